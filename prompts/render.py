@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from conspectus.prompts.delimiters import delimiter_for
 
-_PLACEHOLDER = re.compile(r"\{\{([=~]?)(\w+)\}\}")
+PLACEHOLDER = re.compile(r"\{\{([=~]?)(\w+)\}\}")
 
 
 @cache
@@ -35,7 +35,7 @@ def render(name: str, **values: str) -> str:
         ValueError: A placeholder has no value, or a value no placeholder.
     """
     text = prompt_text(name)
-    kinds = {place: kind for kind, place in _PLACEHOLDER.findall(text)}
+    kinds = {place: kind for kind, place in PLACEHOLDER.findall(text)}
     if kinds.keys() != values.keys():
         raise ValueError(f"prompt {name} has the placeholders {sorted(kinds)} but got {sorted(values)}")
     delimiter = delimiter_for([values[place] for place, kind in kinds.items() if kind == "="])
@@ -46,4 +46,4 @@ def render(name: str, **values: str) -> str:
             return f"{delimiter}\n{value}\n{delimiter}"
         return " ".join(value.split()) if kind == "~" else value
 
-    return _PLACEHOLDER.sub(filled, text)
+    return PLACEHOLDER.sub(filled, text)

@@ -1,4 +1,4 @@
-"""Fake models for tests: no model, no network beyond this machine, and failures on request.
+"""Fake models for tests: no model, no network beyond this machine, plausible replies, and failures on request.
 
 `FakeServer` speaks OpenAI's protocol behind a real socket; `ScriptedModel` is a `LanguageModel` without one.
 
@@ -12,20 +12,25 @@
 """
 
 from conspectus.prompts.fake.faults import FaultKind, Faults, Limits
+from conspectus.prompts.fake.habits import HABITS, Habits
+from conspectus.prompts.fake.plausible import Plausible
 from conspectus.prompts.fake.records import FakeProcess, Measures, Recorded, fake_process
 from conspectus.prompts.fake.replies import FakeReply, FakeRequest, Replies, Rule, made_up, prose
 from conspectus.prompts.fake.scripted import ScriptedModel
 from conspectus.prompts.fake.server import FakeServer
 
 __all__ = [
+    "HABITS",
     "FakeProcess",
     "FakeReply",
     "FakeRequest",
     "FakeServer",
     "FaultKind",
     "Faults",
+    "Habits",
     "Limits",
     "Measures",
+    "Plausible",
     "Recorded",
     "Replies",
     "Rule",

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conspectus.prompts.fake.faults import FAULT_KINDS, Faults, Limits
+from conspectus.prompts.fake.habits import HABITS
+from conspectus.prompts.fake.plausible import Plausible
 from conspectus.prompts.fake.replies import Replies
 from conspectus.prompts.fake.server import FakeServer
 from conspectus.storage.errors import InputError
@@ -18,7 +20,8 @@ GET /v1/fake/requests returns every request so far (from=N: from request N on) a
 _MORE = f"""\
 kinds of faults: {", ".join(FAULT_KINDS)}
 
-A script holds one rule a line; the first match answers, and a reply is made up where there is none:
+A script holds one rule a line; the first match answers. Where there is none the reply is plausible: records, reports and
+answers made by rules from what the prompt shows, in the manner of a family of models (--habits):
   {{"match": "capital of France", "reply": "Paris"}}
   {{"match": "Ashgrove", "status": 500, "times": 2}}
   {{"match": "report", "reply": {{"title": "A town"}}, "latency": 0.5}}"""
@@ -44,6 +47,7 @@ def server(arguments: Sequence[str]) -> FakeServer:
     add("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     add("--port", type=int, default=0, help="port, 0 for a free one (default)")
     add("--script", type=Path, metavar="FILE", help="rules, one JSON object a line; see below")
+    add("--habits", choices=HABITS, default="none", help="whose manner of replying it has (default %(default)s)")
     add("--latency", type=float, default=0.0, metavar="S", help="seconds before a reply (default 0)")
     add("--dimensions", type=int, default=256, metavar="N", help="length of embeddings (default %(default)s)")
     add("--api-key", metavar="KEY", help="the only key it accepts (default: any or none)")
@@ -56,7 +60,8 @@ def server(arguments: Sequence[str]) -> FakeServer:
     given = parser.parse_args(arguments)
     try:
         return FakeServer(
-            Replies.read(given.script) if given.script else None,
+            Replies.read(given.script, Plausible(given.habits)) if given.script else None,
+            habits=given.habits,
             latency=given.latency,
             faults=Faults(dict(given.fault)),
             limits=Limits(given.rpm, given.tpm, given.in_flight, given.window),

@@ -151,19 +151,22 @@ class Replies:
         self._used = [0] * len(self._rules)
 
     @classmethod
-    def of(cls, replies: "ReplyScript") -> "Replies":
-        """Return the rules of a reply, several in turn, a mapping from regular expressions to replies, or rules."""
+    def of(cls, replies: "ReplyScript", otherwise: "Maker | None" = None) -> "Replies":
+        """Return the rules of a reply, several in turn, a mapping from regular expressions to replies, or rules.
+
+        `otherwise` answers where no rule does, and where no replies are given.
+        """
         if isinstance(replies, Replies):
             return replies
         if isinstance(replies, Mapping):
-            return cls([Rule(maker, expression) for expression, maker in replies.items()])
+            return cls([Rule(maker, expression) for expression, maker in replies.items()], otherwise)
         if isinstance(replies, Sequence) and not isinstance(replies, str):
             rules = [rule for rule in replies if isinstance(rule, Rule)]
-            return cls(rules, None if rules else [reply for reply in replies if not isinstance(reply, Rule)])
-        return cls(otherwise=replies)
+            return cls(rules, otherwise if rules else [reply for reply in replies if not isinstance(reply, Rule)])
+        return cls(otherwise=otherwise if replies is None else replies)
 
     @classmethod
-    def read(cls, path: Path) -> "Replies":
+    def read(cls, path: Path, otherwise: "Maker | None" = None) -> "Replies":
         r"""Return the rules of a file with one JSON object a line.
 
         The keys are those of `Rule` and `FakeReply`; `reply` is text, or JSON to be sent as text:
@@ -177,7 +180,8 @@ class Replies:
         """
         try:
             lines = path.read_text("utf-8").splitlines()
-            return cls([_ScriptLine.model_validate_json(line).rule() for line in lines if line.strip()])
+            rules = [_ScriptLine.model_validate_json(line).rule() for line in lines if line.strip()]
+            return cls(rules, otherwise)
         except (OSError, UnicodeDecodeError, ValidationError, re.error) as error:
             raise InputError(f"cannot read the script {path}: {error}") from error
 
@@ -238,29 +242,29 @@ def made_up(request: FakeRequest) -> str:
     """Return the reply where no rule matches: an instance of the JSON schema, a JSON object, or prose."""
     if request.schema is not None:
         rng = random.Random(request.digest)  # noqa: S311
-        return json.dumps(_instance(request.schema, request.schema, rng, 0), ensure_ascii=False)
+        return json.dumps(instance(request.schema, request.schema, rng), ensure_ascii=False)
     text = prose(request.digest, 2000)
     return json.dumps({"reply": text}) if "response_format" in request.body else text
 
 
-def _instance(schema: Mapping[str, Any], root: Mapping[str, Any], rng: random.Random, depth: int) -> Any:  # noqa: ANN401 - JSON
+def instance(schema: Mapping[str, Any], root: Mapping[str, Any], rng: random.Random, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
     """Return a value that a pydantic model's JSON schema accepts (without patterns, formats and exclusive bounds)."""
     if "$ref" in schema:
         schema = {**root["$defs"][schema["$ref"].removeprefix("#/$defs/")], **schema}
     for options in (schema.get("anyOf"), schema.get("oneOf")):
         if options:
             option = options[-1] if depth > 4 else rng.choice(options)  # None comes last
-            return _instance(option, root, rng, depth)
+            return instance(option, root, rng, depth)
     if "const" in schema or "enum" in schema:
         return schema.get("const", rng.choice(schema.get("enum", [None])))
     match schema.get("type"):
         case "object":
             properties = schema.get("properties", {})
-            return {name: _instance(value, root, rng, depth + 1) for name, value in properties.items()}
+            return {name: instance(value, root, rng, depth + 1) for name, value in properties.items()}
         case "array":
             least = schema.get("minItems", 0)
             size = least if depth > 4 else rng.randint(max(1, least), schema.get("maxItems", max(4, least)))
-            return [_instance(schema.get("items", {}), root, rng, depth + 1) for _ in range(size)]
+            return [instance(schema.get("items", {}), root, rng, depth + 1) for _ in range(size)]
         case "integer":
             return rng.randint(schema.get("minimum", 0), schema.get("maximum", schema.get("minimum", 0) + 10))
         case "number":

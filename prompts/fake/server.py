@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import parse_qs
 
 from conspectus.prompts.fake.faults import Faults, Limiter, Limits
+from conspectus.prompts.fake.habits import Habits
+from conspectus.prompts.fake.plausible import Plausible
 from conspectus.prompts.fake.protocol import (
     Feature,
     HttpReply,
@@ -48,7 +50,8 @@ class FakeServer:
 
     Args:
         replies: A text, several in turn (the last repeats), a function of the `FakeRequest`, a mapping from regular
-            expressions to any of these, `Rule`s, or `Replies`. None makes replies up from the prompt.
+            expressions to any of these, `Rule`s, or `Replies`. What these leave open is answered by `Plausible`.
+        habits: The family of models whose manner plausible replies have.
         latency: Seconds before a reply, or a function of the request.
         faults: What goes wrong.
         limits: When 429 is answered.
@@ -73,6 +76,7 @@ class FakeServer:
         self,
         replies: ReplyScript = None,
         *,
+        habits: Habits = "none",
         latency: Latency = 0.0,
         faults: Faults | None = None,
         limits: Limits | None = None,
@@ -88,7 +92,8 @@ class FakeServer:
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
-        self._replies, self._latency = Replies.of(replies), latency
+        self._plausible = Plausible(habits)
+        self._replies, self._latency = Replies.of(replies, self._plausible), latency
         self._faults, self._limits, self._seed = faults or Faults(), limits or Limits(), seed
         self._api_key, self._models = api_key, models
         self._without, self._ignores = without, unsupported == "ignore"
@@ -126,13 +131,16 @@ class FakeServer:
         self,
         *,
         replies: ReplyScript | Literal[False] = False,
+        habits: Habits | None = None,
         latency: Latency | None = None,
         faults: Faults | None = None,
         limits: Limits | None = None,
     ) -> None:
         """Change the behaviour from the next request on; new limits start afresh."""
-        if replies is not False:
-            self._replies = Replies.of(replies)
+        if habits is not None:
+            self._plausible = Plausible(habits)
+        if replies is not False or habits is not None:
+            self._replies = Replies.of(None if replies is False else replies, self._plausible)
         self._latency = self._latency if latency is None else latency
         self._faults = faults or self._faults
         if limits is not None:

@@ -1,9 +1,10 @@
 """The record format of GraphRAG's extraction prompts, read record by record, and written.
 
-A record is ("entity"<|>NAME<|>TYPE<|>DESCRIPTION), ("relationship"<|>SOURCE<|>TARGET<|>DESCRIPTION<|>STRENGTH) or
-("claim"<|>SUBJECT<|>OBJECT<|>TYPE<|>STATUS<|>START<|>END<|>DESCRIPTION<|>QUOTE); records are separated by ##
-and <|COMPLETE|> follows the last. LightRAG's form is read too: lines like entity<|#|>NAME<|#|>TYPE<|#|>DESCRIPTION, and
-relationships with keywords beside the description. A malformed record is reported and harms no other. Replies are read
+A record is ("entity"<|>NAME<|>TYPE<|>DESCRIPTION),
+("relationship"<|>SOURCE<|>TARGET<|>PREDICATE<|>DESCRIPTION<|>STRENGTH) or
+("claim"<|>SUBJECT<|>OBJECT<|>TYPE<|>STATUS<|>START<|>END<|>DESCRIPTION<|>QUOTE); records are separated by ## and
+<|COMPLETE|> follows the last. GraphRAG's relationships without a predicate are read too, and LightRAG's form: lines like
+entity<|#|>NAME<|#|>TYPE<|#|>DESCRIPTION, and relationships with keywords. A malformed record is reported and harms no other. Replies are read
 one by one and never joined: in joined replies the last record of one and the first of the next become one (a defect of
 Microsoft GraphRAG 3.1).
 
@@ -38,6 +39,8 @@ _MARKS = tuple('"“”')
 _ESCAPED = re.compile(r"""\\(["'])""")
 _NUMBER = re.compile(r"""["“”]?\s*(\d{1,9}(?:\.\d+)?)(?:\s*/\s*10)?\s*["“”]?""", re.A)
 _ABSENT = {"", "none", "null", "n/a", "unknown"}
+_LONGEST_PREDICATE = 8
+"""Words of a predicate at most: a longer field is a description that has lost its place."""
 _SHOWN = 300
 """Characters shown of a lost record whose end is not known."""
 
@@ -53,12 +56,13 @@ class EntityRecord:
 
 @dataclass(frozen=True, slots=True)
 class RelationRecord:
-    """A relationship as a model states it; `strength` is None unless it is a number."""
+    """A relationship as a model states it; `strength` is None unless it is a number, `predicate` "" where none is."""
 
     source: str
     target: str
     description: str
     strength: float | None
+    predicate: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,15 +259,20 @@ def _entity(fields: Sequence[str]) -> EntityRecord | str:
 
 def _relation(fields: Sequence[str]) -> RelationRecord | str:
     if len(fields) not in {3, 4, 5}:
-        return f"a relationship has 4 fields, not {len(fields)}"
+        return f"a relationship has 5 fields, not {len(fields)}"
     if not (fields[0] and fields[1]):
         return "the relationship lacks an end"
     strength = _number(fields[-1]) if len(fields) > 3 else None
     told = fields[2 : None if strength is None else -1] or [""]
-    # LightRAG has keywords too, behind the description or before it; the description is the longer of the two.
-    return RelationRecord(
-        fields[0], fields[1], max(told, key=len) if len(fields) == 5 or len(told) == 2 else told[0], strength
-    )
+    # LightRAG has keywords behind the description or before it; the description is the longest.
+    description = max(told, key=len)
+    predicate = told[0] if len(told) > 1 and told[0] != description and _is_predicate(told[0]) else ""
+    return RelationRecord(fields[0], fields[1], description, strength, predicate)
+
+
+def _is_predicate(text: str) -> bool:
+    """Return whether a field joins two names: neither a list of keywords nor a sentence."""
+    return "," not in text and len(text.split()) <= _LONGEST_PREDICATE and text[-1:] not in ".!?"
 
 
 def _number(text: str) -> float | None:
@@ -322,7 +331,8 @@ def _written_fields(record: Record) -> list[str]:
         case EntityRecord():
             texts: list[str | None] = [record.name, record.type, record.description]
         case RelationRecord():
-            texts = [record.source, record.target, record.description]
+            texts = [record.source, record.target]
+            texts += [record.predicate, record.description] if record.predicate else [record.description]
         case ClaimRecord():
             texts = [record.subject, record.object, record.type, record.status]
             texts += [record.start_date, record.end_date, record.description, record.quote]

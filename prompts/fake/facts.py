@@ -1,0 +1,136 @@
+"""What a reader without a model finds in a text: names, kinds of things, statements, and what bears on a question.
+
+The rules are few, so that everybody can foresee what a fake model says: a name is a run of capitalised words or what
+stands between quotation marks; two names of a sentence are related by the words between them; a sentence bears on a
+question by the words that they share.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import regex
+from conspectus.storage.text.sentences import sentence_spans
+
+_NAME = regex.compile(
+    r"[“\"„](?P<quoted>\p{Lu}[^“”\"„]{2,40})[”\"“]"
+    r"|(?P<plain>\p{Lu}[\p{L}\p{M}'’-]+(?:(?:\s(?:of|the|de|la|van|von|der))*\s\p{Lu}[\p{L}\p{M}'’-]+)*(?:\s\d+)?)"
+)
+_NO_NAMES = frozenset(
+    """a after all also an and are as at be because before but by despite during each early every five for four from
+    he her here his how i if in is it its later many most no none not of on one only or others our she since six so
+    some that the their then there these they this those three to two under until was we were what when where which
+    while who whose why with you your der die das ein eine er sie es im am in von zu und""".split()
+)
+_PLAIN_WORDS = _NO_NAMES | frozenset(
+    "about above between did do does had has have him into may me more my than them through tell us was will".split()
+)
+_KINDS = (
+    ("person", r"(?:born|died|poet|novelist|director|engineer|captain|singer|composer|architect|writer|he|she)"),
+    ("work", r"(?:film|novel|poem|opera|song|book|painting|play|report|standard)"),
+    ("event", r"(?:strike|storm|wreck|war|festival|conference|election|accident)"),
+    ("organization", r"(?:company|union|museum|library|university|council|theatre|committee|jury|observatory)"),
+    ("product", r"(?:ship|steamer|engine|tool|software|machine|device)"),
+    ("geo", r"(?:village|town|island|river|harbour|country|city|coast|street|hill|inhabitants)"),
+)
+_LONGEST_PREDICATE = 5
+_SPACED = re.compile(r"\s+")
+_PRONOUN = re.compile(r"(?:He|She|It|They|His|Her|Its|Er|Sie|Es)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Two names of a sentence, and the words that join them."""
+
+    source: str
+    predicate: str
+    target: str
+    sentence: str
+
+    @property
+    def strength(self) -> int:
+        """Return 9 where the words between them join them closely, 6 elsewhere."""
+        return 9 if len(self.predicate.split()) <= _LONGEST_PREDICATE - 2 else 6
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line."""
+    return _SPACED.sub(" ", text).strip()
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each on one line."""
+    return [one_line(text[start:end]) for start, end in sentence_spans(text)]
+
+
+def names(text: str) -> list[str]:
+    """Return the names in a text, each once, in order.
+
+    >>> names('In 1962 Nadia Frey directed "Cold Harbour" on the island of Vey.')
+    ['Nadia Frey', 'Cold Harbour', 'Vey']
+    """
+    found: dict[str, None] = {}
+    for match in _NAME.finditer(text):
+        words_of = (match["quoted"] or match["plain"]).strip(" .,;:").split()
+        while words_of and words_of[0].casefold() in _NO_NAMES:
+            del words_of[0]
+        name = re.sub(r"['’]s?$", "", " ".join(words_of))
+        if len(name) > 2:
+            found.setdefault(name)
+    return list(found)
+
+
+def kind_of(name: str, text: str, offered: Sequence[str]) -> str:
+    """Return which of the types that are offered a name has: that of the first telling word behind it."""
+    types = [kind.strip().casefold() for kind in offered if kind.strip()] or ["concept"]
+    behind = text.partition(name)[2][:80].casefold()
+    told = [(match.start(), kind) for kind, cue in _KINDS if (match := re.search(rf"\b{cue}\b", behind))]
+    wanted = min(told)[1] if told else "person" if " " in name else "geo"
+    alike = next((kind for kind in types if kind == wanted or kind.startswith(wanted[:5])), None)
+    return alike or types[0]
+
+
+def facts(text: str, subject: str = "") -> list[Fact]:
+    """Return a fact for each pair of names that follow one another in a sentence.
+
+    A sentence that begins with a pronoun, or has one name only, speaks of `subject`.
+    """
+    found: list[Fact] = []
+    for sentence in sentences(text):
+        own = names(sentence)
+        if subject and (_PRONOUN.match(sentence) or len(own) == 1) and subject not in own:
+            own, joined = [subject, *own], f"{subject} {sentence}"
+        else:
+            joined = sentence
+        for source, target in zip(own[:1] * (len(own) - 1), own[1:], strict=True):
+            between = joined.partition(source)[2].partition(target)[0]
+            told = [word.strip("“”\"„.,;:()") for word in between.split()]
+            predicate = " ".join([word for word in told if word][-_LONGEST_PREDICATE:]) or "is named with"
+            found.append(Fact(source, predicate, target, sentence))
+    return found
+
+
+def key_words(text: str) -> set[str]:
+    """Return the words of a text that tell something, without their endings."""
+    return {
+        word if word.isdigit() else word[:6]
+        for word in re.findall(r"[^\W_]+", text.casefold())
+        if word not in _PLAIN_WORDS and (len(word) > 2 or word.isdigit())
+    }
+
+
+def shared(question: str, text: str) -> int:
+    """Return how many telling words of a question a text has."""
+    return len(key_words(question) & key_words(text))
+
+
+def ranked(question: str, texts: Iterable[str]) -> list[int]:
+    """Return the places of the texts that share words with a question, those with most first."""
+    counted = [(-shared(question, text), place) for place, text in enumerate(texts)]
+    return [place for count, place in sorted(counted) if count]
+
+
+def new_names(text: str, question: str) -> list[str]:
+    """Return the names in a text that a question does not have."""
+    held = question.casefold()
+    return [name for name in names(text) if name.casefold() not in held]
