@@ -20,8 +20,8 @@ GET /v1/fake/requests returns every request so far (from=N: from request N on) a
 _MORE = f"""\
 kinds of faults: {", ".join(FAULT_KINDS)}
 
-A script holds one rule a line; the first match answers. Where there is none the reply is plausible: records, reports and
-answers made by rules from what the prompt shows, in the manner of a family of models (--habits):
+A script holds one rule a line; the first match answers. Where there is none the reply is plausible: records, reports
+and answers made by rules from what the prompt shows, in the manner of a family of models (--habits):
   {{"match": "capital of France", "reply": "Paris"}}
   {{"match": "Ashgrove", "status": 500, "times": 2}}
   {{"match": "report", "reply": {{"title": "A town"}}, "latency": 0.5}}"""

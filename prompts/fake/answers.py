@@ -13,8 +13,12 @@ _PIECE = re.compile(r"^[ \t]*(?:- )?\[(\d+)\][ \t]*", re.MULTILINE)
 _INLINE = re.compile(r"\[(\d+)\] ([^\[\n]+)")
 _LISTED = re.compile(r"^[ \t]*(\d+)\.[ \t]+(.*)$", re.MULTILINE)
 _LETTERED = re.compile(r"^[ \t]*([A-Z]{1,2})\.[ \t]+(.*)$", re.MULTILINE)
-_SCORES = re.compile(r"\(\d+\)")
+_MARK = re.compile(r"\s*\[(\d+)\]")
+_HEAD = re.compile(r"\A[^.:]{1,80}: (?=\S+ \S+ \S+ \S)")
+"""The names before the description of a record."""
 _MOST_SENTENCES = 2
+_SHORT = 3
+"""Words of a heading, which is no sentence."""
 _ENOUGH = 2
 """Words of a question that a sentence must have to answer it."""
 _SETTLED = 0.6
@@ -38,11 +42,22 @@ def _question(asked: Asked) -> str:
 def _pieces(text: str) -> list[tuple[int, str]]:
     """Return the numbered pieces of some material."""
     marks = list(_PIECE.finditer(text))
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    found = [(int(mark[1]), text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    found = [(int(mark[1]), text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=False)]
     if any(_INLINE.search(piece) for _, piece in found):  # several facts on a line
         found = [(int(number), piece.strip()) for number, piece in _INLINE.findall(text)]
-    return found or [(int(number), piece) for number, piece in _LISTED.findall(text)]
+    if not marks:
+        found = [(int(number), piece) for number, piece in _LISTED.findall(text)]
+    return found
+
+
+def _notes(text: str) -> list[tuple[tuple[int, ...], str]]:
+    """Return the texts of some material with their numbers, which stand before a piece or behind a note."""
+    pieces: list[tuple[tuple[int, ...], str]] = [((number,), piece) for number, piece in _pieces(text)]
+    if pieces:
+        return pieces
+    found = ((_MARK.findall(line), _MARK.sub("", line).lstrip("-* ")) for line in text.splitlines())
+    return [(tuple(map(int, numbers)), line) for numbers, line in found if numbers]
 
 
 def _best(asked: Asked, most: int = _MOST_SENTENCES) -> list[_Told]:
@@ -50,10 +65,10 @@ def _best(asked: Asked, most: int = _MOST_SENTENCES) -> list[_Told]:
     question = _question(asked)
     of_text: dict[str, list[int]] = {}
     for place in _MATERIAL:
-        for number, piece in _pieces(asked.values.get(place, "")):
-            for sentence in sentences(re.sub(r"(?:\[\d+\])+", "", piece)):
-                if sentence[-1:] in ".!?" or len(sentence.split()) > 3:
-                    of_text.setdefault(sentence, []).append(number)
+        for numbers, piece in _notes(asked.values.get(place, "")):
+            for sentence in sentences(piece):
+                if len(sentence.split()) > _SHORT:
+                    of_text.setdefault(_HEAD.sub("", sentence.lstrip("-# ")), []).extend(numbers)
     told = [_Told(text, tuple(dict.fromkeys(numbers))) for text, numbers in of_text.items()]
     order = ranked(question, [one.text for one in told])
     return [told[place] for place in order if shared(question, told[place].text) >= _ENOUGH][:most]
@@ -195,7 +210,7 @@ def from_facts(asked: Asked) -> dict[str, object]:
     shown = {place: _pieces(told.get(place, "")) for place in ("facts", "chains", "passages")}
     facts = shown["facts"] or shown["chains"]
     order = ranked(question, [text for _, text in facts])
-    chosen = [facts[place] for place in order[:1]]
+    chosen = [facts[place] for place in order if new_names(facts[place][1], question)][:1]
     near = ranked(question, [text for _, text in shown["passages"]])
     passages = [shown["passages"][place][0] for place in near[:1]]
     named = new_names(chosen[0][1], question) if chosen else []

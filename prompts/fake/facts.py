@@ -75,7 +75,7 @@ def names(text: str) -> list[str]:
         while words_of and words_of[0].casefold() in _NO_NAMES:
             del words_of[0]
         name = re.sub(r"['’]s?$", "", " ".join(words_of))
-        if len(name) > 2:
+        if len(name) > 2 and not name.isdigit():
             found.setdefault(name)
     return list(found)
 
@@ -104,7 +104,7 @@ def facts(text: str, subject: str = "") -> list[Fact]:
             joined = sentence
         for source, target in zip(own[:1] * (len(own) - 1), own[1:], strict=True):
             between = joined.partition(source)[2].partition(target)[0]
-            told = [word.strip("“”\"„.,;:()") for word in between.split()]
+            told = [word.strip('“”"„.,;:()') for word in between.split()]
             predicate = " ".join([word for word in told if word][-_LONGEST_PREDICATE:]) or "is named with"
             found.append(Fact(source, predicate, target, sentence))
     return found

@@ -49,8 +49,15 @@ _SHARES: Mapping[str, Mapping[str, Mapping[str, float]]] = {
         "*": {"newline": 0.83, "think": 0.1, "channel": 0.05},
         "records": {"preamble": 0.3, "fence": 0.4, "no_end": 0.26, "spaced": 0.04, "numbered": 0.3, "goes_on": 0.2},
         "json": {"fence": 0.93, "preamble": 0.12, "python": 0.2, "comma_at_end": 0.1, "curly_quote": 0.05},
-        "cited": {"after_stop": 0.97, "data": 0.4, "named": 0.2, "footnote": 0.1, "escaped": 0.1, "label": 0.4,
-                  "sources": 0.93},  # fmt: skip
+        "cited": {
+            "after_stop": 0.97,
+            "data": 0.4,
+            "named": 0.2,
+            "footnote": 0.1,
+            "escaped": 0.1,
+            "label": 0.4,
+            "sources": 0.93,
+        },
         "verdict": {"bare": 0.2, "bold": 0.2, "label": 0.4, "in_prose": 0.05, "invents": 0.1},
         "scores": {"in_lines": 0.3, "fence": 0.5, "as_text": 0.3},
         "choice": {"word": 0.5, "label": 0.4, "bold": 0.2, "fence": 0.2},
@@ -119,7 +126,7 @@ def _ranges(numbers: list[str]) -> str:
 
 
 def _sources(text: str, _content: object) -> str:
-    numbers = dict.fromkeys(re.findall(r"\d+", " ".join(re.findall(r"[\[【(][^\])】]*[\])】]", text))))
+    numbers = dict.fromkeys(re.findall(r"\b\d{1,3}\b", " ".join(re.findall(r"[\[【][^\]】]*[\]】]", text))))
     listed = "\n".join(f"[{number}] Document {number}" for number in numbers)
     return f"{text}\n\n### Sources\n{listed}" if listed else text
 
@@ -157,7 +164,7 @@ def _in_prose(text: str, _content: object) -> str:
 
 def _thinking(text: str, _content: object) -> str:
     return (
-        "<think>\nOkay, what is wanted here? Perhaps {No}, or [9], or {\"answer\": \"none\"}. No, the material says "
+        '<think>\nOkay, what is wanted here? Perhaps {No}, or [9], or {"answer": "none"}. No, the material says '
         f"it clearly, so this can be given as it is.\n</think>\n\n{text}"
     )
 
@@ -193,7 +200,7 @@ _APPLY: Mapping[str, Callable[[str, object], str]] = {
     "no_end": lambda text, _: text.replace("<|COMPLETE|>", "").rstrip(),
     "goes_on": _goes_on,
     "spaced": lambda text, _: text.replace("<|>", " <|> "),
-    "unquoted": lambda text, _: re.sub(r'"(?=<\|>)|(?<=<\|>)"', "", text),
+    "unquoted": lambda text, _: re.sub(r'"(?=<\|>|\)##)|(?<=<\|>)"', "", text),
     "numbered": lambda text, _: re.sub(r'(?m)^\("', '- ("', text),
     "python": lambda text, content: _program(content) if not isinstance(content, str) else text,
     "comma_at_end": lambda text, _: f"{text[:-1]},}}" if text.endswith("}") and text != "{}" else text,

@@ -8,8 +8,8 @@ from conspectus.prompts.fake.facts import facts, key_words, kind_of, names, one_
 from conspectus.prompts.replies.records import (
     ClaimRecord,
     EntityRecord,
-    RelationRecord,
     Records,
+    RelationRecord,
     is_writable,
     write_records,
 )

@@ -7,6 +7,7 @@ its JSON schema, or prose.
 import json
 import random
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from conspectus.prompts.fake import answers, indexing
 from conspectus.prompts.fake.asked import Asked, asked
@@ -76,11 +77,13 @@ _MAKERS: Mapping[str, tuple[Form, Callable[[Asked], Made]]] = {
 class Plausible:
     """Makes the reply to a request, with the habits of a family of models.
 
-    The same request always gets the same reply. With any habits the replies say the same.
+    The same request always gets the same reply, in a manner that `seed` changes. With any habits the replies say the
+    same.
     """
 
-    def __init__(self, habits: Habits = "none") -> None:
+    def __init__(self, habits: Habits = "none", seed: int = 0) -> None:
         self._habits = habits
+        self._seed = seed
 
     def __call__(self, request: FakeRequest) -> str:
         """Return the reply to a request."""
@@ -95,7 +98,10 @@ class Plausible:
         elif request.schema is not None and "properties" in request.schema:
             made = _fitted({"answer": made}, request)
         # A model that is told what was wrong with its reply takes more care.
-        return spoken(made, form, "none" if wanted.again else self._habits, random.Random(request.digest))  # noqa: S311
+        return spoken(made, form, "none" if wanted.again else self._habits, self._drawing(request))
+
+    def _drawing(self, request: FakeRequest) -> random.Random:
+        return random.Random(f"{self._seed} {request.digest}")  # noqa: S311 - repeatable chance is the point
 
 
 def _maker(name: str) -> tuple[Form, Callable[[Asked], Made]] | None:
@@ -117,7 +123,7 @@ def _fitted(content: dict[str, object], request: FakeRequest) -> dict[str, objec
     }
 
 
-def json_schema_in(request: FakeRequest) -> Mapping[str, object] | None:
+def json_schema_in(request: FakeRequest) -> Mapping[str, Any] | None:
     """Return the JSON schema that the last lines of a prompt show."""
     last = request.last.rstrip().rpartition("\n")[2]
     try:

@@ -55,7 +55,7 @@ class FakeServer:
         latency: Seconds before a reply, or a function of the request.
         faults: What goes wrong.
         limits: When 429 is answered.
-        seed: Seed of the faults.
+        seed: Seed of the faults and of the habits.
         api_key: The only key that is accepted; None accepts any or none.
         models: The models that exist; empty for any name.
         without: Features that the server lacks.
@@ -92,7 +92,7 @@ class FakeServer:
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
-        self._plausible = Plausible(habits)
+        self._plausible = Plausible(habits, seed)
         self._replies, self._latency = Replies.of(replies, self._plausible), latency
         self._faults, self._limits, self._seed = faults or Faults(), limits or Limits(), seed
         self._api_key, self._models = api_key, models
@@ -138,7 +138,7 @@ class FakeServer:
     ) -> None:
         """Change the behaviour from the next request on; new limits start afresh."""
         if habits is not None:
-            self._plausible = Plausible(habits)
+            self._plausible = Plausible(habits, self._seed)
         if replies is not False or habits is not None:
             self._replies = Replies.of(None if replies is False else replies, self._plausible)
         self._latency = self._latency if latency is None else latency

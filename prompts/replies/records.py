@@ -3,10 +3,10 @@
 A record is ("entity"<|>NAME<|>TYPE<|>DESCRIPTION),
 ("relationship"<|>SOURCE<|>TARGET<|>PREDICATE<|>DESCRIPTION<|>STRENGTH) or
 ("claim"<|>SUBJECT<|>OBJECT<|>TYPE<|>STATUS<|>START<|>END<|>DESCRIPTION<|>QUOTE); records are separated by ## and
-<|COMPLETE|> follows the last. GraphRAG's relationships without a predicate are read too, and LightRAG's form: lines like
-entity<|#|>NAME<|#|>TYPE<|#|>DESCRIPTION, and relationships with keywords. A malformed record is reported and harms no other. Replies are read
-one by one and never joined: in joined replies the last record of one and the first of the next become one (a defect of
-Microsoft GraphRAG 3.1).
+<|COMPLETE|> follows the last. GraphRAG's relationships without a predicate are read too, and LightRAG's form: lines
+like entity<|#|>NAME<|#|>TYPE<|#|>DESCRIPTION, and relationships with keywords. A malformed record is reported and harms
+no other. Replies are read one by one and never joined: in joined replies the last record of one and the first of the
+next become one (a defect of Microsoft GraphRAG 3.1).
 
 A record ends at a bracket followed by ## or <|COMPLETE|>. If a model forgets these, the last field must be complete
 (both quotation marks, or a number) and the line must end, so that a bracket inside a description ends nothing.

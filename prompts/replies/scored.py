@@ -143,7 +143,8 @@ def _of_lines(text: str) -> Iterator[tuple[str, float]]:
             continue
         at = 0
         for scores in _IN_BRACKETS.finditer(line):
-            names = [_LEAD.sub("", part).strip(" :") for part in line[at : scores.start()].split(";")]
+            parts = line[at : scores.start()].split(";")
+            names = [_LEAD.sub("", part).strip(" :") or part.strip(" >*•#-.:()") for part in parts]
             names = [name for name in names if re.search(r"\w", name)]
             values = [float(value) for value in re.findall(_VALUE, scores[1])]
             at = scores.end()

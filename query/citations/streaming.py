@@ -1,8 +1,8 @@
 """Streaming citations: a model's answer becomes text with citation numbers as it arrives.
 
-On its way an answer loses its thinking (`prompts/replies/thinking.py`), the word of an abstention, a label like
-"Answer:", and its list of sources (`reference_list.py`); its marks, in any form (`forms.py`), become those of
-citations.
+On its way an answer loses its thinking (`prompts/replies/thinking.py`), the word of an abstention, a line that only
+announces it ("Sure! Here is the answer:"), a label like "Answer:", and its list of sources (`reference_list.py`); its
+marks, in any form (`forms.py`), become those of citations.
 """
 
 import re
@@ -20,6 +20,21 @@ Cite = Callable[[str, int], Sequence[int]]
 
 _LABELS = ("answer:", "final answer:", "response:", "reply:", "a:", "assistant:", "antwort:", "réponse:", "respuesta:")
 _LABEL = re.compile(rf"[*#_\s]*(?:{'|'.join(label[:-1] for label in _LABELS)})[*_]*\s*[:：][*_]*\s*", re.IGNORECASE)
+_PREAMBLE = re.compile(
+    r"(?:(?:sure|certainly|of course|absolutely|okay|alright)\b[^\n]{0,200}?|"
+    r"(?:here(?:'s|’s| is| are)|(?:based on|according to) [^\n]{1,100}?, here (?:is|are))\b[^\n]{0,200}?"
+    r"\b(?:answers?|response|reply|what (?:was|you))\b[^\n]{0,200}?)[:!.]\s*\n\s*",
+    re.IGNORECASE,
+)
+"""A line that announces an answer and says nothing of it."""
+_LEAD_IN = re.compile(
+    r"(?:based on|according to|from) (?:the|these|this|what)\b (?:\w+ ){0,4}?(?:material|passages?|reports?|sources?|"
+    r"documents?|texts?|context|information|data|given|provided|facts?)(?: provided| given| above)?,\s*",
+    re.IGNORECASE,
+)
+"""What stands before a statement and is no part of it."""
+_OPENERS = ("sure", "certainly", "of course", "absolutely", "okay", "alright", "here", "based on", "according to")
+_LONGEST_PREAMBLE = 220
 _MARKUP = "*#_ "
 
 
@@ -75,9 +90,9 @@ class Citing:
         if self._begun:
             return self._references.take(piece)
         self._beginning = (self._beginning + piece).lstrip()
-        label = _LABEL.match(self._beginning)
+        label = _PREAMBLE.match(self._beginning) or _LABEL.match(self._beginning)
         text = self._beginning[label.end() :] if label else self._beginning
-        if not whole and (may_abstain(text) or _may_be_label(self._beginning)):
+        if not whole and (may_abstain(text) or _may_be_label(self._beginning) or _may_announce(self._beginning)):
             return ""
         self._begun = True
         behind = abstention(text)
@@ -110,7 +125,9 @@ class Citing:
     def _mark(self, mark: CitationMark) -> str:
         if self._passage.strip():
             spans = sentence_spans(self._passage)
-            self._sentence = self._passage[spans[-1][0] :].strip() if spans else self._passage.strip()
+            said = self._passage[spans[-1][0] :].strip() if spans else self._passage.strip()
+            lead_in = _LEAD_IN.match(said)
+            self._sentence = said[lead_in.end() :] if lead_in else said
             self._passage = ""
             self._made = set()
         made = dict.fromkeys(found for number in mark.numbers for found in self._cite(self._sentence, number))
@@ -120,6 +137,14 @@ class Citing:
             self._space = self._space or mark.space
             return ""
         return (mark.space or self._space) + written(fresh)
+
+
+def _may_announce(beginning: str) -> bool:
+    """Return whether the beginning of an answer may still become a line that announces it."""
+    text = beginning.casefold()
+    opens = any(text.startswith(opener) or opener.startswith(text) for opener in _OPENERS)
+    behind = beginning.partition("\n")[2]
+    return opens and len(beginning) < _LONGEST_PREAMBLE and not behind.strip()
 
 
 def _may_be_label(beginning: str) -> bool:

@@ -25,7 +25,10 @@ from conspectus.storage.text.sentences import sentence_spans
 STEP = "thought"
 
 _CONCLUDES = re.compile(r"\banswer\s+is\b", re.IGNORECASE)
-_LABEL = re.compile(r"^[\s*_>#-]*(?:(?:next\s+)?(?:thought|step|sentence)\b[\s\d]*[:.)\-–—]+[\s*_]*)?", re.IGNORECASE)
+_LABEL = re.compile(
+    r"^[\s*_>#-]*(?:(?:(?:next\s+)?(?:thought|step|sentence)\b[\s\d]*[:.)\-–—]+|(?:answer|reply|response):)[\s*_]*)?",
+    re.IGNORECASE,
+)
 _LONGEST = 1000
 """Most characters of a thought: what goes on for longer without an end is no sentence."""
 

@@ -21,6 +21,7 @@ _AT_ONCE = re.compile(
 )
 _BEHIND_LABEL = re.compile(rf"(?m)^[^\w\n]*+{_LABEL}\s*[:：]\W{{0,9}}(yes|no)\b", re.IGNORECASE)
 _IN_BRACES = re.compile(r"\{\W{0,3}(yes|no)\W{0,3}\}", re.IGNORECASE)
+_BEFORE_BRACES = re.compile(r"(?m)^[^\w\n]*+(yes|no)\b[\s.,:;!*]{0,6}\{", re.IGNORECASE)
 _IN_WORDS = re.compile(r"\b(?:answer|verdict|reply)(?: \w+){0,4} is:?\W{0,4}(yes|no)\b", re.IGNORECASE)
 _LAST_WORD = re.compile(r"(?:^|\n)[^\w\n]*+(yes|no)\W*$", re.IGNORECASE)
 _BRACED = re.compile(r"\{([^{}]*)\}")
@@ -101,10 +102,12 @@ def _reasoned(sufficient: bool, stated: str, numbers: tuple[int, ...]) -> Reason
 
 def _verdict(text: str) -> tuple[bool, int] | None:
     """Return the verdict, and where what belongs to it begins."""
-    for form in (_AT_ONCE.match, _BEHIND_LABEL.search, _IN_BRACES.search, _IN_WORDS.search):
+    for form in (
+        _AT_ONCE.match, _BEHIND_LABEL.search, _IN_BRACES.search, _BEFORE_BRACES.search, _IN_WORDS.search,
+    ):  # fmt: skip
         if found := form(text):
             goes_on = form == _AT_ONCE.match or len(_words(text[found.end() :])) >= _LEAST_BEHIND
-            return found[1].casefold() == "yes", found.end() if goes_on else 0
+            return found[1].casefold() == "yes", found.end(1) if goes_on else 0
     if found := _LAST_WORD.search(text):
         return found[1].casefold() == "yes", 0
     if not re.search(r"\w", text):
@@ -286,16 +289,22 @@ def _words(text: str) -> list[str]:
 def asked_question(reply: str) -> str:
     """Return the question that a reply asks: in braces, else its last line with a question mark, else all of it.
 
+    Further questions that the model invents and answers are left out.
+
     >>> asked_question("Sure! The next question is: {Where was Ada born?}")
+    'Where was Ada born?'
+    >>> asked_question("Answer: Where was Ada born?\\n\\nQ: Who was she?\\nA: A sailor.")
     'Where was Ada born?'
     """
     text = without_thinking(reply)[:LONGEST].strip()
+    first = _NEXT_QUESTION.split(text, maxsplit=1)[0].strip()
+    text = first if first.endswith(("?", "？")) else text
     if braced := _braced(text):
         return braced
     lines = [
         _clean(
             re.sub(
-                r"^\W*(?:[\w!,' ]{0,40}\s)?(?:next )?(?:question|query|clue)(?: is)?\s*[:：]",
+                r"^\W*(?:[\w!,' ]{0,40}\s)?(?:next )?(?:question|query|clue|answer|reply)(?: is)?\s*[:：]",
                 "",
                 line,
                 flags=re.IGNORECASE,

@@ -17,6 +17,7 @@ from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.scored import Score
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.answering import assembling
 from conspectus.query.citations.forms import Numbers
 from conspectus.query.context import Context
@@ -164,7 +165,7 @@ async def _hypothesis(context: Context, model: LanguageModel, question: str, rep
     example = max(reports, key=lambda report: (report.weight, -report.row))
     text = render("query/drift_hypothesis", example=_summary(example), question=question)
     request = Request((Message("user", text),), HYPOTHESIS, sources=sources(context, [example]))
-    return (await model.complete(request)).text.strip()
+    return without_thinking((await model.complete(request)).text).strip()
 
 
 def _summary(unit: Unit) -> str:

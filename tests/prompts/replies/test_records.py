@@ -109,7 +109,7 @@ def test_ways_to_write_a_record(text: str, record: AnyRecord, after: str) -> Non
         ('("entity"<|>"Ada"<|>"person"<|>"Ada wrote', "it is not closed"),
         ('("entity"<|>"Ada"<|>"person"<|>"Ada (1815', "it is not closed"),
         ('("entity"<|>"Ada"<|>"person"<|>"Ada (1815)', "it is not closed"),
-        ('("relationship"<|>"Ada"<|>"Babbage")', "a relationship has 4 fields, not 2"),
+        ('("relationship"<|>"Ada"<|>"Babbage")', "a relationship has 5 fields, not 2"),
         ('("relationship"<|>"Ada"<|>""<|>"met"<|>8)', "the relationship lacks an end"),
         ('("relationship"<|>"Ada"<|>"Babbage"<|>"Ada met Babbage."<|>8', "it is not closed"),
         ('("claim"<|>"Ada"<|>"wrote")', "a claim has 8 fields, not 2"),

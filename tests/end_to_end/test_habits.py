@@ -1,0 +1,74 @@
+"""Whatever the manner of a family of models, an index and its answers are those of the well-behaved server."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.fake import HABITS, FakeServer
+from conspectus.storage.index import Index
+from conspectus.storage.records import Entity, Relation, Report
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.verify import verify
+
+from conspectus.api import open_index
+from tests.conftest import ISLES
+
+METHODS = ("global", "local", "drift", "ircot", "ppr", "tog2", "tog", "fasttog", "gretriever")
+QUESTIONS = (
+    "Which composer wrote an opera based on a poem by Anselm Roke?",
+    "Which award did the novelist of The Lamplighters win in 1935?",
+)
+
+
+def chosen(server: FakeServer) -> Settings:
+    embedding = {"provider": "endpoint", "model": "e"}
+    return load_settings(
+        overrides={
+            "llm": {"model": "m", "base_url": server.url, "attempts": 2},
+            "embedding": embedding,
+            "embedding_server": {"base_url": server.url},
+        }
+    )
+
+
+def said(text: str) -> str:
+    """Return an answer with its marks before the full stop and without a lead-in, which are matters of manner."""
+    moved = re.sub(r"\s*([.!?])\s*((?:\[\d+\])+)", r" \2\1", text)
+    return moved.replace("Based on the material, ", "")
+
+
+def run(habits: Any, folder: Path) -> dict[object, object]:  # noqa: ANN401  (a name of habits)
+    """Return what is indexed and answered against a server with these habits."""
+    with FakeServer(habits=habits) as server:
+        settings = chosen(server)
+        built = build_index([ISLES / "corpus.jsonl"], folder, settings)
+        assert built.failures == ()
+        index = Index.open(folder)
+        assert verify(index) == []
+        found: dict[object, object] = {kind: sorted(map(str, index.rows(kind))) for kind in (Entity, Relation, Report)}
+        opened = open_index(folder, settings)
+        for method in METHODS:
+            for question in QUESTIONS:
+                answer = opened.ask(question, method)
+                cited = [(each.document_id, each.start, each.end) for each in answer.citations]
+                found[method, question] = (said(answer.text), cited, answer.names)
+    return found
+
+
+@pytest.fixture(scope="module")
+def well_behaved(tmp_path_factory: pytest.TempPathFactory) -> dict[object, object]:
+    return run("none", tmp_path_factory.mktemp("none") / "index")
+
+
+def test_a_plausible_model_gives_a_graph_reports_and_cited_answers(well_behaved: dict[object, Any]) -> None:
+    assert min(len(well_behaved[kind]) for kind in (Entity, Relation, Report)) >= 20
+    told = [well_behaved[method, question] for method in METHODS for question in QUESTIONS]
+    assert sum(bool(cited) for _, cited, _ in told) >= 2 * len(METHODS) - 2, "ToG may answer from what it knows"
+
+
+@pytest.mark.parametrize("habits", [each for each in HABITS if each != "none"])
+def test_the_same_index_and_the_same_answers(habits: str, tmp_path: Path, well_behaved: dict[object, object]) -> None:
+    found = run(habits, tmp_path / "index")
+    assert {key: value for key, value in found.items() if value != well_behaved[key]} == {}
