@@ -48,7 +48,7 @@ _CODE_SHARE = 0.08
 _LINE = re.compile(r"[^\n]+")
 _BLANK = re.compile(r"\n[ \t>]*\n")
 
-QUOTED = ("sentence", "item", "row", "code")
+QUOTED = ("sentence", "item", "row", "record", "code")
 """The kinds of pieces that are quoted."""
 _SHORT_ITEM = 2
 _LONGEST_TERM = 3
@@ -74,7 +74,7 @@ class Excerpt:
         text: Its text, each run of white space one space; lines are kept in code and tables.
         shown: What is quoted, in reading order: what introduces it, itself, and what it introduces.
         context: The headings, label and question above it, outermost first, and the sentence that introduces it.
-        kind: sentence, item, row or code.
+        kind: sentence, item, row, record (a row with the names of its columns) or code.
     """
 
     passage: Passage
@@ -90,8 +90,8 @@ class Excerpt:
 class _Piece:
     """A piece of a passage, `text[start:end]` there.
 
-    Kinds: heading, label, question and noise are not quoted; sentence, item, row and code are. `block` is the number of
-    the stretch between two blank lines.
+    Kinds: heading, label, question and noise are not quoted; sentence, item, row, record and code are. `block` is the
+    number of the stretch between two blank lines.
     """
 
     start: int
@@ -122,7 +122,7 @@ def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt
         before = next((item for item in reversed(pieces[:at]) if item.kind != "noise"), None)
         if piece.kind not in ("row", "noise"):
             header = None
-        elif before is None or before.kind != "row":
+        elif piece.kind == "row" and (before is None or before.kind != "row" or before.block != piece.block):
             header = piece
         if piece.kind == "heading":
             label = asked = introduction = None
@@ -199,8 +199,15 @@ def _pieces(context: Context, passage: Passage) -> list[_Piece]:
             last.kind = piece.kind if last.kind == "label" else last.kind
             last.text = f"{last.text}{chr(10) if kind == 'code' else ' '}{piece.text}"
         elif flat:
+            if last is not None and last.block == block and kind == "sentence" and _heads(last):
+                last.kind = "label"
             pieces.append(piece)
     return pieces
+
+
+def _heads(piece: _Piece) -> bool:
+    """Return whether an item of a list is the name of what is told on the lines below it ("1. Maximum length")."""
+    return piece.kind == "item" and not _ENDS.search(piece.text) and len(piece.text.split()) <= _LONGEST_LABEL
 
 
 def _is_entry(flat: str, labels: frozenset[str]) -> bool:
@@ -295,7 +302,9 @@ def _kind(own: str, flat: str, opens_line: bool) -> str:
         return "row"
     if _QUESTION.search(flat):
         return "question"
-    if opens_line and (_ITEM.match(own) or _RECORD.match(own)):
+    if opens_line and _RECORD.match(own):
+        return "record"
+    if opens_line and _ITEM.match(own):
         return "item"
     if not re.search(r"[.!?。！？:]['\"”’»)\]*_]*$", flat) and len(_CODE_SIGNS.findall(flat)) > _CODE_SHARE * len(flat):
         return "code"

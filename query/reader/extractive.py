@@ -66,6 +66,9 @@ _OF_A_PART = 4
 _REPEATS = 0.7
 """An excerpt that shares more of its words with a chosen one repeats it."""
 
+_Held = tuple[float, int, Excerpt, frozenset[str], frozenset[str]]
+"""What an excerpt holds of the question, less its rank; its place; itself; the stems that it and its context hold."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quote:
@@ -168,9 +171,10 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     """
     asked = open_question(context, question)
     weights = term_weights(context, question)
-    found: list[tuple[float, int, Excerpt, frozenset[str], frozenset[str]]] = []
+    found: list[_Held] = []
     every = excerpts(context, passages)
-    behind = {id(excerpt): after for excerpt, after in pairwise(every) if _adjoin(excerpt, after)}
+    read = sorted(every, key=lambda excerpt: (excerpt.span.document_id, excerpt.span.start))
+    behind = {id(excerpt): after for excerpt, after in pairwise(read) if _adjoin(excerpt, after)}
     opening = _openings(context, every, weights) if kind_of(question) == "how to" else {}
     for excerpt in every:
         if excerpt.kind in ("sentence", "item") and len(excerpt.text.split()) < _LEAST_WORDS:
@@ -185,6 +189,7 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
         covers = frozenset(own)
         found.append((held - _RANK * log2(excerpt.rank + 1), len(found), excerpt, covers, frozenset(above) - covers))
     found = sorted(sorted(found, key=lambda item: (-item[0], item[1]))[:_MOST_ENCODED], key=lambda item: item[1])
+    found = _best_rows(found)
     if not found:
         return []
     embedder = context.embedder
@@ -214,11 +219,33 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     ]
 
 
+def _best_rows(found: Sequence[_Held]) -> list[_Held]:
+    """Return the excerpts without the rows of a table that hold only a part of what another row of it holds."""
+    tables: dict[tuple[str, ...], list[frozenset[str]]] = {}
+    for _, _, excerpt, covers, _ in found:
+        if excerpt.kind in ("row", "record"):
+            tables.setdefault((excerpt.passage.chunk_id, *excerpt.context), []).append(covers)
+    return [
+        item
+        for item in found
+        if item[2].kind not in ("row", "record")
+        or not any(item[3] < covers for covers in tables[item[2].passage.chunk_id, *item[2].context])
+    ]
+
+
 def _adjoin(excerpt: Excerpt, after: Excerpt) -> bool:
-    """Return whether one excerpt stands right behind another, with no blank line between them."""
-    passage = excerpt.passage
-    between = passage.text[excerpt.span.end - passage.start : after.span.start - passage.start]
-    return after.passage is passage and len(between) <= _NEXT_WITHIN and "\n\n" not in between
+    """Return whether one excerpt goes on with another: that stands right behind it, with no blank line between them.
+
+    The next passage of the document may begin between them. Rows say nothing about each other.
+    """
+    gap = after.span.start - excerpt.span.end
+    if excerpt.span.document_id != after.span.document_id or not 0 <= gap <= _NEXT_WITHIN:
+        return False
+    if {excerpt.kind, after.kind} & {"row", "record"}:
+        return False
+    passage = excerpt.passage if after.passage is excerpt.passage else after.passage
+    between = passage.text[max(0, excerpt.span.end - passage.start) : after.span.start - passage.start]
+    return "\n\n" not in between and (passage.start <= excerpt.span.end or gap <= 1)
 
 
 def _openings(context: Context, every: Sequence[Excerpt], weights: dict[str, float]) -> dict[int, tuple[Excerpt, ...]]:

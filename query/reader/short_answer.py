@@ -93,7 +93,17 @@ _BY_NAME = re.compile(
 )
 
 
-_BY = re.compile(r"\b(?:by|von|par|por)\s(?:[\w'’-]+\s){0,3}$")
+_BY = re.compile(r"(?P<before>(?:[\w'’-]+\s){1,3})(?:by|von|par|por)\s(?:[\w'’-]+\s){0,3}$")
+_IRREGULAR = {
+    form: verb
+    for verb, *forms in (
+        ("build", "built"), ("choose", "chose", "chosen"), ("draw", "drew", "drawn"), ("give", "gave", "given"),
+        ("hold", "held"), ("lead", "led"), ("make", "made"), ("sell", "sold"), ("sing", "sang", "sung"),
+        ("take", "took", "taken"), ("teach", "taught"), ("win", "won"), ("write", "wrote", "written"),
+    )
+    for form in forms
+}  # fmt: skip
+"""Verbs of which "who" is often asked, and whose forms have no stem in common."""
 _AT_PLACE = re.compile(
     r"\b(?:in|at|from|near|to|on|im|am|aus|bei|nach|à|de|dans|en|au|vers|près|desde|a)\s(?:(?:the|der|die|das|la|le|el)\s)?$",
     re.IGNORECASE,
@@ -252,7 +262,8 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
             and _plays_its_part(kind, sentence, at, text, asked)
         ]
         if kind.types == _PERSON and len({text for _, text in candidates}) > 1:
-            candidates = [(found.start("name"), found["name"]) for found in _BY_NAME.finditer(sentence)]
+            done_by = {(found.start("name"), found["name"]) for found in _BY_NAME.finditer(sentence)}
+            candidates = [candidate for candidate in candidates if candidate in done_by]
         for at, text in candidates:
             far = min((abs(position - at) for position in known), default=_CHARACTERS / 2) / _CHARACTERS
             said = " ".join(text.split())
@@ -269,10 +280,18 @@ def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Se
     if kind.types == _PLACE:
         return bool(_AT_PLACE.search(sentence[:at]))
     if kind.types == _PERSON:
-        following = [stem(word.key) for word in words(sentence[at + len(text) : at + len(text) + _VERB_WITHIN])][:_VERB]
-        verbs = {word for word in following if len(word) >= _LEAST_LETTERS}
-        return bool(_BY.search(sentence[:at])) or not asked.isdisjoint(verbs)
+        verbs = _verbs(sentence[at + len(text) : at + len(text) + _VERB_WITHIN])[:_VERB]
+        by = _BY.search(sentence[:at])
+        asked = {stem(_IRREGULAR.get(term, term)) for term in asked}
+        return not asked.isdisjoint(term for term in verbs if len(term) >= _LEAST_LETTERS) or (
+            by is not None and not asked.isdisjoint(_verbs(by["before"]))
+        )
     return True
+
+
+def _verbs(text: str) -> list[str]:
+    """Return the stems of words, irregular verbs by their infinitive."""
+    return [stem(_IRREGULAR.get(word.key, word.key)) for word in words(text)]
 
 
 def _candidates(

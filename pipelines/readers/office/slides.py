@@ -1,13 +1,13 @@
 """Read presentations (.pptx): for every slide its title, text, tables, and speaker notes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.guards import local
 from conspectus.pipelines.readers.office.package import Package, child, open_package, shown, value
-from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, folded
+from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, folded, markdown_table
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ def _read_slide(package: Package, name: str, draft: Draft, seen: set[str]) -> st
         raise Unreadable("damaged document", "the slide is missing")
     title: str | None = None
     blocks = []
-    for kind, text in _blocks(root):
+    for kind, lines in _blocks(root):
         if kind in _TITLES and title is None:
-            title = text
+            title = " ".join(" ".join(lines).split())
         elif kind not in _FURNITURE:
-            blocks.append(text)
+            blocks.append(_listed(lines) if kind == "body" else "\n".join(lines))
     if title:
-        draft.add_heading(title.replace("\n", " "), 1)
+        draft.add_heading(title, 1)
     for text in blocks:
         draft.add(text)
     for relation in package.relations(name).values():
@@ -76,38 +76,43 @@ def _read_slide(package: Package, name: str, draft: Draft, seen: set[str]) -> st
             continue
         seen.add(relation.target)
         notes = package.part(relation.target)
-        for kind, text in _blocks(notes) if notes is not None else ():
+        for kind, lines in _blocks(notes) if notes is not None else ():
             if kind == "body":
-                draft.add(text)
+                draft.add("\n".join(lines))
     return as_title(title)
 
 
-def _blocks(element: "_Element") -> Iterator[tuple[str, str]]:
-    """Yield the text of each shape and table, with the kind of its placeholder ("" for none)."""
+def _blocks(element: "_Element") -> Iterator[tuple[str, list[str]]]:
+    """Yield the lines of each shape and table, with the kind of its placeholder ("" for none)."""
     for node in shown(element):
         name = local(node)
         if name == "sp":
             body = child(node, "txBody")
             placeholder = child(node, "nvSpPr", "nvPr", "ph")
             kind = "" if placeholder is None else value(placeholder, "type") or "body"
-            text = _paragraphs(body) if body is not None else ""
-            if text:
-                yield kind, text
+            lines = _paragraphs(body) if body is not None else []
+            if lines:
+                yield kind, lines
         elif name == "tbl":
-            rows = ["".join(_row(row)) for row in node if local(row) == "tr"]
-            yield "", "\n".join(row for row in rows if row.strip(" |"))
+            rows = [_cells(row) for row in node if local(row) == "tr"]
+            yield "", [markdown_table([row for row in rows if any(row)], n_headers=1)]
         else:
             yield from _blocks(node)
 
 
-def _row(row: "_Element") -> str:
+def _cells(row: "_Element") -> list[str]:
     bodies = (child(cell, "txBody") for cell in row if local(cell) == "tc")
-    return " | ".join("" if body is None else " ".join(_paragraphs(body).split()) for body in bodies)
+    return ["" if body is None else " ".join(" ".join(_paragraphs(body)).split()) for body in bodies]
 
 
-def _paragraphs(body: "_Element") -> str:
+def _paragraphs(body: "_Element") -> list[str]:
     lines = (folded("".join(_runs(node))) for node in body if local(node) == "p")
-    return "\n".join(line for line in lines if line)
+    return [line for line in lines if line]
+
+
+def _listed(lines: Sequence[str]) -> str:
+    """Return the lines of a slide's body as the points that they are."""
+    return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
 
 
 def _runs(element: "_Element") -> Iterator[str]:

@@ -236,7 +236,9 @@ def _kind(element: "_Element", facts: _Facts) -> str:
 
 
 def _is_furniture(facts: _Facts) -> bool:
-    return facts.is_linked(_MOSTLY) or (facts.controls > 0 and facts.signs <= _LONGEST_BAR and not facts.headings)
+    """Return whether links fill a part, or it is short and has form controls or moves alone (arrows beside titles)."""
+    is_bar = facts.signs <= _LONGEST_BAR and not facts.headings
+    return facts.is_linked(_MOSTLY) or (is_bar and (facts.controls > 0 or 0 < facts.links == facts.moves))
 
 
 def _names(element: "_Element") -> frozenset[str]:

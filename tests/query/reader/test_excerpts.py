@@ -42,6 +42,14 @@ def told(context: Context, text: str) -> list[list[str]]:
             "| Name | Post |\n| --- | --- |\n| Ada | Gate |\n| Bo | Pier |",
             [["| Name | Post |", "| Ada | Gate |"], ["| Name | Post |", "| Bo | Pier |"]],
         ),
+        (  # two tables, each with its own header
+            "| Name | Post |\n| --- | --- |\n| Ada | Gate |\n\n| Ship | Pier |\n| --- | --- |\n| Tern | North |",
+            [["| Name | Post |", "| Ada | Gate |"], ["| Ship | Pier |", "| Tern | North |"]],
+        ),
+        (
+            "1. Longest stay\nA ship stays at most nine days. It pays for each.\n\n2. Fees",
+            [["1. Longest stay", "A ship stays at most nine days."], ["It pays for each."]],
+        ),
         ("name: Ada; post: gate\n\nname: Bo; post: pier", [["name: Ada; post: gate"], ["name: Bo; post: pier"]]),
         ("Builder:\nThe old guild of masons.", [["Builder:", "The old guild of masons."]]),
         ("# Opening hours\n\nThe pier opens at six.", [["The pier opens at six."]]),

@@ -56,7 +56,10 @@ def without(path: Path, name: str) -> None:
 
 def test_a_good_file(path: Path) -> None:
     row = only_row(read_slides, path)
-    assert row.text == ("Risks of dams\n\nFloods\nCracks\n\nSpeak slowly.\n\nIn a group.\n\nyear | cost\n1990 | a b")
+    assert row.text == (
+        "Risks of dams\n\n- Floods\n- Cracks\n\nSpeak slowly.\n\nIn a group.\n\n"
+        "| year | cost |\n| --- | --- |\n| 1990 | a b |"
+    )
     assert headings(row) == [("Risks of dams", 1)]
     slides = [(each.label, row.text[each.start :][:5]) for each in row.places if each.kind == "slide"]
     assert slides == [("1", "Risks"), ("2", "In a ")]
