@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from conspectus.query.question.graph_query import (
@@ -17,7 +18,7 @@ from conspectus.query.question.graph_query import (
     Things,
 )
 from conspectus.query.walk.graph import KnowledgeGraph
-from conspectus.storage.arrays import Bools, Ints
+from conspectus.storage.arrays import Ints
 from conspectus.storage.text.literals import Literal, comparable, parse_literal, year_in
 
 _CITED = 50
@@ -89,10 +90,7 @@ class _Execution:
                 unmet.append(condition)
             if rows is None:
                 rows = np.arange(self._graph.n_entities) if condition.negated else reached_
-            if condition.negated:
-                rows = rows[~np.isin(rows, reached_)]
-            else:
-                rows = rows[np.isin(rows, reached_)]
+            rows = rows[np.isin(rows, reached_, invert=condition.negated)]
             if not len(rows) and not unmet:
                 unmet.append(condition)
         if rows is None:
@@ -171,13 +169,21 @@ class _Execution:
         name = self._graph.names[entity]
         return parse_literal(name) or year_in(name)
 
+    def _meeting(self, bound: Bound) -> Callable[[int], bool]:
+        """Return whether an entity is a literal that a bound allows; none is if the bound itself is no literal."""
+        asked, holds = parse_literal(bound.value), _COMPARISONS[bound.comparison]
+
+        def meets(entity: int) -> bool:
+            literal = self.literal_of(entity)
+            ends = comparable(literal, asked) if literal and asked else None
+            return ends is not None and holds(*ends)
+
+        return meets
+
     def _bounded(self, rows: Ints, bound: Bound) -> tuple[Ints, dict[int, str]]:
-        asked = parse_literal(bound.value)
-        if asked is None:
-            return rows[:0], {}
-        holds = _COMPARISONS[bound.comparison]
+        meets = self._meeting(bound)
         at, ends = self._literals(rows, bound.steps)
-        right = {end for end in np.unique(ends).tolist() if _meets(self.literal_of(end), asked, holds)}
+        right = {end for end in np.unique(ends).tolist() if meets(end)}
         values = {
             thing: self._graph.names[end]
             for thing, end in zip(at.tolist()[::-1], ends.tolist()[::-1], strict=True)
@@ -226,9 +232,8 @@ class _Execution:
         ranked = self._ranked(np.unique(np.array(query.subjects, np.int64)), order)
         keys = [ranked.get(row) for row in query.subjects]
         known = all(key is not None for key in keys)
-        relations = tuple(dict.fromkeys(
-            relation for row in query.subjects if row in ranked for relation in self._to_value(row, order, ranked[row][1])
-        ))  # fmt: skip
+        both = [self._to_value(row, order, ranked[row][1]) for row in query.subjects if row in ranked]
+        relations = tuple(dict.fromkeys(chain.from_iterable(both)))
         if not known:
             verdict = None if query.form == "compare" else False
             return GraphAnswer((), 0, verdict, relations, False, (order,))
@@ -281,13 +286,7 @@ class _Execution:
             if not condition.negated:
                 relations += self._back(condition, row)
         for bound in wanted.bounds:
-            asked = parse_literal(bound.value)
-            holds = _COMPARISONS[bound.comparison]
-            relations += self._path(
-                np.array([row]),
-                bound.steps,
-                lambda end: asked is not None and _meets(self.literal_of(end), asked, holds),
-            )
+            relations += self._path(np.array([row]), bound.steps, self._meeting(bound))
         if wanted.order:
             relations += self._to_value(row, wanted.order, value)
         return tuple(dict.fromkeys(relations))
@@ -314,7 +313,7 @@ class _Execution:
         return relations[::-1]
 
     def _path(self, start: Ints, steps: Sequence[Step], wanted: Callable[[int], bool] | None) -> list[int]:
-        """Return the relations of one path over the steps to an entity that is wanted, none if there is no such path."""
+        """Return the relations of one path over the steps to an entity that is wanted, none if there is none."""
         layers = self.walk(start, steps)
         ends = [end for end in layers[-1].tolist() if wanted is None or wanted(end)]
         if not ends or not steps:
@@ -346,13 +345,6 @@ _COMPARISONS: dict[Comparison, Callable[[tuple[float, float], tuple[float, float
     "at_least": lambda mine, asked: mine[0] >= asked[0],
     "at_most": lambda mine, asked: mine[1] <= asked[1],
 }
-
-
-def _meets(
-    literal: Literal | None, asked: Literal, holds: Callable[[tuple[float, float], tuple[float, float]], bool]
-) -> bool:
-    ends = literal and comparable(literal, asked)
-    return bool(ends) and holds(*ends)  # type: ignore[misc]
 
 
 def _scale(literals: Iterable[Literal | None]) -> Callable[[Literal], float | None] | None:

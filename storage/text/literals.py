@@ -95,10 +95,14 @@ _YEAR_WITHIN = regex.compile(r"(?<![\p{L}\d.,:/_-])(?:1\d|20)\d\d(?![\p{L}\d:/_]
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_NUMBER = r"[+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:[ \u00a0\u202f']\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?|\.\d+)(?:e[+-]?\d+)?"
+_NUMBER = (
+    r"[+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:[ \u00a0\u202f']\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?|\.\d+)"
+    r"(?:e[+-]?\d+)?"
+)
 
 _ISO = regex.compile(
-    r"(?P<year>[+-]?\d{4,})-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?)?(?:Z|[+-]\d\d:\d\d)?"
+    r"(?P<year>[+-]?\d{4,})-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?)?"
+    r"(?:Z|[+-]\d\d:\d\d)?"
 )
 _WORDS = (
     regex.compile(
@@ -133,15 +137,35 @@ _HOURS = regex.compile(r"(?P<hours>\d+) ?h(?:rs?|ours?)?\.? ?(?P<minutes>[0-5]?\
 _CLOCK = regex.compile(r"(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d)")
 
 _QUANTITIES = {
-    "m": {1000.0: "km kilometre kilometres kilometer kilometers", 1.0: "metre metres meter meters",
-          0.01: "cm centimetre centimetres centimeter centimeters", 0.001: "mm millimetre millimetres millimeter millimeters",
-          1609.344: "mi mile miles", 0.3048: "ft foot feet", 0.0254: "in inch inches"},
-    "kg": {1000.0: "t ton tons tonne tonnes", 1.0: "kg kilogram kilograms kilo kilos", 0.001: "g gram grams",
-           1e-6: "mg milligram milligrams", 1e-9: "µg mcg microgram micrograms", 0.45359237: "lb lbs pound pounds"},
-    "m²": {1e6: "km² km2 sq km square kilometres square kilometers", 1.0: "m² m2", 1e4: "ha hectare hectares"},
+    "m": {
+        1000.0: "km kilometre kilometres kilometer kilometers",
+        1.0: "metre metres meter meters",
+        0.01: "cm centimetre centimetres centimeter centimeters",
+        0.001: "mm millimetre millimetres millimeter millimeters",
+        1609.344: "mi mile miles",
+        0.3048: "ft foot feet",
+        0.0254: "in inch inches",
+    },
+    "kg": {
+        1000.0: "t ton tons tonne tonnes",
+        1.0: "kg kilogram kilograms kilo kilos",
+        0.001: "g gram grams",
+        1e-6: "mg milligram milligrams",
+        1e-9: "µg mcg microgram micrograms",
+        0.45359237: "lb lbs pound pounds",
+    },
+    "m²": {
+        1e6: "km² km2 sqkm squarekilometre squarekilometres squarekilometer",
+        1.0: "m² m2",
+        1e4: "ha hectare hectares",
+    },
     "l": {1.0: "l litre litres liter liters", 0.001: "ml millilitre millilitres milliliter milliliters"},
     "B": {1.0: "b byte bytes", 1e3: "kb", 1e6: "mb", 1e9: "gb", 1e12: "tb"},
-}  # fmt: skip
+    "$": {1.0: "$ usd us$ usdollar usdollars dollar dollars unitedstatesdollar"},
+    "€": {1.0: "€ eur euro euros"},
+    "£": {1.0: "£ gbp"},
+    "¥": {1.0: "¥ jpy yen"},
+}
 _UNITS = {
     unit: (base, size) for base, sizes in _QUANTITIES.items() for size, units in sizes.items() for unit in units.split()
 }
@@ -149,12 +173,10 @@ _SCALES = {"thousand": 1e3, "k": 1e3, "million": 1e6, "mn": 1e6, "billion": 1e9,
 _SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
 _CURRENCY = r"(?:US|A|C)?\$|€|£|¥|\b(?:USD|EUR|GBP|CHF|JPY)\b"
 _QUANTITY = regex.compile(
-    rf"(?P<before>{_CURRENCY})? ?(?P<number>{_NUMBER})(?: ?(?P<scale>{_SCALE})\b)?(?: ?(?P<unit>%|°?[\p{{L}}µ²³€£¥$][\p{{L}}\d²³/ .-]*?))?",
+    rf"(?P<before>{_CURRENCY})? ?(?P<number>{_NUMBER})(?: ?(?P<scale>{_SCALE})\b)?"
+    r"(?: ?(?P<unit>%|°?[\p{L}µ²³€£¥$][\p{L}\d²³/ .-]*?))?",
     regex.I,
 )
-_CURRENCIES = {"usd": "$", "us$": "$", "eur": "€", "gbp": "£", "jpy": "¥"}
-_LONGEST_UNIT = 3
-"""Words that an unknown unit may have: "3 Days of the Condor" is a title."""
 _BARE = regex.compile(r"\d{1,4}")
 
 
@@ -247,8 +269,8 @@ def _duration(text: str) -> Literal | None:
         size = _DURATION_UNITS.get(part["unit"].lower()) if part else None
         if part is None or size is None:
             return None
-        if (text[at:] == text) and part.end() == len(text) and part["unit"] == "m":
-            return None  # a single "12 m" is a length
+        if at == 0 and part.end() == len(text) and part["unit"] == "m":
+            return None  # a length
         total += _number(part["number"]) * size
         at = part.end()
         gap = _BETWEEN.match(text, at)
@@ -271,20 +293,15 @@ def _quantity(text: str) -> Literal | None:
     unit = (found["before"] or found["unit"] or "").strip().rstrip(".")
     if not unit:
         return Literal("number", number, number)
-    key = unit.lower()
+    key = unit.lower().replace(" ", "")
     if unit == "m":
         return Literal("quantity", number, number, "m")
     if key in _UNITS:
         base, size = _UNITS[key]
         return Literal("quantity", number * size, number * size, base)
-    if len(unit.split()) > _LONGEST_UNIT or not (found["before"] or _is_unit(unit)):
-        return None
-    return Literal("quantity", number, number, _CURRENCIES.get(key, key))
-
-
-def _is_unit(unit: str) -> bool:
-    """Return whether letters after a number look like a unit: one or two words in lower case, a sign, a currency."""
-    return unit == unit.lower() or unit.upper() in {"USD", "EUR", "GBP", "CHF", "JPY"} or not unit[0].isalpha()
+    if found["before"] or not unit[0].isalpha() or "/" in unit:
+        return Literal("quantity", number, number, key)
+    return None  # "9 songs" is a title as well as a quantity; what it would be compared with is unknown
 
 
 def _number(text: str) -> float:
@@ -295,4 +312,4 @@ def _number(text: str) -> float:
     return float(plain.replace(",", "."))
 
 
-_THOUSANDS: "regex.Pattern[str]" = regex.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?:e[+-]?\d+)?", regex.I)
+_THOUSANDS = regex.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?:e[+-]?\d+)?", regex.I)
