@@ -20,11 +20,11 @@ from typing import Any
 from conspectus.storage.errors import IndexCorrupt, IndexNotFound, IndexTooNew
 from conspectus.storage.hashing import file_digest
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 """Raised when an older reader could misread what a newer writer makes.
 
 1 had documents without places; 2 had no vectors of predicates, and every entity and relation had one; 4 had documents
-without hyperlinks and anchors; 5 had no table of links between chunks.
+without hyperlinks and anchors; 5 had no table of links between chunks; 6 had relations without qualifiers.
 """
 
 OLDEST_READABLE = 4

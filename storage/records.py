@@ -137,10 +137,23 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
+class Qualifier:
+    """What an imported graph says of one statement of a relation: `predicate` is start, end, role, ...
+
+    A relation may be stated several times (two terms of office); `statement` numbers these from 0.
+    """
+
+    statement: int
+    predicate: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     """A statement that joins two entities; `weight` is the number of its mentions.
 
-    `strength` is the mean of the strengths that a language model stated, None where it stated none.
+    `strength` is the mean of the strengths that a language model stated, None where it stated none. `qualifiers` are
+    sorted by statement, in the order of the imported graph.
     """
 
     id: str
@@ -151,6 +164,7 @@ class Relation:
     weight: float
     chunk_ids: tuple[str, ...]
     strength: float | None = None
+    qualifiers: tuple[Qualifier, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ kg/rdf.py). The IRIs are explained in rdf_terms.py.
 import json
 import re
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
@@ -73,6 +74,12 @@ def _relation(relation: Relation) -> Iterator[str]:
         yield f"{subject} {_own('strength')} {_number(relation.strength)}"
     if relation.description:
         yield f"{subject} {_iri(terms.DESCRIPTION)} {_literal(relation.description)}"
+    if relation.qualifiers:
+        told = [
+            [(each.predicate, each.value) for each in statement]
+            for _, statement in groupby(relation.qualifiers, key=lambda each: each.statement)
+        ]
+        yield f"{subject} {_own('qualifiers')} {_literal(json.dumps(told, ensure_ascii=False), terms.RDF + 'JSON')}"
     for chunk in relation.chunk_ids:
         yield f"{subject} {_iri(terms.DERIVED)} {_iri(terms.CHUNK + chunk)}"
 

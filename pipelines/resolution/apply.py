@@ -7,7 +7,7 @@ from dataclasses import replace
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import short_id
-from conspectus.storage.records import Claim, Entity, Mention, Relation
+from conspectus.storage.records import Claim, Entity, Mention, Qualifier, Relation
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.nlp import CONCEPT, TITLE
 from conspectus.storage.text.normalise import entity_key
@@ -100,7 +100,17 @@ def _one_relation(group: Sequence[Relation], kept_of: Mapping[str, str]) -> Rela
         weight=float(sum(member.weight for member in group)),
         chunk_ids=tuple(sorted({chunk for member in group for chunk in member.chunk_ids})),
         strength=sum(strength * weight for strength, weight in strengths) / total if total else None,
+        qualifiers=_all_qualifiers(group),
     )
+
+
+def _all_qualifiers(group: Sequence[Relation]) -> tuple[Qualifier, ...]:
+    """Return the qualifiers of all members, the statements of each numbered after those of the member before."""
+    found: list[Qualifier] = []
+    for member in sorted(group, key=lambda each: each.id):
+        first = found[-1].statement + 1 if found else 0
+        found += [replace(qualifier, statement=first + qualifier.statement) for qualifier in member.qualifiers]
+    return tuple(found)
 
 
 def _of_id(source: str, predicate: str, target: str) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ import numpy as np
 from conspectus.pipelines.exchange.kg.builder import ForeignRow, ImportedGraph, ThingAttributes, TripleAttributes
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.hashing import short_id, short_id_of, sized
-from conspectus.storage.records import GRAPH_FILE, Entity, Origin, Relation
+from conspectus.storage.records import GRAPH_FILE, Entity, Origin, Qualifier, Relation
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.nlp import CONCEPT, NAME
 from conspectus.storage.text.normalise import entity_key
@@ -52,6 +52,7 @@ def _relations(
             says.weight,
             (),
             says.strength,
+            _qualifiers(says),
         )
         for row, (source, said, target) in enumerate(rows)
     )
@@ -63,6 +64,14 @@ def _relations(
     return sorted_by_id(by_id.values())
 
 
+def _qualifiers(says: TripleAttributes) -> tuple[Qualifier, ...]:
+    return tuple(
+        Qualifier(number, predicate, value)
+        for number, statement in enumerate(says.statements)
+        for predicate, value in statement
+    )
+
+
 def _stated_too(stated: Relation, brought: Relation) -> Relation:
     """Return a relation that both the documents and the graph have."""
     return replace(
@@ -70,6 +79,7 @@ def _stated_too(stated: Relation, brought: Relation) -> Relation:
         description=" ".join(filter(None, (brought.description, stated.description))),
         weight=max(stated.weight, brought.weight),
         strength=brought.strength if stated.strength is None else stated.strength,
+        qualifiers=brought.qualifiers,
     )
 
 

@@ -163,8 +163,9 @@ _QUANTITIES = {
     "B": {1.0: "b byte bytes", 1e3: "kb", 1e6: "mb", 1e9: "gb", 1e12: "tb"},
     "$": {1.0: "$ usd us$ usdollar usdollars dollar dollars unitedstatesdollar"},
     "€": {1.0: "€ eur euro euros"},
-    "£": {1.0: "£ gbp"},
+    "£": {1.0: "£ gbp poundsterling"},
     "¥": {1.0: "¥ jpy yen"},
+    "%": {1.0: "% percent"},
 }
 _UNITS = {
     unit: (base, size) for base, sizes in _QUANTITIES.items() for size, units in sizes.items() for unit in units.split()

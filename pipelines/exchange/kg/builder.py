@@ -58,12 +58,16 @@ class ThingAttributes:
 
 @dataclass(frozen=True, slots=True)
 class TripleAttributes:
-    """The attributes that a file gives a triple. `strength` is that of conspectus.storage.records.Relation."""
+    """The attributes that a file gives a triple. `strength` is that of conspectus.storage.records.Relation.
+
+    `statements` are the qualifiers of each time that it is stated: pairs of a predicate and a value.
+    """
 
     weight: float = 1.0
     strength: float | None = None
     description: str = ""
     rows: tuple[ForeignRow, ...] = ()
+    statements: tuple[tuple[tuple[str, str], ...], ...] = ()
 
 
 def merged_thing(rows: Sequence[ThingAttributes]) -> ThingAttributes:
@@ -75,7 +79,7 @@ def merged_thing(rows: Sequence[ThingAttributes]) -> ThingAttributes:
 
 
 def merged_triple(rows: Sequence[TripleAttributes]) -> TripleAttributes:
-    """Merge the rows of one triple: the sum of the weights, the mean strength, all distinct descriptions."""
+    """Merge the rows of one triple: the sum of the weights, the mean strength, distinct descriptions and statements."""
     if len(rows) == 1:
         return rows[0]
     strengths = [row.strength for row in rows if row.strength is not None]
@@ -84,6 +88,7 @@ def merged_triple(rows: Sequence[TripleAttributes]) -> TripleAttributes:
         sum(strengths) / len(strengths) if strengths else None,
         _texts(row.description for row in rows),
         _file_rows(rows),
+        tuple(dict.fromkeys(chain.from_iterable(row.statements for row in rows))),
     )
 
 
@@ -165,6 +170,9 @@ class GraphBuilder:
         self._triples: tuple[array[int], array[int], array[int]] = (array("q"), array("q"), array("q"))
         self._thing_attributes: defaultdict[int, list[ThingAttributes]] = defaultdict(list)
         self._triple_attributes: dict[int, TripleAttributes] = {}
+        self._quantities: dict[str, tuple[str, str]] = {}
+        self._also_labelled: set[str] = set()
+        self._qualified: dict[int, tuple[tuple[str, str], ...]] = {}
         self.failures: list[Failure] = []
         self.notes: list[str] = []
 
@@ -183,6 +191,13 @@ class GraphBuilder:
             number = self._ids[text] = self._count
             self._count += 1
         return number
+
+    def quantity(self, amount: str, unit: str) -> int:
+        """Return the number of the literal that is an amount of a unit, an id that is replaced by its label."""
+        self._also_labelled.add(unit)
+        text = f"{amount} {unit}"
+        self._quantities[text] = (amount, unit)
+        return self.name(text)
 
     def predicate(self, text: str) -> int:
         """Return the number of a predicate, by its name or id."""
@@ -207,6 +222,15 @@ class GraphBuilder:
         self._triple_attributes[len(self._triples[0])] = attributes
         self.add(source, predicate, target)
 
+    def add_qualified(
+        self, source: int, predicate: int, target: int, qualifiers: Sequence[tuple[str, str]], ids: Iterable[str] = ()
+    ) -> None:
+        """Add a triple with the qualifiers of this statement: predicates and values, of which `ids` have labels."""
+        if qualifiers:
+            self._also_labelled.update(ids)
+            self._qualified[len(self._triples[0])] = tuple(qualifiers)
+        self.add(source, predicate, target)
+
     def thing(self, number: int, attributes: ThingAttributes) -> None:
         """Add the attributes of a thing, which is then in the graph even if no triple uses it."""
         self._thing_attributes[number].append(attributes)
@@ -222,10 +246,16 @@ class GraphBuilder:
     def graph(self) -> ImportedGraph:
         """Return the graph. What has a label is an id, and is called by the label; an id without a label by itself."""
         labels = self._known_labels()
+        for row, qualifiers in self._qualified.items():
+            told = tuple(
+                (_shown(labels.get(said, said)), _shown(labels.get(value, value))) for said, value in qualifiers
+            )
+            self._triple_attributes[row] = TripleAttributes(statements=(told,))
         sources, stated, targets = (np.array(triple, dtype=np.int64) for triple in self._triples)
         counts = np.bincount(np.concatenate([sources, targets]), minlength=self._count)
         ids = {**self._ids, **{text: number for text, number in self._names.items() if text in labels}}
-        plain = {text: number for text, number in self._names.items() if text not in labels}
+        amounts = {text: f"{amount} {labels.get(unit, unit)}" for text, (amount, unit) in self._quantities.items()}
+        plain = [(amounts.get(text, text), number) for text, number in self._names.items() if text not in labels]
         thing_of, names = _things(ids, plain, counts, labels, self._thing_attributes.keys())
         predicate_of, predicates = _predicates(self._predicates, labels)
         resolved = thing_of[sources], predicate_of[stated], thing_of[targets]
@@ -260,7 +290,7 @@ class GraphBuilder:
         self._labels.seek(0)
         for line in self._labels:
             rank, text, id_ = json.loads(line)
-            if id_ in self._ids or id_ in self._names or id_ in self._predicates:
+            if any(id_ in known for known in (self._ids, self._names, self._predicates, self._also_labelled)):
                 best[id_] = min(best.get(id_, (rank, text)), (rank, text))
         return {id_: text for id_, (_, text) in best.items()}
 
@@ -280,7 +310,7 @@ def _distinct(sources: Ints, stated: Ints, targets: Ints, n_names: int, n_predic
 
 def _things(
     ids: Mapping[str, int],
-    plain: Mapping[str, int],
+    plain: Iterable[tuple[str, int]],
     counts: npt.NDArray[Any],
     labels: Mapping[str, str],
     described: Set[int],
@@ -319,7 +349,7 @@ def _things(
         give(name, [number])
 
     surfaces: defaultdict[str, list[tuple[int, str, int]]] = defaultdict(list)
-    for text, number in plain.items():
+    for text, number in plain:
         if counts[number] or number in described:
             surfaces[entity_key(text)].append((-int(counts[number]), _shown(text), number))
     for key, found in surfaces.items():

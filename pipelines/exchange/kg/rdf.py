@@ -4,6 +4,7 @@ N-Triples is a regular language, so one pattern reads a line. pyoxigraph 0.5 is 
 triple terms crashes the process.
 """
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from conspectus.pipelines.exchange.kg.builder import (
     ThingAttributes,
     TripleAttributes,
     details_of,
+    local_name,
     strength_of,
     types_of,
     weight_of,
@@ -63,7 +65,7 @@ def read_ntriples(path: Path, into: GraphBuilder, language: str) -> None:
         if found is None:
             into.fail(item, "not a triple of N-Triples", text)
             continue
-        iri, blank, predicate, target_iri, target_blank, literal, _, tag = found.groups()[:8]
+        iri, blank, predicate, target_iri, target_blank, literal, datatype, tag = found.groups()[:8]
         try:
             subject = unescaped(iri) if iri else _blank(blank, path)
             predicate = unescaped(predicate)
@@ -81,11 +83,22 @@ def read_ntriples(path: Path, into: GraphBuilder, language: str) -> None:
         elif value is not None and _distance(tag, language) > 2:
             foreign += 1
         else:
-            target = into.id(thing) if value is None else into.name(value)
+            target = into.id(thing) if value is None else into.name(_with_unit(value, datatype))
             into.add(into.id(subject), into.predicate(predicate), target)
     own.end()
     if foreign:
         into.notes.append(f"{foreign:,} texts of {path.name} in other languages left out (kg.language is {language})")
+
+
+def _with_unit(value: str, datatype: str | None) -> str:
+    """Return the text of a literal; DBpedia states the unit of a number by its datatype.
+
+    >>> _with_unit("94.0", "http://dbpedia.org/datatype/minute"), _with_unit("94", terms.XSD + "integer")
+    ('94.0 minute', '94')
+    """
+    if not datatype or datatype.startswith((terms.XSD, terms.RDF)) or strength_of(value) is None:
+        return value
+    return f"{value} {local_name(datatype)}"
 
 
 def unescaped(text: str) -> str:
@@ -138,6 +151,7 @@ _TEXTS = {
     terms.DESCRIPTION: "description",
     terms.VOCABULARY + "weight": "weight",
     terms.VOCABULARY + "strength": "strength",
+    terms.VOCABULARY + "qualifiers": "qualifiers",
 }
 _ENDS = {terms.RDF + "subject": "subject", terms.RDF + "predicate": "predicate", terms.RDF + "object": "object"}
 
@@ -191,6 +205,7 @@ class OwnStatements:
                 self._measured(about, "strength", strength_of),
                 about.texts.get("description", ""),
                 (self._row(iri, ordinal, about.texts.get("description", "")),),
+                _statements_of(about.texts.get("qualifiers", "")),
             )
             into.add_with_attributes(
                 into.id(ends["subject"]), predicate_of(into, ends["predicate"]), into.id(ends["object"]), attributes
@@ -210,6 +225,15 @@ class OwnStatements:
         if text is not None and value is None:
             self._into.fail(about.item, f"not a {name}", text)
         return value
+
+
+def _statements_of(text: str) -> tuple[tuple[tuple[str, str], ...], ...]:
+    """Return the qualifiers of our own JSON (a list of statements, each a list of pairs), none if it is not such."""
+    try:
+        statements = json.loads(text) if text else []
+        return tuple(tuple((clean(str(said)), clean(str(value))) for said, value in each) for each in statements)
+    except (ValueError, TypeError, RecursionError):
+        return ()
 
 
 def predicate_of(into: GraphBuilder, iri: str) -> int:

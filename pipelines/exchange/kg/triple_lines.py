@@ -15,8 +15,12 @@ _HEADERS = (
 )
 
 
+_PARTS = 3
+"""Columns of a triple; a header may name further ones, which qualify the statement: start, end, role."""
+
+
 def read_tsv(path: Path, into: GraphBuilder, _language: str = "") -> None:
-    """Read lines of `head<TAB>relation<TAB>tail`, without quotes or escapes."""
+    """Read lines of `head<TAB>relation<TAB>tail`, without quotes or escapes; further columns are qualifiers."""
     _read(path, into, "\t")
 
 
@@ -31,23 +35,27 @@ _BARS = 2
 
 def _read(path: Path, into: GraphBuilder, separator: str) -> None:
     name, predicate, add = into.name, into.predicate, into.add
+    further: list[str] = []
     for number, line in lines_of(path):
         try:
             cells = line.decode("utf-8").split(separator)
         except UnicodeDecodeError:
             into.fail(f"{path.name}:{number}", "not UTF-8", line.decode("utf-8", "replace"))
             continue
-        head, relation, tail = map(str.strip, cells) if len(cells) == 3 else ("", "", "")
+        head, relation, tail = map(str.strip, cells) if len(cells) == _PARTS else ("", "", "")
         if head and relation and tail:
             if number > 1 or not _is_header(cells):
                 add(name(head), predicate(relation), name(tail))
-        elif line.strip():
+        elif number == 1 and len(cells) > _PARTS and _is_header(cells):
+            further = [cell.strip() for cell in cells[_PARTS:]]
+        elif line.strip() and not _qualified(cells, further, into):
             into.fail(f"{path.name}:{number}", _wrong(cells), separator.join(cells))
 
 
 def read_csv(path: Path, into: GraphBuilder, _language: str = "") -> None:
     """Read rows of `head,relation,tail`, quoted according to RFC 4180."""
     rows = csv.reader(_decoded(path, into))
+    further: list[str] = []
     while True:
         try:
             cells = next(rows)
@@ -56,10 +64,12 @@ def read_csv(path: Path, into: GraphBuilder, _language: str = "") -> None:
         except csv.Error as error:
             into.fail(f"{path.name}:{rows.line_num}", "not a row of a CSV file", str(error))
             continue
-        if len(cells) == 3 and all(cell.strip() for cell in cells):
+        if len(cells) == _PARTS and all(cell.strip() for cell in cells):
             if rows.line_num > 1 or not _is_header(cells):
                 into.add(into.name(cells[0].strip()), into.predicate(cells[1].strip()), into.name(cells[2].strip()))
-        elif any(cell.strip() for cell in cells):
+        elif rows.line_num == 1 and len(cells) > _PARTS and _is_header(cells):
+            further = [cell.strip() for cell in cells[_PARTS:]]
+        elif any(cell.strip() for cell in cells) and not _qualified(cells, further, into):
             into.fail(f"{path.name}:{rows.line_num}", _wrong(cells), ",".join(cells))
 
 
@@ -92,11 +102,21 @@ def _decoded(path: Path, into: GraphBuilder) -> Iterator[str]:
 
 
 def _is_header(cells: list[str]) -> bool:
-    return all(cell.strip().lower() in known for cell, known in zip(cells, _HEADERS, strict=True))
+    return all(cell.strip().lower() in known for cell, known in zip(cells, _HEADERS, strict=False))
+
+
+def _qualified(cells: list[str], further: list[str], into: GraphBuilder) -> bool:
+    """Add a row whose further cells are qualifiers, under the names of the header; return whether it is such a row."""
+    head, relation, tail, *values = (cell.strip() for cell in (*cells, "", "", ""))
+    if not (head and relation and tail) or not _PARTS <= len(cells) <= _PARTS + len(further):
+        return False
+    told = [(name, value) for name, value in zip(further, values, strict=False) if name and value]
+    into.add_qualified(into.name(head), into.predicate(relation), into.name(tail), told)
+    return True
 
 
 def _wrong(cells: list[str]) -> str:
-    return "a column is empty" if len(cells) == 3 else f"{len(cells)} columns, not 3"
+    return "a column is empty" if len(cells) == _PARTS else f"{len(cells)} columns, not {_PARTS}"
 
 
 def read_jsonl(path: Path, into: GraphBuilder, _language: str = "") -> None:

@@ -1,10 +1,15 @@
 """Read a Wikidata JSON dump: an array with one entity a line, read line by line.
 
-Read are the statements of preferred or normal rank whose value is an item, and the labels of the entities they use.
+Read are the statements of preferred or normal rank, their qualifiers, and the labels of the entities that they use.
+Values are items, times, quantities and texts; identifiers of other databases, media, addresses and places on the globe
+are left out.
 """
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +19,33 @@ from conspectus.pipelines.exchange.kg.files import lines_of
 _ANY_LANGUAGE = "mul"
 """Wikidata's code for a label that holds in all languages."""
 _KINDS = {"item": "Q", "property": "P", "lexeme": "L"}
+_TIME = re.compile(r"([+-])0*(\d{1,9})-(\d\d)-(\d\d)T")
+_CENTURY, _DECADE, _YEAR, _MONTH, _DAY = 7, 8, 9, 10, 11
+"""Precisions of a time."""
+_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
+_UNIT = re.compile(r"https?://www\.wikidata\.org/entity/(Q\d+)")
+_UNIT_LABELS = {
+    "Q11573": "metre", "Q174728": "centimetre", "Q174789": "millimetre", "Q828224": "kilometre", "Q3710": "foot",
+    "Q218593": "inch", "Q253276": "mile", "Q11570": "kilogram", "Q41803": "gram", "Q100995": "pound",
+    "Q712226": "square kilometre", "Q25343": "square metre", "Q35852": "hectare", "Q11574": "second", "Q7727": "minute",
+    "Q25235": "hour", "Q573": "day", "Q23387": "week", "Q5151": "month", "Q577": "year", "Q4917": "US dollar",
+    "Q4916": "euro", "Q25224": "pound sterling", "Q11229": "percent",
+}  # fmt: skip
+"""Labels of units, for excerpts of a dump that lack them; a label in the dump comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """The value of a statement or qualifier: an item's id, a literal, or a literal of a unit (an id)."""
+
+    id: str = ""
+    text: str = ""
+    unit: str = ""
 
 
 def read_wikidata(path: Path, into: GraphBuilder, language: str) -> None:
     """Read a dump; a line that is not an entity is a failure. Statements of a deprecated rank are left out."""
+    left_out: Counter[str] = Counter()
     for number, line in lines_of(path):
         text = line.strip().removesuffix(b",").strip()
         if text in (b"", b"[", b"]"):
@@ -36,21 +64,102 @@ def read_wikidata(path: Path, into: GraphBuilder, language: str) -> None:
             label = _mapping(_mapping(entity.get("labels")).get(code)).get("value")
             if isinstance(label, str) and label.strip():
                 into.label(id_, label, rank)
-        for predicate, target in _statements(entity):
-            into.add(into.id(id_), into.predicate(predicate), into.id(target))
+        for predicate, statement in _statements(entity):
+            value = _value(_mapping(statement.get("mainsnak")), language, left_out)
+            if value is not None:
+                qualifiers = _qualifiers(statement, language, left_out)
+                ids = [part for each in qualifiers for part in each]
+                into.add_qualified(into.id(id_), into.predicate(predicate), _number(value, into), qualifiers, ids)
+    for unit, label in _UNIT_LABELS.items():
+        into.label(unit, label, _LAST)
+    if left_out:
+        told = ", ".join(f"{count:,} of type {kind}" for kind, count in sorted(left_out.items()))
+        into.notes.append(f"values of {path.name} left out: {told}")
 
 
-def _statements(entity: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the (property, item) pairs of the statements that are read."""
+_LAST = 1 << 20
+"""The rank of a label that any other of the dump precedes."""
+
+
+def _statements(entity: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the statements that are read, with their properties."""
     for predicate, several in _mapping(entity.get("claims")).items():
         for value in several if isinstance(several, list) else ():
             statement = _mapping(value)
-            snak = _mapping(statement.get("mainsnak"))
-            content = _mapping(_mapping(snak.get("datavalue")).get("value"))  # only an item has an id
-            if statement.get("rank") in {"preferred", "normal"} and snak.get("snaktype") == "value":
-                target = _entity_id(content)
-                if target:
-                    yield predicate, target
+            if statement.get("rank") in {"preferred", "normal"}:
+                yield predicate, statement
+
+
+def _qualifiers(statement: Mapping[str, Any], language: str, left_out: Counter[str]) -> list[tuple[str, str]]:
+    """Return the properties and values of a statement's qualifiers."""
+    found = []
+    for predicate, several in _mapping(statement.get("qualifiers")).items():
+        for snak in several if isinstance(several, list) else ():
+            value = _value(_mapping(snak), language, left_out)
+            if value is not None:
+                unit = _UNIT_LABELS.get(value.unit, value.unit)
+                found.append((predicate, value.id or " ".join(filter(None, (value.text, unit)))))
+    return found
+
+
+def _number(value: _Value, into: GraphBuilder) -> int:
+    if value.id:
+        return into.id(value.id)
+    return into.quantity(value.text, value.unit) if value.unit else into.name(value.text)
+
+
+def _value(snak: Mapping[str, Any], language: str, left_out: Counter[str]) -> _Value | None:
+    """Return the value of a main statement or a qualifier, None if it has none that is read."""
+    if snak.get("snaktype") != "value":
+        return None
+    data = _mapping(snak.get("datavalue"))
+    kind, content = data.get("type"), data.get("value")
+    if kind == "time":
+        text = _time(_mapping(content))
+    elif kind == "quantity":
+        return _quantity(_mapping(content))
+    elif kind == "monolingualtext":
+        text = str(_mapping(content).get("text", "")) if _mapping(content).get("language") == language else ""
+    elif kind == "string" and snak.get("datatype", "string") == "string":
+        text = content if isinstance(content, str) else ""
+    elif isinstance(content, dict) and (id_ := _entity_id(content)):  # only an item has an id
+        return _Value(id=id_)
+    else:
+        left_out[str(snak.get("datatype") or kind or "unknown")[:40]] += 1
+        return None
+    text = " ".join(text.split())
+    return _Value(text=text) if text else None
+
+
+def _time(content: Mapping[str, Any]) -> str:
+    """Return a time in words that `storage.text.literals` reads, as exact as it is stated; "" if that is not a century.
+
+    >>> _time({"time": "+1952-03-11T00:00:00Z", "precision": 11})
+    '1952-03-11'
+    >>> _time({"time": "-0044-03-00T00:00:00Z", "precision": 9})
+    '44 BC'
+    """
+    found, precision = _TIME.match(str(content.get("time", ""))), content.get("precision", _DAY)
+    if found is None or type(precision) is not int or precision < _CENTURY:
+        return ""
+    before, year = found[1] == "-", int(found[2])
+    if precision == _CENTURY:
+        number = (year + 99) // 100
+        ending = "th" if number % 100 in (11, 12, 13) else _ORDINALS.get(number % 10, "th")
+        return f"{number}{ending} century{' BC' if before else ''}"
+    if before:  # the year 1 BC is -0001 in Wikidata and 0000 in ISO 8601
+        iso = f"-{year - 1:04}"
+        return f"{year} BC" if precision <= _YEAR else "-".join([iso, found[3], found[4]][: precision - _YEAR + 1])
+    if precision == _DECADE:
+        return f"{year // 10 * 10}s"
+    return "-".join([f"{year:04}" if precision > _YEAR else str(year), found[3], found[4]][: precision - _YEAR + 1])
+
+
+def _quantity(content: Mapping[str, Any]) -> _Value | None:
+    amount, unit = content.get("amount"), _UNIT.fullmatch(str(content.get("unit", "")))
+    if not isinstance(amount, str) or not amount.strip():
+        return None
+    return _Value(text=amount.strip().removeprefix("+"), unit=unit[1] if unit else "")
 
 
 def _entity_id(value: Mapping[str, Any]) -> str:

@@ -198,6 +198,66 @@ def test_a_wikidata_dump(ending: str, tmp_path: Path) -> None:
     assert [each.reason for each in graph.failures] == ["not JSON", "not an entity of Wikidata"]
 
 
+def snak(kind: str, value: object, datatype: str = "") -> dict[str, object]:
+    found: dict[str, object] = {"snaktype": "value", "datavalue": {"type": kind, "value": value}}
+    return {**found, "datatype": datatype} if datatype else found
+
+
+def test_literals_and_qualifiers_of_a_wikidata_dump(tmp_path: Path) -> None:
+    def time(text: str, precision: int) -> dict[str, object]:
+        return snak("time", {"time": text, "precision": precision})
+
+    def amount(number: str, unit: str) -> dict[str, object]:
+        return snak("quantity", {"amount": number, "unit": f"http://www.wikidata.org/entity/{unit}"})
+
+    def plain(main: dict[str, object], **qualifiers: list[object]) -> dict[str, object]:
+        return {"mainsnak": main, "rank": "normal", "qualifiers": qualifiers}
+
+    days = [("+1952-03-11T00:00:00Z", 11), ("+1952-03-00T00:00:00Z", 10), ("+1952-00-00T00:00:00Z", 9)]
+    days += [
+        ("-0044-03-15T00:00:00Z", 11),
+        ("-0044-00-00T00:00:00Z", 9),
+        ("+1850-00-00T00:00:00Z", 7),
+        ("nonsense", 11),
+    ]
+    mayor = snak("wikibase-entityid", {"id": "Q2"})
+    term = {"P580": [time(*days[0])], "P39": [snak("wikibase-entityid", {"id": "Q3"})]}
+    claims = {
+        "P569": [plain(time(*day)) for day in days],
+        "P2048": [plain(amount("+1.8", "Q11573")), plain(amount("+12", "Q77")), plain(amount("3", ""))],
+        "P6": [plain(mayor, **term), plain(mayor, P580=[time(*days[2])])],
+        "P214": [plain(snak("string", "12345", "external-id"))],
+    }
+    rows = [
+        entity("Q1", "Tarn", claims),
+        entity("Q2", "Ada", {}),
+        entity("Q3", "Chair", {}),
+        entity("Q77", "stone", {}),
+    ]
+    start = {"id": "P580", "type": "property", "labels": {"en": {"language": "en", "value": "start"}}}
+    path = tmp_path / "dump.json"
+    path.write_bytes(dump([*rows, start]))
+    graph = graph_of(path)
+    born = {target for _, said, target in triples(graph) if said == "P569"}
+    assert born == {"1952-03-11", "1952-03", "1952", "-0043-03-15", "44 BC", "19th century"}
+    assert {target for _, said, target in triples(graph) if said == "P2048"} == {"1.8 metre", "12 stone", "3"}
+    assert graph.notes == ("values of dump.json left out: 1 of type external-id",)
+    [told] = graph.triple_attributes.values()
+    assert told.statements == ((("start", "1952-03-11"), ("P39", "Chair")), (("start", "1952"),))
+
+
+def test_further_columns_that_a_header_names_are_qualifiers(tmp_path: Path) -> None:
+    terms = "Ada\tmayor of\tTarn\t1990\t1995\nAda\tmayor of\tTarn\t2001\t\n"
+    rows = f"head\trelation\ttail\tstart\tend\n{terms}Bo\tborn in\tTarn\n"
+    graph = graph_of(written(tmp_path / "a.tsv", rows + "Bo\tborn in\tTarn\t1\t2\t3\n"))
+    assert triples(graph) == {("Ada", "mayor of", "Tarn"), ("Bo", "born in", "Tarn")}
+    assert [each.reason for each in graph.failures] == ["6 columns, not 3"]
+    [told] = graph.triple_attributes.values()
+    assert told.statements == ((("start", "1990"), ("end", "1995")), (("start", "2001"),))
+    commas = written(tmp_path / "a.csv", rows.replace("\t", ","))
+    assert graph_of(commas).triple_attributes == graph.triple_attributes
+
+
 def test_json_lines_and_the_graphs_of_questions(tmp_path: Path) -> None:
     rows = [["Heat", "starred", "Al Pacino"], {"id": "q", "graph": [["Heat", "in", "1995"], ["x", "y"]]}, {"graph": 1}]
     path = written(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)) + "\n{\n")
