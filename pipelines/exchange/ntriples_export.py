@@ -5,19 +5,16 @@ kg/rdf.py). The IRIs are explained in rdf_terms.py.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
-from conspectus.pipelines.exchange import rdf_terms as terms
 from conspectus.pipelines.exchange.export_result import ExportResult
+from conspectus.storage import rdf_terms as terms
 from conspectus.storage.index import Index
+from conspectus.storage.rdf_terms import iri, literal
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
-
-_SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_ESCAPED = re.compile('[\\\\"\x00-\x1f\x7f-\x9f\ufffe\uffff]')
 
 
 def write_ntriples(index: Index, to: Path) -> ExportResult:
@@ -41,75 +38,75 @@ def write_ntriples(index: Index, to: Path) -> ExportResult:
                 rows[table] += 1
         predicates = sorted({relation.predicate for relation in index.rows(Relation)} - {""})
         for predicate in predicates:
-            stream.write(f"{_predicate(predicate)} {_iri(terms.LABEL)} {_literal(predicate)} .\n")
+            stream.write(f"{_predicate(predicate)} {iri(terms.LABEL)} {literal(predicate)} .\n")
     return ExportResult((to,), {"triples": triples + len(predicates), **rows})
 
 
 def _entity(entity: Entity) -> Iterator[str]:
-    subject = _iri(terms.ENTITY + entity.id)
-    yield f"{subject} {_iri(terms.LABEL)} {_literal(entity.name)}"
+    subject = iri(terms.ENTITY + entity.id)
+    yield f"{subject} {iri(terms.LABEL)} {literal(entity.name)}"
     for kind in entity.types:
-        yield f"{subject} {_iri(terms.RDF + 'type')} {_iri(terms.TYPE_OF + quote(kind, safe=''))}"
+        yield f"{subject} {iri(terms.RDF + 'type')} {iri(terms.TYPE_OF + quote(kind, safe=''))}"
     types = json.dumps(entity.types, ensure_ascii=False)
-    yield f"{subject} {_own('types')} {_literal(types, terms.RDF + 'JSON')}"
+    yield f"{subject} {_own('types')} {literal(types, terms.RDF + 'JSON')}"
     if entity.description:
-        yield f"{subject} {_iri(terms.DESCRIPTION)} {_literal(entity.description)}"
+        yield f"{subject} {iri(terms.DESCRIPTION)} {literal(entity.description)}"
     yield f"{subject} {_own('frequency')} {_number(entity.frequency)}"
     yield f"{subject} {_own('degree')} {_number(entity.degree)}"
 
 
 def _relation(relation: Relation) -> Iterator[str]:
-    subject = _iri(terms.RELATION + relation.id)
+    subject = iri(terms.RELATION + relation.id)
     parts = (
-        _iri(terms.ENTITY + relation.source_id),
+        iri(terms.ENTITY + relation.source_id),
         _predicate(relation.predicate),
-        _iri(terms.ENTITY + relation.target_id),
+        iri(terms.ENTITY + relation.target_id),
     )
     yield " ".join(parts)
-    yield f"{subject} {_iri(terms.RDF + 'type')} {_iri(terms.RDF + 'Statement')}"
+    yield f"{subject} {iri(terms.RDF + 'type')} {iri(terms.RDF + 'Statement')}"
     for name, part in zip(("subject", "predicate", "object"), parts, strict=True):
-        yield f"{subject} {_iri(terms.RDF + name)} {part}"
+        yield f"{subject} {iri(terms.RDF + name)} {part}"
     yield f"{subject} {_own('weight')} {_number(relation.weight)}"
     if relation.strength is not None:
         yield f"{subject} {_own('strength')} {_number(relation.strength)}"
     if relation.description:
-        yield f"{subject} {_iri(terms.DESCRIPTION)} {_literal(relation.description)}"
+        yield f"{subject} {iri(terms.DESCRIPTION)} {literal(relation.description)}"
     if relation.qualifiers:
         told = [
             [(each.predicate, each.value) for each in statement]
             for _, statement in groupby(relation.qualifiers, key=lambda each: each.statement)
         ]
-        yield f"{subject} {_own('qualifiers')} {_literal(json.dumps(told, ensure_ascii=False), terms.RDF + 'JSON')}"
+        yield f"{subject} {_own('qualifiers')} {literal(json.dumps(told, ensure_ascii=False), terms.RDF + 'JSON')}"
     for chunk in relation.chunk_ids:
-        yield f"{subject} {_iri(terms.DERIVED)} {_iri(terms.CHUNK + chunk)}"
+        yield f"{subject} {iri(terms.DERIVED)} {iri(terms.CHUNK + chunk)}"
 
 
 def _mention(mention: Mention) -> Iterator[str]:
-    subject = _iri(terms.MENTION + mention.id)
+    subject = iri(terms.MENTION + mention.id)
     of = terms.ENTITY + mention.entity_id if mention.entity_id else terms.RELATION + (mention.relation_id or "")
-    yield f"{subject} {_own('of')} {_iri(of)}"
-    yield f"{subject} {_iri(terms.DERIVED)} {_iri(terms.CHUNK + mention.chunk_id)}"
-    yield f"{subject} {_own('match')} {_literal(mention.match)}"
+    yield f"{subject} {_own('of')} {iri(of)}"
+    yield f"{subject} {iri(terms.DERIVED)} {iri(terms.CHUNK + mention.chunk_id)}"
+    yield f"{subject} {_own('match')} {literal(mention.match)}"
     if mention.surface:
-        yield f"{subject} {_own('surface')} {_literal(mention.surface)}"
+        yield f"{subject} {_own('surface')} {literal(mention.surface)}"
     if mention.description:
-        yield f"{subject} {_iri(terms.DESCRIPTION)} {_literal(mention.description)}"
+        yield f"{subject} {iri(terms.DESCRIPTION)} {literal(mention.description)}"
     if mention.start is not None and mention.end is not None:
         yield from _span(subject, mention.start, mention.end)
 
 
 def _chunk(chunk: Chunk) -> Iterator[str]:
-    subject = _iri(terms.CHUNK + chunk.id)
-    yield f"{subject} {_iri(terms.DERIVED)} {_iri(_document_iri(chunk.document_id))}"
+    subject = iri(terms.CHUNK + chunk.id)
+    yield f"{subject} {iri(terms.DERIVED)} {iri(_document_iri(chunk.document_id))}"
     yield from _span(subject, chunk.start, chunk.end)
 
 
 def _document(document: Document) -> Iterator[str]:
-    subject = _iri(_document_iri(document.id))
+    subject = iri(_document_iri(document.id))
     if document.title:
-        yield f"{subject} {_iri(terms.LABEL)} {_literal(document.title)}"
-    yield f"{subject} {_own('uri')} {_literal(document.uri)}"
-    yield f"{subject} {_own('sha256')} {_literal(document.sha256)}"
+        yield f"{subject} {iri(terms.LABEL)} {literal(document.title)}"
+    yield f"{subject} {_own('uri')} {literal(document.uri)}"
+    yield f"{subject} {_own('sha256')} {literal(document.sha256)}"
 
 
 def _span(subject: str, start: int, end: int) -> Iterator[str]:
@@ -123,25 +120,12 @@ def _document_iri(id_: str) -> str:
 
 
 def _predicate(text: str) -> str:
-    return _iri(terms.PREDICATE + quote(text, safe=""))
+    return iri(terms.PREDICATE + quote(text, safe=""))
 
 
 def _own(column: str) -> str:
-    return _iri(terms.VOCABULARY + column)
-
-
-def _iri(text: str) -> str:
-    return f"<{text}>"
+    return iri(terms.VOCABULARY + column)
 
 
 def _number(value: float) -> str:
-    return _literal(repr(value), terms.XSD + ("integer" if isinstance(value, int) else "double"))
-
-
-def _literal(text: str, datatype: str = "") -> str:
-    escaped = _ESCAPED.sub(_escape, text)
-    return f'"{escaped}"^^<{datatype}>' if datatype else f'"{escaped}"'
-
-
-def _escape(found: re.Match[str]) -> str:
-    return _SHORT.get(found[0]) or f"\\u{ord(found[0]):04X}"
+    return literal(repr(value), terms.XSD + ("integer" if isinstance(value, int) else "double"))

@@ -217,9 +217,9 @@ class _Execution:
         better = max if order.descending else min
         for thing, end in zip(at.tolist(), ends.tolist(), strict=True):
             literal = literals[end]
-            key = literal and scale and scale(literal)
+            key = scale(literal) if literal and scale else None
             if key is not None:
-                candidate = (float(key), self._graph.names[end])
+                candidate = (key, self._graph.names[end])
                 best[thing] = better(best.get(thing, candidate), candidate)
         return best
 

@@ -227,6 +227,7 @@ def _date(text: str) -> Literal | None:
 
 
 _MONTHS_OF_A_YEAR = 12
+_DAYS_BEFORE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 
 
 def _time(year: int, month: int, day: int | None) -> Literal | None:
@@ -253,7 +254,7 @@ def _day_number(year: int, month: int, day: int) -> float:
     """Return the day's number in the proleptic Gregorian calendar, for years before 1 and after 9999 too."""
     before = year - 1
     leap = calendar.isleap(year)
-    passed = sum(calendar.mdays[1:month]) + (1 if leap and month > 2 else 0)
+    passed = _DAYS_BEFORE[month - 1] + (1 if leap and month > 2 else 0)
     return float(365 * before + before // 4 - before // 100 + before // 400 + passed + day)
 
 

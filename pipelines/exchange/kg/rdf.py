@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-from conspectus.pipelines.exchange import rdf_terms as terms
 from conspectus.pipelines.exchange.kg.builder import (
     ForeignRow,
     GraphBuilder,
@@ -24,8 +23,9 @@ from conspectus.pipelines.exchange.kg.builder import (
     weight_of,
 )
 from conspectus.pipelines.exchange.kg.files import lines_of
-from conspectus.pipelines.exchange.rdf_terms import OWN
 from conspectus.pipelines.readers.encodings import clean
+from conspectus.storage import rdf_terms as terms
+from conspectus.storage.rdf_terms import OWN
 
 _IRI = r'<((?:[^\x00-\x20<>"{}|^`\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})+)>'
 _BLANK = r"_:([\w:](?:[\w:.\-·]*[\w:\-·])?)"
