@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from conspectus.pipelines.exchange.export_result import ExportResult
     from conspectus.query.context import Context
     from conspectus.query.explain.types import Explanation
+    from conspectus.query.sparql.result import SparqlResult
     from conspectus.storage.manifest import Manifest
     from conspectus.storage.records import Failure, Link, Merge, Report
     from conspectus.storage.structure.outline import DocumentOutline
@@ -287,6 +288,29 @@ class Index:
         from conspectus.query.filter.view import filtered
 
         return Index(filtered(self.context, where, access), self.report)
+
+    def query(self, text: str, rows: int = 1_000, seconds: float = 10.0) -> "SparqlResult":
+        """Query the graph with SPARQL 1.1; nothing can be changed, and no other server is asked.
+
+        Args:
+            text: a SELECT, ASK, CONSTRUCT or DESCRIBE. Prefixes and content of the graph: docs/graphs.md.
+            rows: the largest number of rows.
+            seconds: the longest time; the first query of a version also makes the store that it is put to.
+
+        Returns:
+            The rows, a term or None for each variable. `dicts()` has the names of entities.
+
+        Raises:
+            SparqlError: the query is wrong, would change something, or passed its limits.
+
+        Example:
+            >>> index.query("ASK { ?person rdfs:label 'Mara Quill' }").boolean
+            True
+        """
+        from conspectus.query.filter.view import filtered
+        from conspectus.query.sparql.run import query
+
+        return query(filtered(self.context, None, None), text, rows, seconds)
 
     def chat(self, method: str = DEFAULT_METHOD, history: Conversation | None = None) -> "Chat":
         """Start a conversation, or continue one.

@@ -3,7 +3,8 @@
     ConspectusError
     ├── UsageError            exit 2   the request itself is wrong
     │   ├── SettingsError              an unknown key or a value out of range
-    │   └── UnknownMethod              no query method of that name
+    │   ├── UnknownMethod              no query method of that name
+    │   └── SparqlError                a query is not SPARQL, is not allowed, or passed its limits
     ├── InputError            exit 3   the documents (or a question set) cannot be read
     ├── IndexUnusable         exit 4   the index cannot be used
     │   ├── IndexNotFound              the folder holds no published index
@@ -49,6 +50,10 @@ class SettingsError(UsageError):
 
 class UnknownMethod(UsageError):
     """No query method has that name."""
+
+
+class SparqlError(UsageError):
+    """A query is not SPARQL 1.1, would change or fetch something, or passed the limit of its time."""
 
 
 class InputError(ConspectusError):

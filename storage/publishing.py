@@ -18,6 +18,7 @@ from conspectus.storage.manifest import (
     FORMAT_VERSION,
     MANIFEST,
     MEMO,
+    SPARQL_STORES,
     Manifest,
     current_manifest,
     current_version,
@@ -184,8 +185,8 @@ class Pruned:
 def prune(root: Path, keep: int = 1) -> Pruned:
     """Delete all versions except the current one and the `keep` - 1 published before it.
 
-    Leftovers of dead builds are deleted too. The caller must have the build lock. Raises IndexNotFound if nothing is
-    published, IndexUnusable if a version cannot be deleted.
+    Leftovers of dead builds and the SPARQL stores of deleted versions are deleted too. The caller must have the build
+    lock. Raises IndexNotFound if nothing is published, IndexUnusable if a version cannot be deleted.
     """
     current = current_version(root)
     folders = [version for version in (root / "versions").iterdir() if version.is_dir()]
@@ -203,4 +204,8 @@ def prune(root: Path, keep: int = 1) -> Pruned:
         except OSError as error:
             why = error.strerror or error
             raise IndexUnusable(f"cannot delete {folder}: {why}; the version in force is whole") from error
+    for store in (root / SPARQL_STORES).glob("*"):
+        if store.name.partition("-")[0] not in kept:
+            freed += sum(item.stat().st_size for item in store.rglob("*") if item.is_file())
+            shutil.rmtree(store, ignore_errors=True)
     return Pruned(tuple(item.name for item in gone if not item.name.startswith(".")), freed)

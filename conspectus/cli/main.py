@@ -14,6 +14,7 @@ from conspectus.cli import (
     init,
     inspect,
     maintain,
+    query,
     resolve,
     train,
 )
@@ -30,6 +31,7 @@ COMMANDS = (
     explain,
     chat,
     inspect,
+    query,
     import_index,
     export,
     evaluate,

@@ -34,6 +34,18 @@ class Literal:
     unit: str = ""
     day: tuple[float, float] | None = None
 
+    def date(self) -> tuple[int, int, int]:
+        """Return the year, month and day of a time's first day; the year 0 is 1 BC."""
+        day = int(self.low)
+        year = int((day - 1) // _MEAN_YEAR) + 1
+        year += 1 if _day_number(year + 1, 1, 1) <= day else -1 if _day_number(year, 1, 1) > day else 0
+        month = next(month for month in range(_MONTHS_OF_A_YEAR, 0, -1) if _day_number(year, month, 1) <= day)
+        return year, month, day - int(_day_number(year, month, 1)) + 1
+
+
+_MEAN_YEAR = 365.2425
+"""Days of a year on average."""
+
 
 def parse_literal(text: str) -> Literal | None:
     """Return the literal that the whole of a text is, None if it is none.

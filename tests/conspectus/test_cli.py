@@ -37,6 +37,7 @@ COMMANDS = [
     "entities",
     "verify",
     "doctor",
+    "query",
     "import-graphrag",
     "export",
     "evaluate",

@@ -77,6 +77,7 @@ def test_days_are_counted_as_python_counts_them(day: datetime.date) -> None:
     found = parse_literal(day.isoformat())
     assert found
     assert found.low == found.high == day.toordinal()
+    assert found.date() == (day.year, day.month, day.day)
 
 
 @given(st.text(max_size=30) | st.from_regex(r"[0-9.,:' hm/PT$-]{1,20}", fullmatch=True))

@@ -1,0 +1,90 @@
+"""`conspectus query`: SPARQL over the graph of an index."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conspectus.cli.app import (
+    DEFAULT_INDEX,
+    AccessOption,
+    IndexOption,
+    JsonOption,
+    SetOption,
+    SettingsOption,
+    WhereOption,
+    app,
+    examples,
+    open_filtered,
+    print_json,
+)
+from conspectus.storage.errors import UsageError
+
+if TYPE_CHECKING:
+    from conspectus.query.sparql.result import SparqlResult
+
+
+@app.command(
+    short_help="Query the graph with SPARQL.",
+    epilog=examples(
+        "conspectus query --schema --index films.index",
+        "conspectus query 'SELECT ?film ?year { ?film v:release_year ?year } ORDER BY ?year' --index films.index",
+    ),
+)
+def query(
+    text: Annotated[
+        str | None,
+        typer.Argument(help="The query; - reads it from standard input.", metavar="SPARQL", show_default=False),
+    ] = None,
+    index: IndexOption = DEFAULT_INDEX,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Show the prefixes and predicates that queries are made of.")
+    ] = False,
+    rows: Annotated[int, typer.Option("--rows", min=1, help="The largest number of rows.", metavar="N")] = 1_000,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="The longest time.", metavar="S")] = 10.0,
+    where: WhereOption = None,
+    access: AccessOption = None,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Query the graph of an index with SPARQL 1.1: SELECT, ASK, CONSTRUCT, DESCRIBE.
+
+    Nothing can be changed and no other server is asked. The first query of a version makes the store that queries are
+    put to. Names of entities stand for their IRIs; --json has both, in the form of SPARQL 1.1 Query Results JSON.
+    """
+    if (text is None) == (not schema):
+        raise UsageError("give a query, or --schema")
+    opened = open_filtered(index, settings, overrides, where, access)
+    if schema:
+        from conspectus.query.sparql import schema as schemas
+        from conspectus.query.sparql.store import PREFIXES
+
+        found = schemas.predicates(opened.context)
+        if as_json:
+            print_json({"prefixes": PREFIXES, "predicates": schemas.as_json(found)})
+        else:
+            prefixes = "\n".join(f"PREFIX {name}: <{iri}>" for name, iri in PREFIXES.items())
+            typer.echo(f"{prefixes}\n\n{schemas.text(found)}")
+        return
+    result = opened.query(sys.stdin.read() if text == "-" else text or "", rows, seconds)
+    print_json(result.as_json()) if as_json else typer.echo(_table(result))
+
+
+def _table(result: "SparqlResult") -> str:
+    """Return a result as columns of text; what is longer than a screen is for --json."""
+    from conspectus.pipelines.readers.filenames import visible
+
+    if result.boolean is not None:
+        return "yes" if result.boolean else "no"
+    cells = [list(result.variables)]
+    cells += [[visible(str(term)) if term is not None else "" for term in row] for row in result.rows]
+    widths = [min(_WIDEST, max(len(row[column]) for row in cells)) for column in range(len(result.variables))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    count = f"{len(result.rows):,} row{'s' if len(result.rows) != 1 else ''}"
+    more = "" if result.complete else ", and there are more (--rows)"
+    return "\n".join([*lines, f"({count}{more})"])
+
+
+_WIDEST = 60
+"""Characters of a column; longer cells move the rest of their line."""

@@ -1,0 +1,1 @@
+"""SPARQL 1.1 over the graph of an index."""
