@@ -85,7 +85,7 @@ def _reply(request: FakeRequest, characters: Callable[[str], int], says_yes: boo
     if '"enum"' in form:
         return json.dumps({"answer": "Yes" if says_yes else "No"})
     if "<|>" in request.prompt:
-        text = request.messages[0][1].rpartition("Now the text to read")[2].partition("Text:")[2]
+        text = request.last
         gleaned = len(request.messages) > 1
         return _records(text, characters(text) // (2 if gleaned else 1), gleaned, request.digest)
     return prose(request.digest, 600)

@@ -6,12 +6,14 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel
 
+Role = Literal["system", "user", "assistant"]
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """One turn of a conversation."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Role
     content: str
 
 

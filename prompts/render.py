@@ -1,34 +1,48 @@
-"""Prompt templates: text files whose placeholders are filled in, strictly.
+"""Prompt templates: text files that become the messages of a request.
 
-The kind of a placeholder says where its value comes from, and how it is inserted:
+A line that is only `[system]`, `[user]` or `[assistant]` begins a message of that role; a template without such a line
+is one message of the user. The kind of a placeholder says where its value comes from, and how it is inserted:
 
-    {{question}}    from the user, the settings or this program: unchanged
-    {{=passages}}   from documents, or derived from them: between two delimiter lines
-    {{~thing}}      the same within a line: on one line, so that it cannot start a line of its own
+    {{words}}       from the settings or this program: unchanged
+    {{=passages}}   from documents, models or users: as <passages> ... </passages>
+    {{~title}}      the same within a line: on one line, so that it cannot start a line of its own
+    {{>data}}       the template prompts/shared/data.txt
+
+No value of the second and third kind can open or close a tag of its prompt: such tags are escaped ("&lt;/passages>").
 """
 
 import re
+from collections.abc import Set
 from functools import cache
 from importlib.resources import files
+from typing import cast
 
-from conspectus.prompts.delimiters import delimiter_for
+from conspectus.prompts.model import Message, Role
 
 PLACEHOLDER = re.compile(r"\{\{([=~]?)(\w+)\}\}")
+_INCLUDED = re.compile(r"\{\{>(\w+)\}\}")
+_TURN = re.compile(r"^\[(system|user|assistant)\]\n", re.MULTILINE)
+_TAG = re.compile(r"</?([a-z_]+)[ >]")
+
+
+def prompt_text(name: str) -> str:
+    """Return the text of a template, named by its path in this package without a suffix: "json/schema"."""
+    return _text(name)
 
 
 @cache
-def prompt_text(name: str) -> str:
-    """Return the text of a prompt template, named by its path in this package without a suffix: "json/schema"."""
-    return files("conspectus.prompts").joinpath(f"{name}.txt").read_text("utf-8").strip()
+def _text(name: str) -> str:
+    text = files("conspectus.prompts").joinpath(f"{name}.txt").read_text("utf-8").strip()
+    return _INCLUDED.sub(lambda included: _text(f"shared/{included[1]}"), text)
 
 
-def render(name: str, **values: str) -> str:
-    """Return a prompt with all placeholders filled in.
+def messages(name: str, **values: str) -> tuple[Message, ...]:
+    """Return the messages of a template with all placeholders filled in.
 
-    Placeholders inside values are not filled in. One delimiter, longer than any in the values, serves the whole prompt.
+    Placeholders and turns inside values are left as they are.
 
     Args:
-        name: The prompt, such as "query/verify_citation".
+        name: The template, such as "query/verify_citation".
         **values: A value for each placeholder.
 
     Raises:
@@ -38,12 +52,40 @@ def render(name: str, **values: str) -> str:
     kinds = {place: kind for kind, place in PLACEHOLDER.findall(text)}
     if kinds.keys() != values.keys():
         raise ValueError(f"prompt {name} has the placeholders {sorted(kinds)} but got {sorted(values)}")
-    delimiter = delimiter_for([values[place] for place, kind in kinds.items() if kind == "="])
+    tags = {*_TAG.findall(text), *(place for place, kind in kinds.items() if kind == "=")}
 
     def filled(place: re.Match[str]) -> str:
         kind, value = place[1], values[place[2]]
         if kind == "=":
-            return f"{delimiter}\n{value}\n{delimiter}"
-        return " ".join(value.split()) if kind == "~" else value
+            return _between(place[2], _escaped(value, tags))
+        return _escaped(" ".join(value.split()), tags) if kind == "~" else value
 
-    return PLACEHOLDER.sub(filled, text)
+    turns = _TURN.split(text if _TURN.match(text) else f"[user]\n{text}")[1:]
+    return tuple(
+        Message(cast("Role", role), PLACEHOLDER.sub(filled, turn.strip()).strip())
+        for role, turn in zip(turns[::2], turns[1::2], strict=True)
+    )
+
+
+def render(name: str, **values: str) -> str:
+    """Return the text of a template without turns, filled in as `messages` does."""
+    (message,) = messages(name, **values)
+    return message.content
+
+
+def tagged(tag: str, text: str) -> str:
+    """Return a text between two tags, which it can neither open nor close itself.
+
+    >>> tagged("excerpt", "one </excerpt> two")
+    '<excerpt>\\none &lt;/excerpt> two\\n</excerpt>'
+    """
+    return _between(tag, _escaped(text, {tag}))
+
+
+def _between(tag: str, text: str) -> str:
+    return f"<{tag}>\n{text}\n</{tag}>"
+
+
+def _escaped(text: str, tags: Set[str]) -> str:
+    names = "|".join(map(re.escape, sorted(tags)))
+    return re.sub(rf"<(?=\s*/?\s*(?:{names})\b)", "&lt;", text, flags=re.IGNORECASE) if names else text

@@ -6,6 +6,8 @@ from itertools import pairwise
 
 from conspectus.prompts.fake import FakeRequest
 
+from tests.tags import inside
+
 NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)+\b")
 PAIR = re.compile(r"^Pair (\d+)$", re.MULTILINE)
 
@@ -14,7 +16,7 @@ def reply(request: FakeRequest) -> str:
     """Return records of the names in a text, "no" to gleaning, a report on what is listed, a summary, or an answer."""
     form = json.dumps(request.body.get("response_format", "")) + request.last
     if "findings" in form:
-        return report(request.prompt)
+        return report(inside(request.prompt, "records"))
     if "Answer for every pair, by its number." in request.prompt:
         return json.dumps({"votes": [{"pair": int(each), "same": False} for each in PAIR.findall(request.prompt)]})
     if '"required": ["description"]' in form:
@@ -28,7 +30,7 @@ def reply(request: FakeRequest) -> str:
 
 def records(prompt: str) -> str:
     """Return the names of the text that a prompt ends with as entities, neighbours among them as related."""
-    names = list(dict.fromkeys(NAME.findall(prompt.rpartition("Now the text to read")[2])))[:8]
+    names = list(dict.fromkeys(NAME.findall(inside(prompt, "text") if "<text>" in prompt else prompt)))[:8]
     entities = [f'("entity"<|>"{each}"<|>"person"<|>"{each} is named in it.")' for each in names]
     related = [
         f'("relationship"<|>"{one}"<|>"{other}"<|>"{one} stands beside {other}."<|>{3 + number % 7})'

@@ -1,13 +1,13 @@
 """A German corpus of ships, and a model by rule that prompts can be fitted to it with."""
 
 import json
-import re
 from itertools import pairwise
 from pathlib import Path
 
 from conspectus.prompts.fake import FakeRequest
 
 from tests import graph_model
+from tests.tags import inside
 
 PEOPLE = ("Karl Brandt", "Anna Voss", "Otto Reimers", "Lina Petersen", "Emil Thode", "Marie Sloman")
 SHIPS = ("Helene Woermann", "Alte Liebe", "Gute Hoffnung", "Frau Antje", "Roter Sand", "Grosser Vogel")
@@ -36,12 +36,12 @@ def write_corpus(folder: Path) -> Path:
 
 def reply(request: FakeRequest) -> str:
     """Return what the tuning prompts ask for, in German, and what `tests.graph_model` says to all other prompts."""
-    prompt = request.messages[0][1]
-    if "Say what this collection is" in prompt:
+    prompt = request.prompt
+    if "You describe a collection" in prompt:
         return json.dumps({"domain": DOMAIN, "language": LANGUAGE})
-    if "Write down who it is to be" in prompt:
+    if "You describe the expert" in prompt:
         return json.dumps({"extraction": PERSONA, "reports": REPORTER})
-    if "which kinds of entities it is to look for" in prompt:
+    if "You choose the types of entities" in prompt:
         return json.dumps({"types": [*TYPES, "person", " Hafen "]})
     if "These count as claims" in prompt and "an example for them to go by" in prompt:
         return claim(example_text(prompt))
@@ -51,8 +51,8 @@ def reply(request: FakeRequest) -> str:
 
 
 def example_text(prompt: str) -> str:
-    """Return the fenced text that a tuning prompt ends with."""
-    return str(re.findall(r"^(=+)\n(.*?)\n\1$", prompt, re.M | re.S)[-1][1])
+    """Return the text that a tuning prompt ends with."""
+    return inside(prompt, "text")
 
 
 def records(text: str) -> str:

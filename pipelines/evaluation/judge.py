@@ -16,8 +16,8 @@ from conspectus.pipelines.evaluation.metrics import Interval, bootstrap
 from conspectus.pipelines.evaluation.questions import sources_of_reports
 from conspectus.pipelines.evaluation.suites import Question
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages, prompt_text
 from conspectus.prompts.replies.in_words import comparison_in_words
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.citations.marks import without_marks
@@ -211,7 +211,7 @@ async def _verdict(
     model: LanguageModel, question: str, first: JudgedAnswer, second: JudgedAnswer, criterion: str, repeat: int
 ) -> float:
     """Return what the answer shown first scores."""
-    prompt = render(
+    prompt = messages(
         "judge/compare",
         criterion=prompt_text(f"judge/{criterion}"),
         question=question,
@@ -219,7 +219,7 @@ async def _verdict(
         second=second.text,
     )
     sources = tuple(sorted({*first.sources, *second.sources}))
-    request = Request((Message("user", prompt),), STEP, temperature=_TEMPERATURE, sample=repeat, sources=sources)
+    request = Request(prompt, STEP, temperature=_TEMPERATURE, sample=repeat, sources=sources)
     verdict = await ask_for(model, request, Verdict)
     return {"1": 1.0, "2": 0.0, "tie": 0.5}[verdict.better]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated
 
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages, render
 from conspectus.prompts.replies.in_words import list_in_words, without_number
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
@@ -190,8 +190,8 @@ def write_questions(path: Path, questions: Sequence[MadeQuestion]) -> None:
 
 
 def _request(about: Description, kind: str, count: int, **places: str) -> Request:
-    prompt = render(f"judge/{kind}", description=about.text, count=str(count), **places)
-    return Request((Message("user", prompt),), STEP, sources=about.sources)
+    prompt = messages(f"judge/{kind}", description=about.text, count=str(count), **places)
+    return Request(prompt, STEP, sources=about.sources)
 
 
 def _short(item: str, what: str, found: int, wanted: int) -> list[Failure]:

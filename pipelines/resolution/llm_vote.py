@@ -8,8 +8,8 @@ from conspectus.pipelines.resolution.features import NameFeatures
 from conspectus.pipelines.resolution.pairs import NamePair
 from conspectus.pipelines.runner import Progress
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
@@ -114,10 +114,10 @@ def _counted(pair: NamePair, votes: Mapping[tuple[str, str], bool], settings: Re
 
 
 async def _ask(batch: Sequence[NamePair], shown: "_Shown", model: LanguageModel) -> dict[int, bool]:
-    prompt = render(
+    prompt = messages(
         "index/resolve", pairs="\n\n".join(shown.pair(number, item) for number, item in enumerate(batch, 1))
     )
-    request = Request((Message("user", prompt),), STAGE, sources=shown.sources(batch))
+    request = Request(prompt, STAGE, sources=shown.sources(batch))
 
     async def exchange(model: LanguageModel) -> ExchangeResult[dict[int, bool]]:
         answer = await ask_for(model, request, Votes)

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from conspectus.pipelines.steps.sentences import Sentences
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.embedding.windows import cut_windows
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Entity, Failure
@@ -150,8 +150,8 @@ async def _one(name: str, batch: Sequence[str], model: LanguageModel, words: int
     if len(batch) == 1:
         return batch[0]
     listed = "\n".join(f"{_LINE}{item}" for item in batch)
-    prompt = render("index/summarise", words=str(words), thing=name, descriptions=listed)
-    request = Request((Message("user", prompt),), "summarise", sources=sources)
+    prompt = messages("index/summarise", words=str(words), thing=name, descriptions=listed)
+    request = Request(prompt, "summarise", sources=sources)
 
     async def exchange(model: LanguageModel) -> ExchangeResult[str]:
         answer = await ask_for(model, request, DescriptionAnswer)

@@ -39,17 +39,17 @@ Checked = Callable[[Records], Records]
 """Returns the records that an example may contain."""
 
 
-async def make_example(model: LanguageModel, text: str, prompt: str, checked: Checked) -> ExampleDraft:
+async def make_example(model: LanguageModel, text: str, prompt: tuple[Message, ...], checked: Checked) -> ExampleDraft:
     """Return the example that a model writes for a text; an unusable reply is retried once.
 
     Raises:
         BudgetReached: The budget is spent. Other failures are reported in the result.
     """
-    messages: tuple[Message, ...] = (Message("user", prompt),)
+    asked = prompt
     thrown_away: list[str] = []
     for _ in range(2):
         try:
-            reply = await model.complete(Request(messages, STEP))
+            reply = await model.complete(Request(asked, STEP))
         except ModelError as error:
             return ExampleDraft(text, None, (*thrown_away, str(error)))
         read = read_records(reply.text, cut_off=reply.finish == "length")
@@ -61,7 +61,7 @@ async def make_example(model: LanguageModel, text: str, prompt: str, checked: Ch
         again = Message("user", render("index/tune_again", reason=reason))
         # Many servers refuse a conversation with an empty reply.
         said = (Message("assistant", reply.text),) if reply.text.strip() else ()
-        messages = (messages[0], *said, again)
+        asked = (*prompt, *said, again)
     return ExampleDraft(text, None, tuple(thrown_away))
 
 

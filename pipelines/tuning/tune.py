@@ -30,10 +30,9 @@ from conspectus.pipelines.tuning.sample import Embed, excerpt, sample
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.client.usage import Spending
-from conspectus.prompts.delimiters import delimited, delimiter_for
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.render import messages, prompt_text, render, tagged
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import InputError, UsageError
@@ -186,17 +185,16 @@ async def _ask(
     shown = shown[:_EXAMPLES]
     tell = _counter(progress, 3 + len(shown) * (2 if settings.claims else 1))
 
-    prompt = render("index/tune_domain", sample=delimited(texts))
+    prompt = messages("index/tune_domain", sample=_excerpts(texts))
     domain = await ask_for(model, _request(prompt), DomainAnswer)
     tell()
-    prompt = render(
-        "index/tune_persona", domain=domain.domain, fence=delimiter_for([domain.domain]), language=domain.language
-    )
+    prompt = messages("index/tune_persona", domain=domain.domain, language=domain.language)
     persona = await ask_for(model, _request(prompt), PersonaAnswer)
     tell()
-    prompt = render(
+    prompt = messages(
         "index/tune_entity_types",
-        sample=delimited([domain.domain, *texts]),
+        domain=domain.domain,
+        sample=_excerpts(texts),
         fewest=str(FEWEST_TYPES),
         most=str(MOST_TYPES),
         language=domain.language,
@@ -237,31 +235,35 @@ class _Examples:
     claim_description: str
 
     async def elements(self, text: str) -> ExampleDraft:
-        prompt = render(
+        prompt = messages(
             "index/tune_example",
             persona=self.persona,
             entity_types=", ".join(self.types),
             language=self.language,
             examples=prompt_text("index/extract_examples"),
-            text=delimited([text]),
+            text=text,
         )
         return await make_example(self.model, text, prompt, elements_in(text, self.types))
 
     async def claims(self, text: str) -> ExampleDraft:
-        prompt = render(
+        prompt = messages(
             "index/tune_claims_example",
             persona=self.persona,
             claim_description=self.claim_description,
             entity_types=", ".join(self.types),
             language=self.language,
             examples=prompt_text("index/claims_examples"),
-            text=delimited([text]),
+            text=text,
         )
         return await make_example(self.model, text, prompt, claims_in(text))
 
 
-def _request(prompt: str) -> Request:
-    return Request((Message("user", prompt),), STEP)
+def _excerpts(texts: Sequence[str]) -> str:
+    return "\n\n".join(tagged("excerpt", text) for text in texts)
+
+
+def _request(prompt: tuple[Message, ...]) -> Request:
+    return Request(prompt, STEP)
 
 
 def _counter(progress: Progress, total: int) -> Callable[[], None]:

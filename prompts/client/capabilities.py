@@ -31,6 +31,7 @@ class Capabilities:
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     temperature: bool = True
     stream_usage: bool = True
+    system_role: bool = True
 
     def lowered(self, refusal: str) -> "Capabilities | None":
         """Return the capabilities without what a refusal (the server's message) names, None if it names nothing.
@@ -54,6 +55,8 @@ class Capabilities:
             yield replace(self, temperature=False)
         if self.stream_usage and "stream_options" in refusal:
             yield replace(self, stream_usage=False)
+        if self.system_role and "system" in refusal and ("role" in refusal or _UNKNOWN.search(refusal)):
+            yield replace(self, system_role=False)
 
     def body(self, request: Request, model: str, max_tokens: int, stream: bool = False) -> dict[str, Any]:
         """Return the JSON body of the chat completion for a request."""
@@ -74,6 +77,11 @@ class Capabilities:
 
     def _messages(self, request: Request) -> list[dict[str, str]]:
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
+        if not self.system_role and messages[0]["role"] == "system":  # the chat templates of some models have none
+            rules = messages.pop(0)["content"]
+            if messages and messages[0]["role"] == "user":
+                rules = f"{rules}\n\n{messages.pop(0)['content']}"
+            messages.insert(0, {"role": "user", "content": rules})
         schema = requested_schema(request)
         if schema and self.structured_output != "json_schema":
             in_words = render("json/schema", schema=schema)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from conspectus.prompts.client.client import ModelClient, llm_address
 from conspectus.prompts.client.event_loop import run_on_call_loop
 from conspectus.prompts.client.server import open_server
-from conspectus.prompts.model import Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import Request
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.typed import read_answer
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.settings import LlmSettings
@@ -102,7 +102,7 @@ async def _listed(settings: LlmSettings) -> tuple[str, ...] | None:
 
 
 def _request(prompt: str, schema: type[BaseModel] | None = None) -> Request:
-    return Request((Message("user", render(prompt)),), "doctor", schema=schema, max_tokens=_SHORT)
+    return Request(messages(prompt), "doctor", schema=schema, max_tokens=_SHORT)
 
 
 def _tokens(client: ModelClient) -> int:

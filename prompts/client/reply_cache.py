@@ -1,7 +1,8 @@
 """Replies by what was asked: no question is paid for twice, and the same question at the same time is sent once.
 
 The key is a hash of everything that shapes a reply: the model's name, the messages, the schema, the bounds, the
-temperature and the sample number. The server's address is no part of it: a model that moves keeps its replies.
+temperature, the sample number and the version of the prompts. The server's address is no part of it: a model that moves
+keeps its replies.
 """
 
 import asyncio
@@ -17,6 +18,8 @@ from conspectus.storage.memo import Memo
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 KIND = "reply"
+PROMPTS = 2
+"""Version of the prompts: raised when replies to the earlier ones should not be used, though their text is the same."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,7 +28,7 @@ Result = TypeVar("Result")
 def reply_key(request: Request, model: str, max_tokens: int, schema: str) -> str:
     """Return the key of the reply to a request; its step and sources are no part of it."""
     messages = [[message.role, message.content] for message in request.messages]
-    shape = [model, messages, schema, max_tokens, float(request.temperature), request.sample]
+    shape = [PROMPTS, model, messages, schema, max_tokens, float(request.temperature), request.sample]
     return digest(json.dumps(shape))
 
 

@@ -10,7 +10,14 @@ from typing import Any, Literal
 from conspectus.prompts.fake.replies import FakeRequest, embed, fake_token_count
 
 Feature = Literal[
-    "json_schema", "json_object", "max_tokens", "max_completion_tokens", "temperature", "stream_options", "usage"
+    "json_schema",
+    "json_object",
+    "max_tokens",
+    "max_completion_tokens",
+    "temperature",
+    "stream_options",
+    "system_role",
+    "usage",
 ]
 _REFUSALS = {
     "json_schema": "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
@@ -19,6 +26,7 @@ _REFUSALS = {
     "max_completion_tokens": "Unrecognized request argument supplied: max_completion_tokens",
     "temperature": "Unsupported value: 'temperature' does not support 0.0 with this model.",
     "stream_options": "Unrecognized request argument supplied: stream_options",
+    "system_role": "System role not supported",
 }
 """What a server that lacks a feature says, as OpenAI's API words it: clients learn from these messages."""
 _PATH = re.compile(r"(?:/openai)?/v1/(.+?)/?|/openai/deployments/([^/]+)/(.+?)/?")
@@ -67,6 +75,10 @@ def without_features(body: Mapping[str, Any], lacking: Collection[Feature], *, i
     """Return the body as a server understands it that lacks features; Refused unless it ignores them."""
     understood = dict(body)
     for feature in lacking:
+        if feature == "system_role":
+            if any(message.get("role") == "system" for message in body.get("messages") or ()):
+                raise Refused(400, _REFUSALS[feature])
+            continue
         parameter = "response_format" if feature in ("json_schema", "json_object") else feature
         value = understood.get(parameter)
         if parameter == "response_format":

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import regex
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_choice
 from conspectus.query.abstention import no_answer
 from conspectus.query.answering import measured
@@ -118,10 +118,10 @@ def _far(context: Context, answer: Answer, cited: _CitedSentence) -> str:
 async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: _CitedSentence) -> str:
     source = "\n\n".join("\n".join(filter(None, (source.above, source.quote))) for source in cited.sources)
     question = answer.standalone or answer.question
-    prompt = render("query/verify_citation", source=source, question=question, sentence=cited.sentence)
+    prompt = messages("query/verify_citation", source=source, question=question, sentence=cited.sentence)
     passages = {citation.number: citation for citation in answer.citations}
     chunks = [passages[number].document_id for number in cited.place.numbers if number in passages]
-    request = Request((Message("user", prompt),), STEP, sources=_hashes(context, chunks))
+    request = Request(prompt, STEP, sources=_hashes(context, chunks))
     return await ask_choice(model, request, ["Yes", "No"])
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.answering import measured
 from conspectus.query.context import Context
@@ -125,10 +125,10 @@ async def shape(context: Context, history: Conversation, question: str) -> Shape
 async def _rewritten(context: Context, model: LanguageModel, history: Conversation, question: str) -> str:
     """Return the model's standalone question; BadAnswer where the reply is none."""
     turns = [{"question": turn.standalone, "answer": turn.answer} for turn in history.turns]
-    prompt = render(
+    prompt = messages(
         "query/rewrite_follow_up", history=json.dumps(turns, ensure_ascii=False, indent=1), question=question
     )
-    request = Request((Message("user", prompt),), REWRITE, sources=_sources(context, history))
+    request = Request(prompt, REWRITE, sources=_sources(context, history))
     reply = await ask_for(model, request, _Rewritten, again=0)
     made = " ".join(reply.question.split())
     if not made:

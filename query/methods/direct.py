@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.query.abstention import is_unknown, no_answer
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
@@ -97,8 +97,8 @@ async def sampled(context: Context, model: LanguageModel, prompt: str, question:
 def asking(context: Context, prompt: str, question: str) -> Request:
     """Return the request for one answer, at the temperature of reasoning."""
     chosen = context.settings.tog
-    message = Message("user", render(prompt_for(chosen.task, prompt), question=question))
-    return Request((message,), STEP, max_tokens=_MAX_TOKENS, temperature=_REASON_TEMPERATURE)
+    asked = messages(prompt_for(chosen.task, prompt), question=question)
+    return Request(asked, STEP, max_tokens=_MAX_TOKENS, temperature=_REASON_TEMPERATURE)
 
 
 def most_frequent(answers: Sequence[str]) -> tuple[str, float]:

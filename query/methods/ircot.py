@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages, prompt_text
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
@@ -124,14 +124,14 @@ def scaled(passages: Sequence[Passage]) -> list[Passage]:
 
 def thinking(question: str, passages: Sequence[Passage], thoughts: Sequence[str]) -> Request:
     """Return the request for the next thought, which depends on the texts and titles of the passages alone."""
-    prompt = render(
+    prompt = messages(
         "query/ircot_thought",
         examples=prompt_text("query/ircot_examples"),
         passages="\n\n".join(f"{passage.title}\n{passage.text}".strip() for passage in passages),
         question=question,
         thoughts=" ".join(thoughts) or "(none yet)",
     )
-    return Request((Message("user", prompt),), STEP, sources=tuple(digest(passage.text) for passage in passages))
+    return Request(prompt, STEP, sources=tuple(digest(passage.text) for passage in passages))
 
 
 def first_sentence(reply: str) -> str:

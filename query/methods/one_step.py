@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import NO_ANSWER, is_unknown, uncited
 from conspectus.query.answering import Assembly, assembling
@@ -172,7 +172,7 @@ class OneStep:
     async def _read(self, question: str, found: RetrievedFacts, model: LanguageModel) -> Answer:
         """Return the model's answer from the facts: one call, and one more where the reply cannot be used."""
         graph = open_graph(self._context)
-        prompt = render(
+        prompt = messages(
             self._prompt("query/answer_from_facts"), question=question, facts=_numbered_facts(graph, found.triples)
         )
         said, why = await self._asked(prompt, found, (), model)
@@ -191,7 +191,7 @@ class OneStep:
         return prompt_for(self._context.settings.tog.task, name)
 
     async def _asked(
-        self, prompt: str, found: RetrievedFacts, passages: Sequence[Passage], model: LanguageModel
+        self, prompt: tuple[Message, ...], found: RetrievedFacts, passages: Sequence[Passage], model: LanguageModel
     ) -> tuple[FactsReply, str]:
         """Return the model's reply, and the reason why it is no answer ("" if it is one)."""
         grounds = open_grounds(self._context)
@@ -199,7 +199,7 @@ class OneStep:
             *grounds.sources([triple.relation for triple in found.triples]),
             *(digest(passage.text) for passage in passages),
         )
-        request = Request((Message("user", prompt),), STEP, sources=tuple(dict.fromkeys(sources)))
+        request = Request(prompt, STEP, sources=tuple(dict.fromkeys(sources)))
         try:
             said = await ask_for(model, request, FactsReply)
         except BadAnswer as error:
@@ -249,7 +249,7 @@ class Cok(OneStep):
         passages = "\n\n".join(
             f"[{i}] {passage.title}\n{passage.text}" for i, passage in enumerate(evidence.passages, start=1)
         )
-        prompt = render(
+        prompt = messages(
             self._prompt("query/cok"),
             question=question,
             facts=_numbered_facts(graph, found.triples),

@@ -7,8 +7,8 @@ model says. What an answer without marks cites is found by comparing it with the
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.query.abstention import no_answer
 from conspectus.query.citations.alignment import overlaps
 from conspectus.query.citations.entailment import CitedText
@@ -69,10 +69,10 @@ async def write(
         say(no_answer(question))
         return Written(no_answer(question), (), 0)
     words_ = str(most_words or context.settings.global_search.reduce_words)
-    message = Message("user", render(prompt, material=material, question=question, words=words_))
+    asked = messages(prompt, material=material, question=question, words=words_)
     citations = Citations(context)
     support = _Support(context, units, citations)
-    request = Request((message,), step, sources=sources(context, units))
+    request = Request(asked, step, sources=sources(context, units))
     shown = [CitedText(unit.text, unit.title) for unit in units]
     told = await stream_answer(context, model, request, question, shown, support.cite, say)
     return Written(told.text, citations.made(), citations.dropped, told.steps)

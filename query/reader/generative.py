@@ -7,8 +7,8 @@ answer without marks cites is found by comparing it with the passages (`streamed
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.query.abstention import no_answer
 from conspectus.query.answering import assembling
 from conspectus.query.citations.alignment import aligned_span
@@ -93,10 +93,8 @@ def _hull(spans: Sequence[Span]) -> Span:
 def reading(question: str, evidence: Evidence, task: Task = "qa") -> Request:
     """Return the request for an answer over the passages; it depends on their texts and titles only."""
     passages = "\n\n".join(_numbered(number, passage) for number, passage in enumerate(evidence.passages, start=1))
-    message = Message(
-        "user", render(prompt_for(task, "query/answer_from_passages"), passages=passages, question=question)
-    )
-    return Request((message,), STEP, sources=tuple(digest(passage.text) for passage in evidence.passages))
+    prompt = messages(prompt_for(task, "query/answer_from_passages"), passages=passages, question=question)
+    return Request(prompt, STEP, sources=tuple(digest(passage.text) for passage in evidence.passages))
 
 
 def _numbered(number: int, passage: Passage) -> str:

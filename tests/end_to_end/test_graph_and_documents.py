@@ -11,6 +11,7 @@ from conspectus.storage.settings import load_settings
 
 from conspectus import open as open_index
 from tests.command_line import conspectus
+from tests.tags import prompt_of
 
 ROOT = Path(__file__).parents[2]
 QUESTION = "Who built the harbour of the village where the director of Grey Heron was born?"
@@ -91,7 +92,7 @@ def test_a_model_answers_from_a_path_and_a_passage(both: Path) -> None:
     with FakeServer(script) as server:
         index = open_index(both, load_settings(overrides={"llm": {"model": "m", "base_url": server.url}}))
         answer = index.ask(QUESTION, "tog2", topics=["Grey Heron"])
-        asked = [each.body["messages"][0]["content"] for each in server.requests if each.body]
+        asked = [prompt_of(each.body) for each in server.requests if each.body]
     assert (answer.method, answer.names, answer.usage.depth) == ("tog2", ("Tomas Reyle",), 2)
     assert [(each.source, each.predicate, each.target) for each in answer.triples] == WALKED
     assert [each.title for each in answer.citations] == ["Pelluci"]

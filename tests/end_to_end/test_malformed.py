@@ -55,7 +55,7 @@ class Author:
 
     def __call__(self, request: FakeRequest) -> str:
         form = json.dumps(request.body.get("response_format", ""))
-        first = request.messages[0][1]
+        first = request.prompt
         if "findings" in form:
             text = report(first)
         elif '"required": ["description"]' in form:

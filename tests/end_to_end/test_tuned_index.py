@@ -10,6 +10,7 @@ from conspectus.storage.index import Index
 from conspectus.storage.verify import verify
 
 from tests.command_line import conspectus
+from tests.tags import prompt_of
 from tests.tuning_model import DOMAIN, PERSONA, REPORTER, reply, write_corpus
 
 
@@ -33,7 +34,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: FakeServer)
 
 def asked(server: FakeServer, since: int) -> list[str]:
     """Return the first message of each chat request."""
-    return [each.body["messages"][0]["content"] for each in server.requests[since:] if each.body]
+    return [prompt_of(each.body) for each in server.requests[since:] if each.body]
 
 
 def test_indexing_says_who_the_model_is_what_to_look_for_and_how(project: Path, server: FakeServer) -> None:

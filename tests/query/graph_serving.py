@@ -9,6 +9,8 @@ from conspectus.query.context import Context
 from conspectus.storage.index import Index
 from conspectus.storage.settings import LlmSettings
 
+from tests.tags import prompt_of
+
 
 @contextmanager
 def served(
@@ -25,4 +27,4 @@ def served(
 
 def prompts(server: FakeServer) -> list[str]:
     """Return what the server was asked, in order."""
-    return [each.body["messages"][0]["content"] for each in server.requests if each.body]
+    return [prompt_of(each.body) for each in server.requests if each.body]

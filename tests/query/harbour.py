@@ -11,6 +11,7 @@ from conspectus.storage.settings import Settings, load_settings
 
 from tests import graph_model
 from tests.conftest import write_rows
+from tests.tags import inside
 
 PASSAGES = {
     "Harbour Bank": "Mary Quill founded the Harbour Bank in Port Alma in 1911. Otto Brand was her partner.",
@@ -30,9 +31,9 @@ CLAIM = (
 def reply(request: FakeRequest) -> str:
     """Return the claim for the text that makes it, else what the rule-made model says, reports named after members."""
     if "as records, the claims that it makes" in request.prompt:
-        return CLAIM if "He took money" in request.last.rpartition("Now the text to read")[2] else "<|COMPLETE|>"
+        return CLAIM if "<text>" in request.last and "He took money" in inside(request.last, "text") else "<|COMPLETE|>"
     made = graph_model.reply(request)
-    names = ", ".join(dict.fromkeys(graph_model.NAME.findall(request.prompt.rpartition("Records (")[2])))
+    names = ", ".join(dict.fromkeys(graph_model.NAME.findall(request.last)))
     return made.replace('"title": "A group"', f'"title": "{names}"')
 
 

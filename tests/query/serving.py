@@ -11,6 +11,8 @@ from conspectus.query.context import Context
 from conspectus.storage.index import Index
 from conspectus.storage.settings import LlmSettings
 
+from tests.tags import prompt_of
+
 Maker = str | FakeReply | Sequence[str | FakeReply] | Callable[[FakeRequest], str | FakeReply]
 
 MAP, REDUCE, RATE = "You take notes", "You answer a question about a whole", "How much does this report"
@@ -54,5 +56,5 @@ def served(
 
 def sent(server: FakeServer, kind: str) -> list[str]:
     """Return the prompts of one kind in the order in which they came."""
-    prompts = [each.body["messages"][0]["content"] for each in server.requests if each.body]
+    prompts = [prompt_of(each.body) for each in server.requests if each.body]
     return [each for each in prompts if each.startswith(kind)]

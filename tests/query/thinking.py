@@ -12,7 +12,7 @@ from conspectus.query.types import Answer, Evidence
 from conspectus.storage.index import Index
 from conspectus.storage.settings import IrcotSettings, LlmSettings
 
-from tests.marks import unmarked
+from tests.tags import prompt_of, unmarked
 
 THINK, READ = "You think about a question", "You answer a question from numbered passages"
 QUESTION = "In which country does the designer of the Corvane lighthouse live?"
@@ -60,7 +60,7 @@ def retrieve(context: Context, k: int = 3) -> Evidence:
 
 
 def prompts(server: FakeServer) -> list[str]:
-    return [each.body["messages"][0]["content"] for each in server.requests if each.body]
+    return [prompt_of(each.body) for each in server.requests if each.body]
 
 
 def shown(prompt: str, of: str) -> str:

@@ -13,7 +13,7 @@ from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.extract.validate import flaw
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.model import LanguageModel, Message, Reply, Request
-from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.render import messages, prompt_text, render
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
 from conspectus.prompts.replies.structured import ExchangeResult, ask_choice, least_lost
 from conspectus.storage.errors import BudgetReached, ModelError, ModelRefused, ModelUnavailable
@@ -119,14 +119,14 @@ async def extract_chunk(
 async def _elements(
     text: str, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance
 ) -> ChunkExtraction:
-    asked = render(
+    asked = messages(
         "index/extract",
         persona=guidance.persona,
         entity_types=", ".join(settings.entity_types),
         examples=guidance.examples or prompt_text("index/extract_examples"),
         text=text,
     )
-    said = _Conversation(model, (digest(text),), asked.strip())
+    said = _Conversation(model, (digest(text),), asked)
     await said.go_on("extract")
     for _ in range(settings.max_gleanings):
         if not (said.is_open and await said.agrees("glean_more", render("index/glean_more"))):
@@ -136,7 +136,7 @@ async def _elements(
 
 
 async def _claims(text: str, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance) -> ChunkExtraction:
-    asked = render(
+    asked = messages(
         "index/claims",
         persona=guidance.persona,
         claim_description=settings.claim_description,
@@ -144,7 +144,7 @@ async def _claims(text: str, model: LanguageModel, settings: ExtractionSettings,
         examples=guidance.claim_examples or prompt_text("index/claims_examples"),
         text=text,
     )
-    said = _Conversation(model, (digest(text),), asked.strip())
+    said = _Conversation(model, (digest(text),), asked)
     await said.go_on("claims")
     return said.extraction()
 
@@ -152,10 +152,10 @@ async def _claims(text: str, model: LanguageModel, settings: ExtractionSettings,
 class _Conversation:
     """A chunk's conversation with a model, and the records of its replies. A call that fails ends it."""
 
-    def __init__(self, model: LanguageModel, sources: tuple[str, ...], asked: str) -> None:
+    def __init__(self, model: LanguageModel, sources: tuple[str, ...], asked: tuple[Message, ...]) -> None:
         self._model = model
         self._sources = sources
-        self._messages: tuple[Message, ...] = (Message("user", asked),)
+        self._messages = asked
         self._records: list[Records] = []
         self._losses: list[Loss] = []
         self.is_open = True

@@ -20,7 +20,7 @@ from conspectus.pipelines.steps.extract.llm import LOST_RECORD, Loss, loss_of, o
 from conspectus.pipelines.steps.extract.merge import Knowledge, StatedTriple, knowledge_of, statements
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.render import messages, prompt_text
 from conspectus.prompts.replies.in_words import list_in_words, triples_in_words
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.prompts.replies.typed import CUT_OFF
@@ -241,10 +241,10 @@ async def extract_text(text: str, model: LanguageModel, persona: str = "") -> Op
     Only BudgetReached is raised.
     """
     losses: list[Loss] = []
-    ner = render("index/openie_ner", persona=persona, example=prompt_text("index/openie_ner_example"), text=text)
+    ner = messages("index/openie_ner", persona=persona, example=prompt_text("index/openie_ner_example"), text=text)
     named, lost = await _part(model, _request(NER, ner, text), NamedEntities)
     losses += lost
-    asked = render(
+    asked = messages(
         "index/openie_triples",
         persona=persona,
         example=prompt_text("index/openie_triples_example"),
@@ -256,8 +256,8 @@ async def extract_text(text: str, model: LanguageModel, persona: str = "") -> Op
     return OpenChunk(OpenExtraction(named.entities, stated.triples), tuple(losses))
 
 
-def _request(step: str, asked: str, text: str) -> Request:
-    return Request((Message("user", asked.strip()),), step, sources=(digest(text),))
+def _request(step: str, asked: tuple[Message, ...], text: str) -> Request:
+    return Request(asked, step, sources=(digest(text),))
 
 
 async def _part(

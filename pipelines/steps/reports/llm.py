@@ -25,8 +25,8 @@ from conspectus.pipelines.steps.reports.prompt import (
     without,
 )
 from conspectus.prompts.client.event_loop import gather_all
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import short_id
@@ -149,7 +149,7 @@ class _Writing:
         return packed(reports, left, most)
 
     async def _answer(self, community: Community, records: str, cited: Mapping[str, CitedRecord]) -> _Answered:
-        prompt = render(
+        prompt = messages(
             "index/report",
             persona=self._persona,
             records=records,
@@ -157,7 +157,7 @@ class _Writing:
             findings=str(self._settings.findings),
         )
         sources = self._elements.sources(community.chunk_ids)
-        request = Request((Message("user", prompt.strip()),), "report", sources=sources)
+        request = Request(prompt, "report", sources=sources)
 
         async def exchange(model: LanguageModel) -> ExchangeResult[_Answered]:
             failures = []

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 
 from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.in_words import list_in_words
 from conspectus.prompts.replies.structured import ask_choice, ask_for
 from conspectus.prompts.replies.thinking import without_thinking
@@ -107,7 +107,7 @@ class LlmCommunityPolicy:
     async def _pick_one(
         self, premise: str, selections: str, letters: Sequence[str], rows: Sequence[int]
     ) -> CommunityPick:
-        prompt = render("query/fasttog_step", question=self._as_question(), premise=premise, selections=selections)
+        prompt = messages("query/fasttog_step", question=self._as_question(), premise=premise, selections=selections)
         picked = await ask_choice(self._model, self._request(PRUNE, prompt, rows), [*letters, NONE])
         if picked == NONE:
             return CommunityPick((), "the model chose none", calls=1)
@@ -116,7 +116,7 @@ class LlmCommunityPolicy:
     async def _pick_several(
         self, premise: str, selections: str, letters: Sequence[str], rows: Sequence[int], most: int
     ) -> CommunityPick:
-        prompt = render(
+        prompt = messages(
             "query/fasttog_start",
             question=self._as_question(),
             premise=premise,
@@ -144,7 +144,7 @@ class LlmCommunityPolicy:
                         numbers[statement.text] = len(facts)
                 lines.append(f"- {' '.join(f'[{numbers[one.text]}] {join_statements([one])}' for one in statements)}")
             blocks.append("\n".join(lines))
-        prompt = render(
+        prompt = messages(
             prompt_for(self._task, "query/fasttog_reason"),
             question=self._question,
             subjects=self._in_words(self._subjects),
@@ -181,11 +181,13 @@ class LlmCommunityPolicy:
     def _in_words(self, entities: Iterable[int]) -> str:
         return ", ".join(sorted(spoken(self._graph.names[row]) for row in entities))
 
-    def _request(self, step: str, prompt: str, rows: Sequence[int], *, explores: bool = True) -> Request:
+    def _request(
+        self, step: str, prompt: tuple[Message, ...], rows: Sequence[int], *, explores: bool = True
+    ) -> Request:
         temperature = _PRUNE_TEMPERATURE if explores else _REASONING_TEMPERATURE
         sources = open_grounds(self._context).sources(rows)
         return Request(
-            (Message("user", prompt),),
+            prompt,
             step,
             max_tokens=MAX_TOKENS,
             temperature=temperature,
@@ -205,9 +207,9 @@ def lettered(place: int) -> str:
 
 async def name_subjects(context: Context, model: LanguageModel, question: str) -> tuple[list[str], str]:
     """Return the subjects that a model finds in a question, and the reason in brackets if it gave no usable reply."""
-    prompt = render("query/fasttog_subjects", question=as_question(context.settings.tog.task, question))
+    prompt = messages("query/fasttog_subjects", question=as_question(context.settings.tog.task, question))
     request = Request(
-        (Message("user", prompt),),
+        prompt,
         SUBJECTS,
         max_tokens=MAX_TOKENS,
         temperature=_REASONING_TEMPERATURE,

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.scored import Score
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.replies.thinking import without_thinking
@@ -93,8 +93,8 @@ class _BranchCaller:
         One call, and a second one if the reply has the wrong form. ModelError if that fails too.
         """
         most = self.context.settings.drift_search.follow_ups
-        message = Message("user", render(prompt, follow_ups=str(most), **places))
-        reply = await ask_for(self.model, Request((message,), step, sources=sources(self.context, units)), DriftReply)
+        asked = messages(prompt, follow_ups=str(most), **places)
+        reply = await ask_for(self.model, Request(asked, step, sources=sources(self.context, units)), DriftReply)
         notes: list[Note] = []
         baseless = dropped = 0
         for point in reply.answer:
@@ -163,8 +163,8 @@ def _failed(failures: tuple[ModelError, ...]) -> str:
 
 async def _hypothesis(context: Context, model: LanguageModel, question: str, reports: list[Unit]) -> str:
     example = max(reports, key=lambda report: (report.weight, -report.row))
-    text = render("query/drift_hypothesis", example=_summary(example), question=question)
-    request = Request((Message("user", text),), HYPOTHESIS, sources=sources(context, [example]))
+    asked = messages("query/drift_hypothesis", example=_summary(example), question=question)
+    request = Request(asked, HYPOTHESIS, sources=sources(context, [example]))
     return without_thinking((await model.complete(request)).text).strip()
 
 

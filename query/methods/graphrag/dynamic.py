@@ -11,8 +11,8 @@ from typing import Protocol
 
 import numpy as np
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_choice
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import Selected, passages_instead, selection_step
@@ -129,8 +129,8 @@ class ModelRater:
         return False
 
     async def _rated(self, question: str, unit: Unit) -> float:
-        message = Message("user", render("query/global_rate_report", report=unit.text, question=question))
-        request = Request((message,), STEP, sources=sources(self.context, [unit]))
+        asked = messages("query/global_rate_report", report=unit.text, question=question)
+        request = Request(asked, STEP, sources=sources(self.context, [unit]))
         return float(await ask_choice(self.model, request, [str(number) for number in range(_BEST + 1)]))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.scored import Score
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.citations.forms import Numbers, marks_in
@@ -107,9 +107,9 @@ def _told(point: Point) -> tuple[str, list[int]]:
 async def _points(context: Context, model: LanguageModel, question: str, window: Window) -> tuple[Points, bool]:
     """Return the points of a window, and whether the reply is complete."""
     most = str(_MAP_WORDS)
-    message = Message("user", render("query/global_map", reports=window.text, question=question, words=most))
+    asked = messages("query/global_map", reports=window.text, question=question, words=most)
     try:
-        request = Request((message,), STEP, sources=sources(context, window.units))
+        request = Request(asked, STEP, sources=sources(context, window.units))
         return await ask_for(model, request, Points), True
     except BadAnswer as bad:
         if isinstance(bad.salvaged, Points) and bad.salvaged.points:

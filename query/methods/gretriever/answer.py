@@ -8,8 +8,8 @@ construct a graph first" (CoT-BAG: Wang et al. 2023), and the question alone.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import NO_ANSWER, is_unknown, uncited
 from conspectus.query.citations.marks import UNVERIFIED
@@ -102,10 +102,10 @@ async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question:
     if not subgraph.nodes and not alone:
         return Answer("", "", NO_ANSWER, trace=(Step("answer", "the graph has nothing near to the question"),))
     given = {} if alone else {"graph": numbered_text(subgraph.text)}
-    prompt = render(f"query/gretriever_{chosen.prompt}", question=question, **given)
+    prompt = messages(f"query/gretriever_{chosen.prompt}", question=question, **given)
     grounds = open_grounds(context)
     sources = () if alone else grounds.sources(subgraph.relations)
-    request = Request((Message("user", prompt),), STEP, max_tokens=_MAX_TOKENS, sources=sources)
+    request = Request(prompt, STEP, max_tokens=_MAX_TOKENS, sources=sources)
     try:
         said = await ask_for(model, request, SubgraphReply)
     except BadAnswer as error:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
@@ -75,7 +75,7 @@ async def named_entities(context: Context, question: str) -> NamedInQuestion:
     if context.model is None or not question.strip():
         names = _names_in(context, question)
         return NamedInQuestion(names, Step("entities", f"names and noun phrases: {_listed(names)}"))
-    request = Request((Message("user", render("query/hipporag_question_entities", question=question)),), ENTITIES_STEP)
+    request = Request(messages("query/hipporag_question_entities", question=question), ENTITIES_STEP)
     try:
         reply = await ask_for(context.model, request, QuestionEntities)
     except BadAnswer as bad:
@@ -116,11 +116,11 @@ async def helpful_facts(context: Context, model: LanguageModel, question: str, f
     """
     sentences = fact_sentences(context, facts.rows)
     numbered = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(sentences, start=1))
-    text = render("query/hipporag_fact_filter", question=question, facts=numbered, most=str(len(sentences)))
+    asked = messages("query/hipporag_fact_filter", question=question, facts=numbered, most=str(len(sentences)))
     relations = context.index.rows(Relation)
     sources = context.sources(id_ for row in facts.rows for id_ in relations[row].chunk_ids)
     try:
-        reply = await ask_for(model, Request((Message("user", text),), FILTER_STEP, sources=sources), HelpfulFacts)
+        reply = await ask_for(model, Request(asked, FILTER_STEP, sources=sources), HelpfulFacts)
     except BadAnswer as bad:
         return facts, Step("filter", f"the model's choice is unusable ({bad.reason}); all {len(sentences)} are kept")
     picked = set(reply.facts)

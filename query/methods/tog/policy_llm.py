@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.render import messages, prompt_text
 from conspectus.prompts.replies.scored import read_scores
 from conspectus.prompts.replies.structured import CountedModel, ask_for, ask_in_words
 from conspectus.query.abstention import is_unknown
@@ -123,7 +123,7 @@ class LlmBeamPolicy:
         width = self._settings.width
         if len(rows) == 1:
             return Choice((0,), considered=_considered(names, (0,), "the only one"))
-        prompt = render("query/tog2_topics", question=self._question, entities=_numbered(names), most=str(width))
+        prompt = messages("query/tog2_topics", question=self._question, entities=_numbered(names), most=str(width))
         before = self._model.calls
         try:
             # The reply has no fixed keys, so no JSON schema can be requested.
@@ -166,7 +166,7 @@ class LlmBeamPolicy:
         lines = [
             f"{self._entities(paths[number])}: {self._relation(options[number][at].relation)}" for number, at in shown
         ]
-        prompt = render(
+        prompt = messages(
             "query/tog_relations",
             question=self._question,
             clue=query or _NOTHING,
@@ -209,7 +209,7 @@ class LlmBeamPolicy:
         """Choose the entities behind one relation that the model scores highest."""
         names = [self._entities(candidate) for candidate in candidates]
         relation = self._relation(candidates[0].relations[-1])
-        prompt = render(
+        prompt = messages(
             "query/tog_entities",
             question=self._question,
             path=f"{self._entities(path)}: {relation}",
@@ -246,7 +246,7 @@ class LlmBeamPolicy:
         most = 2 * settings.context_chunks
         near = rank_texts(self._context, query, texts, "embedding")[:most]
         pieces = "\n\n".join(f"[{number}] {text.text}" for number, text in enumerate(near, start=1))
-        prompt = render("query/tog2_score", question=self._question, clue=state.query or _NOTHING, pieces=pieces)
+        prompt = messages("query/tog2_score", question=self._question, clue=state.query or _NOTHING, pieces=pieces)
         before = self._model.calls
         try:
             reply = await self._ask(SCORE, prompt, TextReply, lambda text: _pieces(text, len(near)), near)
@@ -264,7 +264,7 @@ class LlmBeamPolicy:
         passages = [text.passage for text in state.texts if text.passage is not None]
         paths = [f"[{number}] {sentence(self._graph, row)}" for number, row in enumerate(triples, start=1)]
         texts = [f"[{number}] {_titled(passage)}" for number, passage in enumerate(passages, start=len(triples) + 1)]
-        prompt = render(
+        prompt = messages(
             f"query/tog2_{self._settings.task}",
             examples=prompt_text(f"query/tog2_{self._settings.task}_examples"),
             question=self._statement,
@@ -317,7 +317,7 @@ class LlmBeamPolicy:
     async def next_query(self, state: BeamState) -> NextQuery:
         """Return the model's next query, or the clues if it gives none."""
         paths = "; ".join(sentence(self._graph, row) for row in self._triples(state.paths)) or _NOTHING
-        prompt = render("query/tog2_clue", question=self._question, clues=state.clues or _NOTHING, paths=paths)
+        prompt = messages("query/tog2_clue", question=self._question, clues=state.clues or _NOTHING, paths=paths)
         try:
             reply = await self._model.complete(self._request(CLUE, prompt))
         except ModelError as error:
@@ -331,7 +331,7 @@ class LlmBeamPolicy:
             return state.verdict
         found = [path for path in state.paths if path.relations]
         facts = "\n".join(sentence(self._graph, row) for row in self._triples(found)) or _NOTHING
-        prompt = render(prompt_for(self._settings.task, "query/tog_answer"), question=self._statement, facts=facts)
+        prompt = messages(prompt_for(self._settings.task, "query/tog_answer"), question=self._statement, facts=facts)
         try:
             reply = await self._model.complete(self._request(ANSWER, prompt, explores=False))
         except ModelError as error:
@@ -364,7 +364,7 @@ class LlmBeamPolicy:
     async def _ask(
         self,
         step: str,
-        prompt: str,
+        prompt: tuple[Message, ...],
         form: type[Form],
         in_words: Callable[[str], Form | None],
         texts: Sequence[EvidenceText] = (),
@@ -375,9 +375,11 @@ class LlmBeamPolicy:
         """Return what is read of a reply in words, asked for once more where nothing can be read."""
         return await ask_in_words(self._model, request, read, reason)
 
-    def _request(self, step: str, prompt: str, texts: Sequence[EvidenceText] = (), *, explores: bool = True) -> Request:
+    def _request(
+        self, step: str, prompt: tuple[Message, ...], texts: Sequence[EvidenceText] = (), *, explores: bool = True
+    ) -> Request:
         return Request(
-            (Message("user", prompt),),
+            prompt,
             step,
             max_tokens=_MAX_TOKENS,
             temperature=_EXPLORE_TEMPERATURE if explores else _REASON_TEMPERATURE,

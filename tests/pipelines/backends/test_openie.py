@@ -20,6 +20,7 @@ from conspectus.storage.verify import verify
 from conspectus.api import open_index
 from tests.command_line import conspectus
 from tests.conftest import write_rows
+from tests.tags import inside
 
 CORPUS = [
     {"id": "maule", "text": "Ada Maule was born in Mora. She ran the Tarn mill."},
@@ -140,8 +141,7 @@ def test_settings_name_it_relative_to_their_file(suite: Path, tmp_path: Path) ->
 
 
 def model(request: FakeRequest) -> str:
-    _, _, asked = request.messages[0][1].rpartition("Now the text to read.")
-    text, _, given = asked.partition("\nNamed entities: ")
+    text, given = inside(request.prompt, "text"), request.last.partition("\nNamed entities: ")[2]
     names = [name for name in ("Ada Maule", "Mora", "Dalarna", "Tom Reyes") if name in text]
     if not given:
         return json.dumps({"entities": names})

@@ -19,7 +19,7 @@ from conspectus.storage.settings import Settings, load_settings
 
 from tests.conftest import EXAMPLES, ISLES
 from tests.graph_model import PAIR
-from tests.marks import unmarked
+from tests.tags import inside
 
 CHINESE = EXAMPLES / "chinese" / "corpus.jsonl"
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -54,16 +54,16 @@ class Teller:
             )
         if pairs := PAIR.findall(request.prompt):
             return json.dumps({"votes": [{"pair": int(each), "same": False} for each in pairs]})
-        text = unmarked(request.messages[0][1]).rpartition("Text:")[2].rpartition("Records:")[0]
+        text = inside(request.prompt, "text")
         if '"enum"' in form:  # it hangs on the text, not on how the prompt is worded
             return json.dumps({"answer": "Yes" if random.Random(text).random() < self._yes else "No"})
         if "<|>" not in request.prompt:
             return prose(request.digest, 500)
         words = [each for each in text.replace("，", " ").replace("。", " ").split() if len(each) > 3]
-        late = len(request.messages) > 1
+        late = len(request.messages) > 2
         step = 10 if max(map(len, words)) < 24 and text.count(" ") > len(text) / 10 else 3
         names = list(dict.fromkeys(words[1 :: 2 * step] if late else words[::step]))
-        kind = "claim" if '("claim"' in request.messages[0][1] else "entity"
+        kind = "claim" if '("claim"' in request.prompt else "entity"
         if kind == "claim":
             rows = [
                 f'("claim"<|>"{each}"<|>"NONE"<|>"a"<|>"TRUE"<|>"NONE"<|>"NONE"<|>"{prose(each, 90)}"<|>"{each}")'

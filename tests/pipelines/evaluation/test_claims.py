@@ -12,9 +12,9 @@ from conspectus.pipelines.runner import no_progress
 from conspectus.prompts.fake import FakeRequest, Rule
 from conspectus.query.context import Context
 
-from tests.marks import unmarked
 from tests.pipelines.evaluation.published_sets import CREAK, FEVER, ZERO_SHOT_RE, published
 from tests.query.graph_serving import prompts, served
+from tests.tags import unmarked
 
 TRUTH = {
     "Grey Heron was directed by Ada Mirren.": "SUPPORTS",

@@ -26,7 +26,7 @@ from conspectus.query.context import Context
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 
-from tests.marks import unmarked
+from tests.tags import prompt_of, unmarked
 
 QUESTIONS = tuple(Question(f"q{i}", f"What is theme {i}?", (), ()) for i in range(2))
 METHODS = ("good", "bad", "worse")
@@ -71,7 +71,7 @@ def test_a_steady_judge() -> None:
         assert len(each.rates) == 6
         assert (each.ties, each.first_shown, each.inconsistent, each.reliable) == (0, 0.5, 0, True)
     assert len(server.requests) == 2 * 3 * 4 * 2 * 2, "questions x pairs x criteria x orders x repeats"
-    prompts = [each.body["messages"][0]["content"] for each in server.requests if each.body]
+    prompts = [prompt_of(each.body) for each in server.requests if each.body]
     for criterion in CRITERIA:
         assert sum(f"The criterion: {criterion.capitalize()}." in each for each in prompts) == len(prompts) / 4
     assert not any(name in each for each in prompts for name in ("u0", "community"))

@@ -15,6 +15,8 @@ from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Chunk
 from conspectus.storage.settings import LlmSettings
 
+from tests.tags import prompt_of
+
 ABOUT = Description("Minutes of a club.", ("abc",))
 
 
@@ -39,7 +41,7 @@ def made(server: FakeServer, users: int = 2, tasks: int = 3, questions: int = 2)
 def test_users_times_tasks_times_questions() -> None:
     with FakeServer(thoughts) as server:
         found = made(server)
-        prompts = [each.body["messages"][0]["content"] for each in server.requests if each.body]
+        prompts = [prompt_of(each.body) for each in server.requests if each.body]
     assert not found.failures
     assert [each.id for each in found.questions] == [
         f"u{u}t{t}q{q}" for u in range(2) for t in range(3) for q in range(2)

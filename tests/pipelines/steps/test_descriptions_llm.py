@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from tests.marks import unmarked
+from tests.tags import inside, prompt_of
 
 
 def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401
@@ -47,7 +47,7 @@ def said(description: str) -> str:
 
 
 def listed(prompt: str) -> list[str]:
-    return re.findall(r"^- (.*)$", unmarked(prompt).split("Descriptions:")[1], re.M)
+    return re.findall(r"^- (.*)$", inside(prompt, "descriptions"), re.M)
 
 
 def test_what_is_short_needs_no_model() -> None:
@@ -85,7 +85,7 @@ def test_the_threshold_is_met_and_not_passed() -> None:
         assert told(client(server), exactly, summary_threshold=5)[0] == {"a": "A summary."}
         (sent,) = server.requests
         assert sent.body
-        prompt = sent.body["messages"][0]["content"]
+        prompt = prompt_of(sent.body)
         assert "Thing: A\n" in prompt
         assert "at most 150 words" in prompt
         assert listed(prompt) == ["one two.", "three four."]
@@ -101,7 +101,7 @@ def test_more_than_a_prompt_holds_is_folded_and_nothing_is_left_out() -> None:
         found, failures = told(client(server), {"a": facts}, summary_threshold=50, max_input_tokens=150)
         assert failures == []
         assert set(found["a"].split()) <= {f"fact{i:02}" for i in range(60)}
-        prompts = [each.body["messages"][0]["content"] for each in server.requests if each.body]
+        prompts = [prompt_of(each.body) for each in server.requests if each.body]
         assert len(prompts) > 4
         assert all(count_tokens("\n".join(f"- {each}" for each in listed(prompt))) <= 150 for prompt in prompts)
         first_round = [each for prompt in prompts for each in listed(prompt) if each in facts]
@@ -121,7 +121,7 @@ def test_no_prompt_is_longer_than_allowed_and_it_ends(texts: list[str], most: in
         summarised({"a": "A"}, {"a": texts}, model, DescriptionSettings(summary_threshold=1, max_input_tokens=most), {})
     )
     for prompt in model.prompts:
-        lines = unmarked(prompt).split("Descriptions:\n\n")[1]
+        lines = inside(prompt, "descriptions")
         assert count_tokens(lines) <= most
         assert lines.count("\n- ") >= 1, "what is alone is not summed up"
 
@@ -133,7 +133,7 @@ class Endless:
         self.prompts: list[str] = []
 
     async def complete(self, request: Request) -> Reply:
-        self.prompts.append(request.messages[0].content)
+        self.prompts.append(prompt_of(request))
         return Reply(said("on and on " * 40), "m", "stop", 1, 1)
 
 

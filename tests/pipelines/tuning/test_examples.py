@@ -16,7 +16,8 @@ from conspectus.pipelines.tuning.examples import (
 )
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeServer
-from conspectus.prompts.render import render
+from conspectus.prompts.model import Message
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.settings import LlmSettings
@@ -38,7 +39,7 @@ ELSEWHERE = '("entity"<|>"上海"<|>"地点"<|>"上海很大。")##\n<|COMPLETE|
 def make(replies: Sequence[str | FakeReply], **llm: object) -> tuple[ExampleDraft, FakeServer]:
     with FakeServer(list(replies)) as server:
         model = ModelClient(LlmSettings(model="m", base_url=server.url, attempts=1, **llm))  # type: ignore[arg-type]
-        made = asyncio.run(make_example(model, TEXT, "Write an example.", elements_in(TEXT, TYPES)))
+        made = asyncio.run(make_example(model, TEXT, (Message("user", "Write an example."),), elements_in(TEXT, TYPES)))
         return made, server
 
 
@@ -47,7 +48,7 @@ def test_a_good_reply_is_kept_and_written_in_the_format_of_extraction() -> None:
     assert len(server.requests) == 1
     assert (made.thrown_away, made.left_out) == ((), 0)
     block = written([made], TYPES)
-    assert block.startswith(f"Example 1.\n\nTypes: 人物, 地点\nText:\n{TEXT}\n\nRecords:\n")
+    assert block.startswith(f"Example 1.\n\nTypes: 人物, 地点\n<text>\n{TEXT}\n</text>\n\nRecords:\n")
     assert read_records(block) == read_records(GOOD) == made.records
 
 
@@ -135,7 +136,7 @@ def test_claims_are_kept_that_name_quote_and_date_what_they_should() -> None:
     kept = claims_in(TEXT)(Records(claims=(*wrong, claim)))
     assert kept.claims == (replace(claim, status="TRUE"),)
     block = written_claims([ExampleDraft(TEXT, kept), ExampleDraft(TEXT, None)])
-    assert block.startswith(f"Example 1.\n\nText:\n{TEXT}\n\nRecords:\n")
+    assert block.startswith(f"Example 1.\n\n<text>\n{TEXT}\n</text>\n\nRecords:\n")
     assert "Example 2" not in block
     assert read_records(block) == kept
 
@@ -150,7 +151,8 @@ def test_texts_with_the_marks_of_records_are_not_shown() -> None:
 def test_places_in_examples_are_no_places_of_the_prompt_that_holds_them() -> None:
     made, _ = make([GOOD])
     block = written([made], TYPES)
-    asked = render("index/extract", persona="{{text}}", entity_types="{{examples}}", examples=block, text="THE TEXT")
+    given = {"persona": "{{text}}", "entity_types": "{{examples}}", "examples": block}
+    asked = "\n".join(each.content for each in messages("index/extract", text="THE TEXT", **given))
     assert asked.count("THE TEXT") == 1
     assert block in asked
     assert asked.startswith("{{text}}")

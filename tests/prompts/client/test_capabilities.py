@@ -84,6 +84,8 @@ def test_json_is_asked_for_as_the_server_knows_it() -> None:
         ),
         ("temperature Unsupported value: 'temperature' does not support 0 with this model.", {"temperature": False}),
         ("Unrecognized request argument supplied: stream_options", {"stream_usage": False}),
+        ("System role not supported", {"system_role": False}),
+        ("messages[0].role does not support 'system' with this model", {"system_role": False}),
     ],
 )
 def test_what_a_server_refuses_is_asked_for_in_another_way(refusal: str, lowered: dict[str, Any]) -> None:
@@ -102,8 +104,8 @@ def test_lowering_ends() -> None:
     seen = []
     while capabilities:
         seen.append(capabilities)
-        capabilities = capabilities.lowered("unsupported: max_tokens response_format temperature stream_options")
-    assert len(seen) == 6
+        capabilities = capabilities.lowered("unsupported: max_tokens response_format temperature stream_options system")
+    assert len(seen) == 7
     asked = body(seen[-1], schema=Whole)
     assert set(asked) == {"model", "messages", "max_completion_tokens"}
 
@@ -127,6 +129,14 @@ def test_a_request_that_is_too_long_is_no_matter_of_dialect() -> None:
 )
 def test_a_value_out_of_range_is_no_matter_of_dialect_either(says: str) -> None:
     assert Capabilities().lowered(says) is None
+
+
+def test_rules_stand_before_the_question_where_a_chat_template_has_no_system_role() -> None:
+    asked = Request((Message("system", "Be brief."), Message("user", "Who?"), Message("assistant", "Ada.")), "test")
+    plain = Capabilities(system_role=False).body(asked, "m", 50)["messages"]
+    assert [each["role"] for each in plain] == ["user", "assistant"]
+    assert plain[0]["content"] == "Be brief.\n\nWho?"
+    assert [each["role"] for each in Capabilities().body(asked, "m", 50)["messages"]] == ["system", "user", "assistant"]
 
 
 def test_a_stream_asks_for_its_usage_where_the_server_knows_how() -> None:

@@ -16,6 +16,7 @@ from conspectus.storage.settings import load_settings
 
 from conspectus.api import open_index
 from tests.conftest import Build
+from tests.tags import prompt_of
 
 QUOTES = (
     "The Oak House was written by English author Paul Marlow in 2012.",
@@ -116,7 +117,7 @@ def test_a_model_judges_in_place_of_the_cosine_and_its_calls_count(build: Build)
         llm = load_settings(overrides={"llm": {"model": "m", "base_url": server.url, "attempts": 1}}).llm
         served = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
         found = check(served, answered(text), ask_model=True, threshold=1)
-        asked = [each.body["messages"][-1]["content"] for each in server.requests if each.body]
+        asked = [prompt_of(each.body) for each in server.requests if each.body]
         assert check(served, answered(text), threshold=1).usage.calls == 1, "no model is asked where that is not wanted"
         assert len(server.requests) == 2
     assert [each.supported for each in found.checks] == [True, False, False]

@@ -22,7 +22,7 @@ from conspectus.storage.records import Document
 from conspectus.storage.settings import LlmSettings
 
 from tests.conftest import Build
-from tests.marks import unmarked
+from tests.tags import prompt_of, unmarked
 
 FILMS = [
     ("Cold Harbour", "Cold Harbour is a 1962 film directed by Nadia Frey. It is based on Lanterns, a story."),
@@ -226,7 +226,7 @@ def asked_of_model(
 
 
 def prompts(server: FakeServer) -> list[str]:
-    return [each.body["messages"][0]["content"] for each in server.requests if each.body]
+    return [prompt_of(each.body) for each in server.requests if each.body]
 
 
 def test_a_model_rewrites_the_question_in_one_call(films: Context, tmp_path: Path) -> None:

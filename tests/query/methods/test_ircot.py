@@ -59,7 +59,7 @@ def test_prompts_hold_no_ids(coast: Context, tmp_path: Path) -> None:
     asked: list[str] = []
 
     def thought(request: FakeRequest) -> str:
-        asked.append(request.messages[0][1])
+        asked.append(request.prompt)
         return CHAIN[3]
 
     with served(coast, tmp_path, thought) as (opened, _):  # type: ignore[arg-type]

@@ -18,6 +18,8 @@ from conspectus.query.types import Answer
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 
+from tests.tags import prompt_of
+
 QUESTION = "Who wrote the novel The Oak House?"
 
 
@@ -44,7 +46,7 @@ def test_every_citation_is_a_sentence_of_the_passage_that_the_model_named(sample
     assert answer.usage.prompt_tokens > 50
     (sent,) = server.requests
     assert sent.body
-    prompt = sent.body["messages"][0]["content"]
+    prompt = prompt_of(sent.body)
     assert QUESTION in prompt
     for number, passage in enumerate(answer.evidence.passages, start=1):
         assert f"[{number}] {passage.title}\n{passage.text}" in prompt

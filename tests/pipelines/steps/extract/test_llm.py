@@ -19,7 +19,7 @@ from conspectus.storage.records import Chunk, Failure
 from conspectus.storage.settings import ExtractionSettings, LlmSettings
 
 from tests.malformed_json import MALFORMED
-from tests.marks import unmarked
+from tests.tags import inside, prompt_of
 
 TEXT = "Ada Lovelace met Charles Babbage in London in June 1833."
 
@@ -37,7 +37,7 @@ def reply(*records: str) -> str:
 
 
 def is_claims(request: FakeRequest) -> bool:
-    return "These count as claims" in request.messages[0][1]
+    return "These count as claims" in request.prompt
 
 
 def is_choice(request: FakeRequest) -> bool:
@@ -45,7 +45,7 @@ def is_choice(request: FakeRequest) -> bool:
 
 
 def text_of(request: FakeRequest) -> str:
-    return unmarked(request.messages[0][1]).rsplit("Text:\n", 1)[1].removesuffix("\n\nRecords:")
+    return inside(request.prompt, "text")
 
 
 def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401
@@ -106,8 +106,8 @@ def test_three_replies_of_a_gleaning_keep_every_record_of_each() -> None:
         assert not failures
         bodies = [each.body for each in server.requests if each.body]
         roles = [[message["role"][0] for message in body["messages"]] for body in bodies]
-        assert ["".join(each) for each in roles] == ["u", "uau", "uau", "uauau", "uauau"]
-        assert bodies[2]["messages"][2]["content"].startswith("Your last reply overlooked many entities")
+        assert ["".join(each) for each in roles] == ["su", "suau", "suau", "suauau", "suauau"]
+        assert bodies[2]["messages"][3]["content"].startswith("Your last reply overlooked many entities")
         assert [bool(body.get("response_format")) for body in bodies] == [False, True, False, True, False]
 
 
@@ -116,7 +116,7 @@ def test_the_forced_choice_works_on_servers_without_schemas(without: tuple[Any, 
     def say(request: FakeRequest) -> str:
         if "Answer Yes or No" in request.last:
             return "Yes."
-        return reply(entity("Ada Lovelace" if len(request.messages) == 1 else "London"))
+        return reply(entity("Ada Lovelace" if len(request.messages) == 2 else "London"))
 
     with FakeServer(say, without=without, unsupported="refuse") as server:
         (found,), failures = extract(server, TEXT)
@@ -137,19 +137,18 @@ def test_what_is_asked() -> None:
         asyncio.run(extract_chunk("Of {{examples}} and Ada.", client(server), settings, guided))
         body = server.requests[0].body
         assert body
-        (message,) = body["messages"]
-        assert message["content"].startswith("You read old letters.")
-        assert "of these types: person, machine\n" in message["content"].replace(". For each", "\n")
-        assert "Example: ##" in message["content"]
-        assert "Of {{examples}} and Ada." in message["content"]
-        assert "{{text}}" not in message["content"]
+        system, user = (message["content"] for message in body["messages"])
+        assert system.startswith("You read old letters.")
+        assert "of these types: person, machine\n" in system.replace(". For each", "\n")
+        assert "Example: ##" in system
+        assert inside(user, "text") == "Of {{examples}} and Ada."
     with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No")) as server:
         extract(server, TEXT)
         body = server.requests[0].body
         assert body
-        assert body["messages"][0]["content"].startswith("You read a text")
-        assert body["messages"][0]["content"].count("Records:\n") == 2, "two examples"
-        assert "c000" not in body["messages"][0]["content"], "no id, or a rename would cost calls"
+        assert prompt_of(body).startswith("You read a text")
+        assert prompt_of(body).count("Records:\n") == 2, "two examples"
+        assert "c000" not in prompt_of(body), "no id, or a rename would cost calls"
 
 
 def test_replies_are_remembered_with_the_chunk_they_came_from(tmp_path: Path) -> None:
@@ -239,7 +238,7 @@ def test_claims_have_a_prompt_of_their_own_and_do_not_wait_for_the_gleaning() ->
         assert len(server.requests) == 4
         assert server.measures.in_flight_peak == 2
         assert server.measures.seconds < 0.55
-        asked = [each.body["messages"][0]["content"] for each in server.requests if each.body]
+        asked = [prompt_of(each.body) for each in server.requests if each.body]
         assert sum("These count as claims: what was written." in each for each in asked) == 1
 
 
@@ -260,7 +259,7 @@ def test_no_chunk_waits_for_another() -> None:
 
     with FakeServer(say) as server:
         extract(server, "slow", *(f"Text {i}." for i in range(20)))
-        ends = [each for each in server.requests if each.body and "slow" not in each.body["messages"][0]["content"]]
+        ends = [each for each in server.requests if each.body and "slow" not in prompt_of(each.body)]
         assert max(each.replied or 0 for each in ends) - min(each.arrived for each in server.requests) < 0.7
 
 
@@ -284,7 +283,7 @@ def test_malformed_replies_at_one_in_five() -> None:
         "json_lines", "wrapped", "empty", "refusal", "null_content",
     ]  # fmt: skip
     faults = Faults({kind: 0.2 / len(kinds) for kind in kinds}, by="prompt", spoilers=MALFORMED)
-    with FakeServer(scripted(reply(*emitted)), faults=faults, seed=3) as server:
+    with FakeServer(scripted(reply(*emitted)), faults=faults, seed=4) as server:
         found, failures = extract(server, *(f"Text {i}." for i in range(300)), max_gleanings=0)
         assert set(server.measures.faults) == set(kinds)
         whole = ({"Ada Lovelace", "Charles Babbage"}, {"Ada Lovelace met Charles Babbage."})
@@ -313,7 +312,7 @@ def test_texts_in_other_scripts(text: str, name: str, says: str) -> None:
         assert not failures
         body = server.requests[0].body
         assert body
-        assert re.search(re.escape(text), body["messages"][0]["content"])
+        assert re.search(re.escape(text), prompt_of(body))
 
 
 def test_progress_is_told_by_text() -> None:

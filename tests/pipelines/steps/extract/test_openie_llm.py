@@ -16,7 +16,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Failure
 from conspectus.storage.settings import LlmSettings
 
-from tests.marks import unmarked
+from tests.tags import prompt_of
 
 TEXT = "Ada Maule was born in Mora."
 NER = {"entities": ["Ada Maule", "Mora"]}
@@ -27,12 +27,12 @@ Said = Mapping[str, object] | str | FakeReply
 
 
 def wants_triples(prompt: str) -> bool:
-    return "\nNamed entities: " in prompt.rsplit("Now the text to read.", 1)[1]
+    return "\nNamed entities: " in prompt.rsplit("</text>", 1)[1]
 
 
 def saying(ner: Said = NER, triples: Said = TRIPLES) -> Callable[[FakeRequest], str | FakeReply]:
     def reply(request: FakeRequest) -> str | FakeReply:
-        said = triples if wants_triples(request.messages[0][1]) else ner
+        said = triples if wants_triples(request.prompt) else ner
         return json.dumps(said) if isinstance(said, Mapping) else said
 
     return reply
@@ -55,16 +55,16 @@ def extract(
 
 
 def prompts(server: FakeServer) -> list[str]:
-    return [each.body["messages"][0]["content"] for each in server.requests if each.body and each.path.endswith("s")]
+    return [prompt_of(each.body) for each in server.requests if each.body and each.path.endswith("s")]
 
 
 def test_entities_first_then_triples_that_are_given_them() -> None:
     with FakeServer(saying()) as server:
         found, failures = extract(server, TEXT)
     assert (found, failures) == ([WHOLE], [])
-    first, second = map(unmarked, prompts(server))
-    assert first.endswith(f"Text:\n{TEXT}")
-    assert second.endswith(f'Text:\n{TEXT}\nNamed entities: ["Ada Maule", "Mora"]')
+    first, second = prompts(server)
+    assert first.endswith(f"<text>\n{TEXT}\n</text>")
+    assert second.endswith(f'<text>\n{TEXT}\n</text>\nNamed entities: ["Ada Maule", "Mora"]')
     for prompt in (first, second):
         assert prompt.count("Example.") == 1  # one shot
 

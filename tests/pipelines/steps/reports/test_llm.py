@@ -37,7 +37,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from tests.marks import unmarked
+from tests.tags import inside, prompt_of
 
 CHUNKS = [
     Chunk("c1", "d", 0, 0, 60, "Ada met Bob in Paris. Cy came later; Ada left. Dee wrote it. ", 15),
@@ -84,12 +84,12 @@ def written(
 
 
 def records_of(prompt: str) -> str:
-    return unmarked(prompt).split("and so on):\n\n")[1]
+    return inside(prompt, "records")
 
 
 def sent(request: Recorded) -> str:
     assert request.body is not None
-    return records_of(request.body["messages"][0]["content"])
+    return records_of(prompt_of(request.body))
 
 
 def answer(title: str = "A title", records: Sequence[str] = ("R1",), **changes: object) -> str:
@@ -372,7 +372,7 @@ def test_a_report_that_fails_leaves_its_parent_the_elements() -> None:
 
 def lambda_of_part(part: int) -> str:
     """Match prompts whose first record is an entity of the part: those of the part itself."""
-    return rf"and so on\):\n\n=+\n\[E1\] P{part}x"
+    return rf"<records>\n\[E1\] P{part}x"
 
 
 def test_citations_resolve_to_where_the_records_stand() -> None:
@@ -485,7 +485,7 @@ class Wordy:
         self.prompts: list[str] = []
 
     async def complete(self, request: Request) -> Reply:
-        prompt = request.messages[0].content
+        prompt = prompt_of(request)
         self.prompts.append(prompt)
         label = re.findall(r"^\[([ERCS][\d.]+)\]", records_of(prompt), re.M)
         length = len(prompt) % 50

@@ -16,8 +16,8 @@ from conspectus.query.walk.provenance import open_grounds
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Document
 
-from tests.marks import unmarked
 from tests.query.graph_serving import prompts, served
+from tests.tags import unmarked
 
 SUBJECTS, START = "You name the subjects", "You choose, from a knowledge graph"
 STEP, REASON = "You go through a knowledge graph", "You answer a question from facts"

@@ -17,9 +17,9 @@ from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Chunk, Document, Relation, Report
 
 from tests.conftest import Build
-from tests.marks import unmarked
 from tests.query.harbour import choosing
 from tests.query.serving import Maker, sent, served
+from tests.tags import unmarked
 
 HYPOTHESIS, PRIMER = "Write a short passage that would answer", "You begin to answer"
 FOLLOW_UP, REDUCE = "You help to answer a question", "You answer a question about a collection of documents from the"

@@ -17,8 +17,8 @@ from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Community, Document, Report
 from conspectus.storage.text.tokens import count_tokens
 
-from tests.marks import unmarked
 from tests.query.serving import MAP, NOTE, RATE, REDUCE, notes, rules, sent, served
+from tests.tags import unmarked
 
 QUESTION = "What do the novels have in common?"
 

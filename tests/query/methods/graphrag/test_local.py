@@ -23,9 +23,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Build
-from tests.marks import unmarked
 from tests.query.harbour import choosing
 from tests.query.serving import Maker, sent, served
+from tests.tags import unmarked
 
 LOCAL = "You answer a question from numbered material"
 QUESTION = "What did Otto Brand do to the Harbour Bank?"

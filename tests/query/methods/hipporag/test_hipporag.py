@@ -40,7 +40,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import write_rows
-from tests.marks import unmarked
+from tests.tags import prompt_of, unmarked
 
 EXACT = PprSettings(solver="exact")
 NO_EDGES = MemoryEdges(np.zeros((0, 2), np.int64), np.zeros(0))
@@ -295,7 +295,7 @@ def served(tarn: Context, replies: dict[str, object], tmp_path: Path) -> Iterato
 def asked(server: FakeServer) -> list[str]:
     """The prompts of all calls."""
     calls = [each for each in server.requests if each.path.endswith("/chat/completions")]
-    return [each.body["messages"][0]["content"] for each in calls if each.body]
+    return [prompt_of(each.body) for each in calls if each.body]
 
 
 def test_the_model_lists_the_entities(served: tuple[Context, FakeServer]) -> None:

@@ -16,6 +16,7 @@ from conspectus.query.methods.tog.evidence import BEST_EFFORT
 from conspectus.query.types import Answer, TopicAnswerer
 
 from tests.query.graph_serving import prompts, served
+from tests.tags import prompt_of
 
 TOPICS, RELATIONS = "entities of a knowledge graph whose names", "numbered relations of a knowledge graph"
 REASON, CLUE, SCORE = "paths of a knowledge graph", "should be looked up next", "numbered pieces of text"
@@ -314,7 +315,7 @@ def test_temperatures(films_index: Context, memo: Path) -> None:
         ask(context)
     for each in server.requests:
         assert each.body
-        wanted = 0.0 if REASON in each.body["messages"][0]["content"] else 0.4
+        wanted = 0.0 if REASON in prompt_of(each.body) else 0.4
         assert each.body["temperature"] == wanted
 
 
