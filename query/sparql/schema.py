@@ -1,6 +1,6 @@
 """The schema of a graph for whoever writes SPARQL: its predicates with their number, an example, and literals."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,6 +80,17 @@ def _summary(graph: KnowledgeGraph, number: int, relations: Ints, counts: Ints) 
         graph.names[graph.targets[first]],
         ", ".join(f"xsd:{name}" for name in sorted(datatypes)) if mostly else "",
     )
+
+
+@per_index
+def _datatypes(context: Context) -> dict[str, str]:
+    return {each.predicate: each.datatype for each in predicates(context)}
+
+
+def datatypes_of(context: Context) -> Callable[[str], str]:
+    """Return the function that gives the datatypes of a predicate's literals, "" for a predicate without any."""
+    known = _datatypes(context)
+    return lambda predicate: known.get(predicate, "")
 
 
 def text(summaries: Iterable[PredicateSummary]) -> str:

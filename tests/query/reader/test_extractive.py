@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-import conspectus
 import pytest
+
+import conspectus
 from conspectus.api import Index
 
 
