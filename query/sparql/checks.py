@@ -1,5 +1,7 @@
 """Check that a text is a query that reads: nothing is changed, and no other server is asked."""
 
+from collections.abc import Iterator
+
 import regex
 from conspectus.storage.errors import SparqlError
 
@@ -52,6 +54,11 @@ def _escaped_dots(found: "regex.Match[str]") -> str:
 
 
 _INNER_DOT = regex.compile(r"(?<=[^\\])\.(?=[\w%-])")
+
+
+def tokens(query: str) -> "Iterator[regex.Match[str]]":
+    """Yield the tokens of a query: of its groups iri, text, comment, name, word and other one is not None."""
+    yield from _TOKENS.finditer(query)
 
 
 def words(query: str) -> list[str]:
