@@ -118,8 +118,8 @@ class Method:
 
 # fmt: off
 _MENU = (
-    Method("auto", "chooses between global and ppr, and says why",
-           "ppr.ppr:PprRetriever", _Lazy("auto:open_auto", whole="global", passages="ppr")),
+    Method("auto", "chooses between a query of the graph, global and ppr, and says why",
+           "ppr.ppr:PprRetriever", _Lazy("auto:open_auto", whole="global", passages="ppr", walk="tog2")),
     Method("bm25", "passages that share words with the question", "baselines:Bm25Retriever"),
     Method("dense", "passages near in meaning", "baselines:DenseRetriever"),
     Method("hybrid", "reciprocal rank fusion of bm25 and dense", "baselines:HybridRetriever"),

@@ -1,42 +1,73 @@
-"""Automatic choice of a method: global search for the corpus as a whole, passages for everything else."""
+"""Automatic choice of a method: the graph, global search for the corpus as a whole, or passages, and what is next."""
 
 from dataclasses import replace
 
 import numpy as np
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.scope import closeness_in_translation, closeness_to_whole
-from conspectus.query.types import Answer, Answerer, Say, Step
+from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
+from conspectus.query.walk.passages import has_documents
 
 
 class Auto:
-    """Answers questions about the corpus as a whole with one method, and all others with another.
+    """Answers questions from an imported graph, about the corpus as a whole, or from passages.
 
-    A question is about the whole if its words say so (`kind_of`), in four languages. Any other one is if its
-    cosine with a typical question of that kind is at least its cosine with the nearest passage: a passage answers
-    questions that it is similar to.
+    1. Where the index has an imported graph, the question is read as a query of it (`query/graph_question`). An answer
+       that accounts for the question's words stands; otherwise the trace says what the graph lacks.
+    2. Where the index has documents, a question is about the whole if its words say so (`kind_of`), in four languages.
+       Any other one is if its cosine with a typical question of that kind is at least its cosine with the nearest
+       passage: a passage answers questions that it is similar to.
+    3. If neither knows an answer and a model is set, the graph is walked with it (`walk`).
+
+    An index of documents alone has no first and no third step.
     """
 
-    def __init__(self, context: Context, whole: Answerer, passages: Answerer) -> None:
+    def __init__(
+        self, context: Context, whole: Answerer, passages: Answerer, graph: Answerer | None = None,
+        walk: Answerer | None = None,
+    ) -> None:  # fmt: skip
         self._context = context
         self._whole = whole
         self._passages = passages
+        self._graph = graph
+        self._walk = walk
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Answer with the method that suits the question; the first step of the trace says which one and why."""
+        if self._graph is None:
+            return await self._from_documents(question, say)
+        answer = await self._graph.answer(question, ignore_pieces)
+        if answer.known:
+            say(answer.text)
+            return _first(answer, f"{answer.method}: a query of the graph accounts for the question")
+        tried = answer
+        if has_documents(self._context):
+            found = await self._from_documents(question, say)
+            if found.known or self._walk is None:
+                return replace(found, trace=(Step("auto", f"the graph has no answer: {_why(tried)}"), *found.trace))
+            tried = found
+        if self._walk is not None:
+            walked = await self._walk.answer(question, say)
+            return _first(walked, f"{walked.method}: no query of the graph and no passage has an answer: {_why(tried)}")
+        say(tried.text)
+        return _first(tried, f"{tried.method}: the index has a graph and no documents")
+
+    async def _from_documents(self, question: str, say: Say) -> Answer:
         if kind_of(question) == "global":
             answer = await self._whole.answer(question, say)
-            return replace(answer, trace=(Step("auto", f"{answer.method}: its words ask for the whole"), *answer.trace))
+            return _first(answer, f"{answer.method}: its words ask for the whole")
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
         answer = await (self._whole if typical >= nearest else self._passages).answer(question, say)
-        why = (
+        return _first(
+            answer,
             f"{answer.method}: cosine {typical:.2f} with a typical question about a whole corpus, "
-            f"{nearest:.2f} with the nearest passage"
+            f"{nearest:.2f} with the nearest passage",
         )
-        return replace(answer, trace=(Step("auto", why), *answer.trace))
 
     def _typical(self, question: str) -> float:
         """Return the cosine with typical questions about a whole corpus; with a model, in other languages too.
@@ -54,6 +85,48 @@ class Auto:
         return float(scores[0][0]) if scores.size else 0.0
 
 
-def open_auto(_name: str, context: Context, _model: LanguageModel | None, *, whole: str, passages: str) -> Auto:
-    """Return the choice between two methods, given by name; the answer names the one that was chosen."""
-    return Auto(context, find_method(whole).answerer(context), find_method(passages).answerer(context))
+class GraphQuestions:
+    """Answers by the query of the graph that a question is read as."""
+
+    def __init__(self, name: str, context: Context) -> None:
+        self._name = name
+        self._context = context
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the answer of the query, or why there is none."""
+        from conspectus.query.graph_question.answer import answer_of
+        from conspectus.query.graph_question.reader import read_graph_question
+
+        with assembling(question, self._name) as assembly:
+            answer = answer_of(assembly, self._context, read_graph_question(self._context, question))
+        say(answer.text)
+        return answer
+
+
+def has_imported_graph(context: Context) -> bool:
+    """Return whether the index was made with a graph of the user's (`kg.files`)."""
+    graph = context.index.manifest.settings.get("kg")
+    return bool(graph and graph.get("files"))
+
+
+def _first(answer: Answer, why: str) -> Answer:
+    return replace(answer, trace=(Step("auto", why), *answer.trace))
+
+
+def _why(answer: Answer) -> str:
+    declined = [step.detail for step in answer.trace if step.name == "declined"]
+    return declined[-1] if declined else "nothing supports one"
+
+
+def open_auto(
+    _name: str, context: Context, model: LanguageModel | None, *, whole: str, passages: str, walk: str
+) -> Auto:
+    """Return the choice between methods, given by name; the answer names the one that was chosen."""
+    graph = has_imported_graph(context)
+    return Auto(
+        context,
+        find_method(whole).answerer(context),
+        find_method(passages).answerer(context),
+        GraphQuestions("graph", context) if graph else None,
+        find_method(walk).answerer(context) if graph and model else None,
+    )

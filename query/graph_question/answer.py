@@ -1,0 +1,116 @@
+"""The answer of a read question as text with its triples: things, a number, yes or no, or why nothing is said."""
+
+from conspectus.query.abstention import no_answer
+from conspectus.query.answering import Assembly
+from conspectus.query.context import Context
+from conspectus.query.graph_question.candidates import Candidate
+from conspectus.query.graph_question.meanings import Predicates, open_predicates
+from conspectus.query.graph_question.reader import GraphReading
+from conspectus.query.question.graph_query import GraphAnswer
+from conspectus.query.types import Answer, Evidence, Step
+from conspectus.query.types.trace import Considered, Decision
+from conspectus.query.walk.graph import open_graph, spoken
+from conspectus.query.walk.provenance import numbers_of, open_grounds
+
+_CITED = 30
+"""Triples that an answer cites at most."""
+_SHOWN = 5
+"""Candidates that a trace shows."""
+
+
+def answer_of(assembly: Assembly, context: Context, reading: GraphReading, evidence: Evidence | None = None) -> Answer:
+    """Return the answer of a reading, or the sentence that nothing supports one with the reason.
+
+    Args:
+        assembly: Where the answer is assembled; the steps of the reading are added to its trace.
+        context: The open index.
+        reading: The reading.
+        evidence: Passages or a subgraph found beside it.
+    """
+    assembly.add(*steps_of(context, reading))
+    found = reading.answer
+    if not reading.answered or found is None:
+        return assembly.assemble(f"{no_answer(assembly.question)} {_sentence(reading.declined)}", evidence=evidence)
+    relations = found.relations[:_CITED]
+    text, names = _said(context, reading, found)
+    grounds = open_grounds(context)
+    assembly.depth = len(reading.best.steps) if reading.best else 0
+    return assembly.assemble(
+        f"{text} {numbers_of(len(relations))}",
+        citations=grounds.citations(relations),
+        evidence=evidence,
+        names=names,
+        triples=grounds.triples(relations),
+    )
+
+
+def _said(context: Context, reading: GraphReading, found: GraphAnswer) -> tuple[str, tuple[str, ...]]:
+    """Return the text of an answer and the names in it."""
+    graph = open_graph(context)
+    names = tuple(graph.names[each.entity] for each in found.found)
+    listed = ", ".join(
+        spoken(name) + (f" ({each.value})" if each.value and each.value != name else "")
+        for name, each in zip(names, found.found, strict=True)
+    )
+    query = reading.query
+    if query is None or query.form in ("things", "compare"):
+        return listed, names
+    if query.form == "count":
+        return f"{found.count}: {listed}" if names else str(found.count), (str(found.count),)
+    return ("Yes.", ("yes",)) if found.verdict else ("No.", ("no",))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def steps_of(context: Context, reading: GraphReading) -> tuple[Step, ...]:
+    """Return the steps of a reading for a trace: what was named, what is asked for, and the best candidates."""
+    predicates = open_predicates(context)
+    asked, graph = reading.asked, predicates.graph
+    named = "; ".join(
+        f"{' '.join(asked.surface(place) for place in sorted(mention.places)) or 'given'}: "
+        + ", ".join(spoken(graph.names[row]) for row in mention.rows)
+        for mention in reading.mentions
+    )
+    kind = f"{asked.form}{f', a {asked.kind}' if asked.kind else ''}"
+    best = "; ".join(
+        f"{candidate.score:.2f} {in_words(predicates, candidate)}" for candidate in reading.candidates[:_SHOWN]
+    )
+    found = (
+        Step("named", named or "nothing of the graph"),
+        Step("asked", kind),
+        Step("candidates", best or "none"),
+    )
+    return (*found, Step("declined", reading.declined)) if reading.declined else found
+
+
+def in_words(predicates: Predicates, candidate: Candidate) -> str:
+    """Return a candidate as paths from what it starts at."""
+    graph = predicates.graph
+
+    def step(each: tuple[int, bool]) -> str:
+        words = predicates.texts[each[0]] or "related to"
+        return f"-[{words}]->" if each[1] else f"<-[{words}]-"
+
+    paths = [" ".join([spoken(graph.names[leg.start]), *map(step, leg.steps)]) for leg in candidate.legs]
+    if candidate.members >= 0:
+        side = "objects" if candidate.members % 2 else "subjects"
+        paths.append(f"all {side} of {predicates.texts[candidate.members // 2]}")
+    said = " and ".join(paths) + "".join(f" then {step(each)}" for each in candidate.tail)
+    if candidate.subjects:
+        said = f"{', '.join(spoken(graph.names[row]) for _, row in candidate.subjects)}: {said}"
+    if candidate.literal:
+        by = predicates.texts[candidate.literal.step[0]] if candidate.literal.step else "the year in the name"
+        said += f", by {by}"
+    return said
+
+
+def decision_of(context: Context, reading: GraphReading) -> Decision:
+    """Return the choice of the best candidate as a decision of a walk."""
+    predicates = open_predicates(context)
+    considered = tuple(
+        Considered(in_words(predicates, candidate), candidate is reading.best and reading.answered, "", candidate.score)
+        for candidate in reading.candidates[:_SHOWN]
+    )
+    return Decision("reading", 0, "", considered, reading.declined or "answered")

@@ -1,0 +1,298 @@
+"""What a question to a graph asks for, by its words alone: its form, the kind of answer, orders and bounds. English."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import regex
+from conspectus.query.graph_question.lexicon import DATE, NUMBER, PERSON, PLACE, stem_of
+from conspectus.query.question.graph_query import Comparison, Form
+from conspectus.storage.text.names import Word, words
+from conspectus.storage.text.words import FUNCTION_WORDS, REQUESTS, without_accents
+
+ORDERS: dict[str, tuple[tuple[str, int], ...]] = {
+    # what a comparative compares, and whether the least (-1) or the greatest (1) comes first; the first that fits
+    "old": ((DATE, -1), ("age", 1)),
+    "young": ((DATE, 1), ("age", -1)),
+    "new": ((DATE, 1),),
+    "recent": ((DATE, 1),),
+    "late": ((DATE, 1),),
+    "early": ((DATE, -1),),
+    "soon": ((DATE, -1),),
+    "first": ((DATE, -1), (NUMBER, -1)),
+    "last": ((DATE, 1), (NUMBER, 1)),
+    "final": ((DATE, 1),),
+    "long": (("length", 1), (DATE, -1)),
+    "short": (("length", -1), ("height", -1), (DATE, 1)),
+    "tall": (("height", 1),),
+    "high": ((NUMBER, 1),),
+    "low": ((NUMBER, -1),),
+    "big": ((NUMBER, 1),),
+    "large": ((NUMBER, 1),),
+    "great": ((NUMBER, 1),),
+    "small": ((NUMBER, -1),),
+    "little": ((NUMBER, -1),),
+    "heavy": (("weight", 1),),
+    "light": (("weight", -1),),
+    "expensive": (("price", 1),),
+    "cheap": (("price", -1),),
+    "rich": (("wealth", 1),),
+    "fast": (("speed", 1),),
+    "slow": (("speed", -1),),
+    "deep": (("depth", 1),),
+    "populous": (("population", 1),),
+    "good": (("rating", 1),),
+    "bad": (("rating", -1),),
+    "most": ((NUMBER, 1),),
+    "more": ((NUMBER, 1),),
+    "least": ((NUMBER, -1),),
+    "few": ((NUMBER, -1),),
+    "less": ((NUMBER, -1),),
+}
+"""Adjectives of order. A name that is no kind of literal stands for words of the predicate (`DIMENSIONS`)."""
+DIMENSIONS: dict[str, tuple[str, ...]] = {
+    "age": ("age",),
+    "length": ("length", "duration", "minut", "runtim", "hour", "time", "downtim", "distanc", "second", "day"),
+    "height": ("height", "elev", "tall"),
+    "weight": ("weight", "mass"),
+    "price": ("price", "cost", "fee", "budget"),
+    "wealth": ("worth", "revenu", "incom", "wealth"),
+    "speed": ("speed",),
+    "depth": ("depth",),
+    "population": ("popul", "inhabit"),
+    "rating": ("rate", "score"),
+}
+_IRREGULAR = {
+    "oldest": "old", "older": "old", "eldest": "old", "elder": "old", "youngest": "young", "younger": "young",
+    "newest": "new", "newer": "new", "latest": "late", "later": "late", "earliest": "early", "earlier": "early",
+    "soonest": "soon", "sooner": "soon", "longest": "long", "longer": "long", "shortest": "short", "shorter": "short",
+    "tallest": "tall", "taller": "tall", "highest": "high", "higher": "high", "lowest": "low", "lower": "low",
+    "biggest": "big", "bigger": "big", "largest": "large", "larger": "large", "greatest": "great", "greater": "great",
+    "smallest": "small", "smaller": "small", "heaviest": "heavy", "heavier": "heavy", "lightest": "light",
+    "lighter": "light", "cheapest": "cheap", "cheaper": "cheap", "richest": "rich", "richer": "rich", "fastest": "fast",
+    "faster": "fast", "slowest": "slow", "slower": "slow", "deepest": "deep", "deeper": "deep", "best": "good",
+    "better": "good", "worst": "bad", "worse": "bad", "fewest": "few", "fewer": "few", "first": "first",
+    "last": "last", "final": "final", "most": "most", "least": "least", "more": "more", "less": "less",
+}  # fmt: skip
+_SUPERLATIVE = regex.compile(r"(?:\w+est|first|last|final|best|worst|most|least)")
+_AFTER_MOST = ("recent", "expensive", "populous", "old", "new", "highly")
+
+LIGHT = frozenset(
+    """do does did done make made makes have has had get gets got go goes went come comes came be use used uses put take
+    takes took give gives gave show find found see know many much all any some other others else another same also
+    both there thing things stuff something anything one ones kind sort type kinds sorts types guy guys people person
+    someone anyone name names called call list listed tell ever currently actually exactly really just now today you we
+    us me our your i my let like want need could would should anybody somebody everyone everything every each different
+    various whole look looking can together say says said according involved including include turn belong""".split()
+)
+"""Words that say little about a relation; a reading that leaves them out loses little."""
+_PREPOSITIONS = frozenset(
+    "in on at by of for from to with under about into behind against as near round around off".split()
+)
+_OF_PREPOSITION, _OF_LIGHT = 0.15, 0.25
+"""Weights of words that say little about a relation; a content word has 1."""
+_NOT_ASKED = frozenset("ok okay hi hello hey thanks thank sorry um uh so well".split())
+_BOUND = regex.compile(
+    r"\b(?:(?P<before>before|prior to|until|up to|earlier than|older than)"
+    r"|(?P<after>after|later than|newer than|younger than|since|from)"
+    r"|(?P<less>(?:less|fewer|shorter|lower|smaller|cheaper) than|under|below|at most|no more than)"
+    r"|(?P<more>(?:more|longer|higher|greater|bigger|larger|taller) than|over|above|at least|exceeding))"
+    r"\s+(?:the\s+)?(?:year\s+|age\s+(?:of\s+)?)?"
+    r"(?P<value>\d[\d.,:/-]*(?:\s?(?:minutes?|mins?|hours?|days?|years?|metres?|meters?|km|m|feet|million|billion|%)\b)?"
+    r"|(?:an?|one|two|three|four|five|six|seven|eight|nine|ten)\s+(?:minutes?|hours?|days?|weeks?|years?))",
+    regex.IGNORECASE,
+)
+_HOW_MANY = regex.compile(r"\b(?:how many|number of|count of|count the)\b", regex.IGNORECASE)
+_HOW_MUCH = regex.compile(r"\bhow (?:much|old|tall|long|high|big|large|deep|wide|heavy|far|fast)\b", regex.IGNORECASE)
+_YES_NO = regex.compile(
+    r"^\W*(?:(?:so|and|but|ok|please|tell me if|do you know if)\s+)*(?:is|are|was|were|do|does|did|has|have|had|can|"
+    r"could|may|should|will|would|am|isn't|aren't|doesn't|didn't|wasn't|don't)\b(?!\s+you\s+(?:know|tell|have)\b)",
+    regex.IGNORECASE,
+)
+_OTHERS = regex.compile(
+    r"\b(?:other|others|else|another|besides|apart from|except|same|shares?|shared|in common|alongside|co-?\w+ with)\b",
+    regex.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOrder:
+    """A superlative or comparative at a word: what it compares and in which direction, likeliest first."""
+
+    place: int
+    by: tuple[tuple[str, int], ...]
+    superlative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBound:
+    """A bound on a literal at the words [start, end): `comparison` and the value as `parse_literal` reads it."""
+
+    start: int
+    end: int
+    comparison: Comparison
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks for.
+
+    Attributes:
+        text: The question.
+        words: Its words.
+        stems: The stem of each.
+        form: Things, a count, yes or no, or which of two.
+        kind: Person, place, date, number or "" for any: what its question word asks for.
+        head: The place of the noun that names the kind of the answer ("which films"), -1 for none.
+        weights: How much each word says about a relation: 0 for function words.
+        order: A superlative or comparative.
+        bounds: Bounds on literals.
+        others: Whether other things than those named are meant ("what other films", "the same director").
+    """
+
+    text: str
+    words: tuple[Word, ...]
+    stems: tuple[str, ...]
+    form: Form
+    kind: str
+    head: int
+    weights: tuple[float, ...]
+    order: AskedOrder | None = None
+    bounds: tuple[AskedBound, ...] = field(default=())
+    others: bool = False
+
+    def surface(self, place: int) -> str:
+        """Return a word as it is written."""
+        return self.text[self.words[place].start : self.words[place].end]
+
+
+def read_asked(text: str) -> Asked:
+    """Return what a question asks for.
+
+    >>> read_asked("How many films did Ada Mirren make?").form, read_asked("which film is the oldest").order.superlative
+    ('count', True)
+    """
+    found = tuple(words(text))
+    keys = [without_accents(word.key) for word in found]
+    stems = tuple(stem_of(key) for key in keys)
+    bounds = tuple(_bounds(text, found))
+    bounded = {place for bound in bounds for place in range(bound.start, bound.end)}
+    named = _capitalised(text, found)
+    order = _order(keys, bounded | named)
+    form = _form(text, keys, order)
+    kind, head = _kind(keys, form)
+    if _HOW_MUCH.search(text):
+        kind, head, order = NUMBER, -1, None
+    weights = tuple(
+        0.0 if place in bounded or (order and place == order.place) else 1.0 if place in named else _weight(key)
+        for place, key in enumerate(keys)
+    )
+    return Asked(
+        text, found, stems, form, kind, head, weights, order, bounds,
+        _OTHERS.search(text) is not None,
+    )  # fmt: skip
+
+
+def _capitalised(text: str, found: Sequence[Word]) -> set[int]:
+    """Return the words inside the question that are written with a capital, where most words are not."""
+    capital = [text[word.start].isupper() for word in found]
+    inside = {place for place in range(1, len(found)) if capital[place] and found[place].key != "i"}
+    return inside if sum(capital) < 0.8 * len(found) else set()
+
+
+def _weight(key: str) -> float:
+    if key in _NOT_ASKED or key in REQUESTS or not any(sign.isalnum() for sign in key):
+        return 0.0
+    if key in _PREPOSITIONS:
+        return _OF_PREPOSITION
+    if key in FUNCTION_WORDS:
+        return 0.0
+    return _OF_LIGHT if key in LIGHT else 1.0
+
+
+def _form(text: str, keys: Sequence[str], order: AskedOrder | None) -> Form:
+    if _HOW_MANY.search(text):
+        return "count"
+    if order and not order.superlative and "or" in keys and not _YES_NO.match(text):
+        return "compare"
+    if order and "or" in keys and keys and keys[0] in {"which", "who", "what"}:
+        return "compare"
+    return "yes_no" if _YES_NO.match(text) else "things"
+
+
+KINDS_OF_NOUNS = {
+    "who": PERSON, "whom": PERSON, "whose": PERSON, "person": PERSON, "people": PERSON, "where": PLACE, "when": DATE,
+    "year": DATE, "years": DATE, "date": DATE, "dates": DATE, "day": DATE, "days": DATE, "month": DATE,
+    "place": PLACE, "places": PLACE, "location": PLACE, "locations": PLACE, "city": PLACE, "cities": PLACE,
+    "town": PLACE, "towns": PLACE, "village": PLACE,
+}  # fmt: skip
+"""The kind of thing that a question word or a general noun asks for."""
+_BEFORE_HEAD = frozenset("is are was were be the a an of 's".split()) | REQUESTS | _IRREGULAR.keys() | ORDERS.keys()
+_QUESTION_WORDS = frozenset("which what how who whose where when".split())
+
+
+def _kind(keys: Sequence[str], form: Form) -> tuple[str, int]:
+    """Return the kind of the answer and the place of the noun that names it."""
+    if form == "yes_no":
+        return "", -1
+    at = next((place for place, key in enumerate(keys) if key in _QUESTION_WORDS), -1)
+    if at >= 0 and keys[at] in ("who", "where", "when"):
+        return KINDS_OF_NOUNS[keys[at]], -1
+    start = at + 1 if at >= 0 else 0
+    if at >= 0 and keys[at] == "how" and start < len(keys) and keys[start] in ("many", "much"):
+        start += 1
+    while start < len(keys) and (_weight(keys[start]) in (_OF_PREPOSITION, _OF_LIGHT) or keys[start] in _BEFORE_HEAD):
+        start += 1
+    if at >= 0 and keys[at] == "whose":
+        return PERSON if start >= len(keys) else "", start if start < len(keys) else -1
+    if start < len(keys) and keys[start] in KINDS_OF_NOUNS and start <= at + 2:
+        return KINDS_OF_NOUNS[keys[start]], start
+    if start < len(keys) and _weight(keys[start]) > 0 and keys[start] not in _PREPOSITIONS:
+        return "", start
+    return "", -1
+
+
+def _order(keys: Sequence[str], bounded: set[int]) -> AskedOrder | None:
+    for place, key in enumerate(keys):
+        if place in bounded or (key in ("more", "less") and place + 1 < len(keys) and keys[place + 1] == "than"):
+            continue
+        base = _IRREGULAR.get(key)
+        if base in ("most", "least", "more", "less") and place + 1 < len(keys) and keys[place + 1] in ORDERS:
+            by = ORDERS[keys[place + 1]]
+            turned = tuple((kind, -sign) for kind, sign in by) if base in ("least", "less") else by
+            return AskedOrder(place, turned, base in ("most", "least"))
+        if base and not (base in ("first", "last") and place + 1 < len(keys) and keys[place + 1] == "name"):
+            return AskedOrder(place, ORDERS[base], _SUPERLATIVE.fullmatch(key) is not None)
+    return None
+
+
+_SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+          "nine": 9, "ten": 10}  # fmt: skip
+
+
+def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
+    bounds = []
+    for match in _BOUND.finditer(text):
+        comparison = next(name for name in ("before", "after", "less", "more") if match[name])
+        said = match[comparison].lower()
+        start, end = match.span()
+        places = [place for place, word in enumerate(found) if word.start >= start and word.end <= end]
+        value = match["value"]
+        if said == "from" and not regex.fullmatch(r"\d{4}", value):
+            continue
+        if said in ("at least", "since", "from"):
+            comparison = "at_least"
+        elif said in ("at most", "no more than", "until", "up to"):
+            comparison = "at_most"
+        elif said == "older than" and not regex.fullmatch(r"\d{4}", value):
+            comparison = "more"
+        elif said == "younger than" and not regex.fullmatch(r"\d{4}", value):
+            comparison = "less"
+        elif said == "over" and regex.fullmatch(r"(?:1\d|20)\d\d", value):
+            comparison = "after"
+        parts = value.split(maxsplit=1)
+        if parts[0].lower() in _SMALL and len(parts) == 2:
+            value = f"{_SMALL[parts[0].lower()]} {parts[1]}"
+        if places:
+            bounds.append(AskedBound(places[0], places[-1] + 1, comparison, value.strip(",.")))  # type: ignore[arg-type]
+    return bounds

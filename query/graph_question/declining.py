@@ -1,0 +1,79 @@
+"""When a question to a graph is to be declined: a word that says what is asked met nothing, or a name is not there."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from conspectus.query.graph_question.meanings import Predicates
+from conspectus.query.walk.graph import spoken
+from conspectus.storage.text.words import FUNCTION_WORDS
+
+if TYPE_CHECKING:
+    from conspectus.query.graph_question.reader import GraphReading
+
+LEAST_SCORE = 1.6
+"""A candidate with less is no answer."""
+_LEAST_EXPLAINED = 0.5
+"""Mean share to which the content words of a question must be explained."""
+_UNMET = 0.5
+"""A word that is explained less is named as one that met nothing."""
+_UNUSUAL = 2.5
+"""Zipf frequency (wordfreq) below which a small word that met nothing is taken for a name."""
+
+
+def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
+    """Return why a question is declined: what met nothing, and the nearest relation; "" if it is not."""
+    best = reading.best
+    asked = reading.asked
+    if best is None and reading.mentions:
+        taken = frozenset(place for mention in reading.mentions for place in mention.places)
+        open_words = [asked.surface(asked.order.place)] if asked.order else []
+        open_words += [asked.surface(place) for place in _content(reading, taken)]
+        words = ", ".join(map(repr, open_words))
+        return f"no relation of the graph says {words} of what the question names" if words else ""
+    if best is None:
+        missing = [asked.surface(place) for place in _content(reading, frozenset())]
+        return f"the graph has nothing called {' '.join(missing)!r}" if missing else ""
+    named = frozenset(place for mention in best.mentions for place in mention.places)
+    explained = reading.scoring.account(best).explained
+    content = _content(reading, named)
+    unmet = [place for place in content if explained[place] < _UNMET]
+    names = [place for place in unmet if _is_name(reading, place)]
+    if names:
+        return f"the graph has nothing called {' '.join(asked.surface(place) for place in names)!r}"
+    mean = float(np.mean(explained[content])) if content else 1.0
+    if best.score >= LEAST_SCORE and mean >= _LEAST_EXPLAINED:
+        return ""
+    said = ", ".join(repr(asked.surface(place)) for place in unmet or content)
+    if not said:
+        return "the question does not say which relation it asks for"
+    return f"no relation of the graph says {said}{_of(reading)}; {_nearest(predicates, reading, unmet or content)}"
+
+
+def _content(reading: "GraphReading", named: frozenset[int]) -> list[int]:
+    asked = reading.asked
+    return [place for place, weight in enumerate(asked.weights) if weight >= 1 and place not in named]
+
+
+def _is_name(reading: "GraphReading", place: int) -> bool:
+    """Return whether a word that met nothing is a name: capitalised within the question, with a digit, or unknown."""
+    from wordfreq import zipf_frequency
+
+    asked = reading.asked
+    surface = asked.surface(place)
+    capital = place > 0 and surface[:1].isupper() and surface.lower() not in FUNCTION_WORDS
+    if capital or any(sign.isdigit() for sign in surface):
+        return True
+    return surface.islower() and zipf_frequency(surface, "en") < _UNUSUAL
+
+
+def _of(reading: "GraphReading") -> str:
+    """Return " of" and what the question is about."""
+    graph = reading.scoring.graph
+    starts = [leg.start for leg in reading.best.legs] if reading.best else []
+    return f" of {spoken(graph.names[starts[0]])}" if starts else ""
+
+
+def _nearest(predicates: Predicates, reading: "GraphReading", places: list[int]) -> str:
+    near = reading.scoring.near(places)
+    best = int(near.argmax()) if len(near) else -1
+    return f"the nearest is {predicates.texts[best]!r} ({near[best]:.0%})" if best >= 0 else "it has no relations"

@@ -1,0 +1,160 @@
+"""Words that say the same relation: which predicates a word of a question may mean, beyond its own stem and its vector.
+
+`relation_words.txt` lists relations that graphs often have, with the words by which predicates name them and those by
+which people ask for them ("who came up with", "behind the camera"). English.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+
+from snowballstemmer import stemmer
+
+PERSON, PLACE, DATE, NUMBER, THING = "person", "place", "date", "number", "thing"
+LONGEST_PHRASE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class RelationWords:
+    """A relation: the kind of thing it leads to, whether it holds in both directions, and its words.
+
+    `named` has the phrases of predicates, `inverse` those of them that lead the other way ("works written"), and
+    `asked` those of questions, each a tuple of stems.
+    """
+
+    kind: str
+    symmetric: bool
+    named: frozenset[tuple[str, ...]]
+    inverse: frozenset[tuple[str, ...]]
+    asked: frozenset[tuple[str, ...]]
+
+
+@lru_cache(maxsize=50_000)
+def stem_of(word: str) -> str:
+    """Return the stem of an English word; irregular forms of a few verbs have that of the verb.
+
+    >>> [stem_of(word) for word in ("directed", "wrote", "wives")]
+    ['direct', 'write', 'wife']
+    """
+    return _IRREGULAR.get(word) or str(_english().stemWord(word))
+
+
+def stems_of(text: str) -> tuple[str, ...]:
+    """Return the stems of the words of a short text in small letters."""
+    return tuple(stem_of(word) for word in text.replace("-", " ").split())
+
+
+@cache
+def relations() -> tuple[RelationWords, ...]:
+    """Return the relations of the list, read once."""
+    found = []
+    for line in _lines():
+        if not line.startswith("of "):
+            kind, _, said = line.partition(":")
+            named, _, asked = said.partition("<")
+            own = frozenset(_phrases(named.replace("^", "")))
+            inverse = frozenset(_phrases(",".join(part.strip()[1:] for part in named.split(",") if "^" in part)))
+            found.append(RelationWords(kind.rstrip(" ~"), "~" in kind, own, inverse, own | frozenset(_phrases(asked))))
+    return tuple(found)
+
+
+@cache
+def nouns() -> tuple[tuple[frozenset[str], frozenset[tuple[str, ...]]], ...]:
+    """Return groups of nouns, by their stems, each with the words of predicates that are stated of such things."""
+    found = []
+    for line in _lines():
+        if line.startswith("of "):
+            said, _, stated = line.removeprefix("of ").partition("<")
+            found.append((frozenset(phrase[-1] for phrase in _phrases(said)), frozenset(_phrases(stated))))
+    return tuple(found)
+
+
+@cache
+def _lines() -> tuple[str, ...]:
+    text = files("conspectus.query.graph_question").joinpath("relation_words.txt").read_text("utf-8")
+    return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def relations_in(stems: Sequence[str], *, of_predicate: bool) -> dict[int, tuple[int, int]]:
+    """Return the relations that words name, each with the longest run of words [start, end) that does.
+
+    Args:
+        stems: The stems of a predicate's words, or of a question's.
+        of_predicate: Whether they are a predicate's, so that the words of questions do not count.
+    """
+    index = _index(of_predicate)
+    found: dict[int, tuple[int, int]] = {}
+    for start in range(len(stems)):
+        for end in range(start + 1, min(len(stems), start + LONGEST_PHRASE) + 1):
+            for number in index.get(tuple(stems[start:end]), ()):
+                if number not in found or end - start > found[number][1] - found[number][0]:
+                    found[number] = (start, end)
+    return found
+
+
+def asked_at(stems: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Yield every (start, end, relation) for words [start, end) of a question that mean a relation."""
+    index = _index(of_predicate=False)
+    for start in range(len(stems)):
+        for end in range(start + 1, min(len(stems), start + LONGEST_PHRASE) + 1):
+            for number in index.get(tuple(stems[start:end]), ()):
+                yield start, end, number
+
+
+@cache
+def _index(of_predicate: bool) -> dict[tuple[str, ...], tuple[int, ...]]:
+    found: dict[tuple[str, ...], list[int]] = {}
+    for number, relation in enumerate(relations()):
+        for phrase in relation.named if of_predicate else relation.asked:
+            found.setdefault(phrase, []).append(number)
+    return {phrase: tuple(numbers) for phrase, numbers in found.items()}
+
+
+def _phrases(text: str) -> Iterator[tuple[str, ...]]:
+    for phrase in text.split(","):
+        if phrase.strip():
+            yield stems_of(phrase.strip())
+
+
+@cache
+def _english():  # type: ignore[no-untyped-def]  # noqa: ANN202  (the package has no types)
+    return stemmer("english")
+
+
+_IRREGULAR = {
+    form: verb
+    for verb, forms in {
+        "write": "wrote written writer writers writing", "make": "made maker makers making", "shoot": "shot shooting",
+        "wife": "wives", "speak": "spoke spoken", "win": "won winner winners winning", "lose": "lost loser",
+        "begin": "began begun", "find": "found", "come": "came coming", "run": "ran running",
+        "go": "went gone going goes",
+        "take": "took taken taking", "give": "gave given giving", "sell": "sold selling", "build": "built building",
+        "buy": "bought", "lead": "led leader leaders leading", "sing": "sang sung singer singers",
+        "die": "died dead death",
+        "marri": "married marriage marries marry", "wear": "wore worn", "hold": "held", "keep": "kept", "pay": "paid",
+        "actor": "actors acting acts act acted actress actresses", "direct": "director directors directing directs",
+        "creat": "creator creators", "produc": "producer producers", "found_": "founder founders founded founding",
+        "own": "owner owners", "manag": "manager managers", "employ": "employer employers employees employee",
+        "break": "broke broken breaks", "cast": "casts", "know": "knew known", "bury": "buried burial",
+        "forbid": "forbidden", "fight": "fought", "teach": "taught", "invent": "inventor inventors",
+        "publish": "publisher",
+        "compos": "composer composers composition", "manufactur": "manufacturer manufacturers",
+        "play": "player players played playing", "person": "people persons", "child": "children", "expir": "expiry",
+        "develop": "developer developers", "sign": "signed signs", "sit": "sat", "wed": "wedding",
+        "choos": "chose chosen",
+        "neighbour": "neighbouring neighbor neighbors neighbours", "locat": "located location locations",
+    }.items()
+    for form in (*forms.split(), verb)
+}  # fmt: skip
+
+
+@cache
+def question_words() -> frozenset[str]:
+    """Return the words of the list as they are written, and their usual inflections."""
+    lines = [line.removeprefix("of ") if line.startswith("of ") else line.partition(":")[2] for line in _lines()]
+    text = " ".join(lines).translate(str.maketrans("<,^", "   "))
+    plain = {word for word in text.split() if word.isalpha()}
+    endings = ("", "s", "es", "ed", "ing")
+    forms = {form for word in plain for form in (*(word + ending for ending in endings), f"{word.rstrip('e')}ed")}
+    return frozenset(forms | _IRREGULAR.keys())

@@ -1,0 +1,403 @@
+"""What the words of a question may mean in a graph: its predicates, and the kinds of things at their ends.
+
+A word is near a predicate if they have a stem in common, if both say the same relation (`relation_words.txt`), or if
+their vectors are near. A noun names a kind of things if the predicate that leads to them says it ("drug class"), or if
+its vector is near to those of the predicates stated of such things, or to those of their names.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from conspectus.query.context import Context
+from conspectus.query.graph_question.asked import KINDS_OF_NOUNS, Asked
+from conspectus.query.graph_question.lexicon import (
+    DATE,
+    NUMBER,
+    PERSON,
+    PLACE,
+    asked_at,
+    nouns,
+    relations,
+    relations_in,
+    stem_of,
+    stems_of,
+)
+from conspectus.query.question.question import EmbedSpans, span_vectors
+from conspectus.query.walk.graph import KnowledgeGraph, all_ids, open_graph, predicate_vectors, predicate_words
+from conspectus.storage.arrays import Bools, Floats, Ints, Vectors
+from conspectus.storage.index import per_index
+from conspectus.storage.text.literals import Literal, parse_literal, year_in
+from conspectus.storage.text.words import FUNCTION_WORDS
+
+_SAMPLE = 24
+_SOME_IDS = 0.1
+_SAID, _MEANT, _LIGHTLY = 0.95, 0.8, 0.6
+"""Nearness of a word to a predicate by a relation of the list: as predicates name it, only asked so, a light word."""
+_UNRELATED, _RELATED = 0.25, 0.7
+"""Range of cosines that is scaled to a nearness of 0 to 1."""
+_SHARPNESS = 0.15
+"""A cosine so far below that with the nearest predicate counts 1/e."""
+_NEAR = 0.85
+"""Nearness by vectors alone at most."""
+_DOMAIN = 0.4
+"""Nearness of a word to a predicate that only names the type of thing it is stated of ("film" in film.film.country)."""
+_OF_ANOTHER = 0.5
+"""Share of the nearness by vectors of a word that says a relation of the list which the predicate is not."""
+_NOUN = 0.9
+"""Certainty that a noun of the list names things of which two of its predicates are stated."""
+_MODIFIER = 0.4
+"""Nearness of a noun for the subjects of a predicate in whose name it only modifies another ("drug" in drug class)."""
+_AWAY = 0.6
+"""Share of the nearness of a predicate's noun for its objects that a step away from them has."""
+_KINDS = {PERSON: "person", PLACE: "place, city, country", DATE: "date, year"}
+
+
+@dataclass(eq=False)
+class Predicates:
+    """The predicates of a graph as questions meet them; p predicates, and 2p classes of things at their ends.
+
+    Class 2·i is of the subjects of predicate i, class 2·i + 1 of its objects.
+    """
+
+    graph: KnowledgeGraph
+    vectors: Vectors
+    embed: EmbedSpans
+    ids: Bools
+    entity_vectors: "tuple[Ints, Vectors] | None" = None
+    _members: dict[int, Ints] = field(default_factory=dict)
+    _centres: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The words of each predicate."""
+        return tuple(predicate_words(predicate) for predicate in self.graph.predicates)
+
+    @cached_property
+    def stems(self) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+        """For each predicate the stems of its own words, and those that name the type of its subject before them."""
+        found = []
+        for predicate, text in zip(self.graph.predicates, self.texts, strict=True):
+            whole = stems_of(text)
+            last = predicate.rsplit(".", 1)[-1] if "." in predicate and " " not in predicate else predicate
+            own = frozenset(stems_of(predicate_words(last))) or frozenset(whole)
+            found.append((own, frozenset(whole) - own))
+        return tuple(found)
+
+    @cached_property
+    def heads(self) -> tuple[str, ...]:
+        """For each predicate the stem of the noun that names its objects, "" where it ends with a preposition."""
+        lasts = [text.split()[-1] if text else "" for text in self.texts]
+        return tuple("" if last in FUNCTION_WORDS or last.endswith("ed") else stem_of(last) for last in lasts)
+
+    def modifies(self, stem: str, predicate: int) -> bool:
+        """Return whether a noun for the subjects of a predicate only modifies the noun in its name."""
+        head = self.heads[predicate]
+        return bool(head) and stem != head and stem in self.nouns[2 * predicate]
+
+    @cached_property
+    def relations(self) -> tuple[frozenset[int], ...]:
+        """For each predicate the relations of the list that its words name: those of the longest run of words."""
+        found = []
+        for text in self.texts:
+            named = relations_in(stems_of(text), of_predicate=True)
+            longest = max((end - start for start, end in named.values()), default=0)
+            found.append(frozenset(number for number, (start, end) in named.items() if end - start == longest))
+        return tuple(found)
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The stems of all words of predicates and of the list of relations."""
+        own = {stem for text in self.texts for stem in stems_of(text)}
+        return frozenset(own | {stem for relation in relations() for phrase in relation.asked for stem in phrase})
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Words that a misspelled word may have been meant to be."""
+        from conspectus.query.graph_question.lexicon import question_words
+
+        own = {word for text in self.texts for word in text.split() if word.isalpha()}
+        return frozenset(own) | question_words()
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """For each predicate the kind of its objects: date or number by their texts, else as the list says, or ""."""
+        found = []
+        for number in range(len(self.texts)):
+            literal = self._literal(self.members(2 * number + 1, _SAMPLE))
+            said = {relations()[relation].kind for relation in self.relations[number]} - {"thing", DATE, NUMBER}
+            found.append(literal or (said.pop() if len(said) == 1 else ""))
+        return tuple(found)
+
+    def _literal(self, rows: Ints) -> str:
+        literals = [parse_literal(self.graph.names[int(row)]) for row in rows]
+        kinds = [literal.kind for literal in literals if literal is not None]
+        if len(kinds) < 0.7 * max(1, len(literals)):
+            return ""
+        times = sum(literal is not None and is_time(literal) for literal in literals)
+        return DATE if times > len(kinds) / 2 else NUMBER
+
+    @cached_property
+    def _by_predicate(self) -> tuple[Ints, Ints]:
+        order = np.argsort(self.graph.stated, kind="stable")
+        return order, np.searchsorted(self.graph.stated[order], np.arange(len(self.texts) + 1))
+
+    def relations_of(self, predicate: int) -> Ints:
+        """Return the rows of the relations with a predicate."""
+        order, starts = self._by_predicate
+        return order[starts[predicate] : starts[predicate + 1]]
+
+    def members(self, cls: int, most: int | None = None) -> Ints:
+        """Return the entities of a class, ascending; of many an even sample."""
+        if cls not in self._members:
+            rows = self.relations_of(cls // 2)
+            self._members[cls] = np.unique((self.graph.targets if cls % 2 else self.graph.sources)[rows])
+        ends = self._members[cls]
+        if most is None or len(ends) <= most:
+            return ends
+        return ends[np.linspace(0, len(ends) - 1, most).astype(np.int64)]
+
+    def centre(self, cls: int) -> tuple[Floats, Floats]:
+        """Return the mean vector of the predicates stated of the things of a class, and that of their names."""
+        if cls not in self._centres:
+            rows = self.members(cls, _SAMPLE)
+            edges = self.graph.edges_of(rows)
+            pairs = np.unique(np.stack([edges.at, edges.predicate.astype(np.int64)])[:, edges.outgoing], axis=1)
+            stated, counts = np.unique(pairs[1], return_counts=True)
+            often = counts >= 0.3 * len(rows)
+            about = _unit((self.vectors[stated[often]] * counts[often, None]).sum(axis=0)) if often.any() else None
+            zero = np.zeros(self.vectors.shape[1])
+            names = _unit(self._name_vectors(rows).sum(axis=0)) if len(rows) else None
+            self._centres[cls] = (zero if about is None else about, zero if names is None else names)
+        return self._centres[cls]
+
+    @cached_property
+    def symmetric(self) -> tuple[bool, ...]:
+        """For each predicate whether it holds in both directions, as the list says."""
+        return tuple(any(relations()[number].symmetric for number in own) for own in self.relations)
+
+    @cached_property
+    def mediators(self) -> Bools:
+        """For each class whether some of its things have opaque ids, bool (2p,)."""
+        return np.array([
+            bool(self.ids[self.members(cls, _SAMPLE)].mean() > _SOME_IDS) for cls in range(2 * len(self.texts))
+        ])  # fmt: skip
+
+    @cached_property
+    def nouns(self) -> tuple[dict[str, float], ...]:
+        """For each class the stems of nouns that name its things, with their certainty."""
+        phrases = [_runs(stems_of(text)) for text in self.texts]
+        groups = [(said, np.array([bool(own & stated) for own in phrases]), len(stated)) for said, stated in nouns()]
+        found: list[dict[str, float]] = []
+        for cls in range(2 * len(self.texts)):
+            stated = self._stated(cls)
+            fits: dict[str, float] = {}
+            for said, listed, _ in groups:
+                count = int(listed[stated].sum())
+                value = _NOUN if count >= 2 else 0.6 if count and len(stated) <= 2 else 0.0
+                for stem in said if value else ():
+                    fits[stem] = max(fits.get(stem, 0.0), value)
+            found.append(fits)
+        return tuple(found)
+
+    def _stated(self, cls: int) -> Ints:
+        """Return the predicates stated of most things of a class."""
+        rows = self.members(cls, _SAMPLE)
+        edges = self.graph.edges_of(rows)
+        pairs = np.unique(np.stack([edges.at, edges.predicate.astype(np.int64)])[:, edges.outgoing], axis=1)
+        stated, counts = np.unique(pairs[1], return_counts=True)
+        return stated[counts >= 0.3 * len(rows)]
+
+    def _name_vectors(self, rows: Ints) -> Floats:
+        if self.entity_vectors is None:
+            return np.zeros((1, self.vectors.shape[1]))
+        known, vectors = self.entity_vectors
+        places = np.searchsorted(known, rows)
+        places = places[(places < len(known))]
+        held = np.isin(known[places], rows)
+        return np.asarray(vectors[places[held]], np.float64) if held.any() else np.zeros((1, self.vectors.shape[1]))
+
+    @cached_property
+    def _all_centres(self) -> tuple[Floats, Floats]:
+        both = [self.centre(cls) for cls in range(2 * len(self.texts))]
+        return np.array([about for about, _ in both]), np.array([names for _, names in both])
+
+    def classes(self, nouns: Floats) -> Floats:
+        """Return how likely each noun, given by its unit vector (n, d), names each class, 0 to 1, (n, 2p)."""
+        about, names = self._all_centres
+        found = np.zeros((len(nouns), len(about)))
+        for centres, weight in ((about, 0.8), (names, 0.8)):
+            cosines = nouns @ centres.T
+            best = cosines.max(axis=1, keepdims=True, initial=0.0)
+            near = np.clip((cosines - 0.2) / 0.3, 0, 1) * np.exp((cosines - best) / 0.1)
+            found = np.maximum(found, weight * near)
+        return found
+
+    def kind_of_class(self, kind: str, cls: int) -> float:
+        """Return how well the things of a class fit a kind, -1 to 1: by their texts, by the list, by their names."""
+        own = self.kinds[cls // 2] if cls % 2 else ""
+        if kind in (DATE, NUMBER):
+            return 1.0 if own in ((DATE,) if kind == DATE else (NUMBER, DATE)) else -1.0
+        if own in (DATE, NUMBER):
+            return -1.0
+        if own in (PERSON, PLACE):
+            return 1.0 if own == kind else -0.4
+        names = self.centre(cls)[1]
+        if not names.any():
+            return 0.0
+        cosines = self._prototypes @ names
+        return float(np.tanh(6 * (cosines[0 if kind == PERSON else 1] - cosines[1 if kind == PERSON else 0])))
+
+    @cached_property
+    def _prototypes(self) -> Floats:
+        return np.asarray(self.embed([_KINDS[PERSON], _KINDS[PLACE]]), np.float64)
+
+
+@per_index
+def open_predicates(context: Context) -> Predicates:
+    """Return the predicates of the index's graph, made on first use."""
+    graph = open_graph(context)
+    stored = context.index.vectors("entities")
+    vectors = predicate_vectors(context)
+    held = None
+    if stored.n_found:
+        rows = np.arange(graph.n_entities, dtype=np.int64)
+        means = stored.mean_vectors(rows)
+        known = np.flatnonzero(np.abs(means).sum(axis=1) > 0)
+        held = (known, means[known])
+    return Predicates(graph, vectors, span_vectors(context), all_ids(context), held)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Meanings:
+    """What the t words of a question may mean among p predicates.
+
+    Attributes:
+        near: float64 (t, 2p), nearness of each word to a step along each predicate, 0 to 1: backward at 2·i, forward
+            at 2·i + 1. A noun for the objects of a predicate says less of a step away from them.
+        types: float64 (t, 2p), how likely each word names the things of each class.
+        whole: float64 (p,), cosine of each predicate with the question without what it names.
+    """
+
+    near: Floats
+    types: Floats
+    whole: Floats
+
+
+def read_meanings(context: Context, asked: Asked, named: frozenset[int]) -> Meanings:
+    """Return the meanings of a question's words; `named` are places of words that certainly name entities."""
+    predicates = open_predicates(context)
+    n_words, n_predicates = len(asked.words), len(predicates.texts)
+    near = np.zeros((n_words, n_predicates))
+    places = [place for place in range(n_words) if asked.weights[place] > 0]
+    spans = [(place, place + 1) for place in places]
+    spans += [
+        (start, end)
+        for start in places
+        for end in places
+        if start < end < start + 3 and not named & set(range(start, end + 1))
+        for end in (end + 1,)
+    ]
+    keys = [word.key for word in asked.words]
+    if spans and n_predicates:
+        texts = [" ".join(keys[start:end]) for start, end in spans]
+        cosines = np.asarray(predicates.embed(texts) @ predicates.vectors.T, np.float64)
+        best = cosines.max(axis=1, keepdims=True)
+        scaled = np.clip((cosines - _UNRELATED) / (_RELATED - _UNRELATED), 0, 1) * np.exp((cosines - best) / _SHARPNESS)
+        for (start, end), row in zip(spans, _NEAR * scaled, strict=True):
+            for place in range(start, end):
+                if asked.weights[place] >= (0 if end - start > 1 else 0.2):
+                    near[place] = np.maximum(near[place], row)
+    stating = _said(asked)
+    for place, stated in stating.items():
+        near[place, np.array([not stated & own for own in predicates.relations])] *= _OF_ANOTHER
+    for place in places:
+        for number, (own, domain) in enumerate(predicates.stems):
+            if asked.stems[place] in own:
+                value = _MODIFIER if predicates.modifies(asked.stems[place], number) else 1.0
+                near[place, number] = value if asked.weights[place] >= 1 else max(near[place, number], _LIGHTLY)
+            elif asked.stems[place] in domain:
+                near[place, number] = max(near[place, number], _DOMAIN)
+    for start, end, relation in asked_at(asked.stems):
+        said = tuple(asked.stems[start:end]) in relations()[relation].named
+        content = any(asked.weights[place] >= 1 for place in range(start, end)) or end - start > 1
+        value = (_SAID if said else _MEANT) if content else _LIGHTLY
+        for number, numbers in enumerate(predicates.relations):
+            if relation in numbers:
+                near[start:end, number] = np.maximum(near[start:end, number], value)
+    types = _types(predicates, asked, places, frozenset(stating))
+    types[list(named)] *= _OF_ANOTHER
+    both = np.repeat(near, 2, axis=1)
+    for place in places:
+        for number, head in enumerate(predicates.heads):
+            if head == asked.stems[place]:
+                both[place, 2 * number] *= _AWAY
+    beside = " ".join(key for place, key in enumerate(keys) if place not in named) or asked.text
+    whole = np.asarray(predicates.vectors @ predicates.embed([beside])[0], np.float64)
+    return Meanings(both, types, whole)
+
+
+def _said(asked: Asked) -> dict[int, set[int]]:
+    """Return the content words that say relations of the list, as predicates name them, with these relations."""
+    said: dict[int, set[int]] = {}
+    for start, end, relation in asked_at(asked.stems):
+        if tuple(asked.stems[start:end]) in relations()[relation].named:
+            for place in range(start, end):
+                if asked.weights[place] >= 1:
+                    said.setdefault(place, set()).add(relation)
+    return said
+
+
+def _types(predicates: Predicates, asked: Asked, places: list[int], said: frozenset[int]) -> Floats:
+    """Return how likely each word names the things at each end of each predicate (t, 2p)."""
+    types = np.zeros((len(asked.words), 2 * len(predicates.texts)))
+    content = [place for place in places if asked.weights[place] >= 1]
+    if content:
+        vectors = np.asarray(predicates.embed([asked.words[place].key for place in content]), np.float64)
+        types[content] = predicates.classes(vectors)
+        types[[place for place in content if place in said]] *= _OF_ANOTHER
+    for place in content:
+        for cls, fits in enumerate(predicates.nouns):
+            if asked.stems[place] in fits:
+                types[place, cls] = max(types[place, cls], fits[asked.stems[place]])
+        if types[place].max(initial=0.0) >= _NOUN:
+            types[place] *= np.where(types[place] >= _NOUN, 1.0, 0.6)
+        for number, (_, domain) in enumerate(predicates.stems):
+            if asked.stems[place] in domain:
+                types[place, 2 * number] = max(types[place, 2 * number], 0.9)
+        if kind := KINDS_OF_NOUNS.get(asked.words[place].key):
+            fits_kind = np.array([own == kind for own in predicates.kinds])
+            types[place, 1::2] = np.maximum(types[place, 1::2], 0.7 * fits_kind)
+        heads = np.array([head == asked.stems[place] for head in predicates.heads])
+        types[place, 1::2] = np.maximum(types[place, 1::2], 0.9 * heads)
+    for start, end, relation in asked_at(asked.stems):
+        phrase, inverse = tuple(asked.stems[start:end]), relations()[relation].inverse
+        for number in range(len(predicates.texts)):
+            if relation in predicates.relations[number] and phrase not in inverse:
+                turned = bool(_runs(stems_of(predicates.texts[number])) & inverse)
+                for place in range(start, end):
+                    if asked.weights[place] >= 1:
+                        types[place, 2 * number + (not turned)] = max(types[place, 2 * number + (not turned)], 0.7)
+    return types
+
+
+def _runs(stems: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    """Return all runs of some stems."""
+    return frozenset(stems[start:end] for start in range(len(stems)) for end in range(start + 1, len(stems) + 1))
+
+
+def _unit(vector: Floats) -> Floats:
+    return vector / (float(np.linalg.norm(vector)) or 1.0)
+
+
+def is_time(literal: Literal) -> bool:
+    """Return whether a literal is a time, or a number that reads as a year of the last thousand years or the next."""
+    return literal.kind == "time" or (literal.kind == "number" and _YEARS[0] <= literal.low <= _YEARS[1])
+
+
+_YEARS = (1000, 2100)
+
+
+def is_literal(name: str) -> bool:
+    """Return whether a name is a date or a number, or carries a year."""
+    return parse_literal(name) is not None or year_in(name) is not None

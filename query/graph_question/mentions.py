@@ -1,0 +1,311 @@
+"""What a question names: entities of the graph at words of the question, whole names, parts, misspelled or derived.
+
+Besides whole names ("grey heron" for Grey-Heron) these are found: an initialism (JFK), a part of a name that the name's
+other words do not outweigh (Norrholm for Norrholm Biotech), a name one or two letters away, and a single word that
+shares its stem with a name of one word (icelandic, Iceland; drowsy, Drowsiness).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from conspectus.query.context import Context
+from conspectus.query.graph_question.asked import Asked
+from conspectus.query.graph_question.lexicon import stem_of
+from conspectus.query.question.linking import alias_rows
+from conspectus.query.walk.graph import KnowledgeGraph, is_id, open_graph, spoken
+from conspectus.storage.index import per_index
+from conspectus.storage.text.names import words
+from conspectus.storage.text.words import FUNCTION_WORDS, without_accents
+
+_LONGEST = 8
+_MOST_OF_NAME = 12
+"""Entities that the same words may stand for; words that name more in part name none."""
+_PART, _INITIALS, _MISSPELLED, _DERIVED = 0.7, 0.85, 0.85, 0.75
+"""Likeness of a mention that is not a whole name: a part of it at most, its initials, a slip, a word of its stem."""
+_LEAST_LETTERS = 5
+_LEAST_OF_STEM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Words [start, end) of a question that name entities: their rows, and how like their names the words are."""
+
+    start: int
+    end: int
+    rows: tuple[int, ...]
+    likeness: float
+
+    @property
+    def places(self) -> frozenset[int]:
+        """The places of its words."""
+        return frozenset(range(self.start, self.end))
+
+
+class NameIndex:
+    """The names of a graph by their words."""
+
+    def __init__(self, graph: KnowledgeGraph, aliases: Iterable[tuple[str, int]]) -> None:
+        self._whole: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        self._with: dict[str, list[int]] = defaultdict(list)
+        self._initials: dict[str, list[int]] = defaultdict(list)
+        self._squeezed: dict[str, list[int]] = defaultdict(list)
+        self.degree = graph.degrees()
+        self._length: dict[int, int] = {}
+        named = [(spoken(name), row) for row, name in enumerate(graph.names) if not is_id(name)]
+        for name, row in (*named, *aliases):
+            keys = name_keys(name)
+            if not keys:
+                continue
+            self._whole[keys].append(row)
+            content = [key for key in keys if key not in FUNCTION_WORDS]
+            self._length.setdefault(row, len(content))
+            for key in set(content):
+                self._with[key].append(row)
+            self._squeezed["".join(keys)].append(row)
+            if len(keys) > 1:
+                self._initials["".join(key[0] for key in keys)].append(row)
+                self._initials["".join(key[0] for key in content)].append(row)
+        self._stems: dict[str, list[int]] = defaultdict(list)
+        for keys, rows in self._whole.items():
+            if len(keys) == 1 and len(keys[0]) >= _LEAST_OF_STEM and not keys[0].isdigit():
+                self._stems[stem_of(keys[0])].extend(rows)
+        self._by_prefix: dict[str, list[str]] = defaultdict(list)
+        for stem in self._stems:
+            self._by_prefix[stem[:4]].append(stem)
+        self._by_letter: dict[str, list[str]] = defaultdict(list)
+        for key in self._with:
+            self._by_letter[key[:1]].append(key)
+
+    def whole(self, keys: Sequence[str]) -> list[int]:
+        """Return the rows of this whole name, or of it written as one word or in several."""
+        squeezed = "".join(keys)
+        return self._whole.get(tuple(keys), []) or (self._squeezed.get(squeezed, []) if len(squeezed) > 3 else [])
+
+    def initials(self, key: str) -> list[int]:
+        """Return the rows whose words begin with these letters."""
+        return self._initials.get(key, []) if 3 <= len(key) <= 5 and key.isalpha() else []
+
+    def parts(self, keys: Sequence[str]) -> tuple[list[int], float]:
+        """Return the rows whose names contain all of some words, the best known first, and how like they are."""
+        rows: set[int] | None = None
+        for key in keys:
+            held = set(self._with.get(key, ()))
+            rows = held if rows is None else rows & held
+            if not rows:
+                return [], 0.0
+        assert rows is not None
+        if len(rows) > _MOST_OF_NAME * len(keys) ** 2:
+            return [], 0.0
+        ranked = sorted(rows, key=lambda row: (self._length[row], -int(self.degree[row]), row))
+        least = self._length[ranked[0]]
+        same = [row for row in ranked if self._length[row] <= least + 1]
+        best = sorted(same, key=lambda row: -int(self.degree[row]))[:3]
+        share = len(keys) / max(1, self._length[best[0]])
+        return best, _PART * (0.6 + 0.4 * min(1.0, share)) / (1 + 0.1 * (len(rows) > 1))
+
+    def derived(self, key: str) -> list[int]:
+        """Return the rows of names of one word that share a stem with a word, or most of one."""
+        stem = stem_of(key)
+        if stem in self._stems:
+            return self._stems[stem]
+        if len(stem) < _LEAST_OF_STEM:
+            return []
+        near = [other for other in self._by_prefix.get(stem[:4], ()) if _same_root(stem, other)]
+        return [row for other in near for row in self._stems[other]]
+
+    def slips(self, key: str) -> list[str]:
+        """Return the words of names that are one letter away, two from eight letters on."""
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
+        if len(key) < _LEAST_LETTERS or not key.isalpha():
+            return []
+        most = 1 if len(key) < 8 else 2
+        found = process.extract(key, self._by_letter[key[:1]], scorer=OSA.distance, score_cutoff=most, limit=4)
+        return [near for near, _, _ in sorted(found, key=lambda item: item[1])]
+
+    def holds(self, key: str) -> bool:
+        """Return whether some name has this word."""
+        return key in self._with
+
+
+def _same_root(first: str, second: str) -> bool:
+    """Return whether two stems are the same word with other endings: drowsi, drowsy; inject, injection.
+
+    >>> _same_root("psychiatr", "psychiatri"), _same_root("german", "germany"), _same_root("portug", "portal")
+    (True, True, False)
+    """
+    shared = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        shared += 1
+    return (
+        shared >= _LEAST_OF_STEM
+        and len(first) - shared <= 3
+        and len(second) - shared <= 4
+        and (shared >= 0.6 * max(len(first), len(second)))
+    )
+
+
+def name_keys(name: str) -> tuple[str, ...]:
+    """Return the words of a name as they are compared: small letters, no accents, no possessive."""
+    return tuple(without_accents(word.key) for word in words(name) if word.key != "'s")
+
+
+@per_index
+def open_names(context: Context) -> NameIndex:
+    """Return the names of the index's graph by their words, made on first use."""
+    return NameIndex(open_graph(context), [(spoken(alias), row) for alias, row in alias_rows(context.index).items()])
+
+
+def find_mentions(context: Context, asked: Asked, known: frozenset[str]) -> list[Mention]:
+    """Return the mentions of a question, which may overlap; longer and likelier ones first.
+
+    Args:
+        context: The open index.
+        asked: The question.
+        known: Stems of words that predicates say: a lone such word that is a part of a name only names nothing.
+    """
+    names = open_names(context)
+    keys = [without_accents(word.key) for word in asked.words]
+    found: list[Mention] = []
+    for start in range(len(keys)):
+        for end in range(min(len(keys), start + _LONGEST), start, -1):
+            found += _at(names, asked, keys, start, end, known)
+    found = [_in_a_longer_name(asked, mention, found) for mention in found]
+    kept: list[Mention] = []
+    for mention in sorted(found, key=lambda item: (-item.likeness * (item.end - item.start), item.start)):
+        inside = [other for other in kept if mention.places <= other.places]
+        longer = any(len(other.places) > len(mention.places) and other.likeness >= mention.likeness for other in inside)
+        if not longer and all(other.rows != mention.rows for other in inside):
+            kept.append(mention)
+    return kept
+
+
+def _in_a_longer_name(asked: Asked, mention: Mention, others: Sequence[Mention]) -> Mention:
+    """Return a mention with less likeness if it is one word of a longer capitalised name that is no mention."""
+    if mention.end - mention.start > 1 or not asked.surface(mention.start)[:1].isupper():
+        return mention
+    covered = frozenset().union(*(other.places for other in others if other.end - other.start > 1))
+    run = {mention.start}
+    for step in (-1, 1):
+        place = mention.start + step
+        while 0 < place < len(asked.words) and place not in covered:
+            if asked.surface(place)[:1].isupper():
+                run.add(place)
+            elif asked.words[place].key not in _JOINING:
+                break
+            place += step
+    taken = {place for other in others if other is not mention and other.likeness >= 1 for place in other.places}
+    missing = run - {mention.start} - taken if len(run) > 2 else set()
+    return replace(mention, likeness=_PARTIAL * mention.likeness) if len(run) > 2 or missing else mention
+
+
+_JOINING = frozenset("of at the and a an in on to for 's".split())
+_PARTIAL = 0.4
+"""Share of the likeness of a word that stands inside a longer name."""
+
+
+def _at(
+    names: NameIndex, asked: Asked, keys: Sequence[str], start: int, end: int, known: frozenset[str]
+) -> list[Mention]:
+    """Return the mentions at words [start, end)."""
+    span = [key for key in keys[start:end] if key != "'s"]
+    content = [key for key in span if key not in FUNCTION_WORDS]
+    if not content or (span[0] == "the" and len(span) > 1 and not names.whole(span)):
+        return []
+    if keys[end - 1] == "'s" or keys[start] == "'s":
+        return []
+    rows = names.whole(span)
+    capital = any(not asked.surface(place)[:1].islower() for place in range(start, end))
+    if rows:
+        common = len(span) == 1 and not capital and asked.stems[start] in known
+        found = [Mention(start, end, _best_known(names, rows), 0.6 if common else 1.0)]
+        longer, likeness = names.parts(content) if not common else ([], 0.0)
+        if more := tuple(row for row in longer if row not in found[0].rows):
+            found.append(Mention(start, end, more, likeness))
+        return found
+    if len(span) == 1:
+        key = span[0]
+        if rows := names.initials(key):
+            return [Mention(start, end, _best_known(names, rows), _INITIALS)]
+        weight = asked.weights[start]
+        if weight >= 1 and (rows := names.derived(key)):
+            likeness = _DERIVED * (0.6 if asked.stems[start] in known else 1.0)
+            longer, partly = names.parts([key])
+            more = tuple(row for row in longer if row not in rows)
+            found = [Mention(start, end, _best_known(names, rows), likeness)]
+            return found + ([Mention(start, end, more, partly)] if more and likeness == _DERIVED else [])
+        if weight >= 1 and asked.stems[start] not in known:
+            rows, likeness = names.parts([key])
+            if rows:
+                return [Mention(start, end, tuple(rows), likeness * (1.0 if capital else 0.85))]
+            if not names.holds(key):
+                slips = [row for near in names.slips(key) for row in names.whole([near])]
+                if slips:
+                    return [Mention(start, end, _best_known(names, slips), _MISSPELLED)]
+        return []
+    if span[0] in FUNCTION_WORDS or span[-1] in FUNCTION_WORDS:
+        return []
+    if all(asked.stems[place] in known or asked.weights[place] < 1 for place in range(start, end)):
+        singular = [*span[:-1], _singular(span[-1])]
+        rows = names.whole(singular)
+        return [Mention(start, end, _best_known(names, rows), 0.95)] if rows else []
+    rows, likeness = names.parts(content)
+    if rows:
+        return [Mention(start, end, tuple(rows), likeness)]
+    singular = [*span[:-1], _singular(span[-1])]
+    if rows := names.whole(singular):
+        return [Mention(start, end, _best_known(names, rows), 0.95)]
+    mended = [_mended(names, key) for key in span]
+    if mended != span and (rows := names.whole(mended)):
+        return [Mention(start, end, _best_known(names, rows), _MISSPELLED)]
+    return []
+
+
+def _mended(names: NameIndex, key: str) -> str:
+    if names.holds(key):
+        return key
+    return next(iter(names.slips(key)), key)
+
+
+def _singular(key: str) -> str:
+    return key[:-1] if key.endswith("s") and not key.endswith("ss") else key
+
+
+def _best_known(names: NameIndex, rows: Sequence[int]) -> tuple[int, ...]:
+    """Return rows of equal right, those with most edges first."""
+    distinct = list(dict.fromkeys(rows))
+    order = np.argsort([-int(names.degree[row]) for row in distinct], kind="stable")
+    return tuple(distinct[place] for place in order[:4])
+
+
+def spelled(context: Context, asked_words: Sequence[str], vocabulary: frozenset[str]) -> dict[int, str]:
+    """Return for misspelled words what they were meant to be: words of the graph or of common English.
+
+    A word is misspelled if English hardly uses it, no name has it, and the words that it may be are one letter away
+    (two neighbours swapped count as one).
+    """
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+    from wordfreq import zipf_frequency
+
+    names = open_names(context)
+    found: dict[int, str] = {}
+    for place, key in enumerate(asked_words):
+        if len(key) < _LEAST_LETTERS or not key.isalpha() or key in vocabulary or names.holds(key):
+            continue
+        if zipf_frequency(key, "en") >= _USED:
+            continue
+        options = process.extract(key, vocabulary, scorer=OSA.distance, score_cutoff=1, limit=None)
+        near = [word for word, _, _ in options if len(word) >= _LEAST_LETTERS - 1]
+        if near:
+            found[place] = max(near, key=lambda word: (zipf_frequency(word, "en"), word))
+    return found
+
+
+_USED = 2.7
+"""Zipf frequency (wordfreq) from which a word counts as one that English uses."""
