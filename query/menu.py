@@ -149,6 +149,8 @@ _MENU = (
     Method("gretriever", "the connected part of the graph that is worth most to the question, as text "
                          "(prize-collecting Steiner tree)",
            "gretriever.gretriever:GRetrieverRetriever", "gretriever.gretriever:open_gretriever"),
+    Method("sparql", "one SPARQL query over the graph: counts, yes or no, comparisons, dates, several conditions",
+           None, "sparql:Sparql", needs_model=True),
     Method("triples", "the triples nearest to the question, each by itself: what subgraphs are compared with",
            "gretriever.triples:TriplesRetriever", "gretriever.triples:TriplesBaseline"),
     Method("kaping", "the triples around what the question names that are nearest to it",

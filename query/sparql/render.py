@@ -52,7 +52,7 @@ class _Writer:
         if query.form == "compare" or (query.form == "yes_no" and query.things.order and len(query.subjects) > 1):
             return self._comparison(query)
         if query.form == "yes_no":
-            lines = []
+            lines: list[str] = []
             for number, row in enumerate(query.subjects, start=1):
                 thing = f"?thing{number if len(query.subjects) > 1 else ''}"
                 lines += [self._label(thing, row), *self._things(query.things, thing)]
@@ -76,8 +76,8 @@ class _Writer:
             return _asked([*lines, f"FILTER({first} {'>' if order.descending else '<'} {second})"])
         names = " ".join(literal(self._graph.names[row]) for row in query.subjects)
         lines = [f"VALUES ?name {{ {names} }}", "?thing rdfs:label ?name ."]
-        first = self._ranked(lines, Things((), order=order, limit=1), order, "?thing", "?value")
-        return f"SELECT DISTINCT ?thing ?value WHERE {{\n{_indented(first)}\n}}"
+        ranked = self._ranked(lines, Things((), order=order, limit=1), order, "?thing", "?value")
+        return f"SELECT DISTINCT ?thing ?value WHERE {{\n{_indented(ranked)}\n}}"
 
     def _things(self, things: Things, thing: str) -> list[str]:
         """Return the patterns that a variable must match."""

@@ -194,6 +194,17 @@ class TogSettings(Section):
     samples: int = Field(10, ge=1, description="cot_sc: number of samples; the most frequent answer wins")
 
 
+class SparqlSettings(Section):
+    """Structured questions over the graph, by SPARQL."""
+
+    repairs: int = Field(
+        2, ge=0, description="with a model: how often a query that is wrong or finds nothing is asked for again"
+    )
+    schema_tokens: int = Field(
+        2000, ge=100, description="with a model: maximum tokens of the predicates that it is shown, the likeliest first"
+    )
+
+
 class RerankSettings(Section):
     """A cross-encoder that reranks candidates."""
 
@@ -267,6 +278,7 @@ class AskingSections(BaseModel):
     kaping: KapingSettings = KapingSettings()
     fasttog: FastTogSettings = FastTogSettings()
     tog: TogSettings = TogSettings()
+    sparql: SparqlSettings = SparqlSettings()
     gretriever: GRetrieverSettings = GRetrieverSettings()
     soft_prompt: SoftPromptSettings = SoftPromptSettings()
     citations: CitationSettings = CitationSettings()

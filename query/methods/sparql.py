@@ -1,0 +1,199 @@
+"""Structured questions: counts, yes or no, intersections, comparisons, orderings, dates, by one SPARQL query.
+
+A model writes the query from the part of the graph's schema that the question needs; a query that is wrong or finds
+nothing is shown to it with the reason, `sparql.repairs` times: at most 1 + `repairs` calls. The query stands in the
+trace, only reads, and the answer cites the triples that make it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import regex
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import messages, render
+from conspectus.prompts.replies.structured import read_reply
+from conspectus.query.answering import Assembly, assembling
+from conspectus.query.context import Context
+from conspectus.query.question.topics import Topics, candidates, find_topics, weighted_words
+from conspectus.query.sparql.evidence import evidence
+from conspectus.query.sparql.result import SparqlResult
+from conspectus.query.sparql.run import query
+from conspectus.query.sparql.schema import PredicateSummary, predicates, text
+from conspectus.query.types import Answer, Evidence, Say
+from conspectus.query.types.trace import Chain, Hop, WalkTrace
+from conspectus.query.walk.graph import open_graph, predicate_vectors, spoken
+from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.storage.errors import BadAnswer, ModelError, SparqlError
+from conspectus.storage.text.tokens import count_tokens
+from pydantic import BaseModel
+
+STEP = "sparql"
+_CITED = 20
+"""Triples that an answer cites; the trace says how many there are."""
+_SHOWN = 20
+"""Names that the text of an answer lists."""
+_NAMES = 10
+"""Names of the graph that a model is shown."""
+_AT_TOPIC, _BESIDE_TOPIC = 1.0, 0.5
+"""What a predicate at a topic, and one at a neighbour of a topic, is worth, where another's worth is its cosine."""
+_MAX_TOKENS = 1024
+_FENCED = regex.compile(r"```(?:sparql)?\s*\n(.*?)```", regex.DOTALL | regex.IGNORECASE)
+_BARE = regex.compile(r"(?m:^)\s*((?:PREFIX|SELECT|ASK)\b.*\}.*)", regex.DOTALL | regex.IGNORECASE)
+
+
+class QueryReply(BaseModel):
+    """A model's query, "" where the schema cannot express the question."""
+
+    reasoning: str = ""
+    query: str
+
+    @classmethod
+    def in_words(cls, reply: str) -> "QueryReply | None":
+        """Read a query in a block of code, or one that stands by itself."""
+        found = _FENCED.search(reply) or _BARE.search(reply)
+        return cls(query=found[1].strip()) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a query found: the answer in words (names, best first), and the relations that make it."""
+
+    names: tuple[str, ...]
+    relations: tuple[int, ...]
+
+
+class Sparql:
+    """Answers by a query that a model writes."""
+
+    def __init__(self, name: str, context: Context, model: LanguageModel) -> None:
+        self._name = name
+        self._context = context
+        self._model = model
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return what a query finds that says the question."""
+        return await self._answer(question, None, say)
+
+    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
+        """Return what a query finds that says the question about the entities with these names."""
+        return await self._answer(question, topics, say)
+
+    async def _answer(self, question: str, topics: Sequence[str] | None, say: Say) -> Answer:
+        with assembling(question, self._name) as assembly:
+            about = find_topics(self._context, question, topics)
+            assembly.add(about.step)
+            made = self._assembled(assembly, await self._written(assembly, question, about, self._model))
+            say(made.text)
+            return made
+
+    def _assembled(self, assembly: Assembly, found: Found | None) -> Answer:
+        if found is None or not found.names or not found.relations:
+            return assembly.no_answer()
+        graph, grounds = open_graph(self._context), open_grounds(self._context)
+        cited = found.relations[:_CITED]
+        more = f", of which {_CITED} are cited" if len(found.relations) > _CITED else ""
+        assembly.step("answer", f"made by {len(found.relations)} triples{more}")
+        listed = ", ".join(map(spoken, found.names[:_SHOWN]))
+        more = f" and {len(found.names) - _SHOWN} more" if len(found.names) > _SHOWN else ""
+        ends = [(row, int(graph.sources[row]), int(graph.targets[row])) for row in cited]
+        chains = tuple(Chain(((start,), (end,)), (Hop(row, start, end, True),)) for row, start, end in ends)
+        assembly.depth = 1
+        return assembly.assemble(
+            f"{listed}{more} {numbers_of(len(cited))}",
+            citations=grounds.citations(cited),
+            evidence=Evidence(walk=WalkTrace((), chains)),
+            names=found.names,
+            triples=grounds.triples(cited),
+        )
+
+    async def _written(self, assembly: Assembly, question: str, about: Topics, model: LanguageModel) -> Found | None:
+        chosen = self._context.settings.sparql
+        shown = relevant(self._context, question, about.rows, chosen.schema_tokens)
+        assembly.step("schema", f"{len(shown)} of {len(predicates(self._context))} predicates shown")
+        names = self._names(question, about)
+        prompt = messages("query/sparql", question=question, names=names, predicates=text(shown) or "(none)")
+        for _ in range(1 + chosen.repairs):
+            request = Request(prompt, STEP, schema=QueryReply, max_tokens=_MAX_TOKENS)
+            try:
+                reply = await model.complete(request)
+            except ModelError as error:
+                assembly.step("failed", f"no reply ({error})")
+                return None
+            found, reason = self._tried(assembly, reply.text, cut_off=reply.finish == "length")
+            if not reason:
+                return found
+            said = Message("assistant", reply.text or "(empty)")
+            prompt = (*prompt, said, Message("user", render("query/sparql_again", reason=reason)))
+        return None
+
+    def _tried(self, assembly: Assembly, reply: str, *, cut_off: bool) -> tuple[Found | None, str]:
+        """Return what a model's query finds, and why it cannot be used ("" if it can)."""
+        try:
+            written = read_reply(reply, QueryReply, cut_off=cut_off).query.strip()
+        except BadAnswer as error:
+            assembly.step("failed", f"the reply cannot be used ({error.reason})")
+            return None, f"the reply cannot be read ({error.reason})"
+        if not written:
+            assembly.step("answer", "the model says that the predicates of the graph cannot express the question")
+            return None, ""
+        assembly.step(STEP, written)
+        try:
+            result = query(self._context, written)
+        except SparqlError as error:
+            assembly.step("failed", str(error))
+            return None, str(error)
+        found = self._found(written, result)
+        if result.boolean is None and not found.names:
+            assembly.step("failed", "the query finds nothing")
+            return None, "it finds nothing"
+        return found, ""
+
+    def _names(self, question: str, about: Topics) -> str:
+        """Return the names of the graph that a question may mean, a line each."""
+        found = candidates(self._context, weighted_words(self._context, question))
+        likely = sorted(found, key=lambda each: -each.likeness)
+        rows = dict.fromkeys([*about.rows, *(each.row for each in likely)])
+        return "\n".join(open_graph(self._context).names[row] for row in list(rows)[:_NAMES]) or "(none)"
+
+    def _found(self, written: str, result: SparqlResult) -> Found:
+        """Return the answer that a result is; a number and a verdict are said in words."""
+        made = evidence(self._context, written, result)
+        if result.boolean is not None:
+            return Found(("yes" if result.boolean else "no",), made.relations)
+        firsts = [row[0] for row in result.rows if row and row[0] is not None]
+        names = tuple(
+            dict.fromkeys(
+                term.name or made.names.get(f'"{term.value}"^^<{term.datatype}>', term.value) for term in firsts
+            )
+        )
+        return Found(names, made.relations)
+
+
+def relevant(context: Context, question: str, topics: Sequence[int], tokens: int) -> list[PredicateSummary]:
+    """Return the predicates that a question needs most, in the order of the schema, within a bound on their tokens.
+
+    Predicates at the topics come first, then those at their neighbours, then those nearest to the question.
+    """
+    graph = open_graph(context)
+    summaries = predicates(context)
+    if not summaries:
+        return []
+    worth = predicate_vectors(context) @ context.embedder.embed_query(question)
+    near = graph.edges_of(topics)
+    beside = graph.edges_of(np.unique(near.neighbours)[:_NEIGHBOURS])
+    worth[np.unique(beside.predicate)] += _BESIDE_TOPIC
+    worth[np.unique(near.predicate)] += _AT_TOPIC - _BESIDE_TOPIC
+    number = {predicate: place for place, predicate in enumerate(graph.predicates)}
+    kept: list[PredicateSummary] = []
+    left = tokens
+    for summary in sorted(summaries, key=lambda each: -float(worth[number[each.predicate]])):
+        left -= count_tokens(summary.line())
+        if left < 0:
+            break
+        kept.append(summary)
+    return [summary for summary in summaries if summary in kept]
+
+
+_NEIGHBOURS = 1_000
+"""Neighbours of the topics whose predicates are looked at."""
