@@ -1,7 +1,8 @@
-"""The parts of a question that asks for several things, in English, German, French and Spanish."""
+"""The parts of a question that asks for several things or compares two, in English, German, French and Spanish."""
 
-import re
 from functools import lru_cache
+
+import regex as re
 
 _ASKING = (
     "what|which|who(?:m|se)?|where|when|why|how|do(?:es)?|did|is|are|can|could|should|was|were|has|have"
@@ -16,14 +17,56 @@ _BOUNDARY = re.compile(
 _LEAST_WORDS = 3
 
 
+_AND = r"\s+(?:and|or|und|oder|et|ou|y|o)\s+"
+_SIDES = re.compile(
+    rf"\b(?:differences?|compar\w+|unterschiede?|différences?|diferencias?)\s+(?:between|zwischen|entre)\s+"
+    rf"(?P<one>.+?){_AND}(?P<other>.+)"
+    rf"|\bcompar\w+\s+(?P<one>.+?)(?:{_AND}|\s+(?:with|to|against|mit|avec|à|con)\s+)(?P<other>.+)"
+    rf"|\b(?:does|do|did)\s+(?P<one>.+?)\s+(?:differ|compare)\s+(?:from|to|with)\s+(?P<other>.+)"
+    rf"|\bunterscheide[nt]\s+sich\s+(?P<one>.+?)(?:{_AND}|\s+von\s+)(?P<other>.+)"
+    rf"|^(?P<one>.+?)\s+(?:versus|vs\.?)\s+(?P<other>.+)"
+    rf"|^(?:is|are)\s+(?P<one>.+?)\s+better\s+than\s+(?P<other>.+)"
+    rf"|\b(?:better|besser|mieux|mejor)\b(?:[^,:?]{{0,40}}[:,])?\s+(?P<one>.+?){_AND}(?P<other>.+)",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(
+    r"^(?:an?|the|einem|einer|eine[nm]?|der|dem|das|die|une?|les?|las?|l['’]|el|los|uno?a?)\s+|^l['’]", re.IGNORECASE
+)
+_MOST_OF_SIDE = 6
+"""Words of a thing that is compared; what is longer tells more than its name."""
+
+
+@lru_cache(maxsize=1_000)
+def sides_of(question: str) -> tuple[str, ...]:
+    """Return the two things that a question compares; nothing where its words do not show them.
+
+    >>> sides_of("What is the difference between a sluice and a weir?")
+    ('sluice', 'weir')
+    >>> sides_of("Worin unterscheiden sich Schleuse und Wehr?")
+    ('Schleuse', 'Wehr')
+    """
+    found = _SIDES.search(question.strip())
+    if found is None:
+        return ()
+    sides = tuple(
+        _ARTICLE.sub("", re.split(r"[?!,;:]", side, maxsplit=1)[0].strip()) for side in (found["one"], found["other"])
+    )
+    return sides if all(side and len(side.split()) <= _MOST_OF_SIDE for side in sides) else ()
+
+
 @lru_cache(maxsize=1_000)
 def parts_of(question: str) -> tuple[str, ...]:
-    """Return the parts of a question, each a question; only the question itself where it asks for one thing.
+    """Return the parts of a question: questions, or two things that it compares; else the question itself.
 
     >>> parts_of("Who built the pier, and in which year was it opened?")
     ('Who built the pier', 'in which year was it opened?')
     >>> parts_of("Who built the pier and the gate?")
     ('Who built the pier and the gate?',)
+    >>> parts_of("How does a sluice differ from a weir?")
+    ('sluice', 'weir')
     """
+    sides = sides_of(question)
+    if sides:
+        return sides
     parts = tuple(part.strip() for part in _BOUNDARY.split(question))
     return parts if all(len(part.split()) >= _LEAST_WORDS for part in parts) else (question,)
