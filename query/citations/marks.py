@@ -11,8 +11,9 @@ from conspectus.storage.text.sentences import sentence_spans
 
 _NUMBERS = r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]"
 """One mark: its numbers are the first group."""
-_MARK = regex.compile(rf"(\s*){_NUMBERS}")
-_GROUP = regex.compile(rf"(?:\s*{_NUMBERS})+")
+_NOT_IN_CODE = r"(?ms)^[ \t]*```[^`\n]*\n.*?^[ \t]*```(*SKIP)(*FAIL)|"
+_MARK = regex.compile(rf"{_NOT_IN_CODE}(\s*){_NUMBERS}")
+_GROUP = regex.compile(rf"{_NOT_IN_CODE}(?:\s*{_NUMBERS})+")
 _SENTENCE_ENDS = regex.compile(r"[.!?。！？…]*+")
 _AFTER_MARKS = " \t\r\n.!?。！？…"
 """What may remain of a sentence after its marks, and is no part of the next one."""
@@ -53,10 +54,13 @@ def written(numbers: Iterable[int]) -> str:
     return "".join(f"[{number}]" for number in numbers)
 
 
+_CODE_BLOCK = regex.compile(r"(?ms)^[ \t]*```[^`\n]*\n(?:(?!^[ \t]*```).)*^[ \t]*```\s*\Z")
+
+
 def cited_sentences(answer: str) -> Iterator[CitedSentence]:
     """Yield the sentences of an answer that cite passages, in order.
 
-    Marks may precede or follow the full stop: what ends with marks is one sentence.
+    Marks may precede or follow the full stop: what ends with marks is one sentence. A block of code before marks is one.
 
     >>> [sentence.numbers for sentence in cited_sentences("It is so [1][3]. Or is it? Perhaps [2, 3].")]
     [(1, 3), (2, 3)]
@@ -65,7 +69,8 @@ def cited_sentences(answer: str) -> Iterator[CitedSentence]:
     for group in _GROUP.finditer(answer):
         before = answer[start : group.start()]
         spans = sentence_spans(before)
-        first = spans[-1][0] if spans else 0
+        code = _CODE_BLOCK.search(before)
+        first = code.start() if code else spans[-1][0] if spans else 0
         first += len(before[first:]) - len(before[first:].lstrip(_AFTER_MARKS))
         ends = _SENTENCE_ENDS.match(answer, group.end())
         yield CitedSentence(

@@ -37,6 +37,9 @@ _QUESTION = re.compile(r"[?？]['\"”’»)\]*_]*$")
 _INTRODUCES = re.compile(r"[:：][\"”*_]*$")
 _NUMBER = re.compile(r"^(?:\w\.|\d[\d.]*)+\s+")
 _CAPTION_NUMBER = re.compile(r"(?:\w+\s)?(?:[A-Z]\.)?\d+(?:\.\d+)*\.$")
+_CAPTION = re.compile(
+    r"(?:fig(?:ure|ura|\.)|abb(?:ildung|\.)|tab(?:le|elle|leau|la|\.)|listing|ex[ae]mple|beispiel)\s\d", re.I
+)
 _RECORD = re.compile(r"[^:;\n]{1,40}: [^;\n]*(?:; [^:;\n]{1,40}: [^;\n]*)+$")
 """A row of a table as the readers write it: "name: Ada; post: gate"."""
 _LINK = re.compile(r"(?:→|\[[^\]]*\]:?\(?)?\s*<?(?:https?|ftp)://\S+>?\)?[.,]?$")
@@ -308,7 +311,7 @@ def _kind(own: str, flat: str, opens_line: bool) -> str:
         return "item"
     if not re.search(r"[.!?。！？:]['\"”’»)\]*_]*$", flat) and len(_CODE_SIGNS.findall(flat)) > _CODE_SHARE * len(flat):
         return "code"
-    if opens_line and not _ENDS.search(flat) and len(flat.split()) <= _LONGEST_LABEL:
+    if opens_line and not _ENDS.search(flat) and (len(flat.split()) <= _LONGEST_LABEL or _CAPTION.match(flat)):
         return "label"
     if opens_line and _INTRODUCES.search(flat) and len(flat.split()) <= 3:
         return "label"

@@ -5,6 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
+def test_a_block_of_code_is_one_sentence() -> None:
+    answer = "Start it so: [1]\n```\npump --start\npump $argv[1] --wait. Then go.\n``` [2]\nIt hums. [3]"
+    assert [item.text for item in cited_sentences(answer)] == [
+        "Start it so:", "```\npump --start\npump $argv[1] --wait. Then go.\n```", "It hums.",
+    ]  # fmt: skip
+    assert keep_marks(answer, {1, 2}) == answer.replace(" [3]", "")
+
+
 def test_sentences_and_what_they_cite() -> None:
     answer = "Ada wrote it [1]. It was long. Nobody ran it [2][3], which is sad. She was born in London. [1, 4]"
     assert [(sentence.text, sentence.numbers) for sentence in cited_sentences(answer)] == [
