@@ -150,7 +150,7 @@ _MENU = (
                          "(prize-collecting Steiner tree)",
            "gretriever.gretriever:GRetrieverRetriever", "gretriever.gretriever:open_gretriever"),
     Method("sparql", "one SPARQL query over the graph: counts, yes or no, comparisons, dates, several conditions",
-           None, "sparql:Sparql", needs_model=True),
+           None, "sparql:Sparql"),
     Method("triples", "the triples nearest to the question, each by itself: what subgraphs are compared with",
            "gretriever.triples:TriplesRetriever", "gretriever.triples:TriplesBaseline"),
     Method("kaping", "the triples around what the question names that are nearest to it",

@@ -1,25 +1,30 @@
 """Structured questions: counts, yes or no, intersections, comparisons, orderings, dates, by one SPARQL query.
 
-A model writes the query from the part of the graph's schema that the question needs; a query that is wrong or finds
-nothing is shown to it with the reason, `sparql.repairs` times: at most 1 + `repairs` calls. The query stands in the
-trace, only reads, and the answer cites the triples that make it.
+Without a model the reader of questions (`query/graph_question`) fills in a `GraphQuery`, which is written as SPARQL.
+With one, the model writes the query from the part of the graph's schema that the question needs; a query that is wrong
+or finds nothing is shown to it with the reason, `sparql.repairs` times: at most 1 + `repairs` calls. Either way the
+query stands in the trace, only reads, and the answer cites the triples that make it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import regex
 from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import messages, render
+from conspectus.prompts.render import messages
+from conspectus.prompts.render import render as prompt_text
 from conspectus.prompts.replies.structured import read_reply
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.context import Context
+from conspectus.query.graph_question.answer import answer_of, steps_of
+from conspectus.query.graph_question.reader import read_graph_question
 from conspectus.query.question.topics import Topics, candidates, find_topics, weighted_words
 from conspectus.query.sparql.evidence import evidence
+from conspectus.query.sparql.render import render
 from conspectus.query.sparql.result import SparqlResult
 from conspectus.query.sparql.run import query
-from conspectus.query.sparql.schema import PredicateSummary, predicates, text
+from conspectus.query.sparql.schema import PredicateSummary, datatypes_of, predicates, text
 from conspectus.query.types import Answer, Evidence, Say
 from conspectus.query.types.trace import Chain, Hop, WalkTrace
 from conspectus.query.walk.graph import open_graph, predicate_vectors, spoken
@@ -64,9 +69,9 @@ class Found:
 
 
 class Sparql:
-    """Answers by a query that a model writes."""
+    """Answers by a query that is read off the question, by rules or by a model."""
 
-    def __init__(self, name: str, context: Context, model: LanguageModel) -> None:
+    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
         self._name = name
         self._context = context
         self._model = model
@@ -83,7 +88,10 @@ class Sparql:
         with assembling(question, self._name) as assembly:
             about = find_topics(self._context, question, topics)
             assembly.add(about.step)
-            made = self._assembled(assembly, await self._written(assembly, question, about, self._model))
+            if self._model is None:
+                made = self._read(assembly, question, about.rows if topics is not None else None)
+            else:
+                made = self._assembled(assembly, await self._written(assembly, question, about, self._model))
             say(made.text)
             return made
 
@@ -107,6 +115,21 @@ class Sparql:
             triples=grounds.triples(cited),
         )
 
+    def _read(self, assembly: Assembly, question: str, topics: Sequence[int] | None) -> Answer:
+        """Return what the query finds that the question is read as without a model, or why it is not answered."""
+        reading = read_graph_question(self._context, question, topics)
+        if reading.query is None or reading.answer is None or not reading.answered:
+            return answer_of(assembly, self._context, reading)
+        assembly.add(*steps_of(self._context, reading))
+        written = render(open_graph(self._context), reading.query, datatypes_of(self._context))
+        assembly.step(STEP, written)
+        try:
+            found = self._found(written, query(self._context, written))
+        except SparqlError as error:
+            assembly.step("failed", str(error))
+            return assembly.no_answer()
+        return self._assembled(assembly, replace(found, relations=reading.answer.relations))
+
     async def _written(self, assembly: Assembly, question: str, about: Topics, model: LanguageModel) -> Found | None:
         chosen = self._context.settings.sparql
         shown = relevant(self._context, question, about.rows, chosen.schema_tokens)
@@ -124,7 +147,7 @@ class Sparql:
             if not reason:
                 return found
             said = Message("assistant", reply.text or "(empty)")
-            prompt = (*prompt, said, Message("user", render("query/sparql_again", reason=reason)))
+            prompt = (*prompt, said, Message("user", prompt_text("query/sparql_again", reason=reason)))
         return None
 
     def _tried(self, assembly: Assembly, reply: str, *, cut_off: bool) -> tuple[Found | None, str]:

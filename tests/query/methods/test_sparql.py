@@ -129,3 +129,27 @@ def test_the_schema_that_a_model_is_shown_is_bounded_and_about_the_topics(films_
     few = relevant(films_index, "Where does it lie?", rows, 40)
     assert {each.predicate for each in few} == {"born_in", "lies_in"}
     assert replace(few[0]) in every
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "query"),
+    [
+        ("How many films did Ada Mirren direct?", ("3",), "SELECT (COUNT(DISTINCT ?thing) AS ?count)"),
+        ("Did Hugo Wren direct Grey Heron?", ("no",), "ASK {"),
+        ("Which films came out in 1974?", ("Night Ferry", "Salt Pans"), "SELECT DISTINCT ?thing"),
+    ],
+)
+def test_without_a_model_the_question_is_read_as_a_query(
+    question: str, names: tuple[str, ...], query: str, films_index: Context
+) -> None:
+    answer = ask(films_index, question)
+    assert (sorted(answer.names), answer.method) == (sorted(names), "sparql:offline")
+    assert answer.known
+    [written_] = [step.detail for step in answer.trace if step.name == "sparql"]
+    assert written_.startswith(query)
+
+
+def test_without_a_model_it_is_said_why_there_is_no_answer(films_index: Context) -> None:
+    answer = ask(films_index, "Who is the mayor of Vienna?")
+    assert not answer.known
+    assert "declined" in [step.name for step in answer.trace]
