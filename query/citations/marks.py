@@ -60,7 +60,7 @@ _CODE_BLOCK = regex.compile(r"(?ms)^[ \t]*```[^`\n]*\n(?:(?!^[ \t]*```).)*^[ \t]
 def cited_sentences(answer: str) -> Iterator[CitedSentence]:
     """Yield the sentences of an answer that cite passages, in order.
 
-    Marks may precede or follow the full stop: what ends with marks is one sentence. A block of code before marks is one.
+    Marks may precede or follow the full stop: what ends with marks is one sentence. So is a block of code before them.
 
     >>> [sentence.numbers for sentence in cited_sentences("It is so [1][3]. Or is it? Perhaps [2, 3].")]
     [(1, 3), (2, 3)]
