@@ -8,9 +8,13 @@ from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
 from conspectus.query.question.kinds import kind_of
+from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import closeness_in_translation, closeness_to_whole
 from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
 from conspectus.query.walk.passages import has_documents
+
+_FEW = 0.05
+"""The share of the passages that have a word which names something in the documents."""
 
 
 class Auto:
@@ -20,7 +24,8 @@ class Auto:
        that accounts for the question's words stands; otherwise the trace says what the graph lacks.
     2. Where the index has documents, a question is about the whole if its words say so (`kind_of`), in four languages.
        Any other one is if its cosine with a typical question of that kind is at least its cosine with the nearest
-       passage: a passage answers questions that it is similar to.
+       passage: a passage answers questions that it is similar to. Where that cosine is below
+       `global_search.about_the_whole`, no word of the question may be one that few passages have, either.
     3. If neither knows an answer and a model is set, the graph is walked with it (`walk`).
 
     An index of documents alone has no first and no third step.
@@ -62,12 +67,20 @@ class Auto:
             return _first(answer, f"{answer.method}: its words ask for the whole")
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
-        answer = await (self._whole if typical >= nearest else self._passages).answer(question, say)
+        sure = typical >= self._context.settings.global_search.about_the_whole
+        rare = "" if sure or typical < nearest else self._rare_word(question)
+        answer = await (self._whole if typical >= nearest and not rare else self._passages).answer(question, say)
         return _first(
             answer,
             f"{answer.method}: cosine {typical:.2f} with a typical question about a whole corpus, "
-            f"{nearest:.2f} with the nearest passage",
+            f"{nearest:.2f} with the nearest passage" + (f"; few passages have {rare!r}" if rare else ""),
         )
+
+    def _rare_word(self, question: str) -> str:
+        """Return the first stem of the question that at least one and at most `_FEW` of the passages have, or ""."""
+        terms = open_question(self._context, question).terms
+        most = _FEW * len(self._context.chunks)
+        return next((stem for stem, rows in zip(terms.stems, terms.chunks, strict=True) if 0 < len(rows) <= most), "")
 
     def _typical(self, question: str) -> float:
         """Return the cosine with typical questions about a whole corpus; with a model, in other languages too.
