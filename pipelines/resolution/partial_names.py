@@ -18,7 +18,7 @@ _OFTEN = 3
 
 
 def places(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
-    """Yield "Marrow" with "Marrow, Vey" if there is no other Marrow in its documents."""
+    """Yield "Marrow" with "Marrow, Vey" if there is no other Marrow in its documents; "pi" is not "Pi, Ei"."""
     qualified: defaultdict[str, list[NameFeatures]] = defaultdict(list)
     for name in known:
         if _is_qualified(name) and not _is_persons(name):
@@ -26,6 +26,8 @@ def places(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
     for short in known:
         form = short.form
         if form.after_comma or form.qualifier or form.ranks or _is_persons(short) or short.titles:
+            continue
+        if form.surfaces[0][:1].islower():
             continue
         found = qualified.get(entity_key(" ".join(form.surfaces)), ())
         near = [item for item in found if item.documents.keys() & short.documents.keys()]

@@ -79,7 +79,8 @@ def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
         whole, bare = (left, right) if mine.form is not None else (right, left)
         rare = bare.entity.frequency > _MOST_TIMES * whole.entity.frequency  # one "Git PLC" among many "Git"
         lone = near and company and not left.titles | right.titles and not rare
-        score = 0.88 if several and not person else 0.8 if lone else 0.55
+        code = left.entity.name.isupper() and right.entity.name.isupper() and not company  # CREATE TABLE AS
+        score = 0.55 if code else 0.88 if several and not person else 0.8 if lone else 0.55
         return pair_of(left.id, right.id, "the same name with and without its legal form", score)
     if mine.ranks != yours.ranks or mine.epithets != yours.epithets:
         if len(mine.words) > 1 and not mine.epithets and not yours.epithets:

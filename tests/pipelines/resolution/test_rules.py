@@ -67,6 +67,8 @@ APART: list[Sequence[str]] = [
     ["[Paris|GPE] is in France.", "[Paris, Texas|GPE] is in Texas."],
     ["[Kannada|LANGUAGE] is spoken in [Canada|GPE] too."],
     ["[John Adams|PERSON] was the father of [John Quincy Adams|PERSON]."],
+    ["[ki|NAME] is small. [Ki, Oh|NAME] is a table of two signs."],
+    ["[OPEN GATE|NAME] opens it.", "[OPEN GATE AS|NAME] opens it under a name."],
     ["the [us|NAME] of it", "[US|GPE] law"],
     ["[C|NAME] is a language.", "[C++|NAME] is another."],
     ["[DOE|ORG] spoke. [Department of Energy|ORG] paid. [Dean of Engineering|ORG] left."],
