@@ -14,7 +14,6 @@ from conspectus.storage.index import Index, per_index
 from conspectus.storage.locators import described
 from conspectus.storage.records import Chunk, Document, Place
 from conspectus.storage.settings import EmbeddingSettings, Settings
-from conspectus.storage.text.language import share_known
 
 if TYPE_CHECKING:
     from conspectus.storage.text.bm25 import Bm25
@@ -62,12 +61,6 @@ class Context:
     def bm25(self) -> "Bm25":
         """The lexical index of the chunks."""
         return self.index.lexical()
-
-    @property
-    def share_known_to_encoder(self) -> float:
-        """The share of chunks whose language the encoder is known to know, 0 to 1 (`share_known`)."""
-        encoder = str(self.index.manifest.settings["embedding"]["model"])
-        return share_known(encoder, self.bm25.analysis.languages or ())
 
     @property
     def chunks(self) -> list[Chunk]:
