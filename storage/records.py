@@ -286,7 +286,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a community is about. `rating` (0 to 10): its share of the corpus, see steps/reports/extractive.py."""
+    """What a community is about.
+
+    `rating` (0 to 10) is a model's, with its reason in `rating_explanation`, or the community's share of the corpus
+    (steps/reports/extractive.py).
+    """
 
     id: str
     community_id: str
@@ -297,6 +301,7 @@ class Report:
     rating: float
     full_text: str
     n_tokens: int
+    rating_explanation: str = ""
 
 
 SKIP = "skip"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from conspectus.pipelines.runner import Pending, Progress, Runner
 from conspectus.pipelines.steps.communities import Division, Earlier
@@ -15,6 +15,9 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Failure, Relation, Report
 from conspectus.storage.settings import Settings
 from conspectus.storage.text.nlp import Annotation
+
+if TYPE_CHECKING:
+    from conspectus.pipelines.backends.llm import AskedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Extraction:
         entity_descriptions: Where a model described entities chunk by chunk: its distinct descriptions, sorted, by the
             id of the entity.
         relation_descriptions: The same for relations.
+        predicates: Where a model stated relations: the predicate of each instance and the id of the entity that it is
+            stated of, by the id of the relation.
     """
 
     knowledge: Knowledge
@@ -40,6 +45,7 @@ class Extraction:
     notes: tuple[str, ...] = ()
     entity_descriptions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     relation_descriptions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    predicates: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +129,11 @@ def open_backend(
         NeedsModel: A model should extract, and the settings name none.
         SettingsError: The prompts that the settings name cannot be read.
     """
+    reporter = _reporter(settings, memo, retry_failed) if settings.reports_with else None
     if settings.extraction.openie:
         from conspectus.pipelines.backends.openie import OpenieFileBackend
 
-        return OpenieFileBackend(settings, memo, run, earlier)
+        return OpenieFileBackend(settings, memo, run, earlier, progress, reporter)
     if settings.extracts_with and settings.extraction.method == "openie":
         from conspectus.pipelines.backends.openie import OpenieLlmBackend
 
@@ -137,7 +144,15 @@ def open_backend(
         return LlmBackend(settings, memo, progress, retry=retry_failed, earlier=earlier)
     from conspectus.pipelines.backends.nlp import NlpBackend
 
-    return NlpBackend(settings, memo, run, earlier, progress)
+    return NlpBackend(settings, memo, run, earlier, progress, reporter)
+
+
+def _reporter(settings: Settings, memo: Memo, retry_failed: bool) -> "AskedModel":
+    """Return the model that writes the reports, whatever extracts."""
+    from conspectus.pipelines.backends.llm import AskedModel
+    from conspectus.prompts.client.client import ModelClient
+
+    return AskedModel(ModelClient(settings.llm, memo), retry=retry_failed)
 
 
 def extractor_name(settings: Settings) -> str:

@@ -1,8 +1,9 @@
 """The backend with a language model: GraphRAG's indexing (Edge et al. 2024, arXiv 2404.16130, section 3.1)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
@@ -10,11 +11,11 @@ from conspectus.pipelines.runner import Pending, Progress
 from conspectus.pipelines.steps.communities import Division, Earlier, divide
 from conspectus.pipelines.steps.descriptions import DescriptionWriter
 from conspectus.pipelines.steps.extract.llm import Guidance, extract_chunks
-from conspectus.pipelines.steps.extract.merge import Knowledge, with_descriptions
-from conspectus.pipelines.steps.extract.merge_llm import merge_extractions
+from conspectus.pipelines.steps.extract.merge import with_descriptions
+from conspectus.pipelines.steps.extract.merge_llm import merge_extractions, with_predicate
 from conspectus.pipelines.steps.reports.extractive import report_communities
 from conspectus.pipelines.steps.reports.llm import write_reports
-from conspectus.pipelines.steps.reports.prompt import Elements
+from conspectus.pipelines.steps.reports.prompt import Elements, claim_group
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import gather_all, wait_for
@@ -23,7 +24,7 @@ from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.replies.structured import Remembering, Retried, Retrying
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Report
+from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Report
 from conspectus.storage.settings import Settings, read_tuned
 from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 
@@ -81,13 +82,15 @@ class LlmBackend:
         self._tuned = read_tuned(settings.extraction)
         self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
         self._writer: DescriptionWriter | None = None
+        self._claims: tuple[str, ...] = ()
         self.model: LanguageModel = self._asked.model
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return what the model states of each chunk, merged (GraphRAG, sections 3.1.2 and A.1)."""
         settings, tuned = self._settings, self._tuned
         guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
-        extractions, lost = wait_for(extract_chunks(chunks, settings.extraction, self.model, self._progress, guidance))
+        asking = extract_chunks(documents, chunks, settings.extraction, self.model, self._progress, guidance)
+        extractions, lost = wait_for(asking)
         merged = merge_extractions(documents, chunks, extractions, settings.names)
         return Extraction(
             merged.knowledge,
@@ -96,6 +99,7 @@ class LlmBackend:
             [*lost, *merged.failures],
             entity_descriptions=merged.entity_descriptions,
             relation_descriptions=merged.relation_descriptions,
+            predicates=merged.predicates,
         )
 
     def describe(
@@ -106,7 +110,7 @@ class LlmBackend:
     ) -> Pending[Descriptions]:
         """Begin to sum up what was said of entities and relations in several chunks (section 3.1.3)."""
         self._writer = wait_for(self._begin_descriptions(chunks, extraction))
-        return _SummedUp(self._writer, extraction.knowledge)
+        return _SummedUp(self._writer, extraction)
 
     def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:  # noqa: ARG002  (the protocol's)
         """Return the communities of the stated relations (section 3.1.4)."""
@@ -121,6 +125,8 @@ class LlmBackend:
         communities: Sequence[Community],
     ) -> Reports:
         """Return the model's reports (section 3.1.5). A report waits for the descriptions of its own elements only."""
+        if not self._settings.reports_with:
+            return self._quoting(documents, chunks, extraction, communities)
         return wait_for(self._report(documents, chunks, extraction, communities))
 
     def spending(self) -> tuple[Spending, ...]:
@@ -134,17 +140,41 @@ class LlmBackend:
     async def _begin_descriptions(self, chunks: Sequence[Chunk], extraction: Extraction) -> DescriptionWriter:
         knowledge = extraction.knowledge
         name_of = {entity.id: entity.name for entity in knowledge.entities}
+        claims: dict[str, list[str]] = {}
+        about: dict[str, str] = {}
+        for claim in extraction.claims:
+            id_ = claim_group(claim)
+            claims.setdefault(id_, []).append(claim.description)
+            about[id_] = f"the claim ({claim.type}) about {name_of[claim.subject_id]}"
+        self._claims = tuple(claims)
         ends = {
             relation.id: f"{name_of[relation.source_id]} and {name_of[relation.target_id]}"
             for relation in knowledge.relations
         }
         return DescriptionWriter(
-            {**name_of, **ends},
-            {**extraction.entity_descriptions, **extraction.relation_descriptions},
+            {**name_of, **ends, **about},
+            {**extraction.entity_descriptions, **extraction.relation_descriptions, **claims},
             self.model,
             self._settings.descriptions,
-            _sources(knowledge.mentions, chunks),
+            _sources(knowledge.mentions, chunks) | _claim_sources(extraction.claims, chunks),
         )
+
+    def _quoting(
+        self,
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        extraction: Extraction,
+        communities: Sequence[Community],
+    ) -> Reports:
+        known, sentences = extraction.knowledge, sentences_of(documents, chunks, extraction.knowledge.mentions)
+        made = report_communities(
+            communities, known.entities, sentences, len(chunks), self._settings.reports, documents
+        )
+        return Reports(made, [])
+
+    async def _all_ready(self, writer: DescriptionWriter, ids: Iterable[str]) -> None:
+        """Wait for the descriptions of some elements, and of all claims: they are listed with their entities."""
+        await writer.ready((*ids, *self._claims))
 
     async def _report(
         self,
@@ -159,12 +189,20 @@ class LlmBackend:
         reporting = asyncio.create_task(
             write_reports(
                 communities,
-                Elements(known.entities, known.relations, extraction.claims, known.mentions, chunks, writer.texts),
+                Elements(
+                    known.entities,
+                    known.relations,
+                    extraction.claims,
+                    known.mentions,
+                    chunks,
+                    writer.texts,
+                    len(documents),
+                ),
                 self.model,
                 self._settings.reports,
-                _Extractive(documents, chunks, known.mentions, known.entities, self._settings),
+                Extractive(documents, chunks, known.mentions, known.entities, self._settings),
                 self._tuned.reports_as(),
-                writer.ready,
+                partial(self._all_ready, writer),
             )
         )
         # Both are finished before the error of either is raised: their calls are paid for.
@@ -173,17 +211,21 @@ class LlmBackend:
 
 
 class _SummedUp(Pending[Descriptions]):
-    """Entities and relations with the descriptions that a writer is still working on."""
+    """Entities and relations with the descriptions that a writer is still working on, and with predicates."""
 
-    def __init__(self, writer: DescriptionWriter, knowledge: Knowledge) -> None:
+    def __init__(self, writer: DescriptionWriter, extraction: Extraction) -> None:
         self._writer = writer
-        self._knowledge = knowledge
+        self._knowledge = extraction.knowledge
+        self._predicates = extraction.predicates
 
     def result(self) -> Descriptions:
         failures = wait_for(self._writer.all())
         texts = self._writer.texts
         relations = [
-            replace(relation, description=texts.get(relation.id, relation.description))
+            with_predicate(
+                replace(relation, description=texts.get(relation.id, relation.description)),
+                self._predicates.get(relation.id, ()),
+            )
             for relation in self._knowledge.relations
         ]
         return Descriptions(with_descriptions(self._knowledge.entities, texts), relations, failures)
@@ -217,7 +259,16 @@ def _sources(mentions: Sequence[Mention], chunks: Sequence[Chunk]) -> Mapping[st
     return {owner: tuple(sorted(texts)) for owner, texts in found.items()}
 
 
-class _Extractive:
+def _claim_sources(claims: Sequence[Claim], chunks: Sequence[Chunk]) -> dict[str, tuple[str, ...]]:
+    """Return the digests of the chunks that state the claims of each group."""
+    digest_of = {chunk.id: digest(chunk.text) for chunk in chunks}
+    found: dict[str, set[str]] = {}
+    for claim in claims:
+        found.setdefault(claim_group(claim), set()).add(digest_of[claim.chunk_id])
+    return {id_: tuple(sorted(texts)) for id_, texts in found.items()}
+
+
+class Extractive:
     """Stands in for reports that the model did not write; the sentences are looked at when the first one is needed."""
 
     def __init__(

@@ -1,8 +1,13 @@
-"""The backend without a language model: an NLP pipeline extracts, and the documents' own sentences describe."""
+"""The backend without a language model: an NLP pipeline extracts, and the documents' own sentences describe.
+
+With `reports.method=model` a model writes the reports from these (GraphRAG's fast mode, about a quarter of the cost of
+having it extract, too).
+"""
 
 from collections.abc import Sequence
 
 from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
+from conspectus.pipelines.backends.llm import AskedModel, Extractive
 from conspectus.pipelines.runner import Progress, Ready, Runner, announced, no_progress
 from conspectus.pipelines.steps.communities import Division, Earlier, divide
 from conspectus.pipelines.steps.descriptions import describe
@@ -10,20 +15,23 @@ from conspectus.pipelines.steps.extract.merge import merge, with_descriptions
 from conspectus.pipelines.steps.extract.nlp import annotate_chunks, languages_of
 from conspectus.pipelines.steps.extract.terms import choose_terms
 from conspectus.pipelines.steps.reports.extractive import report_communities
+from conspectus.pipelines.steps.reports.llm import write_reports
+from conspectus.pipelines.steps.reports.prompt import Elements
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Community, Document, Failure
-from conspectus.storage.settings import Settings
+from conspectus.storage.records import Chunk, Community, Document, Entity, Failure
+from conspectus.storage.settings import Settings, read_tuned
 from conspectus.storage.text.nlp import Annotation
 
 
 class NlpBackend:
-    """Extracts with the pipeline of the settings and describes by quoting; asks no model.
+    """Extracts with the pipeline of the settings and describes by quoting.
 
-    Communities of an `earlier` version stay where they can.
+    Communities of an `earlier` version stay where they can. `reporter` writes the reports; without one they quote, too.
     """
 
     is_remote: bool = False
@@ -36,12 +44,15 @@ class NlpBackend:
         run: Runner,
         earlier: Earlier | None = None,
         progress: Progress = no_progress,
+        reporter: AskedModel | None = None,
     ) -> None:
         self._settings = settings
         self._memo = memo
         self._run = run
         self._progress = progress
         self._earlier = earlier
+        self._reporter = reporter
+        self._described: list[Entity] = []
         self._sentences: Sentences | None = None
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
@@ -68,7 +79,8 @@ class NlpBackend:
         knowledge = extraction.knowledge
         sentences = self._of(documents, chunks, extraction)
         texts = describe(knowledge.entities, sentences, self._settings.descriptions)
-        return Ready(Descriptions(with_descriptions(knowledge.entities, texts), knowledge.relations, []))
+        self._described = with_descriptions(knowledge.entities, texts)
+        return Ready(Descriptions(self._described, knowledge.relations, []))
 
     def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:
         """Return communities of entities that a relation or a sentence joins."""
@@ -89,19 +101,39 @@ class NlpBackend:
         extraction: Extraction,
         communities: Sequence[Community],
     ) -> Reports:
-        """Return reports that quote the sentences which say most about a community."""
+        """Return reports that quote the sentences which say most about a community, or those of the reporter."""
+        if self._reporter:
+            return self._model_reports(self._reporter, documents, chunks, extraction, communities)
         sentences = self._of(documents, chunks, extraction)
         entities, settings = extraction.knowledge.entities, self._settings.reports
         made = report_communities(communities, entities, sentences, len(chunks), settings, documents)
         return Reports(made, [])
 
+    def _model_reports(
+        self,
+        reporter: AskedModel,
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        extraction: Extraction,
+        communities: Sequence[Community],
+    ) -> Reports:
+        known = extraction.knowledge
+        elements = Elements(
+            self._described, known.relations, extraction.claims, known.mentions, chunks, n_documents=len(documents)
+        )
+        stand_in = Extractive(documents, chunks, known.mentions, known.entities, self._settings)
+        persona = read_tuned(self._settings.extraction).reports_as()
+        return Reports(
+            *wait_for(write_reports(communities, elements, reporter.model, self._settings.reports, stand_in, persona))
+        )
+
     def spending(self) -> tuple[Spending, ...]:
-        """Return nothing: no model is asked."""
-        return ()
+        """Return what the reporter was asked so far."""
+        return self._reporter.spending() if self._reporter else ()
 
     def retried(self) -> Retried:
-        """Return nothing: failures are not remembered, so every build tries again."""
-        return Retried()
+        """Return what came of asking the reporter again."""
+        return self._reporter.retried() if self._reporter else Retried()
 
     def _of(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Sentences:
         """Return the sentences of the documents, indexed when they are first needed."""

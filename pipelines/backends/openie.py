@@ -45,15 +45,16 @@ class OpenieLlmBackend(NlpBackend):
         retry: bool = False,
         earlier: Earlier | None = None,
     ) -> None:
-        super().__init__(settings, memo, run, earlier)
-        self._progress = progress
-        self._persona = read_tuned(settings.extraction).extracts_as()
         self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
+        super().__init__(settings, memo, run, earlier, progress, self._asked if settings.reports_with else None)
+        self._persona = read_tuned(settings.extraction).extracts_as()
         self.model = self._asked.model
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return what the model states of each chunk, merged."""
-        extractions, failures = wait_for(extract_open(chunks, self._asked.model, self._progress, self._persona))
+        extractions, failures = wait_for(
+            extract_open(documents, chunks, self._asked.model, self._progress, self._persona)
+        )
         stated = [Annotated(chunk, extraction) for chunk, extraction in zip(chunks, extractions, strict=True)]
         knowledge = merge_open(documents, stated, self._settings.names)
         return Extraction(knowledge, [], name_phrases(chunks, _names(knowledge)), failures)

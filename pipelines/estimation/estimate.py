@@ -290,7 +290,7 @@ class _Rehearsal:
             return [], {digest(chunk.text) for chunk in chunks}
         tuned = read_tuned(settings.extraction)
         guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
-        asyncio.run(extract_chunks(chunks, settings.extraction, probe, guidance=guidance))
+        asyncio.run(extract_chunks(self._plan.documents, chunks, settings.extraction, probe, guidance=guidance))
         return probe.observed, probe.unknown
 
 

@@ -210,6 +210,8 @@ class SyntheticReplies:
                 return json.dumps({"answer": "Yes" if self._spread(request) < self.model.yes else "No"})
             case "claims":
                 return self._claims(request)
+            case "claims_glean":
+                return "<|COMPLETE|>"
             case "openie_ner":
                 return json.dumps({"entities": self._names(request, self._count(request))}, ensure_ascii=False)
             case "openie_triples":
@@ -253,7 +255,7 @@ class SyntheticReplies:
         """Return a report: 135 tokens and 103 per finding (as recorded), with two records each."""
         prompt, settings = request.messages[0].content, self._settings.reports
         labels = _LABEL.findall(prompt)
-        findings = max(1, min(settings.findings, 1 + len(labels) // 2))
+        findings = max(1, min(settings.max_findings, 1 + len(labels) // 2))
         wanted = self.model.report_tokens or min(135 + findings * 103, settings.max_words * _TOKENS_A_WORD)
         part = max(4.0, wanted / (findings + 1) - 30)
         return json.dumps(

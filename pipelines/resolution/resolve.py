@@ -233,7 +233,20 @@ def _merged(found: Extraction, kept_of: Mapping[str, str]) -> Extraction:
         claims=claims_applied(found.claims, kept_of),
         entity_descriptions=_joined(found.entity_descriptions, kept_of),
         relation_descriptions=_joined(found.relation_descriptions, new_id),
+        predicates=_moved(found.predicates, new_id, kept_of),
     )
+
+
+def _moved(
+    predicates: Mapping[str, Sequence[tuple[str, str]]], new_id: Mapping[str, str], kept_of: Mapping[str, str]
+) -> dict[str, list[tuple[str, str]]]:
+    """Return the predicates by the new ids of relations and sources; those of deleted relations are dropped."""
+    moved: dict[str, list[tuple[str, str]]] = {}
+    for id_, instances in predicates.items():
+        now = new_id.get(id_, id_)
+        if now:
+            moved.setdefault(now, []).extend((kept_of.get(source, source), said) for source, said in instances)
+    return {id_: sorted(moved[id_]) for id_ in sorted(moved)}
 
 
 def _joined(descriptions: Mapping[str, Sequence[str]], new_id: Mapping[str, str]) -> dict[str, list[str]]:

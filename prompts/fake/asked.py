@@ -15,7 +15,8 @@ _FOLDERS = ("index", "query", "judge", "doctor")
 _COMPLAINTS = ("json/again", "query/answer_again")
 _PART = re.compile(r"_examples?$|/tuned_|/answer_again$")
 """Templates that stand within others, or behind a reply."""
-_FENCED = re.compile(r"\s*(={10,})\n(.*?)\n\1[ \t]*(?=\n|\Z)", re.DOTALL)
+_TURN = re.compile(r"^\[(?:system|user|assistant)\]\n", re.MULTILINE)
+_TAGGED = re.compile(r"\s*<(\w+)>\n?(.*?)\n?</\1>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class _Template:
 
     @classmethod
     def of(cls, name: str) -> "_Template":
-        first, *parts = PLACEHOLDER.split(prompt_text(name))
+        first, *parts = PLACEHOLDER.split(_TURN.sub("", prompt_text(name)))
         places = tuple(zip(parts[0::3], parts[1::3], strict=True))
         fixed = (first, *parts[2::3])
         if not first and places:  # a persona, which may be empty
@@ -59,12 +60,12 @@ class _Template:
             return None
         at, found = begin + len(self.fixed[0]), {}
         for (kind, place), after in zip(self.places, self.fixed[1:], strict=True):
-            fenced = _FENCED.match(text, at) if kind == "=" else None
-            start = fenced.end() if fenced else at
+            inside = _TAGGED.match(text, at) if kind == "=" else None
+            start = inside.end() if inside else at
             end = text.find(after, start) if after else len(text)
             if end < 0:
                 return None
-            found[place] = (fenced[2] if fenced else text[at:end]).strip()
+            found[place] = (inside[2].replace("&lt;", "<") if inside else text[at:end]).strip()
             at = end + len(after)
         return found
 

@@ -19,6 +19,7 @@ from conspectus.storage.index import Index
 from conspectus.storage.records import GRAPH_FILE, Chunk, Claim, Document, Entity, Mention, Merge, Origin, Relation
 from conspectus.storage.tables import records_of
 from conspectus.storage.text.nlp import CONCEPT, NAME, TITLE
+from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import entity_key, title_names
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each
@@ -305,7 +306,8 @@ def _restated(
 
     The description is what a model said in each mention, else the shortest sentence that states the relation, else its
     triple. The predicate is written as these sentences write it, else folded: all mentions share one predicate but for
-    its case. `strength` is unknown, because a mention does not record the strength that a model gave it.
+    its case. That of a model, which may come from any mention, remains where permitted ones say all its words.
+    `strength` is unknown, because a mention does not record the strength that a model gave it.
     """
     relation = replace(relation, predicate=_predicate(relation.predicate, mentions))
     return replace(
@@ -321,6 +323,9 @@ def _predicate(predicate: str, mentions: Iterable[Mention]) -> str:
     written = re.compile(re.escape(predicate).replace(r"\ ", r"\s+"), re.IGNORECASE)
     found = {" ".join(form.split()) for mention in mentions for form in written.findall(mention.surface)}
     key = entity_key(predicate)
+    told = [f"{mention.surface} {mention.description}" for mention in mentions if mention.description]
+    if told and not set(key.split()) <= {word.key for text in told for word in words(text)}:
+        return ""
     return min((form for form in found if entity_key(form) == key), default=key)
 
 

@@ -73,9 +73,10 @@ class ExtractionSettings(Section):
     )
     concepts: bool = Field(True, description="nlp: noun phrases become entities, too")
     entity_types: Annotated[tuple[str, ...], NoDecode] = Field(
-        ("organization", "person", "geo", "event"),
+        ("organization", "person", "geo", "event", "work", "product", "concept"),
         min_length=1,
-        description="model: entity types to extract; comma-separated on the command line",
+        description="model: entity types to extract (what a document is about is extracted whatever its type); "
+        "comma-separated on the command line",
     )
     max_gleanings: int = Field(
         1, ge=0, description="model: maximum rounds in which it is asked for entities that it missed"
@@ -218,11 +219,29 @@ class CommunitySettings(Section):
 class ReportSettings(Section):
     """Community reports."""
 
-    min_size: int = Field(3, ge=2, description="minimum entities of a community that gets a report")
-    findings: int = Field(5, ge=1, description="maximum findings in a report")
+    method: Literal["auto", "model", "extractive"] = Field(
+        "auto",
+        description="`model` has the language model write the reports whatever extracted the graph (GraphRAG's fast "
+        "mode), `extractive` quotes the documents; `auto`: `model` where `extraction.method` is `model`",
+    )
+    min_size: int = Field(
+        3,
+        ge=2,
+        description="minimum entities of a community that gets a report; a model tells of smaller ones in the report "
+        "of the community that shares most passages with them",
+    )
+    findings: int = Field(5, ge=1, description="without a model: maximum findings in a report")
+    min_findings: int = Field(5, ge=1, description="with a model: findings that a report should have at least")
+    max_findings: int = Field(10, ge=1, description="with a model: maximum findings in a report")
     max_tokens: int = Field(200, ge=16, description="without a model: maximum tokens of a report")
     max_input_tokens: int = Field(8000, ge=16, description="with a model: maximum tokens of records in one prompt")
-    max_words: int = Field(500, ge=1, description="with a model: maximum words of a report")
+    max_words: int = Field(1000, ge=1, description="with a model: maximum words of a report")
+
+    @model_validator(mode="after")
+    def _findings_in_order(self) -> Self:
+        if self.min_findings > self.max_findings:
+            raise ValueError(f"min_findings {self.min_findings} must not be above max_findings {self.max_findings}")
+        return self
 
 
 class KgSettings(Section):

@@ -77,7 +77,7 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections, Bas
         sections["extraction"]["openie"] = _content("extraction.openie", self.extraction.openie)
         for key in ("files", "labels"):
             sections["kg"][key] = sorted(_content(f"kg.{key}", item) for item in getattr(self.kg, key))
-        if self.extracts_with:
+        if self.extracts_with or self.reports_with:
             shaping = {
                 "model",
                 "step_models",
@@ -96,6 +96,16 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections, Bas
                 f"extraction.method is `{self.extraction.method}`, but no model is configured: set llm.model"
             )
         return self.llm.model
+
+    @property
+    def reports_with(self) -> str:
+        """The language model that writes the reports; "" where they quote the documents."""
+        if self.reports.method == "model":
+            if not self.llm.model:
+                raise NeedsModel("reports.method is `model`, but no model is configured: set llm.model")
+            return self.llm.model
+        extracts = self.reports.method == "auto" and self.extraction.method in ("auto", "model")
+        return self.extracts_with if extracts else ""
 
 
 def _content(setting: str, file: str) -> str:

@@ -201,9 +201,11 @@ class _Exporter:
             "summary": report.summary,
             "full_content": report.full_text,
             "rank": report.rating,
-            "rating_explanation": "",
+            "rating_explanation": report.rating_explanation,
             "findings": findings,
-            "full_content_json": json.dumps({**content, "rating_explanation": ""}, ensure_ascii=False, indent=4),
+            "full_content_json": json.dumps(
+                {**content, "rating_explanation": report.rating_explanation}, ensure_ascii=False, indent=4
+            ),
         }
 
     def covariate(self, claim: Claim) -> Row:

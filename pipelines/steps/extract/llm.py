@@ -18,12 +18,13 @@ from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Record
 from conspectus.prompts.replies.structured import ExchangeResult, ask_choice, least_lost
 from conspectus.storage.errors import BudgetReached, ModelError, ModelRefused, ModelUnavailable
 from conspectus.storage.hashing import digest
-from conspectus.storage.records import Chunk, Failure
+from conspectus.storage.locators import sections_at
+from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import ExtractionSettings
 
 STAGE = "extract"
 LOST_RECORD = "lost record"
-CHUNK_STEPS = ("extract", "glean_more", "glean", "claims")
+CHUNK_STEPS = ("extract", "glean_more", "glean", "claims", "claims_glean")
 """The steps that ask about one chunk at a time."""
 
 
@@ -37,6 +38,39 @@ class Guidance:
     persona: str = ""
     examples: str = ""
     claim_examples: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk as a prompt shows it: its text, the title of its document, and the headings above it.
+
+    Title and heading often hold the name that the text leaves out.
+    """
+
+    text: str
+    title: str = ""
+    section: str = ""
+
+    @property
+    def place(self) -> dict[str, str]:
+        """What the prompts say of where the text stands."""
+        return {"title": self.title or _NO_TITLE, "section": self.section or _NO_SECTION}
+
+
+_NO_TITLE, _NO_SECTION = "(none)", "(none)"
+
+
+def passages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[Passage]:
+    """Return the chunks as prompts show them, in their order."""
+    of_id = {document.id: document for document in documents}
+
+    def passage(chunk: Chunk) -> Passage:
+        document = of_id.get(chunk.document_id)
+        if document is None:
+            return Passage(chunk.text)
+        return Passage(chunk.text, document.title, ": ".join(sections_at(document.places, chunk.start)))
+
+    return [passage(chunk) for chunk in chunks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +110,7 @@ class ChunkExtraction:
 
 
 async def extract_chunks(
+    documents: Sequence[Document],
     chunks: Sequence[Chunk],
     settings: ExtractionSettings,
     model: LanguageModel,
@@ -84,11 +119,12 @@ async def extract_chunks(
 ) -> tuple[list[ChunkExtraction], list[Failure]]:
     """Return what a model finds in each chunk, in the order of the chunks, and a failure for each loss.
 
-    No chunk waits for another; equal texts are asked for once. A call that failed is a failure, and what came before
-    it is kept. BudgetReached is raised when the calls under way have ended; ModelRefused or ModelUnavailable where no
-    call at all got a reply.
+    No chunk waits for another; equal texts under one title and heading are asked for once. A call that failed is a
+    failure, and what came before it is kept. BudgetReached is raised when the calls under way have ended; ModelRefused
+    or ModelUnavailable where no call at all got a reply.
     """
-    found = await of_each_text(chunks, lambda text: extract_chunk(text, model, settings, guidance), STAGE, progress)
+    passages = passages_of(documents, chunks)
+    found = await of_each(passages, lambda one: extract_passage(one, model, settings, guidance), STAGE, progress)
     if not any(one.entities or one.relations or one.claims for one in found):
         raise_if_unanswered([one.losses for one in found])
     failures = [
@@ -99,14 +135,14 @@ async def extract_chunks(
     return found, failures
 
 
-async def extract_chunk(
-    text: str, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance | None = None
+async def extract_passage(
+    passage: Passage, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance | None = None
 ) -> ChunkExtraction:
-    """Return what a model finds in the text of a chunk. Only BudgetReached is raised, when all its calls have ended."""
+    """Return what a model finds in a passage. Only BudgetReached is raised, when all its calls have ended."""
     guided = guidance or Guidance()
-    works = [_elements(text, model, settings, guided)]
+    works = [_elements(passage, model, settings, guided)]
     if settings.claims:
-        works.append(_claims(text, model, settings, guided))
+        works.append(_claims(passage, model, settings, guided))
     parts = await gather_all(works)
     return ChunkExtraction(
         tuple(entity for part in parts for entity in part.entities),
@@ -117,16 +153,17 @@ async def extract_chunk(
 
 
 async def _elements(
-    text: str, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance
+    passage: Passage, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance
 ) -> ChunkExtraction:
     asked = messages(
         "index/extract",
         persona=guidance.persona,
         entity_types=", ".join(settings.entity_types),
         examples=guidance.examples or prompt_text("index/extract_examples"),
-        text=text,
+        text=passage.text,
+        **passage.place,
     )
-    said = _Conversation(model, (digest(text),), asked)
+    said = _Conversation(model, (digest(passage.text),), asked)
     await said.go_on("extract")
     for _ in range(settings.max_gleanings):
         if not (said.is_open and await said.agrees("glean_more", render("index/glean_more"))):
@@ -135,17 +172,23 @@ async def _elements(
     return said.extraction()
 
 
-async def _claims(text: str, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance) -> ChunkExtraction:
+async def _claims(
+    passage: Passage, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance
+) -> ChunkExtraction:
     asked = messages(
         "index/claims",
         persona=guidance.persona,
         claim_description=settings.claim_description,
         entity_types=", ".join(settings.entity_types),
         examples=guidance.claim_examples or prompt_text("index/claims_examples"),
-        text=text,
+        text=passage.text,
+        **passage.place,
     )
-    said = _Conversation(model, (digest(text),), asked)
+    said = _Conversation(model, (digest(passage.text),), asked)
     await said.go_on("claims")
+    for _ in range(settings.max_gleanings):
+        if not said.is_open or not await said.go_on("claims_glean", render("index/claims_glean")):
+            break
     return said.extraction()
 
 
@@ -160,8 +203,8 @@ class _Conversation:
         self._losses: list[Loss] = []
         self.is_open = True
 
-    async def go_on(self, step: str, text: str = "") -> None:
-        """Read the next reply: to what was said so far, and `text` where there is one."""
+    async def go_on(self, step: str, text: str = "") -> int:
+        """Read the next reply: to what was said so far, and `text` where there is one. Return its usable records."""
         if text:
             self._messages = (*self._messages, Message("user", text))
         request = Request(self._messages, step, sources=self._sources)
@@ -177,12 +220,13 @@ class _Conversation:
             reply, records = await least_lost(self._model, exchange)
         except ModelError as error:
             self._end(step, error)
-            return
+            return 0
         self._messages = (*self._messages, Message("assistant", reply.text))
         self._records.append(records)
         self._losses += [Loss(LOST_RECORD, f"{failure.reason}: {failure.text}") for failure in records.lost]
         # Many servers refuse a conversation in which the model said nothing.
         self.is_open = bool(reply.text.strip())
+        return len(records.entities) + len(records.relations) + len(records.claims)
 
     async def agrees(self, step: str, question: str) -> bool:
         """Return whether the model says yes to a question, which is then forgotten."""
@@ -214,34 +258,34 @@ class _Conversation:
 Result = TypeVar("Result")
 
 _AT_ONCE = 1024
-"""Texts in hand: more than any server takes calls at once, few enough for their prompts to be held in memory."""
+"""Passages in hand: more than any server takes calls at once, few enough for their prompts to be held in memory."""
 
 
-async def of_each_text(
-    chunks: Sequence[Chunk], ask: Callable[[str], Awaitable[Result]], stage: str, progress: Progress
+async def of_each(
+    passages: Sequence[Passage], ask: Callable[[Passage], Awaitable[Result]], stage: str, progress: Progress
 ) -> list[Result]:
-    """Return what `ask` gives for the text of each chunk, in their order; equal texts are asked for once.
+    """Return what `ask` gives for each passage, in their order; equal ones are asked for once.
 
-    No text waits for another. BudgetReached is raised when the calls under way have ended, and no text is begun after
-    it.
+    No passage waits for another. BudgetReached is raised when the calls under way have ended, and no passage is begun
+    after it.
     """
-    texts = list(dict.fromkeys(chunk.text for chunk in chunks))
-    found: dict[str, Result] = {}
-    pending = iter(texts)
+    distinct = list(dict.fromkeys(passages))
+    found: dict[Passage, Result] = {}
+    pending = iter(distinct)
     stopped = False
 
     async def work() -> None:
         nonlocal stopped
-        for text in pending:
+        for passage in pending:
             if stopped:
                 return
             try:
-                found[text] = await ask(text)
+                found[passage] = await ask(passage)
             except BudgetReached:
                 stopped = True
                 raise
-            progress(stage, len(found), len(texts))
+            progress(stage, len(found), len(distinct))
 
-    progress(stage, 0, len(texts))
-    await gather_all(work() for _ in range(min(_AT_ONCE, len(texts))))
-    return [found[chunk.text] for chunk in chunks]
+    progress(stage, 0, len(distinct))
+    await gather_all(work() for _ in range(min(_AT_ONCE, len(distinct))))
+    return [found[passage] for passage in passages]

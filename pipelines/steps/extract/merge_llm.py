@@ -42,14 +42,16 @@ from conspectus.storage.text.sentences import sentence_spans
 class ModelKnowledge:
     """The merged extractions of a model.
 
-    The descriptions are those of the single instances by the id of the entity or relation, sorted and each once; in
-    `knowledge` they stand joined until a later step sums them up. `claims` and `failures` are sorted like tables.
+    The descriptions are those of the single instances by the id of the entity or relation, sorted and each once; a later
+    step sums them up, and till then an entity of `knowledge` has none. `predicates` are those of the instances of a
+    relation, each with the id of its source. `claims` and `failures` are sorted like tables.
     """
 
     knowledge: Knowledge
     claims: list[Claim]
     entity_descriptions: dict[str, list[str]]
     relation_descriptions: dict[str, list[str]]
+    predicates: dict[str, list[tuple[str, str]]]
     failures: list[Failure]
 
 
@@ -73,19 +75,20 @@ def merge_extractions(
         sightings += seen
         instances += _instances(one, seen)
         claims += (_claim(one.chunk, claim) for claim in one.claims)
+    claims = without_repeats(claims, {chunk.id: chunk.document_id for chunk, _ in pairs})
     sightings += title_sightings(documents, [chunk for chunk, _ in pairs], known)
 
     relations, relation_mentions, relation_descriptions = _relations(instances)
     titles = {entity_key(document.title) for document in documents}
     entities, mentions = entities_of(sightings, relations, lambda key: TITLE if key in titles else "")
     entity_descriptions = _entity_descriptions(stated)
-    described = [replace(entity, description=_joined(entity_descriptions, entity.id)) for entity in entities]
     told = [*_with_descriptions(mentions, stated), *relation_mentions]
     return ModelKnowledge(
-        Knowledge(described, relations, sorted_by_id(told)),
+        Knowledge(entities, relations, sorted_by_id(told)),
         sorted_by_id({claim.id: claim for claim in claims}.values()),
         entity_descriptions,
         relation_descriptions,
+        _predicates(instances),
         sorted_by_id(failure for one in stated for failure in one.failures),
     )
 
@@ -153,6 +156,7 @@ class _Instance:
     chunk: Chunk
     source: str
     target: str
+    predicate: str
     description: str
     strength: float | None
     start: int | None
@@ -178,7 +182,8 @@ def _instances(one: _Stated, seen: Sequence[Sighting]) -> Iterator[_Instance]:
         both = sorted(naming.get(source, set()) & naming.get(target, set()))
         span = _best(one.chunk, [sentences[place] for place in both], relation.description) if both else None
         start, end = (one.chunk.start + span[0], one.chunk.start + span[1]) if span else (None, None)
-        yield _Instance(one.chunk, source, target, relation.description, relation.strength, start, end)
+        said = relation.description, relation.strength
+        yield _Instance(one.chunk, source, target, " ".join(relation.predicate.split()), *said, start, end)
 
 
 def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], description: str) -> tuple[int, int]:
@@ -197,12 +202,35 @@ def _relations(instances: Iterable[_Instance]) -> tuple[list[Relation], list[Men
     mentions: dict[str, Mention] = {}
     descriptions: dict[str, list[str]] = {}
     for pair, group in of_pair.items():
-        id_ = short_id("relation", pair[0], "", pair[1])
+        id_ = _id_of(pair)
         own = {mention.id: mention for mention in (_relation_mention(id_, instance) for instance in group)}
         descriptions[id_] = _distinct(instance.description for instance in group)
         mentions.update(own)
         relations.append(_relation(id_, group, descriptions[id_]))
     return sorted_by_id(relations), list(mentions.values()), descriptions
+
+
+def _id_of(pair: tuple[str, str]) -> str:
+    return short_id("relation", pair[0], "", pair[1])
+
+
+def _predicates(instances: Iterable[_Instance]) -> dict[str, list[tuple[str, str]]]:
+    stated: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for each in instances:
+        if each.predicate:
+            stated[_id_of(each.pair)].append((entity_id(each.source), each.predicate))
+    return {id_: sorted(stated[id_]) for id_ in sorted(stated)}
+
+
+def with_predicate(relation: Relation, stated: Sequence[tuple[str, str]]) -> Relation:
+    """Return a relation with the predicate that is stated most often of it in its direction; of equals the shortest.
+
+    The pair stays one relation whatever its predicates are called: models word one fact now this way, now that.
+    """
+    counted = Counter(predicate for source, predicate in stated if source == relation.source_id)
+    if relation.predicate or not counted:
+        return relation
+    return replace(relation, predicate=min(counted, key=lambda each: (-counted[each], len(each), each)))
 
 
 def _relation(id_: str, group: Sequence[_Instance], descriptions: Sequence[str]) -> Relation:
@@ -270,10 +298,6 @@ def _distinct(descriptions: Iterable[str]) -> list[str]:
     return sorted(set(descriptions) - {""})
 
 
-def _joined(descriptions: Mapping[str, Sequence[str]], id_: str) -> str:
-    return " ".join(descriptions.get(id_, ()))
-
-
 def _claim(chunk: Chunk, record: ClaimRecord) -> Claim:
     subject, target = name_key(record.subject), name_key(record.object or "")
     start, end = record.start_date, record.end_date
@@ -292,6 +316,16 @@ def _claim(chunk: Chunk, record: ClaimRecord) -> Claim:
         start=span[0] if span else None,
         end=span[1] if span else None,
     )
+
+
+def without_repeats(claims: Iterable[Claim], document_of: Mapping[str, str]) -> list[Claim]:
+    """Return the claims; of those that overlapping chunks make of one quoted place the first remains."""
+    kept: dict[tuple[object, ...], Claim] = {}
+    for claim in sorted(claims, key=lambda each: each.id):
+        place = (document_of[claim.chunk_id], claim.start, claim.end) if claim.start is not None else claim.id
+        said = (claim.subject_id, claim.object_id, claim.type.casefold(), claim.status)
+        kept.setdefault((place, *said), claim)
+    return list(kept.values())
 
 
 def _quoted(chunk: Chunk, quote: str) -> tuple[int, int] | None:

@@ -16,7 +16,15 @@ from dataclasses import dataclass
 from conspectus.pipelines.build_report import EXTRACT
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.extract.find_names import Sighting, known_names, own_sightings, see, title_sightings
-from conspectus.pipelines.steps.extract.llm import LOST_RECORD, Loss, loss_of, of_each_text, raise_if_unanswered
+from conspectus.pipelines.steps.extract.llm import (
+    LOST_RECORD,
+    Loss,
+    Passage,
+    loss_of,
+    of_each,
+    passages_of,
+    raise_if_unanswered,
+)
 from conspectus.pipelines.steps.extract.merge import Knowledge, StatedTriple, knowledge_of, statements
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.model import LanguageModel, Message, Request
@@ -217,14 +225,19 @@ class OpenChunk:
 
 
 async def extract_open(
-    chunks: Sequence[Chunk], model: LanguageModel, progress: Progress = no_progress, persona: str = ""
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk],
+    model: LanguageModel,
+    progress: Progress = no_progress,
+    persona: str = "",
 ) -> tuple[list[OpenExtraction], list[Failure]]:
     """Return what a model finds in each chunk, in the order of the chunks, and a failure for each loss.
 
-    No chunk waits for another; equal texts are asked for once. BudgetReached is raised when the calls under way have
-    ended; ModelRefused or ModelUnavailable where no call at all got a reply.
+    No chunk waits for another; equal texts under one title and heading are asked for once. BudgetReached is raised when
+    the calls under way have ended; ModelRefused or ModelUnavailable where no call at all got a reply.
     """
-    found = await of_each_text(chunks, lambda text: extract_text(text, model, persona), EXTRACT, progress)
+    passages = passages_of(documents, chunks)
+    found = await of_each(passages, lambda one: extract_text(one, model, persona), EXTRACT, progress)
     if not any(one.extraction.entities or one.extraction.triples for one in found):
         raise_if_unanswered([one.losses for one in found])
     failures = [
@@ -235,13 +248,14 @@ async def extract_open(
     return [one.extraction for one in found], failures
 
 
-async def extract_text(text: str, model: LanguageModel, persona: str = "") -> OpenChunk:
-    """Return the named entities and triples of a text. Where a call fails the other's part stays.
+async def extract_text(passage: Passage, model: LanguageModel, persona: str = "") -> OpenChunk:
+    """Return the named entities and triples of a passage. Where a call fails the other's part stays.
 
     Only BudgetReached is raised.
     """
     losses: list[Loss] = []
-    ner = messages("index/openie_ner", persona=persona, example=prompt_text("index/openie_ner_example"), text=text)
+    text, example = passage.text, prompt_text("index/openie_ner_example")
+    ner = messages("index/openie_ner", persona=persona, example=example, text=text, **passage.place)
     named, lost = await _part(model, _request(NER, ner, text), NamedEntities)
     losses += lost
     asked = messages(
@@ -249,6 +263,7 @@ async def extract_text(text: str, model: LanguageModel, persona: str = "") -> Op
         persona=persona,
         example=prompt_text("index/openie_triples_example"),
         text=text,
+        **passage.place,
         entities=json.dumps(named.entities, ensure_ascii=False),
     )
     stated, lost = await _part(model, _request(TRIPLES, asked, text), Triples)

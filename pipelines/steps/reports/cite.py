@@ -54,8 +54,12 @@ class Supported:
     unsupported: tuple[str, ...]
 
 
-def supported(answer: ReportAnswer, cited: Mapping[str, CitedRecord], chunks: Mapping[str, Chunk]) -> Supported:
+def supported(
+    answer: ReportAnswer, cited: Mapping[str, CitedRecord], chunks: Mapping[str, Chunk], *, places: bool = True
+) -> Supported:
     """Return the findings with the places that their records stand at, the best first.
+
+    Without `places` a record that stands nowhere supports a finding too: no document states it.
 
     Of each record up to three places are taken: those in chunks that most of the other records of the finding stand
     in too, then in text order. Places that state something come before those that only name an entity; of these the
@@ -69,8 +73,9 @@ def supported(answer: ReportAnswer, cited: Mapping[str, CitedRecord], chunks: Ma
         named = [label for entry in finding.records for label in _LABEL.findall(entry.upper()) or [entry]]
         named += _labels_in(f"{finding.summary} {finding.explanation}", cited)
         unknown += [label for label in dict.fromkeys(named) if label not in cited]
-        spans = places_of([cited[label] for label in dict.fromkeys(named) if label in cited], chunks)
-        if spans and explanation:
+        known = [cited[label] for label in dict.fromkeys(named) if label in cited]
+        spans = places_of(known, chunks)
+        if (spans or (known and not places)) and explanation:
             findings.append(Finding(without_labels(finding.summary, cited), explanation, spans))
         else:
             unsupported.append(finding.summary or finding.explanation)

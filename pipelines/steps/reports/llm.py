@@ -7,8 +7,8 @@ into a prompt waits for the reports of its largest parts, one after the other, u
 """
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conspectus.pipelines.steps.reports.cite import ReportAnswer, Supported, supported, without_labels
@@ -40,7 +40,7 @@ STAGE = "report"
 StandIn = Callable[[Community], Report | None]
 """Writes a community's report without a model."""
 
-Ready = Callable[[Sequence[str]], Awaitable[None]]
+Ready = Callable[[Iterable[str]], Awaitable[None]]
 """Waits until the entities and relations with the given ids have descriptions."""
 
 _Answered = tuple[ReportAnswer, Supported, list[Failure]]
@@ -58,7 +58,9 @@ async def write_reports(
 ) -> tuple[list[Report], list[Failure]]:
     """Return the reports, sorted by id, and what was lost.
 
-    Each community of `reports.min_size` entities or more gets one, however many levels it stands on. Where a call
+    Each community of `reports.min_size` entities or more gets one, however many levels it stands on. On the coarsest
+    level every entity is shown to one report: those of a smaller community to that of the community with which they
+    share most passages, or to one of their own where there is none. Where a call
     fails, or no finding of its reply rests on a record, the report is that of `stand_in`, if there is one, and a
     failure tells so; a community above then uses the elements instead. Findings without a record, and record numbers
     that do not exist, are left out and told as failures too. BudgetReached is passed on, when the calls under way
@@ -95,10 +97,11 @@ class _Writing:
         self._stand_in = stand_in
         self._persona = persona
         self._ready = ready
+        self._beside, alone = beside(communities, settings.min_size)
         self._due = [
             community
             for community in communities
-            if community.same_as is None and community.size >= settings.min_size and community.chunk_ids
+            if community.same_as is None and (community.size >= settings.min_size or community.id in alone)
         ]
         self._parts = _parts(communities, self._due)
         self._tasks: Mapping[str, asyncio.Task[_Written]] = {}
@@ -113,7 +116,11 @@ class _Writing:
 
     async def _write(self, community: Community) -> _Written:
         if self._ready:
-            await self._ready((*community.entity_ids, *community.relation_ids))
+            await self._ready(
+                id_
+                for each in (community, *self._beside.get(community.id, ()))
+                for id_ in (*each.entity_ids, *each.relation_ids)
+            )
         text, cited = listed(await self._records(community))
         if not text:
             return self._lost(community, "no record fits into reports.max_input_tokens", "")
@@ -124,24 +131,26 @@ class _Writing:
         if not found.findings:
             return self._lost(community, "no finding of the report rests on a record", "", failures)
         title, summary = (without_labels(item, cited) for item in (answer.title, answer.summary))
-        report = _report(community, title, summary, answer.rating, found)
+        report = _report(community, title, summary, answer, found)
         return _Written(report, report_element(report), tuple(failures))
 
     async def _records(self, community: Community) -> list[Element]:
         """Return the records of a community's prompt, within `max_input_tokens`."""
         most = self._settings.max_input_tokens
-        left = self._elements.of(community.entity_ids, community.relation_ids)
+        shown = (community, *self._beside.get(community.id, ()))
+        members = [id_ for each in shown for id_ in each.entity_ids]
+        left = self._elements.of(members, [id_ for each in shown for id_ in each.relation_ids])
         reports: list[Element] = []
         parts = self._parts.get(community.id, [])
         if parts and tokens_of(left, most) > most:
-            whole = frozenset(community.entity_ids)
+            whole = frozenset(members)
             own = {part.id: self._elements.of(part.entity_ids, part.relation_ids) for part in parts}
-            members = {part.id: frozenset(part.entity_ids) for part in parts}
+            inside = {part.id: frozenset(part.entity_ids) for part in parts}
             for id_ in largest_first(own, most):
                 substitute = (await self._tasks[id_]).substitute
                 if substitute is None:
                     continue
-                rest = without(left, members[id_], whole)
+                rest = without(left, inside[id_], whole)
                 if tokens_of([substitute, *rest], most) < tokens_of(left, most):
                     reports, left = [*reports, substitute], rest
                 if tokens_of([*reports, *left], most) <= most:
@@ -154,7 +163,8 @@ class _Writing:
             persona=self._persona,
             records=records,
             words=str(self._settings.max_words),
-            findings=str(self._settings.findings),
+            findings=_range(self._settings.min_findings, self._settings.max_findings),
+            collection=self._elements.collection,
         )
         sources = self._elements.sources(community.chunk_ids)
         request = Request(prompt, "report", sources=sources)
@@ -168,7 +178,8 @@ class _Writing:
                     raise
                 answer = bad.salvaged
                 failures = [_failure(community, "the report was cut off", "what was complete before is kept")]
-            found = supported(answer, cited, self._elements.chunks)
+            # What no document states (a graph that was brought along) can be cited by no place in one.
+            found = supported(answer, cited, self._elements.chunks, places=bool(community.chunk_ids))
             failures += _losses(community, found)
             n_lost = len(failures) or int(not found.findings)
             return ExchangeResult((answer, found, failures), read=len(found.findings), lost=n_lost)
@@ -182,6 +193,34 @@ class _Writing:
         return _Written(report, None, (*others, failure))
 
 
+def beside(communities: Sequence[Community], min_size: int) -> tuple[Mapping[str, Sequence[Community]], frozenset[str]]:
+    """Return which small communities of the coarsest level are told of beside which others, and which alone.
+
+    A community of fewer than `min_size` entities goes with the one that shares most passages with it, of equals the
+    smallest; where no other shares any it stands alone.
+    """
+    coarsest = [community for community in communities if community.level == 0]
+    hosts = [community for community in coarsest if community.size >= min_size]
+    of_chunk: defaultdict[str, list[Community]] = defaultdict(list)
+    for host in hosts:
+        for id_ in host.chunk_ids:
+            of_chunk[id_].append(host)
+    found: defaultdict[str, list[Community]] = defaultdict(list)
+    alone = set()
+    for small in (community for community in coarsest if community.size < min_size):
+        shared = Counter(host.id for id_ in small.chunk_ids for host in of_chunk.get(id_, ()))
+        size = {host.id: host.size for id_ in small.chunk_ids for host in of_chunk.get(id_, ())}
+        if shared:
+            found[min(shared, key=lambda id_: (-shared[id_], size[id_], id_))].append(small)
+        else:
+            alone.add(small.id)
+    return found, frozenset(alone)
+
+
+def _range(least: int, most: int) -> str:
+    return str(most) if least == most else f"{least} to {most}"
+
+
 def _parts(communities: Sequence[Community], due: Sequence[Community]) -> Mapping[str, list[Community]]:
     """Return the communities that get a report under the id of the one that they are parts of."""
     first = {community.id: community.same_as or community.id for community in communities}
@@ -192,7 +231,7 @@ def _parts(communities: Sequence[Community], due: Sequence[Community]) -> Mappin
     return parts
 
 
-def _report(community: Community, title: str, summary: str, rating: float, found: Supported) -> Report:
+def _report(community: Community, title: str, summary: str, answer: ReportAnswer, found: Supported) -> Report:
     full_text = "\n".join(
         [f"# {title}", "", summary, "", *(f"- {finding_text(finding)}" for finding in found.findings)]
     )
@@ -203,9 +242,10 @@ def _report(community: Community, title: str, summary: str, rating: float, found
         title=title,
         summary=summary,
         findings=found.findings,
-        rating=round(rating, 2),
+        rating=round(answer.rating, 2),
         full_text=full_text,
         n_tokens=count_tokens(full_text),
+        rating_explanation=" ".join(answer.rating_explanation.split()),
     )
 
 

@@ -8,9 +8,10 @@ community that is divided further the reports on its parts in place of the parts
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
-from conspectus.storage.hashing import digest
+from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.records import Chunk, Claim, Entity, Finding, Mention, Relation, Report, Span
 from conspectus.storage.spans import span_in
 from conspectus.storage.text.tokens import count_each, count_tokens
@@ -58,8 +59,10 @@ class Elements:
         mentions: Iterable[Mention],
         chunks: Iterable[Chunk],
         descriptions: Mapping[str, str] | None = None,
+        n_documents: int = 0,
     ) -> None:
         """`descriptions` by id are looked at when an element is made; what has none there keeps that of its row."""
+        entities, chunks = list(entities), list(chunks)
         of_entities = {entity.id: entity for entity in entities}
         self._rows: dict[str, Entity | Relation] = {**of_entities, **{relation.id: relation for relation in relations}}
         self._descriptions = {} if descriptions is None else descriptions
@@ -71,7 +74,13 @@ class Elements:
         self.degree: Mapping[str, int] = {entity.id: entity.degree for entity in of_entities.values()}
         self._name_of = {entity.id: _line(entity.name) for entity in of_entities.values()}
         self._rank = {id_: self._prominence(row) for id_, row in self._rows.items()}
-        self.claims_of: Mapping[str, Sequence[Element]] = self._linked(claims)
+        self.collection = _collection(n_documents, len(chunks), len(entities))
+        self._stated = sorted(claims, key=lambda claim: claim.id)
+
+    @cached_property
+    def claims_of(self) -> Mapping[str, Sequence[Element]]:
+        """The claims that are linked to an entity, by its id."""
+        return self._linked(self._stated)
 
     def __getitem__(self, id_: str) -> Element:
         """Return the element of an entity or a relation."""
@@ -132,18 +141,39 @@ class Elements:
         }
         return tuple(sorted(places or {span_in(self.chunks[id_], None, None) for id_ in chunk_ids}, key=in_text_order))
 
+    def _claims(self, id_: str, group: Sequence[Claim]) -> Element:
+        """Return the record of claims that state one thing, with the places of all."""
+        distinct = dict.fromkeys(_line(claim.description) for claim in group)
+        told = self._descriptions.get(id_) or " ".join(sorted(distinct))
+        places = {span_in(self.chunks[claim.chunk_id], claim.start, claim.end) for claim in group}
+        return _claim(group[0], told, self._name_of, tuple(sorted(places, key=in_text_order)))
+
     def _linked(self, claims: Iterable[Claim]) -> Mapping[str, Sequence[Element]]:
-        found = _measured(
-            [
-                _claim(claim, self._name_of, (span_in(self.chunks[claim.chunk_id], claim.start, claim.end),))
-                for claim in claims
-            ]
-        )
+        groups: defaultdict[str, list[Claim]] = defaultdict(list)
+        for each in claims:
+            groups[claim_group(each)].append(each)
+        found = _measured([self._claims(id_, group) for id_, group in groups.items()])
         claims_of: defaultdict[str, list[Element]] = defaultdict(list)
         for claim in sorted(found, key=lambda element: (element.order, element.text)):
             for id_ in dict.fromkeys(claim.about):
                 claims_of[id_].append(claim)
         return claims_of
+
+
+def claim_group(claim: Claim) -> str:
+    """Return the key of the claims that state one thing: of one kind, with one status, about the same ends and time."""
+    said = (claim.type.casefold(), claim.status, claim.start_date or "", claim.end_date or "")
+    return short_id("claims", claim.subject_id, claim.object_id or "", *said)
+
+
+def _collection(n_documents: int, n_chunks: int, n_entities: int) -> str:
+    """Return the size of the collection in words.
+
+    It is rounded up to powers of two, so that a document more does not change the prompts of all reports.
+    """
+    sizes = [(n_documents, "documents"), (n_chunks, "passages"), (n_entities, "entities")]
+    told = [f"about {1 << (count - 1).bit_length()} {what}" for count, what in sizes if count]
+    return ", ".join(told) or "unknown"
 
 
 def report_element(report: Report) -> Element:
@@ -180,7 +210,8 @@ def _order_of_entity(entity: Entity) -> tuple[str, str]:
 
 def _entity(entity: Entity, told: str, spans: tuple[Span, ...]) -> Element:
     name, kind = order = _order_of_entity(entity)
-    return Element("E", order, _described(name, [kind], told), (entity.id,), spans)
+    seen = [_counted(entity.frequency, "passage"), _counted(entity.degree, "relationship")]
+    return Element("E", order, _described(name, [kind, *seen], told), (entity.id,), spans)
 
 
 def _order_of_relation(relation: Relation, name_of: Mapping[str, str]) -> tuple[str, str, str]:
@@ -191,15 +222,25 @@ def _relation(relation: Relation, told: str, name_of: Mapping[str, str], spans: 
     *ends, predicate = order = _order_of_relation(relation, name_of)
     # Relations that a model described may have no predicate beside what is said of them.
     facts = [] if predicate == _line(told) else [predicate]
+    facts.append(f"stated {_times(round(relation.weight))}" if relation.weight > 1 else "")
+    facts.append(f"strength {relation.strength:.0f}" if relation.strength is not None else "")
     text = _described(" -> ".join(ends), facts, told)
     return Element("R", order, text, (relation.source_id, relation.target_id), spans)
 
 
-def _claim(claim: Claim, name_of: Mapping[str, str], spans: tuple[Span, ...]) -> Element:
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}" if count else ""
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count} times"
+
+
+def _claim(claim: Claim, told: str, name_of: Mapping[str, str], spans: tuple[Span, ...]) -> Element:
     about = [claim.subject_id] + ([claim.object_id] if claim.object_id else [])
     names = [name_of[id_] for id_ in about]
     dates = " to ".join(dict.fromkeys(filter(None, (claim.start_date, claim.end_date))))
-    text = _described(" -> ".join(names), [claim.type, claim.status, dates], claim.description)
+    text = _described(" -> ".join(names), [claim.type, claim.status, dates], told)
     return Element("C", (*names, _line(claim.type), dates), text, tuple(about), spans)
 
 
