@@ -34,9 +34,10 @@ def chosen(server: FakeServer) -> Settings:
 
 
 def said(text: str) -> str:
-    """Return an answer with its marks before the full stop and without a lead-in, which are matters of manner."""
-    moved = re.sub(r"\s*([.!?])\s*((?:\[\d+\])+)", r" \2\1", text)
-    return moved.replace("Based on the material, ", "")
+    """Return an answer with its marks together before the full stop and without a lead-in: matters of manner."""
+    joined = re.sub(r"\]\s+\[", "][", text)
+    moved = re.sub(r"((?:\[\d+\])*)\s*([.!?])\s*((?:\[\d+\])+)", r"\1 \3\2", joined)
+    return re.sub(r"\]\s+\[", "][", moved).replace("Based on the material, ", "")
 
 
 def run(habits: Any, folder: Path) -> dict[object, object]:  # noqa: ANN401  (a name of habits)

@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.index import build_index
-from conspectus.prompts.fake import FakeServer, Faults
+from conspectus.prompts.fake import FakeRequest, FakeServer, Faults, Plausible
 from conspectus.storage.errors import BudgetReached, NeedsModel
 from conspectus.storage.index import Index
-from conspectus.storage.records import Entity, Merge, Relation, Report
-from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.records import Community, Entity, Mention, Merge, Relation, Report
+from conspectus.storage.settings import DescriptionSettings, ReportSettings, Settings, load_settings
 from conspectus.storage.verify import verify
 
 from conspectus.api import open_index
 from tests.conftest import ISLES
 from tests.graph_model import reply
 from tests.malformed_json import MALFORMED
+from tests.tags import prompt_of
 
 N_DOCUMENTS = 24
 
@@ -142,3 +143,98 @@ def test_without_a_model_the_model_way_is_refused_and_nlp_needs_none(
     )
     build(corpus, tmp_path / "index", settings)
     assert asked(server) == 0
+
+
+def prompts_of(server: FakeServer) -> list[str]:
+    """Return the prompts of all chat completions so far."""
+    return [prompt_of(each.body) for each in server.requests if each.body and "messages" in each.body]
+
+
+@pytest.fixture
+def plausible() -> Iterator[FakeServer]:
+    with FakeServer() as running:
+        yield running
+
+
+def test_descriptions_are_stored_once_and_replaced_by_their_summary(
+    corpus: Path, tmp_path: Path, plausible: FakeServer
+) -> None:
+    settings = chosen(plausible).model_copy(update={"descriptions": DescriptionSettings(summary_threshold=40)})
+    build(corpus, tmp_path / "index", settings)
+    index = Index.open(tmp_path / "index")
+    told: dict[str, set[str]] = {}
+    for mention in index.rows(Mention):
+        if mention.entity_id:
+            told.setdefault(mention.entity_id, set()).update(filter(None, mention.description.split("\n")))
+    summaries = {
+        json.loads(reply)["description"]
+        for each in plausible.requests
+        if each.body and (reply := Plausible()(FakeRequest(each.path, each.body))).startswith('{"description"')
+    }
+    assert summaries
+    summed_up = 0
+    for entity in index.rows(Entity):
+        own = {" ".join(text.split()) for text in told.get(entity.id, ())}
+        if entity.description in summaries:
+            summed_up += 1
+        else:
+            assert entity.description == " ".join(sorted(own)), entity.name
+    assert summed_up >= 3
+    assert {each.description for each in index.rows(Relation)} & summaries or summed_up
+
+
+def test_one_index_serves_all_families(corpus: Path, tmp_path: Path, plausible: FakeServer) -> None:
+    build(corpus, tmp_path / "index", chosen(plausible))
+    index = Index.open(tmp_path / "index")
+    relations = index.rows(Relation)
+    assert all(each.predicate and each.description for each in relations), "triples and descriptions"
+    opened = open_index(tmp_path / "index", chosen(plausible))
+    question = "Who directed Cold Harbour?"
+    for method in ("global", "local", "ppr:hipporag2", "tog", "tog2", "fasttog", "gretriever"):
+        assert opened.ask(question, method).text, method
+    facts = [prompt for prompt in prompts_of(plausible) if "<facts>" in prompt]
+    assert any("written and directed by Nadia Frey" in prompt for prompt in facts)
+
+
+def test_every_entity_is_shown_to_a_report_of_the_coarsest_level(
+    corpus: Path, tmp_path: Path, plausible: FakeServer
+) -> None:
+    settings = chosen(plausible).model_copy(update={"reports": ReportSettings()})
+    build(corpus, tmp_path / "index", settings)
+    index = Index.open(tmp_path / "index")
+    coarsest = {each.id: each for each in index.rows(Community) if each.level == 0}
+    assert any(each.size < settings.reports.min_size for each in coarsest.values()), "or this would show nothing"
+    shown = "\n".join(prompt for prompt in prompts_of(plausible) if "<records>" in prompt)
+    missing = [each.name for each in index.rows(Entity) if f"] {each.name} (" not in shown]
+    assert missing == []
+    assert all(each.rating_explanation for each in index.rows(Report))
+
+
+def test_a_model_reports_on_a_graph_that_the_pipeline_made(corpus: Path, tmp_path: Path, plausible: FakeServer) -> None:
+    given = {"extraction": {"method": "nlp", "pipeline": "regex"}, "reports": {"method": "model"}}
+    llm = {"model": "m", "base_url": plausible.url}
+    settings = load_settings(overrides={"llm": llm, **given})
+    built = build(corpus, tmp_path / "index", settings)
+    assert {each.step for each in built.spending} == {"report"}
+    reports = Index.open(tmp_path / "index").rows(Report)
+    assert reports
+    assert all(each.rating_explanation for each in reports)
+    assert all(finding.citations for each in reports for finding in each.findings)
+    answer = open_index(tmp_path / "index", settings).ask("Who directed Cold Harbour?", "global")
+    assert answer.citations
+
+
+def test_a_model_reports_on_a_graph_without_documents(tmp_path: Path, plausible: FakeServer) -> None:
+    graph = tmp_path / "graph.tsv"
+    rows = [("Cold Harbour", "directed by", "Nadia Frey"), ("Nadia Frey", "born in", "Brennick")]
+    rows += [("Golden Tern", "awarded in", "Brennick"), ("Cold Harbour", "won", "Golden Tern")]
+    graph.write_text("".join("\t".join(row) + "\n" for row in rows), "utf-8")
+    llm = {"model": "m", "base_url": plausible.url}
+    settings = load_settings(overrides={"llm": llm, "kg": {"files": [str(graph)]}})
+    built = build_index([], tmp_path / "index", settings)
+    assert built.failures == ()
+    reports = Index.open(tmp_path / "index").rows(Report)
+    assert {finding.citations for each in reports for finding in each.findings} == {()}
+    answer = open_index(tmp_path / "index", settings).ask("Who directed Cold Harbour?", "global")
+    assert "Cold Harbour" in answer.text
+    assert "[unverified]" in answer.text, "no document states it"

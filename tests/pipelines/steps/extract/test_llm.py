@@ -3,11 +3,12 @@
 import asyncio
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conspectus.pipelines.steps.extract.llm import ChunkExtraction, Guidance, extract_chunk, extract_chunks
+from conspectus.pipelines.steps.extract.llm import ChunkExtraction, Guidance, Passage, extract_chunks, extract_passage
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults
 from conspectus.prompts.replies.records import COMPLETE, ClaimRecord, EntityRecord, RelationRecord
@@ -15,7 +16,7 @@ from conspectus.prompts.replies.structured import Retried, Retrying
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Failure
+from conspectus.storage.records import Chunk, Document, Failure, Place
 from conspectus.storage.settings import ExtractionSettings, LlmSettings
 
 from tests.malformed_json import MALFORMED
@@ -64,7 +65,7 @@ def extract(
     **settings: Any,  # noqa: ANN401
 ) -> tuple[list[ChunkExtraction], list[Failure]]:
     model = client(server, memo, **(llm or {}))
-    return asyncio.run(extract_chunks(chunks_of(*texts), ExtractionSettings(**settings), model))
+    return asyncio.run(extract_chunks([], chunks_of(*texts), ExtractionSettings(**settings), model))
 
 
 Script = Callable[[FakeRequest], str | FakeReply]
@@ -107,7 +108,7 @@ def test_three_replies_of_a_gleaning_keep_every_record_of_each() -> None:
         bodies = [each.body for each in server.requests if each.body]
         roles = [[message["role"][0] for message in body["messages"]] for body in bodies]
         assert ["".join(each) for each in roles] == ["su", "suau", "suau", "suauau", "suauau"]
-        assert bodies[2]["messages"][3]["content"].startswith("Your last reply overlooked many entities")
+        assert bodies[2]["messages"][3]["content"].startswith("Your last reply missed many records")
         assert [bool(body.get("response_format")) for body in bodies] == [False, True, False, True, False]
 
 
@@ -124,6 +125,25 @@ def test_the_forced_choice_works_on_servers_without_schemas(without: tuple[Any, 
         assert not failures
 
 
+def test_title_and_headings_stand_above_the_passage() -> None:
+    places = (Place(0, "heading", "Childhood", 1), Place(20, "heading", "School", 2))
+    document = Document("d", "Ada Lovelace", "", TEXT, {}, len(TEXT), "", places)
+    chunk = Chunk("c", "d", 0, 30, 30 + len(TEXT), TEXT, 9)
+    with FakeServer(scripted(reply(entity("Ada Lovelace")), "<|COMPLETE|>", more="No")) as server:
+        settings = ExtractionSettings(claims=True)
+        asyncio.run(extract_chunks([document], [chunk], settings, client(server)))
+        prompts = [prompt_of(each.body) for each in server.requests if each.body]
+        assert all("Title: Ada Lovelace\nSection: Childhood: School\n<text>" in prompt for prompt in prompts)
+
+
+def test_a_relationship_has_a_predicate() -> None:
+    said = '("relationship"<|>"Ada"<|>"London"<|>"was born in"<|>"Ada was born in London in 1815."<|>8)##<|COMPLETE|>'
+    with FakeServer(scripted(said, more="No")) as server:
+        (found,), _ = extract(server, TEXT)
+        told = "Ada was born in London in 1815."
+        assert found.relations == (RelationRecord("Ada", "London", told, 8.0, "was born in"),)
+
+
 def test_no_gleaning_no_question() -> None:
     with FakeServer(scripted(reply(entity("Ada Lovelace")))) as server:
         extract(server, TEXT, max_gleanings=0)
@@ -134,20 +154,20 @@ def test_what_is_asked() -> None:
     with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No")) as server:
         guided = Guidance(persona="You read old letters.", examples="Example: ##")
         settings = ExtractionSettings(entity_types=("person", "machine"))
-        asyncio.run(extract_chunk("Of {{examples}} and Ada.", client(server), settings, guided))
+        asyncio.run(extract_passage(Passage("Of {{examples}} and Ada."), client(server), settings, guided))
         body = server.requests[0].body
         assert body
         system, user = (message["content"] for message in body["messages"])
         assert system.startswith("You read old letters.")
-        assert "of these types: person, machine\n" in system.replace(". For each", "\n")
+        assert "the passage says something about: person, machine." in system
         assert "Example: ##" in system
         assert inside(user, "text") == "Of {{examples}} and Ada."
     with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No")) as server:
         extract(server, TEXT)
         body = server.requests[0].body
         assert body
-        assert prompt_of(body).startswith("You read a text")
-        assert prompt_of(body).count("Records:\n") == 2, "two examples"
+        assert prompt_of(body).startswith("You extract information.")
+        assert prompt_of(body).count("Records:\n") == 3, "three examples, one of them empty"
         assert "c000" not in prompt_of(body), "no id, or a rename would cost calls"
 
 
@@ -183,7 +203,7 @@ def test_one_chunk_that_fails_harms_no_other() -> None:
         assert "gave up after 2 tries" in failure.detail
 
 
-@pytest.mark.parametrize(("where", "step"), [("Answer Yes or No", "glean_more"), ("overlooked many entities", "glean")])
+@pytest.mark.parametrize(("where", "step"), [("Answer Yes or No", "glean_more"), ("missed many records", "glean")])
 def test_what_came_before_a_failed_gleaning_is_kept(where: str, step: str) -> None:
     with FakeServer(scripted(reply(entity("Ada Lovelace"))), faults=Faults(script={where: "500"})) as server:
         (found,), failures = extract(server, TEXT)
@@ -225,21 +245,22 @@ def test_claims_have_a_prompt_of_their_own_and_do_not_wait_for_the_gleaning() ->
     others = scripted(reply(entity("Ada Lovelace")), reply(entity("London")))
 
     def say(request: FakeRequest) -> str | FakeReply:
-        return (
-            FakeReply(reply(CLAIM), latency=0.3) if is_claims(request) else FakeReply(str(others(request)), latency=0.1)
-        )
+        if not is_claims(request):
+            return FakeReply(str(others(request)), latency=0.1)
+        again = any(role == "assistant" for role, _ in request.messages)
+        return FakeReply(reply(CLAIM.replace("1843", "1844")) if again else reply(CLAIM), latency=0.15)
 
     with FakeServer(say) as server:
         (found,), failures = extract(server, TEXT, claims=True, claim_description="what was written")
         made = ClaimRecord("Ada Lovelace", None, "work", "TRUE", "1843", "1843", "She wrote notes.", "Ada wrote notes.")
-        assert found.claims == (made,)
+        assert found.claims == (made, replace(made, start_date="1844", end_date="1844")), "claims are gleaned, too"
         assert [each.name for each in found.entities] == ["Ada Lovelace", "London"]
         assert not failures
-        assert len(server.requests) == 4
+        assert len(server.requests) == 5
         assert server.measures.in_flight_peak == 2
         assert server.measures.seconds < 0.55
         asked = [prompt_of(each.body) for each in server.requests if each.body]
-        assert sum("These count as claims: what was written." in each for each in asked) == 1
+        assert sum("These count as claims: what was written." in each for each in asked) == 2, "and in its gleaning"
 
 
 def test_failed_claims_leave_the_rest() -> None:
@@ -319,7 +340,7 @@ def test_progress_is_told_by_text() -> None:
     told: list[tuple[str, int, int]] = []
     with FakeServer(scripted(reply(entity("Ada")), more="No")) as server:
         chunks = chunks_of("a", "b", "a")
-        asyncio.run(extract_chunks(chunks, ExtractionSettings(), client(server), lambda *each: told.append(each)))
+        asyncio.run(extract_chunks([], chunks, ExtractionSettings(), client(server), lambda *each: told.append(each)))
     assert told == [("extract", 0, 2), ("extract", 1, 2), ("extract", 2, 2)]
 
 
@@ -336,7 +357,7 @@ def test_a_remembered_reply_with_a_record_of_no_use_is_asked_for_again(tmp_path:
     def found(retry: bool) -> tuple[list[tuple[str, str]], Retried]:
         plain = client(server, memo)
         model = Retrying(plain)
-        asked = extract_chunks(chunks_of(TEXT), ExtractionSettings(max_gleanings=0), model if retry else plain)
+        asked = extract_chunks([], chunks_of(TEXT), ExtractionSettings(max_gleanings=0), model if retry else plain)
         (extraction,), _ = asyncio.run(asked)
         return [(each.source, each.target) for each in extraction.relations], model.retried
 

@@ -51,7 +51,7 @@ def extract(
     *texts: str,
     **llm: Any,  # noqa: ANN401
 ) -> tuple[list[OpenExtraction], list[Failure]]:
-    return asyncio.run(extract_open(chunks_of(*texts), client(server, **llm)))
+    return asyncio.run(extract_open([], chunks_of(*texts), client(server, **llm)))
 
 
 def prompts(server: FakeServer) -> list[str]:
@@ -81,7 +81,7 @@ def test_equal_texts_are_asked_once_and_all_at_once() -> None:
 
 def test_a_persona_stands_first() -> None:
     with FakeServer(saying()) as server:
-        asyncio.run(extract_open(chunks_of(TEXT), client(server), persona="You are a botanist."))
+        asyncio.run(extract_open([], chunks_of(TEXT), client(server), persona="You are a botanist."))
     assert all(each.startswith("You are a botanist.") for each in prompts(server))
 
 
@@ -125,14 +125,14 @@ def test_only_a_reply_that_lost_something_is_asked_for_again(tmp_path: Path) -> 
     broken = {"triples": [["Ada Maule", "left"]]}
     with FakeServer(saying(triples=broken)) as server:
         memo = Memo(tmp_path / "memo.sqlite")
-        _, failures = asyncio.run(extract_open(chunks_of(TEXT), client(server, memo)))
+        _, failures = asyncio.run(extract_open([], chunks_of(TEXT), client(server, memo)))
         assert len(failures) == 1
     with FakeServer(saying()) as server:
         retrying = Retrying(client(server, memo))
-        assert asyncio.run(extract_open(chunks_of(TEXT), retrying)) == ([WHOLE], [])
+        assert asyncio.run(extract_open([], chunks_of(TEXT), retrying)) == ([WHOLE], [])
         assert retrying.retried == Retried(asked=1, healed=1)
         assert len(prompts(server)) == 1
-        assert asyncio.run(extract_open(chunks_of(TEXT), client(server, memo))) == ([WHOLE], [])
+        assert asyncio.run(extract_open([], chunks_of(TEXT), client(server, memo))) == ([WHOLE], [])
         assert len(prompts(server)) == 1
 
 

@@ -119,10 +119,10 @@ def test_what_a_prompt_shows() -> None:
         ((report,), failures) = written([SMALL], of, model_of(server))
         (request,) = server.requests
         assert sent(request) == (
-            "[E1] Ada (PERSON): Ada is a person.\n"
-            "[E2] Bob (PERSON): Bob is a person.\n"
-            "[E3] Cy (PERSON): Cy is a person.\n"
-            "[E4] Dee (PERSON): Dee is a person.\n"
+            "[E1] Ada (PERSON, 1 passage, 3 relationships): Ada is a person.\n"
+            "[E2] Bob (PERSON, 1 passage, 1 relationship): Bob is a person.\n"
+            "[E3] Cy (PERSON, 1 passage, 2 relationships): Cy is a person.\n"
+            "[E4] Dee (PERSON, 1 passage, 2 relationships): Dee is a person.\n"
             "[R1] Ada -> Bob (knows): Ada knows Bob.\n"
             "[R2] Ada -> Cy (knows): Ada knows Cy.\n"
             "[R3] Ada -> Dee (knows): Ada knows Dee.\n"
@@ -141,7 +141,10 @@ def test_what_a_prompt_shows() -> None:
             rating=6.5,
             full_text="# A title\n\nOn people.\n\n- They met: It is told that they met.",
             n_tokens=count_tokens(report.full_text),
+            rating_explanation="Why not.",
         )
+        assert request.body
+        assert "The collection: about 2 passages, about 8 entities." in prompt_of(request.body)
 
 
 def test_elements_come_by_the_prominence_of_edges_and_the_unconnected_last() -> None:
@@ -163,7 +166,7 @@ def test_a_leaf_is_filled_until_the_next_does_not_fit() -> None:
     with FakeServer(answer(records=["E1"])) as server:
         model = model_of(server)
         shown = []
-        for most in range(20, 200, 6):
+        for most in range(26, 240, 6):
             written([SMALL], elements(), model, max_input_tokens=most)
             shown.append(sent(server.requests[-1]))
             assert count_tokens(shown[-1]) <= most
@@ -190,9 +193,51 @@ def test_no_record_fits() -> None:
 @pytest.mark.parametrize("size", [3, 4, 5])
 def test_the_least_size_and_each_community_once(size: int) -> None:
     carried = Community("again", 1, "small", "small", False, *_members(SMALL))
+    part = community("part", ["Ada", "Bob", "Cy", "Dee"], [each.id for each in TIES], 1, "whole")
+    whole = community("whole", ["Ada", "Bob", "Cy", "Dee", "Eve"], [each.id for each in TIES])
     with FakeServer(answer()) as server:
         reports, _ = written([SMALL, carried], elements(), model_of(server), min_size=size)
-        assert len(reports) == len(server.requests) == (size < 5)
+        assert len(reports) == len(server.requests) == 1, "on the coarsest level small ones have reports, too"
+        reports, _ = written([whole, part], elements(), model_of(server), min_size=size)
+        assert len(reports) == 1 + (size < 5)
+
+
+def test_on_the_coarsest_level_every_entity_is_shown_to_a_report() -> None:
+    large, pair = (replace(each, chunk_ids=("c1",)) for each in (SMALL, community("pair", ["Fay", "Gus"])))
+    alone = replace(community("alone", ["Eve"]), chunk_ids=("c2",))
+    with FakeServer(lambda _: answer(records=["E1"])) as server:
+        reports, failures = written([large, pair, alone], elements(), model_of(server), min_size=3)
+        shown = " ".join(map(sent, server.requests))
+        assert not [name for name in NAMES[:7] if f"{name} (PERSON" not in shown]
+        assert len(server.requests) == 2, "a pair is told of where its passage is"
+        assert {report.community_id for report in reports} == {"small", "alone"}
+        assert failures == []
+
+
+def test_the_number_of_findings_is_a_setting() -> None:
+    with FakeServer(answer()) as server:
+        written([SMALL], elements(), model_of(server))
+        written([SMALL], elements(), model_of(server), min_findings=2, max_findings=4, max_words=300)
+        first, second = (prompt_of(each.body) for each in server.requests if each.body)
+        assert '"findings": 5 to 10 findings' in first
+        assert '"findings": 2 to 4 findings' in second
+        assert "at most 300 words" in second
+
+
+def test_claims_that_state_one_thing_are_one_record() -> None:
+    twice = [claim("Ada", "Ada won."), replace(claim("Ada", "She won it."), chunk_id="c1", start=0, end=5)]
+    assert [each.text for each in elements(twice).claims_of["ada"]] == ["Ada (EVENT, TRUE, 1900): Ada won. She won it."]
+    (record,) = elements(twice).claims_of["ada"]
+    assert {span.chunk_id for span in record.spans} == {"c1", "c2"}
+
+
+def test_a_graph_without_documents_has_reports_that_cite_no_place() -> None:
+    brought = replace(SMALL, chunk_ids=())
+    ties = [replace(tie, chunk_ids=()) for tie in TIES]
+    with FakeServer(answer()) as server:
+        ((report,), failures) = written([brought], Elements(PEOPLE, ties, [], [], []), model_of(server))
+        assert failures == []
+        assert report.findings == (Finding("They met.", "It is told that they met.", ()),)
 
 
 def _members(of: Community) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], int]:
@@ -245,7 +290,7 @@ def test_the_largest_part_is_substituted_first_and_no_more_than_needed() -> None
     with FakeServer(of_part) as server:
         model = model_of(server)
         seen = []
-        for most in (900, 700, 400, 200):
+        for most in (1000, 780, 450, 200):
             before = len(server.requests)
             written(communities, of, model, max_input_tokens=most)
             texts = [text for text in map(sent, server.requests[before:]) if "x" in text]
@@ -358,7 +403,7 @@ def test_a_report_that_fails_leaves_its_parent_the_elements() -> None:
             of,
             model_of(server, attempts=1),
             lambda lost: stand_in if lost.id == "part1" else None,
-            max_input_tokens=300,
+            max_input_tokens=360,
         )
         assert {each.title for each in reports} == {"Extracted", "Part P0", "Part P2", "The whole"}
         (failure,) = failures
@@ -367,7 +412,7 @@ def test_a_report_that_fails_leaves_its_parent_the_elements() -> None:
         text = root_prompt(server)
         assert "Extracted" not in text
         assert "[S1] Part P0" in text
-        assert "P1x0 (PERSON)" in text
+        assert "P1x0 (PERSON" in text
 
 
 def lambda_of_part(part: int) -> str:
@@ -557,7 +602,7 @@ def test_a_part_of_a_part_reaches_the_top() -> None:
 
     def reply(request: FakeRequest) -> str:
         text = records_of(request.prompt)
-        return answer("Leaf" if "(PERSON)" in text else "Middle" if "Leaf" in text else "Top", ["R1", "S1", "S2"])
+        return answer("Leaf" if "(PERSON" in text else "Middle" if "Leaf" in text else "Top", ["R1", "S1", "S2"])
 
     with FakeServer(reply) as server:
         reports, _ = written(communities, Elements(people, ties, [], [], CHUNKS), model_of(server),
