@@ -156,7 +156,7 @@ class LlmBackend:
             {**extraction.entity_descriptions, **extraction.relation_descriptions, **claims},
             self.model,
             self._settings.descriptions,
-            _sources(knowledge.mentions, chunks) | _claim_sources(extraction.claims, chunks),
+            {**_sources(knowledge.mentions, chunks), **_claim_sources(extraction.claims, chunks)},
         )
 
     def _quoting(
