@@ -104,8 +104,9 @@ def facts(text: str, subject: str = "") -> list[Fact]:
             joined = sentence
         for source, target in zip(own[:1] * (len(own) - 1), own[1:], strict=True):
             between = joined.partition(source)[2].partition(target)[0]
-            told = [word.strip('“”"„.,;:()') for word in between.split()]
-            predicate = " ".join([word for word in told if word][-_LONGEST_PREDICATE:]) or "is named with"
+            stripped = (word.strip('“”"„.,;:()') for word in between.split())
+            told = [word for word in stripped if word and not _PRONOUN.match(word)]
+            predicate = " ".join(told[-_LONGEST_PREDICATE:]) or "is named with"
             found.append(Fact(source, predicate, target, sentence))
     return found
 

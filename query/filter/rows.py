@@ -18,8 +18,8 @@ from conspectus.storage.hashing import entity_id, mention_id
 from conspectus.storage.index import Index
 from conspectus.storage.records import GRAPH_FILE, Chunk, Claim, Document, Entity, Mention, Merge, Origin, Relation
 from conspectus.storage.tables import records_of
-from conspectus.storage.text.nlp import CONCEPT, NAME, TITLE
 from conspectus.storage.text.names import words
+from conspectus.storage.text.nlp import CONCEPT, NAME, TITLE
 from conspectus.storage.text.normalise import entity_key, title_names
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each

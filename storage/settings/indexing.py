@@ -222,7 +222,8 @@ class ReportSettings(Section):
     method: Literal["auto", "model", "extractive"] = Field(
         "auto",
         description="`model` has the language model write the reports whatever extracted the graph (GraphRAG's fast "
-        "mode), `extractive` quotes the documents; `auto`: `model` where `extraction.method` is `model`",
+        "mode), also on imported graphs that no document names; `extractive` quotes the documents; `auto`: `model` "
+        "where `extraction.method` is `model`",
     )
     min_size: int = Field(
         3,

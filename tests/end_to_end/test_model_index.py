@@ -193,7 +193,7 @@ def test_one_index_serves_all_families(corpus: Path, tmp_path: Path, plausible: 
     for method in ("global", "local", "ppr:hipporag2", "tog", "tog2", "fasttog", "gretriever"):
         assert opened.ask(question, method).text, method
     facts = [prompt for prompt in prompts_of(plausible) if "<facts>" in prompt]
-    assert any("written and directed by Nadia Frey" in prompt for prompt in facts)
+    assert any("Nadia Frey wrote and directed Cold Harbour" in prompt for prompt in facts)
 
 
 def test_every_entity_is_shown_to_a_report_of_the_coarsest_level(
@@ -230,7 +230,7 @@ def test_a_model_reports_on_a_graph_without_documents(tmp_path: Path, plausible:
     rows += [("Golden Tern", "awarded in", "Brennick"), ("Cold Harbour", "won", "Golden Tern")]
     graph.write_text("".join("\t".join(row) + "\n" for row in rows), "utf-8")
     llm = {"model": "m", "base_url": plausible.url}
-    settings = load_settings(overrides={"llm": llm, "kg": {"files": [str(graph)]}})
+    settings = load_settings(overrides={"llm": llm, "kg": {"files": [str(graph)]}, "reports": {"method": "model"}})
     built = build_index([], tmp_path / "index", settings)
     assert built.failures == ()
     reports = Index.open(tmp_path / "index").rows(Report)

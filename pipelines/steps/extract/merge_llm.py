@@ -42,9 +42,9 @@ from conspectus.storage.text.sentences import sentence_spans
 class ModelKnowledge:
     """The merged extractions of a model.
 
-    The descriptions are those of the single instances by the id of the entity or relation, sorted and each once; a later
-    step sums them up, and till then an entity of `knowledge` has none. `predicates` are those of the instances of a
-    relation, each with the id of its source. `claims` and `failures` are sorted like tables.
+    The descriptions are those of the single instances by the id of the entity or relation, sorted and each once; a
+    later step sums them up, and till then an entity of `knowledge` has none. `predicates` are those of the instances of
+    a relation, each with the id of its source. `claims` and `failures` are sorted like tables.
     """
 
     knowledge: Knowledge

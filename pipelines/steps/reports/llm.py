@@ -60,7 +60,8 @@ async def write_reports(
 
     Each community of `reports.min_size` entities or more gets one, however many levels it stands on. On the coarsest
     level every entity is shown to one report: those of a smaller community to that of the community with which they
-    share most passages, or to one of their own where there is none. Where a call
+    share most passages, or to one of their own where there is none. Communities that no document names (a graph may
+    have very many) have reports if `reports.method` asks for them. Where a call
     fails, or no finding of its reply rests on a record, the report is that of `stand_in`, if there is one, and a
     failure tells so; a community above then uses the elements instead. Findings without a record, and record numbers
     that do not exist, are left out and told as failures too. BudgetReached is passed on, when the calls under way
@@ -101,7 +102,9 @@ class _Writing:
         self._due = [
             community
             for community in communities
-            if community.same_as is None and (community.size >= settings.min_size or community.id in alone)
+            if community.same_as is None
+            and (community.size >= settings.min_size or community.id in alone)
+            and (community.chunk_ids or settings.method == "model")
         ]
         self._parts = _parts(communities, self._due)
         self._tasks: Mapping[str, asyncio.Task[_Written]] = {}

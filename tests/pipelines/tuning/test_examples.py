@@ -151,7 +151,7 @@ def test_texts_with_the_marks_of_records_are_not_shown() -> None:
 def test_places_in_examples_are_no_places_of_the_prompt_that_holds_them() -> None:
     made, _ = make([GOOD])
     block = written([made], TYPES)
-    given = {"persona": "{{text}}", "entity_types": "{{examples}}", "examples": block}
+    given = {"persona": "{{text}}", "entity_types": "{{examples}}", "examples": block, "title": "", "section": ""}
     asked = "\n".join(each.content for each in messages("index/extract", text="THE TEXT", **given))
     assert asked.count("THE TEXT") == 1
     assert block in asked
