@@ -34,8 +34,6 @@ WITH_LINKS = 6
 
 MANIFEST = "manifest.json"
 MEMO = Path("cache", "memo.sqlite")
-SPARQL_STORES = Path("cache", "sparql")
-"""Folder of the stores that SPARQL queries are put to, one a version, derived from its tables on first use."""
 
 _VERSION_NAME = re.compile(r"[0-9a-f]{12}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")

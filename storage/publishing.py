@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from conspectus.storage.derived import delete_derived
 from conspectus.storage.errors import IndexBusy, IndexNotFound, IndexUnusable, UsageError, unwritten
 from conspectus.storage.hashing import digest, file_digest
 from conspectus.storage.manifest import (
     FORMAT_VERSION,
     MANIFEST,
     MEMO,
-    SPARQL_STORES,
     Manifest,
     current_manifest,
     current_version,
@@ -185,7 +185,7 @@ class Pruned:
 def prune(root: Path, keep: int = 1) -> Pruned:
     """Delete all versions except the current one and the `keep` - 1 published before it.
 
-    Leftovers of dead builds and the SPARQL stores of deleted versions are deleted too. The caller must have the build
+    Leftovers of dead builds and the derived files of deleted versions are deleted too. The caller must have the build
     lock. Raises IndexNotFound if nothing is published, IndexUnusable if a version cannot be deleted.
     """
     current = current_version(root)
@@ -204,8 +204,5 @@ def prune(root: Path, keep: int = 1) -> Pruned:
         except OSError as error:
             why = error.strerror or error
             raise IndexUnusable(f"cannot delete {folder}: {why}; the version in force is whole") from error
-    for store in (root / SPARQL_STORES).glob("*"):
-        if store.name.partition("-")[0] not in kept:
-            freed += sum(item.stat().st_size for item in store.rglob("*") if item.is_file())
-            shutil.rmtree(store, ignore_errors=True)
+    freed += delete_derived(root, kept)
     return Pruned(tuple(item.name for item in gone if not item.name.startswith(".")), freed)

@@ -261,10 +261,8 @@ def open_predicates(context: Context) -> Predicates:
     vectors = predicate_vectors(context)
     held = None
     if stored.n_found:
-        rows = np.arange(graph.n_entities, dtype=np.int64)
-        means = stored.mean_vectors(rows)
-        known = np.flatnonzero(np.abs(means).sum(axis=1) > 0)
-        held = (known, means[known])
+        known = np.unique(stored.table_rows)  # of a large graph only some have a vector
+        held = (known, stored.mean_vectors(known))
     return Predicates(graph, vectors, span_vectors(context), all_ids(context), held)
 
 

@@ -6,17 +6,23 @@ shares its stem with a name of one word (icelandic, Iceland; drowsy, Drowsiness)
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.graph_question.asked import Asked
 from conspectus.query.graph_question.lexicon import stem_of
 from conspectus.query.question.linking import alias_rows
-from conspectus.query.walk.graph import KnowledgeGraph, is_id, open_graph, spoken
+from conspectus.query.walk.graph import LARGE, KnowledgeGraph, is_id, open_graph, spoken
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints
+from conspectus.storage.derived import derived_folder
+from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import per_index
+from conspectus.storage.memory_index import MemoryIndex
 from conspectus.storage.text.names import words
+from conspectus.storage.text.postings import Postings
 from conspectus.storage.text.words import FUNCTION_WORDS, without_accents
 
 _LONGEST = 8
@@ -44,76 +50,54 @@ class Mention:
 
 
 class NameIndex:
-    """The names of a graph by their words."""
+    """The names of a graph by their words.
 
-    def __init__(self, graph: KnowledgeGraph, aliases: Iterable[tuple[str, int]]) -> None:
-        self._whole: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        self._with: dict[str, list[int]] = defaultdict(list)
-        self._initials: dict[str, list[int]] = defaultdict(list)
-        self._squeezed: dict[str, list[int]] = defaultdict(list)
-        self.degree = graph.degrees()
-        self._length: dict[int, int] = {}
-        named = [(spoken(name), row) for row, name in enumerate(graph.names) if not is_id(name)]
-        for name, row in (*named, *aliases):
-            keys = name_keys(name)
-            if not keys:
-                continue
-            self._whole[keys].append(row)
-            content = [key for key in keys if key not in FUNCTION_WORDS]
-            self._length.setdefault(row, len(content))
-            for key in set(content):
-                self._with[key].append(row)
-            self._squeezed["".join(keys)].append(row)
-            if len(keys) > 1:
-                self._initials["".join(key[0] for key in keys)].append(row)
-                self._initials["".join(key[0] for key in content)].append(row)
-        self._stems: dict[str, list[int]] = defaultdict(list)
-        for keys, rows in self._whole.items():
-            if len(keys) == 1 and len(keys[0]) >= _LEAST_OF_STEM and not keys[0].isdigit():
-                self._stems[stem_of(keys[0])].extend(rows)
-        self._by_prefix: dict[str, list[str]] = defaultdict(list)
-        for stem in self._stems:
-            self._by_prefix[stem[:4]].append(stem)
-        self._by_letter: dict[str, list[str]] = defaultdict(list)
-        for key in self._with:
-            self._by_letter[key[:1]].append(key)
+    Attributes:
+        degree: int64 (n,), the number of edges of each entity.
+    """
+
+    def __init__(self, degree: Ints, lengths: Ints, postings: Mapping[str, Postings]) -> None:
+        self.degree = degree
+        self._lengths = lengths
+        self._whole, self._with, self._initials = postings["whole"], postings["with"], postings["initials"]
+        self._squeezed, self._stems = postings["squeezed"], postings["stems"]
 
     def whole(self, keys: Sequence[str]) -> list[int]:
         """Return the rows of this whole name, or of it written as one word or in several."""
         squeezed = "".join(keys)
-        return self._whole.get(tuple(keys), []) or (self._squeezed.get(squeezed, []) if len(squeezed) > 3 else [])
+        return self._whole.get(" ".join(keys)) or (self._squeezed.get(squeezed) if len(squeezed) > 3 else [])
 
     def initials(self, key: str) -> list[int]:
         """Return the rows whose words begin with these letters."""
-        return self._initials.get(key, []) if 3 <= len(key) <= 5 and key.isalpha() else []
+        return self._initials.get(key) if 3 <= len(key) <= 5 and key.isalpha() else []
 
     def parts(self, keys: Sequence[str]) -> tuple[list[int], float]:
         """Return the rows whose names contain all of some words, the best known first, and how like they are."""
         rows: set[int] | None = None
         for key in keys:
-            held = set(self._with.get(key, ()))
+            held = set(self._with.get(key))
             rows = held if rows is None else rows & held
             if not rows:
                 return [], 0.0
         assert rows is not None
         if len(rows) > _MOST_OF_NAME * len(keys) ** 2:
             return [], 0.0
-        ranked = sorted(rows, key=lambda row: (self._length[row], -int(self.degree[row]), row))
-        least = self._length[ranked[0]]
-        same = [row for row in ranked if self._length[row] <= least + 1]
+        ranked = sorted(rows, key=lambda row: (int(self._lengths[row]), -int(self.degree[row]), row))
+        least = int(self._lengths[ranked[0]])
+        same = [row for row in ranked if self._lengths[row] <= least + 1]
         best = sorted(same, key=lambda row: -int(self.degree[row]))[:3]
-        share = len(keys) / max(1, self._length[best[0]])
+        share = len(keys) / max(1, int(self._lengths[best[0]]))
         return best, _PART * (0.6 + 0.4 * min(1.0, share)) / (1 + 0.1 * (len(rows) > 1))
 
     def derived(self, key: str) -> list[int]:
         """Return the rows of names of one word that share a stem with a word, or most of one."""
         stem = stem_of(key)
-        if stem in self._stems:
-            return self._stems[stem]
+        if rows := self._stems.get(stem):
+            return rows
         if len(stem) < _LEAST_OF_STEM:
             return []
-        near = [other for other in self._by_prefix.get(stem[:4], ()) if _same_root(stem, other)]
-        return [row for other in near for row in self._stems[other]]
+        near = [other for other in self._stems.starting(stem[:_LEAST_OF_STEM]) if _same_root(stem, other)]
+        return [row for other in near for row in self._stems.get(other)]
 
     def slips(self, key: str) -> list[str]:
         """Return the words of names that are one letter away, two from eight letters on."""
@@ -123,7 +107,7 @@ class NameIndex:
         if len(key) < _LEAST_LETTERS or not key.isalpha():
             return []
         most = 1 if len(key) < 8 else 2
-        found = process.extract(key, self._by_letter[key[:1]], scorer=OSA.distance, score_cutoff=most, limit=4)
+        found = process.extract(key, self._with.starting(key[:1]), scorer=OSA.distance, score_cutoff=most, limit=4)
         return [near for near, _, _ in sorted(found, key=lambda item: item[1])]
 
     def holds(self, key: str) -> bool:
@@ -157,8 +141,55 @@ def name_keys(name: str) -> tuple[str, ...]:
 
 @per_index
 def open_names(context: Context) -> NameIndex:
-    """Return the names of the index's graph by their words, made on first use."""
-    return NameIndex(open_graph(context), [(spoken(alias), row) for alias, row in alias_rows(context.index).items()])
+    """Return the names of the index's graph by their words; those of a large graph are mapped from files."""
+    graph, index = open_graph(context), context.index
+    aliases = [(spoken(alias), row) for alias, row in alias_rows(index).items()]
+    if isinstance(index, MemoryIndex) or index.manifest.rows["relations"] < LARGE:
+        return NameIndex(graph.degrees(), *_by_words(graph, aliases))
+    folder = derived_folder(index, "names", _FORM, lambda place: _write(place, *_by_words(graph, aliases)))
+    try:
+        lengths = np.load(folder / "lengths.npy", mmap_mode="r").view(np.ndarray)
+        postings = {kind: Postings.load(folder / f"{kind}.arrow") for kind in _KINDS}
+    except UNREADABLE_ARRAY as error:
+        raise IndexCorrupt(f"{folder} cannot be read ({error}); delete it, and it is made again") from error
+    return NameIndex(graph.degrees(), lengths, postings)
+
+
+_KINDS = ("whole", "with", "initials", "squeezed", "stems")
+_FORM = 1
+"""Raised when the content of the files of names changes."""
+
+
+def _by_words(graph: KnowledgeGraph, aliases: Iterable[tuple[str, int]]) -> tuple[Ints, dict[str, Postings]]:
+    """Return how many content words the name of each entity has, and the rows by whole names, words and initials."""
+    found: dict[str, defaultdict[str, list[int]]] = {kind: defaultdict(list) for kind in _KINDS}
+    lengths = np.full(graph.n_entities, -1, np.int64)
+    named = [(spoken(name), row) for row, name in enumerate(graph.names) if not is_id(name)]
+    for name, row in (*named, *aliases):
+        keys = name_keys(name)
+        if not keys:
+            continue
+        found["whole"][" ".join(keys)].append(row)
+        content = [key for key in keys if key not in FUNCTION_WORDS]
+        if lengths[row] < 0:
+            lengths[row] = len(content)
+        for key in set(content):
+            found["with"][key].append(row)
+        found["squeezed"]["".join(keys)].append(row)
+        if len(keys) > 1:
+            found["initials"]["".join(key[0] for key in keys)].append(row)
+            found["initials"]["".join(key[0] for key in content)].append(row)
+    for key, rows in found["whole"].items():
+        if " " not in key and len(key) >= _LEAST_OF_STEM and not key.isdigit():
+            found["stems"][stem_of(key)].extend(rows)
+    return lengths, {kind: Postings.of(rows) for kind, rows in found.items()}
+
+
+def _write(folder: Path, lengths: Ints, postings: Mapping[str, Postings]) -> None:
+    folder.mkdir()
+    np.save(folder / "lengths.npy", lengths, allow_pickle=False)
+    for kind, rows in postings.items():
+        rows.save(folder / f"{kind}.arrow")
 
 
 def find_mentions(context: Context, asked: Asked, known: frozenset[str]) -> list[Mention]:

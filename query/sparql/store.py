@@ -1,9 +1,6 @@
 """The graph of an index as an RDF store for SPARQL, derived from its tables.
 
-The store is a cache: it is made on the first query of a version, in `INDEX/cache/sparql/<version>-<form>`, is never
-needed to read an index, and like the rest of `cache/` is trusted. It is written beside its place and renamed, so that
-it is complete or absent. Views restricted to some documents, and indexes that cannot be written to, have a store of
-their own in a temporary folder, which is removed when the process ends.
+The store is made on the first query of a version (see `conspectus.storage.derived`).
 
 Its content (prefixes are those of `PREFIXES`):
 
@@ -19,19 +16,15 @@ Typed literals: xsd:integer and xsd:decimal for numbers and years, xsd:date and 
 quantity is a number in its base unit (metres, kilograms, litres, bytes; others as they are stated).
 """
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from conspectus.storage import rdf_terms as terms
+from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import Index, per_index
-from conspectus.storage.manifest import SPARQL_STORES
-from conspectus.storage.memory_index import MemoryIndex
 from conspectus.storage.rdf_terms import iri, literal, named
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.text.literals import Literal, parse_literal
@@ -65,23 +58,10 @@ def open_store(index: Index) -> Path:
     Raises:
         IndexCorrupt: The tables hold what cannot be written as RDF.
     """
-    if not isinstance(index, MemoryIndex):
-        place = index.root / SPARQL_STORES / f"{index.manifest.version}-{_FORM}"
-        if place.is_dir():
-            return place
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            folder = Path(tempfile.mkdtemp(prefix=".", dir=place.parent))
-        except OSError:
-            pass  # an index that cannot be written to
-        else:
-            return _made(index, folder, place)
-    folder = Path(tempfile.mkdtemp(prefix="conspectus-sparql-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return _made(index, folder / "making", folder / "store")
+    return derived_folder(index, "sparql", _FORM, lambda folder: _write(index, folder))
 
 
-def _made(index: Index, folder: Path, place: Path) -> Path:
+def _write(index: Index, folder: Path) -> None:
     import pyoxigraph as ox
 
     lines = folder.with_name(f"{folder.name}.nt")
@@ -92,18 +72,10 @@ def _made(index: Index, folder: Path, place: Path) -> Path:
         store = ox.Store(str(folder))
         store.bulk_load(path=str(lines), format=ox.RdfFormat.N_TRIPLES)
         store.flush()
-        del store
-        try:
-            folder.replace(place)
-        except OSError:
-            if not place.is_dir():  # another process was faster
-                raise
     except (SyntaxError, ValueError) as error:
         raise IndexCorrupt(f"{index.root}: its graph cannot be written as RDF: {error}") from error
     finally:
         lines.unlink(missing_ok=True)
-        shutil.rmtree(folder, ignore_errors=True)
-    return place
 
 
 def _entities(index: Index) -> Iterator[str]:

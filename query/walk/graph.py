@@ -1,23 +1,28 @@
 """The relations of an index as a graph for walks: every triple is an edge at both ends."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import regex
 from conspectus.query.types import CitedTriple
 from conspectus.query.types.trace import Hop
-from conspectus.storage.arrays import Bools, Ints, Vectors, gather
-from conspectus.storage.index import per_index
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Vectors, gather
+from conspectus.storage.derived import derived_folder
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.index import Index, per_index
+from conspectus.storage.memory_index import MemoryIndex
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.tables import rows_of_ids
 from conspectus.storage.text.embedded import predicate_words as predicate_words
 from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.postings import TextColumn
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from conspectus.query.context import Context
 
 _ID = regex.compile(r"(?:https?://\S+|_:\S+|Q\d{2,}|/?\p{Ll}{1,3}[./:_](?=\S*\d)[\p{Ll}\d._/-]+)")
@@ -79,27 +84,6 @@ class KnowledgeGraph:
         )
 
 
-class _Column(Sequence[str]):
-    """A column of texts, read on demand: most of a large table is never needed."""
-
-    def __init__(self, column: "pa.ChunkedArray") -> None:
-        self._texts = column.combine_chunks()
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> list[str]: ...
-
-    def __getitem__(self, row: int | slice) -> str | list[str]:
-        if isinstance(row, slice):
-            return [text.as_py() for text in self._texts[row]]
-        return str(self._texts[int(row)])
-
-
 @per_index
 def open_graph(context: "Context") -> KnowledgeGraph:
     """Return the index's graph, created from its tables on first use."""
@@ -107,10 +91,45 @@ def open_graph(context: "Context") -> KnowledgeGraph:
 
 
 def _load(context: "Context") -> KnowledgeGraph:
+    index = context.index
+    names = index.arrow(Entity, "name").column("name").to_pylist()
+    entity_ids = TextColumn(lambda: index.arrow(Entity, "id").column("id"))
+    relation_ids = TextColumn(lambda: index.arrow(Relation, "id").column("id"))
+    descriptions = TextColumn(lambda: index.arrow(Relation, "description").column("description"))
+    if isinstance(index, MemoryIndex) or index.manifest.rows["relations"] < LARGE:
+        return graph_of(names, *_stated(index), entity_ids, relation_ids, descriptions)
+    folder = derived_folder(index, "graph", FORM, lambda place: _write(index, names, place))
+    try:
+        predicates = json.loads((folder / "predicates.json").read_text("utf-8"))
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in _ARRAYS}
+    except UNREADABLE_ARRAY as error:
+        raise IndexCorrupt(f"{folder} cannot be read ({error}); delete it, and it is made again") from error
+    return KnowledgeGraph(
+        names, predicates, entity_ids=entity_ids, relation_ids=relation_ids, descriptions=descriptions, **arrays
+    )
+
+
+LARGE = 50_000
+"""Relations from which the arrays of a graph are kept in files that are mapped (see `conspectus.storage.derived`)."""
+FORM = 1
+"""Raised when the content of these files changes."""
+_ARRAYS = ("indptr", "neighbours", "predicate", "relation", "outgoing", "sources", "targets", "stated")
+
+
+def _write(index: Index, names: Sequence[str], folder: Path) -> None:
+    graph = graph_of(names, *_stated(index), (), (), ())
+    folder.mkdir()
+    for name in _ARRAYS:
+        np.save(folder / f"{name}.npy", getattr(graph, name), allow_pickle=False)
+    (folder / "predicates.json").write_text(json.dumps(list(graph.predicates)), "utf-8")
+
+
+def _stated(index: Index) -> tuple[list[str], Ints, Ints, npt.NDArray[np.int32]]:
+    """Return the distinct predicates, sorted, and the source, target and predicate of each relation as rows."""
     import pyarrow as pa
 
-    entities = context.index.arrow(Entity, "id", "name")
-    relations = context.index.arrow(Relation, "id", "source_id", "target_id", "predicate", "description")
+    entity_ids = index.arrow(Entity, "id").column("id")
+    relations = index.arrow(Relation, "source_id", "target_id", "predicate")
     said = relations.column("predicate").combine_chunks().dictionary_encode()
     if isinstance(said, pa.ChunkedArray):
         said = said.combine_chunks()
@@ -119,16 +138,8 @@ def _load(context: "Context") -> KnowledgeGraph:
     number = np.empty(len(distinct), np.int32)
     number[order] = np.arange(len(distinct), dtype=np.int32)
     stated = number[said.indices.to_numpy(zero_copy_only=False)] if len(distinct) else np.empty(0, np.int32)
-    return graph_of(
-        names=entities.column("name").to_pylist(),
-        predicates=[distinct[item] for item in order],
-        sources=rows_of_ids(relations.column("source_id"), entities.column("id")),
-        targets=rows_of_ids(relations.column("target_id"), entities.column("id")),
-        stated=stated,
-        entity_ids=_Column(entities.column("id")),
-        relation_ids=_Column(relations.column("id")),
-        descriptions=_Column(relations.column("description")),
-    )
+    sources, targets = (rows_of_ids(relations.column(name), entity_ids) for name in ("source_id", "target_id"))
+    return [distinct[item] for item in order], sources, targets, stated
 
 
 def graph_of(

@@ -12,7 +12,6 @@ from conspectus.query.sparql.schema import predicates
 from conspectus.query.sparql.store import PREFIXES, open_store
 from conspectus.storage.errors import IndexCorrupt, SparqlError, UsageError
 from conspectus.storage.index import Index
-from conspectus.storage.manifest import SPARQL_STORES
 from conspectus.storage.publishing import build_lock, prune
 from conspectus.storage.settings import load_settings
 
@@ -95,7 +94,7 @@ def test_the_store_is_made_once_a_version_and_pruned_with_it(films_index: Contex
     shutil.copytree(films_index.index.root, root)
     shutil.rmtree(root / "cache" / "sparql", ignore_errors=True)
     place = open_store(Index.open(root))
-    assert place.parent == root / SPARQL_STORES
+    assert place.parent == root / "cache" / "sparql"
     made = place.stat().st_mtime_ns
     assert open_store(Index.open(root)) == place
     assert place.stat().st_mtime_ns == made

@@ -1,0 +1,71 @@
+"""Files derived from the tables of a version, made when they are first needed and mapped from then on.
+
+They are caches: `INDEX/cache/<name>/<version>-<form>/`, never needed to read an index and, like the memo, trusted. They
+are written beside their place and renamed, so that they are complete or absent, and are deleted with their version.
+Views of an index, and indexes that cannot be written to, have theirs in a temporary folder until the process ends.
+"""
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from conspectus.storage.index import Index
+from conspectus.storage.memory_index import MemoryIndex
+
+DERIVED = ("sparql", "graph", "names")
+"""The names of all derived files."""
+
+
+def derived_folder(index: Index, name: str, form: int, make: Callable[[Path], None]) -> Path:
+    """Return the folder of derived files, made where it is not there.
+
+    Args:
+        index: The open index.
+        name: One of `DERIVED`.
+        form: Raised when the content of the files changes.
+        make: Writes them into a folder that it makes.
+
+    Raises:
+        Exception: What `make` raises; nothing is left behind then.
+    """
+    if not isinstance(index, MemoryIndex):
+        place = index.root / "cache" / name / f"{index.manifest.version}-{form}"
+        if place.is_dir():
+            return place
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(prefix=".", dir=place.parent))
+        except OSError:
+            pass  # an index that cannot be written to
+        else:
+            return _made(folder, place, make)
+    folder = Path(tempfile.mkdtemp(prefix=f"conspectus-{name}-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return _made(folder, folder / "made", make)
+
+
+def _made(folder: Path, place: Path, make: Callable[[Path], None]) -> Path:
+    making = folder / "making"
+    try:
+        make(making)
+        try:
+            making.replace(place)
+        except OSError:
+            if not place.is_dir():  # another process was faster
+                raise
+    finally:
+        shutil.rmtree(folder if folder != place.parent else making, ignore_errors=True)
+    return place
+
+
+def delete_derived(root: Path, kept: set[str]) -> int:
+    """Delete the derived files of all versions but some, and return the bytes that they took."""
+    freed = 0
+    for name in DERIVED:
+        for folder in (root / "cache" / name).glob("*"):
+            if folder.name.partition("-")[0] not in kept:
+                freed += sum(item.stat().st_size for item in folder.rglob("*") if item.is_file())
+                shutil.rmtree(folder, ignore_errors=True)
+    return freed

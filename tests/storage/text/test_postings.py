@@ -1,0 +1,22 @@
+from pathlib import Path
+
+from conspectus.storage.text.postings import Postings
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@given(st.dictionaries(st.text(max_size=6), st.lists(st.integers(0, 99), min_size=1, max_size=4), max_size=30))
+def test_mapped_postings_give_what_those_in_memory_give(tmp_path_factory, rows: dict[str, list[int]]) -> None:  # type: ignore[no-untyped-def]
+    path: Path = tmp_path_factory.mktemp("postings") / "made.arrow"
+    made = Postings.of(rows)
+    made.save(path)
+    mapped = Postings.load(path)
+    for found in (made, mapped):
+        assert {key: found.get(key) for key in rows} == rows
+        assert all(type(row) is int for key in rows for row in found.get(key))
+        assert found.starting("") == sorted(rows)
+        for key in [*rows, "a", "nothing else"]:
+            assert (key in found) == (key in rows)
+            assert found.starting(key[:2]) == sorted(each for each in rows if each.startswith(key[:2]))
+    made.save(path.with_name("again.arrow"))
+    assert path.read_bytes() == path.with_name("again.arrow").read_bytes()
