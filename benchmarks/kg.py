@@ -4,25 +4,29 @@
     python benchmarks/kg.py --file FILE
 
 Without --file a graph is made up: the ends of a triple are drawn so that few things have many triples and most have
-few, as in graphs of the world. Printed are the seconds of a first build, of a second one (nothing has changed), of
-opening the graph for a walk, each with those of CPU (a busy machine takes longer), and the largest resident set of the
-process. Run with OMP_NUM_THREADS=1.
+few, as in graphs of the world. Printed are the seconds of a first build, of a second one (nothing has changed), of the
+files that questions are answered from, each with those of CPU (a busy machine takes longer), the largest resident set,
+and for some methods how long opening, the first question and later ones take. Run with OMP_NUM_THREADS=1.
 """
 
 import argparse
 import random
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from conspectus.pipelines.index import build_index
 from conspectus.pipelines.runner import RunHere
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings, parse_override
 
 from conspectus import open as open_index
+from conspectus.building import prepare
 
 _SYLLABLES = ("al", "be", "cor", "dan", "el", "fi", "gor", "hu", "il", "jo", "ka", "lem", "mo", "nur", "or", "pe")
 
@@ -35,7 +39,12 @@ def main() -> None:
     parser.add_argument("--predicates", type=int, default=200)
     parser.add_argument("--file", type=Path)
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE")
+    parser.add_argument("--methods", default="auto,sparql,tog2", help="methods of the questions")
+    parser.add_argument("--ask", type=Path, metavar="INDEX", help="only ask this index")
     given = parser.parse_args()
+    if given.ask:
+        ask(given.ask, given.methods)
+        return
     with tempfile.TemporaryDirectory() as folder:
         file = given.file or Path(folder, "kg.tsv")
         if not given.file:
@@ -56,9 +65,36 @@ def main() -> None:
         for note in made.notes:
             print(note)
         began, before = time.perf_counter(), time.process_time()
-        open_graph(open_index(index).context)
-        print(f"opened in {time.perf_counter() - began:.1f} s, {time.process_time() - before:.1f} s of CPU")
+        prepare(open_index(index))
+        took = f"{time.perf_counter() - began:.1f} s, {time.process_time() - before:.1f} s of CPU"
+        print(f"files that questions are answered from: {took}")
         print(f"largest resident set: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
+        for method in given.methods.split(","):
+            subprocess.run([sys.executable, __file__, "--ask", str(index), "--methods", method], check=True)
+
+
+def ask(folder: Path, method: str) -> None:
+    """Print how long opening, the first question and later ones take, in a process that has read nothing yet."""
+    began = time.perf_counter()
+    index = open_index(folder)
+    graph = open_graph(index.context)
+    opened = time.perf_counter() - began
+    opened_size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    names = [graph.names[row] for row in np.linspace(0, graph.n_entities - 1, _QUESTIONS, dtype=int)]
+    took = []
+    for number, name in enumerate(names):
+        predicate = graph.predicates[number % len(graph.predicates)].replace("_", " ")
+        began = time.perf_counter()
+        index.ask(f"What is the {predicate} of {name}?" if number % 2 else f"How many {predicate} has {name}?", method)
+        took.append(time.perf_counter() - began)
+    later = np.array(took[1:]) * 1000
+    print(
+        f"{method}: opened in {opened:.2f} s ({opened_size:,.0f} MB), first question {took[0]:.2f} s, "
+        f"{len(later)} later ones {np.median(later):.0f} ms (median), {later.max():.0f} ms at most"
+    )
+
+
+_QUESTIONS = 41
 
 
 def made_up(triples: int, things: int, predicates: int, seed: int = 7) -> Iterator[str]:

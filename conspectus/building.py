@@ -383,4 +383,18 @@ def _listed(inputs: Inputs) -> Sequence[str | Path]:
 
 
 def _opened(report: "BuildReport", settings: Settings) -> Index:
-    return Index(open_index(report.index, settings).context, report)
+    index = Index(open_index(report.index, settings).context, report)
+    prepare(index)
+    return index
+
+
+def prepare(index: Index) -> None:
+    """Make the files that questions to a large graph are answered from, which otherwise the first question makes."""
+    from conspectus.query.walk.graph import LARGE
+
+    if index.manifest.rows["relations"] >= LARGE:
+        from conspectus.query.graph_question.mentions import open_names
+        from conspectus.query.question.topics import open_graph_names
+
+        open_names(index.context)
+        open_graph_names(index.context)

@@ -14,7 +14,7 @@ from pathlib import Path
 from conspectus.storage.index import Index
 from conspectus.storage.memory_index import MemoryIndex
 
-DERIVED = ("sparql", "graph", "names")
+DERIVED = ("sparql", "graph", "names", "topics")
 """The names of all derived files."""
 
 

@@ -143,6 +143,11 @@ def index(
             report("load", 1, 1)
             made = build_index(inputs, index, chosen, RunHere(report), report, retry_failed=retry_failed)
             done = summary(made)
+            if not made.unchanged:
+                from conspectus.api import open_index
+                from conspectus.building import prepare
+
+                prepare(open_index(index, chosen))
     end(done, chosen, as_json=as_json)
 
 

@@ -8,19 +8,14 @@ shares its stem with a name of one word (icelandic, Iceland; drowsy, Drowsiness)
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.graph_question.asked import Asked
 from conspectus.query.graph_question.lexicon import stem_of
 from conspectus.query.question.linking import alias_rows
-from conspectus.query.walk.graph import LARGE, KnowledgeGraph, is_id, open_graph, spoken
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints
-from conspectus.storage.derived import derived_folder
-from conspectus.storage.errors import IndexCorrupt
+from conspectus.query.walk.graph import KnowledgeGraph, is_id, kept_postings, open_graph, spoken
 from conspectus.storage.index import per_index
-from conspectus.storage.memory_index import MemoryIndex
 from conspectus.storage.text.names import words
 from conspectus.storage.text.postings import Postings
 from conspectus.storage.text.words import FUNCTION_WORDS, without_accents
@@ -56,9 +51,9 @@ class NameIndex:
         degree: int64 (n,), the number of edges of each entity.
     """
 
-    def __init__(self, degree: Ints, lengths: Ints, postings: Mapping[str, Postings]) -> None:
-        self.degree = degree
-        self._lengths = lengths
+    def __init__(self, graph: KnowledgeGraph, postings: Mapping[str, Postings]) -> None:
+        self._graph = graph
+        self.degree = graph.degrees()
         self._whole, self._with, self._initials = postings["whole"], postings["with"], postings["initials"]
         self._squeezed, self._stems = postings["squeezed"], postings["stems"]
 
@@ -82,12 +77,17 @@ class NameIndex:
         assert rows is not None
         if len(rows) > _MOST_OF_NAME * len(keys) ** 2:
             return [], 0.0
-        ranked = sorted(rows, key=lambda row: (int(self._lengths[row]), -int(self.degree[row]), row))
-        least = int(self._lengths[ranked[0]])
-        same = [row for row in ranked if self._lengths[row] <= least + 1]
+        length = {row: self._length(row) for row in rows}
+        ranked = sorted(rows, key=lambda row: (length[row], -int(self.degree[row]), row))
+        least = length[ranked[0]]
+        same = [row for row in ranked if length[row] <= least + 1]
         best = sorted(same, key=lambda row: -int(self.degree[row]))[:3]
-        share = len(keys) / max(1, int(self._lengths[best[0]]))
+        share = len(keys) / max(1, length[best[0]])
         return best, _PART * (0.6 + 0.4 * min(1.0, share)) / (1 + 0.1 * (len(rows) > 1))
+
+    def _length(self, row: int) -> int:
+        """Return how many words but function words a name has."""
+        return sum(key not in FUNCTION_WORDS for key in name_keys(spoken(self._graph.names[row])))
 
     def derived(self, key: str) -> list[int]:
         """Return the rows of names of one word that share a stem with a word, or most of one."""
@@ -142,17 +142,9 @@ def name_keys(name: str) -> tuple[str, ...]:
 @per_index
 def open_names(context: Context) -> NameIndex:
     """Return the names of the index's graph by their words; those of a large graph are mapped from files."""
-    graph, index = open_graph(context), context.index
-    aliases = [(spoken(alias), row) for alias, row in alias_rows(index).items()]
-    if isinstance(index, MemoryIndex) or index.manifest.rows["relations"] < LARGE:
-        return NameIndex(graph.degrees(), *_by_words(graph, aliases))
-    folder = derived_folder(index, "names", _FORM, lambda place: _write(place, *_by_words(graph, aliases)))
-    try:
-        lengths = np.load(folder / "lengths.npy", mmap_mode="r").view(np.ndarray)
-        postings = {kind: Postings.load(folder / f"{kind}.arrow") for kind in _KINDS}
-    except UNREADABLE_ARRAY as error:
-        raise IndexCorrupt(f"{folder} cannot be read ({error}); delete it, and it is made again") from error
-    return NameIndex(graph.degrees(), lengths, postings)
+    graph = open_graph(context)
+    aliases = [(spoken(alias), row) for alias, row in alias_rows(context.index).items()]
+    return NameIndex(graph, kept_postings(context, "names", _FORM, lambda: _by_words(graph, aliases), _KINDS))
 
 
 _KINDS = ("whole", "with", "initials", "squeezed", "stems")
@@ -160,10 +152,9 @@ _FORM = 1
 """Raised when the content of the files of names changes."""
 
 
-def _by_words(graph: KnowledgeGraph, aliases: Iterable[tuple[str, int]]) -> tuple[Ints, dict[str, Postings]]:
-    """Return how many content words the name of each entity has, and the rows by whole names, words and initials."""
+def _by_words(graph: KnowledgeGraph, aliases: Iterable[tuple[str, int]]) -> dict[str, Postings]:
+    """Return the rows of entities by whole names, words, initials, names as one word, and stems of lone words."""
     found: dict[str, defaultdict[str, list[int]]] = {kind: defaultdict(list) for kind in _KINDS}
-    lengths = np.full(graph.n_entities, -1, np.int64)
     named = [(spoken(name), row) for row, name in enumerate(graph.names) if not is_id(name)]
     for name, row in (*named, *aliases):
         keys = name_keys(name)
@@ -171,8 +162,6 @@ def _by_words(graph: KnowledgeGraph, aliases: Iterable[tuple[str, int]]) -> tupl
             continue
         found["whole"][" ".join(keys)].append(row)
         content = [key for key in keys if key not in FUNCTION_WORDS]
-        if lengths[row] < 0:
-            lengths[row] = len(content)
         for key in set(content):
             found["with"][key].append(row)
         found["squeezed"]["".join(keys)].append(row)
@@ -182,14 +171,7 @@ def _by_words(graph: KnowledgeGraph, aliases: Iterable[tuple[str, int]]) -> tupl
     for key, rows in found["whole"].items():
         if " " not in key and len(key) >= _LEAST_OF_STEM and not key.isdigit():
             found["stems"][stem_of(key)].extend(rows)
-    return lengths, {kind: Postings.of(rows) for kind, rows in found.items()}
-
-
-def _write(folder: Path, lengths: Ints, postings: Mapping[str, Postings]) -> None:
-    folder.mkdir()
-    np.save(folder / "lengths.npy", lengths, allow_pickle=False)
-    for kind, rows in postings.items():
-        rows.save(folder / f"{kind}.arrow")
+    return {kind: Postings.of(rows) for kind, rows in found.items()}
 
 
 def find_mentions(context: Context, asked: Asked, known: frozenset[str]) -> list[Mention]:

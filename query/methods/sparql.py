@@ -86,11 +86,12 @@ class Sparql:
 
     async def _answer(self, question: str, topics: Sequence[str] | None, say: Say) -> Answer:
         with assembling(question, self._name) as assembly:
-            about = find_topics(self._context, question, topics)
-            assembly.add(about.step)
             if self._model is None:
-                made = self._read(assembly, question, about.rows if topics is not None else None)
+                rows = None if topics is None else find_topics(self._context, question, topics).rows
+                made = self._read(assembly, question, rows)
             else:
+                about = find_topics(self._context, question, topics)
+                assembly.add(about.step)
                 made = self._assembled(assembly, await self._written(assembly, question, about, self._model))
             say(made.text)
             return made

@@ -6,7 +6,7 @@ words. Candidates are ranked by how much the words that may name them tell of th
 are, by their degree, and by whether the predicates at them are near to the question's other words.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,10 @@ from conspectus.query.context import Context
 from conspectus.query.question.linking import alias_rows, open_linker
 from conspectus.query.question.question import open_question, span_vectors
 from conspectus.query.types import Step
-from conspectus.query.walk.graph import KnowledgeGraph, is_id, open_graph, predicate_vectors, spoken
+from conspectus.query.walk.graph import KnowledgeGraph, is_id, kept_postings, open_graph, predicate_vectors, spoken
 from conspectus.storage.index import per_index
 from conspectus.storage.text.names import NameMatch, NameMatcher, Word, words
+from conspectus.storage.text.postings import Postings
 from conspectus.storage.text.words import FUNCTION_WORDS, PARTICLES, REQUESTS
 
 _MOST_NAMES_OF_WORD = 300
@@ -205,18 +206,7 @@ def _whole_names(context: Context, question: WeightedWords) -> list[TopicCandida
 
 def _name_matches(context: Context, question: WeightedWords) -> list[NameMatch[int]]:
     """Return the longest names of entities in a question, in order; the value of each match is an entity's row."""
-    return _name_matcher(context).find(question.text, question.words)
-
-
-@per_index
-def _name_matcher(context: Context) -> NameMatcher[int]:
-    names: dict[str, int] = {}
-    for row, name in enumerate(open_graph(context).names):
-        if not is_id(name):
-            names.setdefault(spoken(name), row)
-    for alias, row in alias_rows(context.index).items():
-        names.setdefault(spoken(alias), row)
-    return NameMatcher(names)
+    return open_graph_names(context).matcher(question.words).find(question.text, question.words)
 
 
 def _partial_names(context: Context, question: WeightedWords) -> list[TopicCandidate]:
@@ -225,7 +215,7 @@ def _partial_names(context: Context, question: WeightedWords) -> list[TopicCandi
     for place in question.content:
         places.setdefault(question.words[place].key, place)
     found = []
-    for row, (contained, share) in open_name_words(context).shares(tuple(places)).items():
+    for row, (contained, share) in open_graph_names(context).shares(tuple(places)).items():
         if share >= _LEAST_SHARE:
             likeness = _ALL_WORDS if share >= 1 else 0.4 + 0.4 * share
             found.append(TopicCandidate(row, frozenset(places[key] for key in contained), likeness, False))
@@ -281,32 +271,41 @@ def _predicate_shares(
     return shares
 
 
-class NameWords:
-    """The names of a graph's entities by their rarer words."""
+class GraphNames:
+    """The names of a graph's entities, by all of their words and by each of them."""
 
-    def __init__(self, graph: KnowledgeGraph) -> None:
+    def __init__(self, graph: KnowledgeGraph, aliases: Mapping[str, int], postings: Mapping[str, Postings]) -> None:
         self._words: dict[int, frozenset[str]] = {}
-        rows_with: dict[str, list[int]] = {}
-        for row, name in enumerate(graph.names):
-            if not is_id(name):
-                for key in {word.key for word in words(spoken(name))} - FUNCTION_WORDS:
-                    rows_with.setdefault(key, []).append(row)
-        self._weight = {key: float(np.log1p(graph.n_entities / len(rows))) for key, rows in rows_with.items()}
-        self._rows_with = {key: rows for key, rows in rows_with.items() if len(rows) <= _MOST_NAMES_OF_WORD}
+        self._whole, self._with = postings["whole"], postings["with"]
         self._graph = graph
+        self._aliases: dict[str, list[tuple[str, int]]] = {}
+        for alias, row in aliases.items():
+            self._aliases.setdefault(_whole_key(words(spoken(alias))), []).append((spoken(alias), row))
+
+    def matcher(self, found: Sequence[Word]) -> NameMatcher[int]:
+        """Return what finds the names that are made of words one after the other in a text; their values are rows."""
+        runs = ((first, last) for first in range(len(found)) for last in range(first + 1, first + 1 + _LONGEST_NAME))
+        keys = {_whole_key(found[first:last]) for first, last in runs if last <= len(found)}
+        names: dict[str, int] = {}
+        for row in sorted(row for key in keys for row in self._whole.get(key)):
+            names.setdefault(spoken(self._graph.names[row]), row)
+        for alias, row in (pair for key in keys for pair in self._aliases.get(key, ())):
+            names.setdefault(alias, row)
+        return NameMatcher(names)
 
     def shares(self, keys: Sequence[str]) -> dict[int, tuple[frozenset[str], float]]:
         """Return the names that contain a rare one of some words: which of them, and their share of the name."""
         wanted = frozenset(keys)
         found: dict[int, tuple[frozenset[str], float]] = {}
-        for row in {row for key in wanted for row in self._rows_with.get(key, ())}:
+        rare = [key for key in wanted if self._with.count(key) <= _MOST_NAMES_OF_WORD]
+        for row in {row for key in rare for row in self._with.get(key)}:
             own = self._words_of(row)
             contained = own & wanted
-            found[row] = (
-                contained,
-                sum(map(self._weight.__getitem__, contained)) / sum(map(self._weight.__getitem__, own)),
-            )
+            found[row] = contained, sum(map(self._weight, contained)) / sum(map(self._weight, own))
         return found
+
+    def _weight(self, key: str) -> float:
+        return float(np.log1p(self._graph.n_entities / self._with.count(key)))
 
     def _words_of(self, row: int) -> frozenset[str]:
         if row not in self._words:
@@ -315,7 +314,33 @@ class NameWords:
         return self._words[row]
 
 
+def _whole_key(found: Sequence[Word]) -> str:
+    return " ".join(word.key for word in found)
+
+
+def _by_words(graph: KnowledgeGraph) -> dict[str, Postings]:
+    """Return the rows of entities by the words of their whole names, and by each word but function words."""
+    whole: dict[str, list[int]] = {}
+    with_word: dict[str, list[int]] = {}
+    for row, name in enumerate(graph.names):
+        if not is_id(name):
+            found = words(spoken(name))
+            if found:
+                whole.setdefault(_whole_key(found), []).append(row)
+            for key in {word.key for word in found} - FUNCTION_WORDS:
+                with_word.setdefault(key, []).append(row)
+    return {"whole": Postings.of(whole), "with": Postings.of(with_word)}
+
+
+_LONGEST_NAME = 30
+"""Words of a name that is looked for."""
+_FORM = 1
+"""Raised when the content of the files of names changes."""
+
+
 @per_index
-def open_name_words(context: Context) -> NameWords:
-    """Return the names of the index's entities by their words, made on first use."""
-    return NameWords(open_graph(context))
+def open_graph_names(context: Context) -> GraphNames:
+    """Return the names of the index's entities by their words; those of a large graph are mapped from files."""
+    graph = open_graph(context)
+    kept = kept_postings(context, "topics", _FORM, lambda: _by_words(graph), ("whole", "with"))
+    return GraphNames(graph, alias_rows(context.index), kept)

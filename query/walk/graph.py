@@ -1,7 +1,7 @@
 """The relations of an index as a graph for walks: every triple is an edge at both ends."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +20,7 @@ from conspectus.storage.records import Entity, Relation
 from conspectus.storage.tables import rows_of_ids
 from conspectus.storage.text.embedded import predicate_words as predicate_words
 from conspectus.storage.text.normalise import entity_key
-from conspectus.storage.text.postings import TextColumn
+from conspectus.storage.text.postings import Postings, TextColumn
 
 if TYPE_CHECKING:
     from conspectus.query.context import Context
@@ -122,6 +122,37 @@ def _write(index: Index, names: Sequence[str], folder: Path) -> None:
     for name in _ARRAYS:
         np.save(folder / f"{name}.npy", getattr(graph, name), allow_pickle=False)
     (folder / "predicates.json").write_text(json.dumps(list(graph.predicates)), "utf-8")
+
+
+def kept_postings(
+    context: "Context", name: str, form: int, make: Callable[[], Mapping[str, Postings]], kinds: Sequence[str]
+) -> Mapping[str, Postings]:
+    """Return postings over the names of a graph: made in memory, or for a large graph made once and mapped.
+
+    Args:
+        context: The open index.
+        name: The name of the derived files.
+        form: Raised when their content changes.
+        make: Makes the postings.
+        kinds: The keys of what it makes.
+
+    Raises:
+        IndexCorrupt: The files are damaged.
+    """
+    index = context.index
+    if isinstance(index, MemoryIndex) or index.manifest.rows["relations"] < LARGE:
+        return make()
+
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        for kind, rows in make().items():
+            rows.save(folder / f"{kind}.arrow")
+
+    folder = derived_folder(index, name, form, write)
+    try:
+        return {kind: Postings.load(folder / f"{kind}.arrow") for kind in kinds}
+    except UNREADABLE_ARRAY as error:
+        raise IndexCorrupt(f"{folder} cannot be read ({error}); delete it, and it is made again") from error
 
 
 def _stated(index: Index) -> tuple[list[str], Ints, Ints, npt.NDArray[np.int32]]:

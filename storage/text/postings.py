@@ -73,11 +73,16 @@ class Postings:
 
     def get(self, key: str) -> list[int]:
         """Return the rows of a key, none if there is no such key."""
-        place = bisect_left(self._keys, key)
-        if place == len(self._keys) or self._keys[place] != key:
+        place = self._place(key)
+        if place is None:
             return []
         found = self._rows[place]
         return list(found) if isinstance(found, list) else list(found.as_py())
+
+    def count(self, key: str) -> int:
+        """Return how many rows a key has."""
+        place = self._place(key)
+        return 0 if place is None else len(self._rows[place])
 
     def starting(self, prefix: str) -> list[str]:
         """Return the keys that begin with a prefix, ascending."""
@@ -86,5 +91,8 @@ class Postings:
 
     def __contains__(self, key: str) -> bool:
         """Return whether there is such a key."""
+        return self._place(key) is not None
+
+    def _place(self, key: str) -> int | None:
         place = bisect_left(self._keys, key)
-        return place < len(self._keys) and self._keys[place] == key
+        return place if place < len(self._keys) and self._keys[place] == key else None

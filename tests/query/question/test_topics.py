@@ -9,7 +9,7 @@ from conspectus.query.question.topics import (
     candidates,
     find_topics,
     link_topics,
-    open_name_words,
+    open_graph_names,
     rows_of,
     weighted_words,
 )
@@ -106,13 +106,13 @@ def test_where_there_are_capitals_words_without_them_count_half(films_index: Con
 def test_shares_go_by_how_telling_words_are(films_index: Context) -> None:
     shares = {
         open_graph(films_index).names[row]: each
-        for row, each in open_name_words(films_index).shares(["quill", "nobody"]).items()
+        for row, each in open_graph_names(films_index).shares(["quill", "nobody"]).items()
     }
     held, share = shares["Mary Quill"]
     assert held == {"quill"}
     assert 0 < share < 1
     assert set(shares) == {"Mary Quill"}
-    assert open_name_words(films_index).shares(["the", "of"]) == {}
+    assert open_graph_names(films_index).shares(["the", "of"]) == {}
 
 
 def test_given_topics_are_looked_up_and_missing_names_reported(films_index: Context) -> None:
