@@ -136,6 +136,8 @@ _MENU = (
       for level in LEVELS),
     Method("global:dynamic", "the same over the reports that a walk from the roots down finds relevant",
            None, "graphrag.global_search:open_dynamic_search", section="global_search"),
+    Method("lazy", "map-reduce over passages that a model finds relevant, community by community; needs no reports",
+           None, "graphrag.lazy:open_lazy", section="lazy_search"),
     Method("local", "all that is known of the things in the question, in one window",
            "graphrag.local:LocalRetriever", "graphrag.local:LocalSearch", section="local_search"),
     Method("drift", "a first answer from reports, then follow-up questions by local search",

@@ -169,7 +169,7 @@ def scores(asked: Asked, key: str) -> dict[str, object]:
     given = asked.values.get("pieces", "") or asked.values.get(key, "")
     listed, question = _pieces(given), _question(asked)
     ends = sorted((-min(10, 1 + 3 * shared(question, text)), number) for number, text in listed)
-    most = len(ends) if key == "pieces" else 3 * int(asked.values.get("most", "3") or 3)
+    most = len(ends) if key in ("pieces", "passages") else 3 * int(asked.values.get("most", "3") or 3)
     return {key: [{"number": number, "score": -score} for score, number in ends[:most]]}
 
 

@@ -35,6 +35,8 @@ _MAKERS: Mapping[str, tuple[Form, Callable[[Asked], Made]]] = {
     "query/drift_reduce": ("cited", answers.cited),
     "query/global_map": ("json", answers.points),
     "query/global_rate_report": ("choice", answers.rating),
+    "query/lazy_questions": ("json", lambda _: {"questions": []}),
+    "query/lazy_relevance": ("scores", lambda each: answers.scores(each, "passages")),
     "query/drift_primer": ("json", answers.branch),
     "query/drift_follow_up": ("json", answers.branch),
     "query/drift_hypothesis": ("prose", answers.hypothesis),

@@ -80,6 +80,13 @@ class GlobalSettings(Section):
     )
 
 
+class LazySettings(Section):
+    """Lazy global search: a model tests passages at question time."""
+
+    budget: int = Field(100, ge=1, description="maximum passages whose relevance is tested; ten in one call")
+    questions: int = Field(3, ge=0, description="maximum smaller questions that the question is broken into")
+
+
 class LocalSettings(Section):
     """Local search: entities linked to the question, their records, and passages."""
 
@@ -273,6 +280,7 @@ class AskingSections(BaseModel):
     answer: AnswerSettings = AnswerSettings()
     conversation: ConversationSettings = ConversationSettings()
     global_search: GlobalSettings = GlobalSettings()
+    lazy_search: LazySettings = LazySettings()
     local_search: LocalSettings = LocalSettings()
     drift_search: DriftSettings = DriftSettings()
     kaping: KapingSettings = KapingSettings()

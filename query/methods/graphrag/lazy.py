@@ -1,0 +1,282 @@
+"""Lazy global search: an index that no model made, and a model that reads only what the question is near to.
+
+After LazyGraphRAG (Microsoft Research, November 2024): nothing is paid for at indexing, and a question costs what its
+budget allows.
+
+    1. questions   the question is broken into smaller ones; passages are ranked by their nearness to any of them
+    2. test        communities of the graph in the order of their nearest passages: a model scores the nearest untested
+                   passages of each, and goes into the parts of those that had a relevant one, until the budget is spent
+                   or several rounds found nothing
+    3. map, reduce claims are taken from the relevant passages and put together, as in global search
+
+Communities take turns, so that an answer about the whole collection does not come from its nearest corner alone.
+Without a model a passage is relevant if it is nearly as near as the nearest one, and the answer quotes.
+
+A question makes at most `most_calls` calls.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Protocol
+
+import numpy as np
+from conspectus.prompts.client.event_loop import gather_settled
+from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.render import messages
+from conspectus.prompts.replies.scored import Score, read_scores
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.context import Context
+from conspectus.query.methods.graphrag.global_search import ExtractiveGlobalSearch, GlobalSearch
+from conspectus.query.methods.graphrag.map_input import Selected, selection_step
+from conspectus.query.reader.material import Unit, passage_unit, sources
+from conspectus.query.types import Answerer, Step
+from conspectus.storage.errors import ModelError
+from conspectus.storage.records import Community
+from pydantic import BaseModel
+
+QUESTIONS, TEST = "lazy_questions", "lazy_relevance"
+"""The steps of a question, as usage and cache name them."""
+_AT_ONCE = 10
+"""Passages that one call scores."""
+_CALLS_AT_ONCE = 4
+"""Calls of one round of tests."""
+_OF_COMMUNITY = 5
+"""Passages of one community that a round tests."""
+_BARREN = 2
+"""Rounds without a relevant passage after which the search ends."""
+_LONGEST_TURN = 1000
+"""Passages of one community beyond which a round looks no further."""
+_RELEVANT = 5
+"""Least score of a relevant passage, of 10."""
+_NEARLY = 0.7
+"""Without a model: a passage is relevant whose cosine is at least this share of the nearest one's."""
+_RANKED = 4
+"""Passages that are ranked, for each that may be tested."""
+
+
+class Questions(BaseModel):
+    """Smaller questions."""
+
+    questions: list[str]
+
+
+class PassageScore(BaseModel):
+    """The score of a numbered passage."""
+
+    number: int
+    score: Score
+
+
+class Relevance(BaseModel):
+    """The scores of some passages."""
+
+    passages: list[PassageScore]
+
+
+class Judge(Protocol):
+    """Breaks a question into smaller ones, and tells which passages help to answer it."""
+
+    async def questions(self, question: str, /) -> tuple[list[str], str]:
+        """Return smaller questions, and why there are none ("" if there are)."""
+        ...
+
+    async def test(self, question: str, units: Sequence[Unit], cosines: Sequence[float], /) -> list[bool | ModelError]:
+        """Return whether each passage is relevant, or the error that left it untested."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelJudge:
+    """Asks a language model: one call for the questions, one for each `_AT_ONCE` passages."""
+
+    context: Context
+    model: LanguageModel
+
+    async def questions(self, question: str) -> tuple[list[str], str]:
+        """Return the model's questions; where it gives none that can be used, the question stands alone."""
+        most = self.context.settings.lazy_search.questions
+        if not most:
+            return [], "none wanted"
+        asked = messages("query/lazy_questions", question=question, most=str(most))
+        try:
+            reply = await ask_for(self.model, Request(asked, QUESTIONS), Questions)
+        except ModelError as error:
+            return [], f"the question stands alone: {error}"
+        found = [" ".join(each.split()) for each in reply.questions]
+        return [each for each in dict.fromkeys(found) if each and each != question][:most], ""
+
+    async def test(self, question: str, units: Sequence[Unit], _cosines: Sequence[float], /) -> list[bool | ModelError]:
+        """Return the verdicts of the calls, which are made at once."""
+        batches = [units[start : start + _AT_ONCE] for start in range(0, len(units), _AT_ONCE)]
+        replies = await gather_settled(self._scored(question, batch) for batch in batches)
+        verdicts: list[bool | ModelError] = []
+        for batch, reply in zip(batches, replies, strict=True):
+            verdicts += [reply] * len(batch) if isinstance(reply, ModelError) else reply
+        return verdicts
+
+    async def _scored(self, question: str, units: Sequence[Unit]) -> list[bool]:
+        told = "\n\n".join(f"[{number}] {unit.title}\n{unit.text}" for number, unit in enumerate(units, 1))
+        asked = messages("query/lazy_relevance", question=question, passages=told)
+        request = Request(asked, TEST, sources=sources(self.context, units))
+
+        def in_words(text: str) -> Relevance | None:
+            found = read_scores(text, [unit.title for unit in units])
+            scored = [PassageScore(number=place + 1, score=round(score)) for place, score in found.items()]
+            return Relevance(passages=scored) if scored else None
+
+        reply = await ask_for(self.model, request, Relevance, in_words=in_words)
+        relevant = {one.number for one in reply.passages if one.score >= _RELEVANT}
+        return [number in relevant for number in range(1, len(units) + 1)]
+
+
+class SimilarityJudge:
+    """Judges by the cosine alone."""
+
+    def __init__(self) -> None:
+        self._nearest = 0.0
+
+    async def questions(self, _question: str, /) -> tuple[list[str], str]:
+        """Return none."""
+        return [], "no model"
+
+    async def test(
+        self, _question: str, _units: Sequence[Unit], cosines: Sequence[float], /
+    ) -> list[bool | ModelError]:
+        """Return which passages are nearly as near as the nearest one so far."""
+        self._nearest = max(self._nearest, *cosines)
+        return [cosine > 0 and cosine >= _NEARLY * self._nearest for cosine in cosines]
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """A community: its passages in the order of their nearness (`places` in it), and its parts."""
+
+    rows: list[int]
+    places: list[int]
+    parts: list["_Group"] = field(default_factory=list)
+
+    def order(self, tested: Set[int]) -> int:
+        """Return the place of the nearest passage that is not tested yet."""
+        return next(place for row, place in zip(self.rows, self.places, strict=True) if row not in tested)
+
+
+class LazyPassages:
+    """Selects the relevant passages of the communities nearest to a question, within a budget of tests."""
+
+    def __init__(self, context: Context, judge: Judge) -> None:
+        self._context = context
+        self._judge = judge
+        self._settings = context.settings.lazy_search
+
+    async def select(self, question: str, /) -> Selected:
+        """Return the relevant passages, in the order in which they were found.
+
+        A passage that could not be tested counts as relevant. ModelError if none could be tested.
+        """
+        smaller, why = await self._judge.questions(question)
+        nearness = self._nearness([question, *smaller])
+        found, step = await self._walk(question, nearness)
+        told = "; ".join(smaller) or why or "the question asks for one thing"
+        return Selected(found, (Step("questions", told), step, selection_step("the tests leave", "passages", found)))
+
+    def _nearness(self, questions: Sequence[str]) -> dict[int, float]:
+        """Return the largest cosine of each ranked passage with any question, by row, the nearest first."""
+        context, best = self._context, dict[int, float]()
+        vectors = np.stack([context.embedder.embed_query(each) for each in questions])
+        cosines, rows = context.chunk_vectors.search(vectors, _RANKED * self._settings.budget)
+        for row, cosine in zip(rows.ravel().tolist(), cosines.ravel().tolist(), strict=True):
+            best[row] = max(best.get(row, -1.0), cosine)
+        return dict(sorted(best.items(), key=lambda item: (-round(item[1], 6), item[0])))
+
+    async def _walk(self, question: str, nearness: dict[int, float]) -> tuple[tuple[Unit, ...], Step]:
+        waiting = _groups(self._context, {row: at for at, row in enumerate(nearness)})
+        tested: set[int] = set()
+        found: list[int] = []
+        failures: list[ModelError] = []
+        barren = rounds = 0
+        while waiting and len(tested) < self._settings.budget and barren < _BARREN:
+            rows, taken = _next(waiting, tested, self._settings.budget - len(tested))
+            units = [passage_unit(self._context, row) for row in rows]
+            verdicts = await self._judge.test(question, units, [nearness[row] for row in rows])
+            failures += [verdict for verdict in verdicts if isinstance(verdict, ModelError)]
+            relevant = {row for row, verdict in zip(rows, verdicts, strict=True) if verdict is not False}
+            tested.update(rows)
+            found += [row for row in rows if row in relevant]
+            rounds += 1
+            if len(failures) == len(tested):
+                raise failures[0]
+            barren = 0 if relevant else barren + 1
+            # What had nothing relevant is left; what had is looked into, part by part.
+            waiting = [group for group in waiting if group not in taken] + [
+                part for group in taken if relevant.intersection(group.rows) for part in group.parts or [group]
+            ]
+            waiting = [group for group in waiting if not tested.issuperset(group.rows)]
+        spent = len(tested) >= self._settings.budget
+        ends = "the budget is spent" if spent else "no community is left" if not waiting else "nothing more was near"
+        lost = f"; {len(failures)} could not be tested and count as relevant" if failures else ""
+        detail = f"{len(tested)} passages in {rounds} rounds, {len(found)} relevant; {ends}{lost}"
+        return tuple(passage_unit(self._context, row) for row in found), Step("test", detail)
+
+
+def _next(waiting: Sequence["_Group"], tested: Set[int], left: int) -> tuple[list[int], list["_Group"]]:
+    """Return the passages of the next round, as many as fill its calls, and the groups that they were taken from.
+
+    The groups take turns in the order of their nearest untested passage; each gives up to `_OF_COMMUNITY` a turn.
+    """
+    most = min(left, _AT_ONCE * _CALLS_AT_ONCE)
+    open_rows = {id(group): [row for row in group.rows if row not in tested] for group in waiting}
+    in_turn = sorted(waiting, key=lambda group: group.order(tested))
+    batch: dict[int, None] = {}
+    taken: dict[int, _Group] = {}
+    turn = 0
+    while len(batch) < most and (turn == 0 or (len(batch) < _AT_ONCE and turn * _OF_COMMUNITY < _LONGEST_TURN)):
+        for group in in_turn:
+            own = open_rows[id(group)][turn * _OF_COMMUNITY : (turn + 1) * _OF_COMMUNITY]
+            if own and len(batch) < most:
+                taken[id(group)] = group
+                batch.update(dict.fromkeys(own))
+        turn += 1
+    rows = list(batch)[:most]
+    full = len(rows) - len(rows) % _AT_ONCE
+    return (rows[:full] if full and len(rows) < left else rows), list(taken.values())
+
+
+def _groups(context: Context, place: Mapping[int, int]) -> list[_Group]:
+    """Return the communities of the coarsest level with those of their passages that are ranked, and these of none."""
+    made: dict[str, _Group] = {}
+    roots: list[_Group] = []
+    for community in sorted(context.index.rows(Community), key=lambda each: (each.level, each.id)):
+        rows = [context.chunk_rows[id_] for id_ in community.chunk_ids if id_ in context.chunk_rows]
+        group = made[community.id] = _group(rows, place)
+        if community.parent_id is None:
+            roots.append(group)
+        elif community.same_as is None and community.parent_id in made:
+            made[community.parent_id].parts.append(group)
+    held = {row for root in roots for row in root.rows}
+    others = _group([row for row in place if row not in held], place)
+    return [root for root in [*roots, others] if root.rows]
+
+
+def _group(rows: Iterable[int], place: Mapping[int, int]) -> _Group:
+    ranked = sorted((row for row in rows if row in place), key=place.__getitem__)
+    return _Group(ranked, [place[row] for row in ranked])
+
+
+def most_calls(budget: int, windows: int) -> int:
+    """Return the most calls of a question: for its parts, the tests, the windows of relevant passages, the answer.
+
+    All calls of all rounds are full but those of the last. A reply that cannot be used is asked for once more, which
+    is not counted.
+
+    >>> most_calls(100, 3)
+    15
+    """
+    return 1 + ceil(budget / _AT_ONCE) + windows + 1
+
+
+def open_lazy(name: str, context: Context, model: LanguageModel | None) -> Answerer:
+    """Return lazy global search, extractive without a model."""
+    if model is None:
+        return ExtractiveGlobalSearch(name, context, LazyPassages(context, SimilarityJudge()))
+    return GlobalSearch(name, context, model, LazyPassages(context, ModelJudge(context, model)))
