@@ -109,7 +109,8 @@ _YES_NO = regex.compile(
     regex.IGNORECASE,
 )
 _OTHERS = regex.compile(
-    r"\b(?:other|others|else|another|besides|apart from|except|same|shares?|shared|in common|alongside|co-?\w+ with)\b",
+    r"\b(?:other|others|else|another|besides|apart from|except|same|shares?|shared|in common|alongside|together|co-\w+|"
+    r"costars?)\b",
     regex.IGNORECASE,
 )
 
@@ -161,6 +162,15 @@ class Asked:
     bounds: tuple[AskedBound, ...] = field(default=())
     others: bool = False
 
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """The number of the part of the question in which each word stands: "of" and "'s" begin a new one."""
+        found, part = [], 0
+        for word in self.words:
+            part += word.key in ("of", "'s")
+            found.append(part)
+        return tuple(found)
+
     def surface(self, place: int) -> str:
         """Return a word as it is written."""
         return self.text[self.words[place].start : self.words[place].end]
@@ -184,7 +194,11 @@ def read_asked(text: str) -> Asked:
     if _HOW_MUCH.search(text):
         kind, head, order = NUMBER, -1, None
     weights = tuple(
-        0.0 if place in bounded or (order and place == order.place) else 1.0 if place in named else _weight(key)
+        0.0
+        if place in bounded or (order and place == order.place)
+        else 1.0
+        if place in named
+        else _weight_at(keys, place)
         for place, key in enumerate(keys)
     )
     return Asked(
@@ -210,6 +224,13 @@ def _weight(key: str) -> float:
     return _OF_LIGHT if key in LIGHT else 1.0
 
 
+def _weight_at(keys: Sequence[str], place: int) -> float:
+    """Return the weight of a word; "what types are the films" asks for types, "what type of film" for films."""
+    if keys[place] in _KIND_WORDS and keys[place + 1 : place + 2] != ["of"]:
+        return 1.0
+    return _weight(keys[place])
+
+
 def _form(text: str, keys: Sequence[str], order: AskedOrder | None) -> Form:
     if _HOW_MANY.search(text):
         return "count"
@@ -217,7 +238,7 @@ def _form(text: str, keys: Sequence[str], order: AskedOrder | None) -> Form:
         return "compare"
     if order and "or" in keys and keys and keys[0] in {"which", "who", "what"}:
         return "compare"
-    return "yes_no" if _YES_NO.match(text) else "things"
+    return "yes_no" if _YES_NO.match(text) and (order or "or" not in keys) else "things"
 
 
 KINDS_OF_NOUNS = {
@@ -227,6 +248,7 @@ KINDS_OF_NOUNS = {
     "town": PLACE, "towns": PLACE, "village": PLACE,
 }  # fmt: skip
 """The kind of thing that a question word or a general noun asks for."""
+_KIND_WORDS = frozenset("kind kinds sort sorts type types".split())
 _BEFORE_HEAD = frozenset("is are was were be the a an of 's".split()) | REQUESTS | _IRREGULAR.keys() | ORDERS.keys()
 _QUESTION_WORDS = frozenset("which what how who whose where when".split())
 
@@ -257,6 +279,8 @@ def _order(keys: Sequence[str], bounded: set[int]) -> AskedOrder | None:
         if place in bounded or (key in ("more", "less") and place + 1 < len(keys) and keys[place + 1] == "than"):
             continue
         base = _IRREGULAR.get(key)
+        if base in ("most", "least") and keys[max(0, place - 1)] not in _BEFORE_MOST and not _orders(keys, place):
+            continue  # "what language do most people speak"
         if base in ("most", "least", "more", "less") and place + 1 < len(keys) and keys[place + 1] in ORDERS:
             by = ORDERS[keys[place + 1]]
             turned = tuple((kind, -sign) for kind, sign in by) if base in ("least", "less") else by
@@ -264,6 +288,14 @@ def _order(keys: Sequence[str], bounded: set[int]) -> AskedOrder | None:
         if base and not (base in ("first", "last") and place + 1 < len(keys) and keys[place + 1] == "name"):
             return AskedOrder(place, ORDERS[base], _SUPERLATIVE.fullmatch(key) is not None)
     return None
+
+
+_BEFORE_MOST = frozenset("the has have had is are was were with".split())
+
+
+def _orders(keys: Sequence[str], place: int) -> bool:
+    """Return whether an adjective of order follows a word ("most recent")."""
+    return place + 1 < len(keys) and keys[place + 1] in ORDERS
 
 
 _SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,

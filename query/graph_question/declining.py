@@ -10,7 +10,7 @@ from conspectus.storage.text.words import FUNCTION_WORDS
 if TYPE_CHECKING:
     from conspectus.query.graph_question.reader import GraphReading
 
-LEAST_SCORE = 1.6
+LEAST_SCORE = 2.4
 """A candidate with less is no answer."""
 _LEAST_EXPLAINED = 0.5
 """Mean share to which the content words of a question must be explained."""

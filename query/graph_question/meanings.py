@@ -48,6 +48,8 @@ _NOUN = 0.9
 """Certainty that a noun of the list names things of which two of its predicates are stated."""
 _MODIFIER = 0.4
 """Nearness of a noun for the subjects of a predicate in whose name it only modifies another ("drug" in drug class)."""
+_BACKWARD = 0.99
+"""Share of the nearness that a step against a predicate's direction has: of two equal readings the plain one counts."""
 _AWAY = 0.6
 """Share of the nearness of a predicate's noun for its objects that a step away from them has."""
 _KINDS = {PERSON: "person", PLACE: "place, city, country", DATE: "date, year"}
@@ -242,6 +244,11 @@ class Predicates:
             return -1.0
         if own in (PERSON, PLACE):
             return 1.0 if own == kind else -0.4
+        said = self.nouns[cls]
+        if any(said.get(noun, 0.0) >= _NOUN for noun in _NOUNS_OF[kind]):
+            return 1.0
+        if said:
+            return -0.8
         names = self.centre(cls)[1]
         if not names.any():
             return 0.0
@@ -326,6 +333,7 @@ def read_meanings(context: Context, asked: Asked, named: frozenset[int]) -> Mean
     types = _types(predicates, asked, places, frozenset(stating))
     types[list(named)] *= _OF_ANOTHER
     both = np.repeat(near, 2, axis=1)
+    both[:, 0::2] *= _BACKWARD
     for place in places:
         for number, head in enumerate(predicates.heads):
             if head == asked.stems[place]:
@@ -394,6 +402,8 @@ def is_time(literal: Literal) -> bool:
 
 
 _YEARS = (1000, 2100)
+_NOUNS_OF = {PERSON: stems_of("person company team"), PLACE: stems_of("city country")}
+"""Nouns of the list whose things answer who, and where."""
 
 
 def is_literal(name: str) -> bool:

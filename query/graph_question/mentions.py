@@ -25,6 +25,8 @@ _MOST_OF_NAME = 12
 """Entities that the same words may stand for; words that name more in part name none."""
 _PART, _INITIALS, _MISSPELLED, _DERIVED = 0.7, 0.85, 0.85, 0.75
 """Likeness of a mention that is not a whole name: a part of it at most, its initials, a slip, a word of its stem."""
+_LEAST_SHARE = 0.3
+"""Share of the words of a name that must be said."""
 _LEAST_LETTERS = 5
 _LEAST_OF_STEM = 4
 
@@ -83,6 +85,8 @@ class NameIndex:
         same = [row for row in ranked if length[row] <= least + 1]
         best = sorted(same, key=lambda row: -int(self.degree[row]))[:3]
         share = len(keys) / max(1, length[best[0]])
+        if share < _LEAST_SHARE:
+            return [], 0.0
         return best, _PART * (0.6 + 0.4 * min(1.0, share)) / (1 + 0.1 * (len(rows) > 1))
 
     def _length(self, row: int) -> int:

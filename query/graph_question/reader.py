@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.graph_question.asked import DIMENSIONS, Asked, read_asked
-from conspectus.query.graph_question.candidates import Candidate, CandidateSearch, Literal
+from conspectus.query.graph_question.candidates import Candidate, CandidateSearch, Leg, Literal
 from conspectus.query.graph_question.declining import why_declined
 from conspectus.query.graph_question.lexicon import DATE, NUMBER
 from conspectus.query.graph_question.meanings import (
@@ -180,7 +181,8 @@ def _narrowed(
         members = predicates.members(cls)
         for candidate in things[:_NARROWED] if fit[cls] >= _NAMED_CLASS else ():
             rows = candidate.rows[np.isin(candidate.rows, members)]
-            if 0 < len(rows) < len(candidate.rows) or (len(rows) and fit[cls] > fit[candidate.end]):
+            said = max(float(meanings.near[place, 2 * step + out]) for place in head for step, out in candidate.steps)
+            if said < _NAMED_CLASS and len(rows) and (len(rows) < len(candidate.rows) or fit[cls] > fit[candidate.end]):
                 found.append(search.scored(replace(candidate, rows=rows, members=cls)))
     return found
 
@@ -278,9 +280,7 @@ def _head(asked: Asked) -> list[int]:
 
 def query_of(predicates: Predicates, asked: Asked, candidate: Candidate) -> GraphQuery:
     """Return a candidate as a structured query."""
-    conditions = [
-        Condition((leg.start,), tuple(_step(predicates, step) for step in leg.steps)) for leg in candidate.legs
-    ]
+    conditions = [_condition(predicates, leg) for leg in candidate.legs]
     if candidate.members >= 0:
         predicate, objects = divmod(candidate.members, 2)
         name = predicates.graph.predicates[predicate]
@@ -288,7 +288,8 @@ def query_of(predicates: Predicates, asked: Asked, candidate: Candidate) -> Grap
     things = Things(tuple(conditions))
     if candidate.tail:
         things = Things((Condition(things, tuple(_step(predicates, step) for step in candidate.tail)),))
-    others = candidate.legs if asked.others or candidate.returns else ()
+    ends_back = [leg for leg in candidate.legs if len(leg.steps) > 1 and leg.steps[-1][0] == leg.steps[-2][0]]
+    others = candidate.legs if asked.others else ends_back if candidate.returns else ()
     if others and candidate.form != "yes_no":
         away = tuple(Condition((leg.start,), (), negated=True) for leg in others)
         things = replace(things, conditions=(*things.conditions, *away))
@@ -300,6 +301,20 @@ def query_of(predicates: Predicates, asked: Asked, candidate: Candidate) -> Grap
         else:
             things = replace(things, order=Order(steps, candidate.literal.descending), limit=1)
     return GraphQuery(candidate.form, things, tuple(row for _, row in candidate.subjects))
+
+
+def _condition(predicates: Predicates, leg: Leg) -> Condition:
+    """Return a leg as a condition; where it returns along a predicate and goes on, not by way of its start."""
+    steps = tuple(_step(predicates, step) for step in leg.steps)
+    back = [
+        number + 2
+        for number, (one, other) in enumerate(pairwise(leg.steps))
+        if number not in leg.joining and one[0] == other[0] and one[1] != other[1] and number + 2 < len(steps)
+    ]
+    if not back:
+        return Condition((leg.start,), steps)
+    others = Condition((leg.start,), (), negated=True)
+    return Condition(Things((Condition((leg.start,), steps[: back[0]]), others)), steps[back[0] :])
 
 
 def _step(predicates: Predicates, step: tuple[int, bool]) -> Step:

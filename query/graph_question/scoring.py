@@ -14,8 +14,9 @@ from conspectus.storage.arrays import Floats, Ints
 
 FEATURES = (
     "explained", "unmet", "unsupported", "steps", "kind", "disorder", "whole", "literal", "conditions", "verdict",
+    "crowded",
 )  # fmt: skip
-WEIGHTS = (3.0, -0.7, -1.1, -0.15, 0.7, -0.5, 0.6, 0.5, 0.3, 0.15)
+WEIGHTS = (4.0, -0.8, -1.0, -0.15, 0.7, -0.5, 0.6, 0.5, 0.3, 0.15, -0.8)
 """The weight of each feature."""
 _MET = 0.35
 """A content word that is explained less than this is unmet."""
@@ -27,6 +28,8 @@ _LEAST = 0.2
 """A word less near than this supports no step."""
 _TYPED = 0.55
 """Support of a step by a word that names the things it leads to."""
+_SAYS = 0.7
+"""Nearness from which a word says a step."""
 _OWN = 0.7
 """Support of the first step by an entity all of whose edges are along it ("war movies": War is only ever a genre)."""
 _LEAST_OF_RETURN = 0.5
@@ -58,6 +61,7 @@ class Scoring:
         self._head = tuple(head)
         self._weights = np.asarray(weights)
         self._importance = np.asarray(asked.weights)
+        self._parts = asked.parts
         self._shares: dict[tuple[int, tuple[int, bool]], float] = {}
         self._most_whole = float(meanings.whole.max(initial=0.0)) or 1.0
 
@@ -159,6 +163,7 @@ class Scoring:
             candidate.literal.fit if candidate.literal else 0.0,
             len(candidate.legs) - 1,
             float(bool(candidate.verdict)),
+            self._crowded(candidate, account),
         ])  # fmt: skip
 
     def _unmet(self, candidate: Candidate, account: Account, weights: Floats) -> float:
@@ -169,6 +174,29 @@ class Scoring:
         if candidate.returns and not self._asked.others:
             unmet += any(support < _LEAST_OF_RETURN for support in account.supports)
         return unmet
+
+    def _crowded(self, candidate: Candidate, account: Account) -> float:
+        """Return how many words say again what a step says, from another part ("parents of parents")."""
+        named = {place for mention in candidate.mentions for place in mention.places}
+        free = [place for place, weight in enumerate(self._importance) if weight >= 1 and place not in named]
+        ends = [2 * predicate + outgoing for predicate, outgoing in candidate.steps]
+        if not free or not ends:
+            return 0.0
+        near = self._meanings.near[free][:, ends]
+        found = 0
+        for at, place in enumerate(free):
+            step = int(near[at].argmax())
+            other = account.words[step]
+            if (
+                near[at, step] >= _SAYS
+                and other >= 0
+                and self._parts[place] != self._parts[other]
+                and place not in account.words
+            ):
+                own = self._predicates.stems[ends[step] // 2][0]
+                stems = {self._asked.stems[place], self._asked.stems[other]}
+                found += len(stems) < 2 or not stems <= own
+        return float(found)
 
     def _kind(self, candidate: Candidate) -> float:
         """Return how well the answers fit the kind that is asked for, -1 to 1."""
