@@ -6,7 +6,6 @@ from conspectus.query.context import Context
 from conspectus.query.graph_question.candidates import Candidate
 from conspectus.query.graph_question.meanings import Predicates, open_predicates
 from conspectus.query.graph_question.reader import GraphReading
-from conspectus.query.question.graph_query import GraphAnswer
 from conspectus.query.types import Answer, Evidence, Step
 from conspectus.query.types.trace import Considered, Decision
 from conspectus.query.walk.graph import open_graph, spoken
@@ -32,7 +31,7 @@ def answer_of(assembly: Assembly, context: Context, reading: GraphReading, evide
     if not reading.answered or found is None:
         return assembly.assemble(f"{no_answer(assembly.question)} {_sentence(reading.declined)}", evidence=evidence)
     relations = found.relations[:_CITED]
-    text, names = _said(context, reading, found)
+    text, names = said(context, reading)
     grounds = open_grounds(context)
     assembly.depth = len(reading.best.steps) if reading.best else 0
     return assembly.assemble(
@@ -44,9 +43,11 @@ def answer_of(assembly: Assembly, context: Context, reading: GraphReading, evide
     )
 
 
-def _said(context: Context, reading: GraphReading, found: GraphAnswer) -> tuple[str, tuple[str, ...]]:
-    """Return the text of an answer and the names in it."""
-    graph = open_graph(context)
+def said(context: Context, reading: GraphReading) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a reading's answer and the names in it; nothing where it has none."""
+    graph, found = open_graph(context), reading.answer
+    if found is None:
+        return "", ()
     names = tuple(graph.names[each.entity] for each in found.found)
     listed = ", ".join(
         spoken(name) + (f" ({each.value})" if each.value and each.value != name else "")

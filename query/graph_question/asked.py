@@ -126,12 +126,16 @@ class AskedOrder:
 
 @dataclass(frozen=True, slots=True)
 class AskedBound:
-    """A bound on a literal at the words [start, end): `comparison` and the value as `parse_literal` reads it."""
+    """A bound on a literal at the words [start, end): `comparison` and the value as `parse_literal` reads it.
+
+    `dimension` is what the adjective compares ("older than 30": age), "" where it does not say.
+    """
 
     start: int
     end: int
     comparison: Comparison
     value: str
+    dimension: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,5 +330,7 @@ def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
         if parts[0].lower() in _SMALL and len(parts) == 2:
             value = f"{_SMALL[parts[0].lower()]} {parts[1]}"
         if places:
-            bounds.append(AskedBound(places[0], places[-1] + 1, comparison, value.strip(",.")))  # type: ignore[arg-type]
+            by = dict(ORDERS.get(_IRREGULAR.get(said.split()[0], ""), ()))
+            dimension = next((name for name in by if name in DIMENSIONS), "")
+            bounds.append(AskedBound(places[0], places[-1] + 1, comparison, value.strip(",."), dimension))  # type: ignore[arg-type]
     return bounds

@@ -42,7 +42,7 @@ _NEAR = 0.85
 """Nearness by vectors alone at most."""
 _DOMAIN = 0.4
 """Nearness of a word to a predicate that only names the type of thing it is stated of ("film" in film.film.country)."""
-_OF_ANOTHER = 0.5
+_OF_ANOTHER = 0.4
 """Share of the nearness by vectors of a word that says a relation of the list which the predicate is not."""
 _NOUN = 0.9
 """Certainty that a noun of the list names things of which two of its predicates are stated."""
@@ -72,8 +72,20 @@ class Predicates:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The words of each predicate."""
-        return tuple(predicate_words(predicate) for predicate in self.graph.predicates)
+        """The words of each predicate, without the word that says that it is another one turned."""
+        return tuple(_without_inverse(predicate_words(predicate)) for predicate in self.graph.predicates)
+
+    @cached_property
+    def inverse(self) -> tuple[bool, ...]:
+        """For each predicate whether its name says that it is another one turned ("plays_in_club_inverse")."""
+        return tuple(predicate_words(predicate) != text for predicate, text in zip(
+            self.graph.predicates, self.texts, strict=True))  # fmt: skip
+
+    @cached_property
+    def twins(self) -> tuple[int, ...]:
+        """For each predicate the one that says the same the other way, -1 for none."""
+        places = {(text, turned): at for at, (text, turned) in enumerate(zip(self.texts, self.inverse, strict=True))}
+        return tuple(places.get((text, not turned), -1) for text, turned in zip(self.texts, self.inverse, strict=True))
 
     @cached_property
     def stems(self) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
@@ -82,7 +94,7 @@ class Predicates:
         for predicate, text in zip(self.graph.predicates, self.texts, strict=True):
             whole = stems_of(text)
             last = predicate.rsplit(".", 1)[-1] if "." in predicate and " " not in predicate else predicate
-            own = frozenset(stems_of(predicate_words(last))) or frozenset(whole)
+            own = frozenset(stems_of(_without_inverse(predicate_words(last)))) or frozenset(whole)
             found.append((own, frozenset(whole) - own))
         return tuple(found)
 
@@ -128,7 +140,7 @@ class Predicates:
         for number in range(len(self.texts)):
             literal = self._literal(self.members(2 * number + 1, _SAMPLE))
             said = {relations()[relation].kind for relation in self.relations[number]} - {"thing", DATE, NUMBER}
-            found.append(literal or (said.pop() if len(said) == 1 else ""))
+            found.append(literal or (said.pop() if len(said) == 1 and not self.inverse[number] else ""))
         return tuple(found)
 
     def _literal(self, rows: Ints) -> str:
@@ -333,11 +345,13 @@ def read_meanings(context: Context, asked: Asked, named: frozenset[int]) -> Mean
     types = _types(predicates, asked, places, frozenset(stating))
     types[list(named)] *= _OF_ANOTHER
     both = np.repeat(near, 2, axis=1)
-    both[:, 0::2] *= _BACKWARD
+    turned = np.array(predicates.inverse, np.int64)
+    backward = 2 * np.arange(n_predicates) + turned
+    both[:, backward] *= _BACKWARD
     for place in places:
         for number, head in enumerate(predicates.heads):
             if head == asked.stems[place]:
-                both[place, 2 * number] *= _AWAY
+                both[place, backward[number]] *= _AWAY
     beside = " ".join(key for place, key in enumerate(keys) if place not in named) or asked.text
     whole = np.asarray(predicates.vectors @ predicates.embed([beside])[0], np.float64)
     return Meanings(both, types, whole)
@@ -374,17 +388,24 @@ def _types(predicates: Predicates, asked: Asked, places: list[int], said: frozen
         if kind := KINDS_OF_NOUNS.get(asked.words[place].key):
             fits_kind = np.array([own == kind for own in predicates.kinds])
             types[place, 1::2] = np.maximum(types[place, 1::2], 0.7 * fits_kind)
-        heads = np.array([head == asked.stems[place] for head in predicates.heads])
-        types[place, 1::2] = np.maximum(types[place, 1::2], 0.9 * heads)
+        for number, head in enumerate(predicates.heads):
+            if head == asked.stems[place]:
+                led = 2 * number + (not predicates.inverse[number])
+                types[place, led] = max(types[place, led], 0.9)
     for start, end, relation in asked_at(asked.stems):
         phrase, inverse = tuple(asked.stems[start:end]), relations()[relation].inverse
         for number in range(len(predicates.texts)):
             if relation in predicates.relations[number] and phrase not in inverse:
-                turned = bool(_runs(stems_of(predicates.texts[number])) & inverse)
+                turned = predicates.inverse[number] != bool(_runs(stems_of(predicates.texts[number])) & inverse)
                 for place in range(start, end):
                     if asked.weights[place] >= 1:
                         types[place, 2 * number + (not turned)] = max(types[place, 2 * number + (not turned)], 0.7)
     return types
+
+
+def _without_inverse(text: str) -> str:
+    """Return the words of a predicate without the word that says that it is another one turned."""
+    return " ".join(word for word in text.split() if word != "inverse") or text
 
 
 def _runs(stems: tuple[str, ...]) -> frozenset[tuple[str, ...]]:

@@ -119,6 +119,21 @@ class NameIndex:
         return key in self._with
 
 
+_NATIONS = {
+    nation: country
+    for country, said in {
+        "turkey": "turkish turk", "poland": "polish pole", "spain": "spanish spaniard", "france": "french",
+        "denmark": "danish dane", "sweden": "swedish swede", "finland": "finnish finn", "greece": "greek",
+        "netherlands": "dutch", "switzerland": "swiss", "wales": "welsh", "ireland": "irish", "england": "english",
+        "scotland": "scottish scots", "united kingdom": "british", "united states": "american", "china": "chinese",
+        "japan": "japanese", "portugal": "portuguese", "norway": "norwegian", "belgium": "belgian",
+        "ivory coast": "ivorian", "ghana": "ghanaian", "iceland": "icelandic", "south korea": "korean",
+    }.items()
+    for nation in said.split()
+}  # fmt: skip
+"""Words for what is of a country, where they do not begin as its name does, or hardly."""
+
+
 def _same_root(first: str, second: str) -> bool:
     """Return whether two stems are the same word with other endings: drowsi, drowsy; inject, injection.
 
@@ -247,6 +262,9 @@ def _at(
         return found
     if len(span) == 1:
         key = span[0]
+        nation = _NATIONS.get(key) or _NATIONS.get(key.removesuffix("s"), "")
+        if nation and (rows := names.whole(nation.split())):
+            return [Mention(start, end, _best_known(names, rows), _DERIVED)]
         if rows := names.initials(key):
             return [Mention(start, end, _best_known(names, rows), _INITIALS)]
         weight = asked.weights[start]
@@ -318,7 +336,7 @@ def spelled(context: Context, asked_words: Sequence[str], vocabulary: frozenset[
         if zipf_frequency(key, "en") >= _USED:
             continue
         options = process.extract(key, vocabulary, scorer=OSA.distance, score_cutoff=1, limit=None)
-        near = [word for word, _, _ in options if len(word) >= _LEAST_LETTERS - 1]
+        near = [word for word, _, _ in options if zipf_frequency(word, "en") >= _USED - 1]
         if near:
             found[place] = max(near, key=lambda word: (zipf_frequency(word, "en"), word))
     return found

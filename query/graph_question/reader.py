@@ -238,7 +238,7 @@ def _bounded(
     """Return the candidates with each literal that the bound may be about."""
     bound = asked.bounds[0]
     value = parse_literal(bound.value)
-    wanted = DATE if value is not None and is_time(value) else NUMBER
+    wanted = DATE if value is not None and is_time(value) else bound.dimension or NUMBER
 
     def literals(rows: Ints) -> list[Literal]:
         return [Literal(step, fit) for step, fit in _literal_steps(predicates, rows, wanted)]

@@ -123,6 +123,8 @@ class Scoring:
             value = max(value, _TYPED * float(types[:, number].max()), _OWN * first.get(number, 0.0))
             supports.append(value)
             words.append(word)
+        if candidate.literal and candidate.literal.step:
+            supports[-1] = max(supports[-1], candidate.literal.fit)
         for joining in candidate.joining:  # the two steps over an opaque id are one
             supports[joining] = supports[joining + 1] = max(supports[joining], supports[joining + 1])
         return tuple(supports), tuple(words)
@@ -135,7 +137,9 @@ class Scoring:
                 key = (leg.start, leg.steps[0])
                 if key not in self._shares:
                     edges = self.graph.edges_of([leg.start])
-                    along = (edges.predicate == leg.steps[0][0]) & (edges.outgoing == leg.steps[0][1])
+                    predicate, outgoing = leg.steps[0]
+                    along = (edges.predicate == predicate) & (edges.outgoing == outgoing)
+                    along |= (edges.predicate == self._predicates.twins[predicate]) & (edges.outgoing != outgoing)
                     self._shares[key] = float(along.mean()) if len(along) else 0.0
                 found[number] = self._shares[key]
             number += len(leg.steps)

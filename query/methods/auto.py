@@ -11,7 +11,7 @@ from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import closeness_in_translation, closeness_to_whole
 from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
-from conspectus.query.walk.passages import has_documents
+from conspectus.query.walk.passages import has_documents, has_imported_graph
 
 _FEW = 0.05
 """The share of the passages that have a word which names something in the documents."""
@@ -114,12 +114,6 @@ class GraphQuestions:
             answer = answer_of(assembly, self._context, read_graph_question(self._context, question))
         say(answer.text)
         return answer
-
-
-def has_imported_graph(context: Context) -> bool:
-    """Return whether the index was made with a graph of the user's (`kg.files`)."""
-    graph = context.index.manifest.settings.get("kg")
-    return bool(graph and graph.get("files"))
 
 
 def _first(answer: Answer, why: str) -> Answer:

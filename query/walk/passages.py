@@ -51,6 +51,12 @@ def open_entity_chunks(context: Context) -> EntityChunks:
     return EntityChunks(context, open_graph(context))
 
 
+def has_imported_graph(context: Context) -> bool:
+    """Return whether the index was made with a graph of the user's (`kg.files`)."""
+    graph = context.index.manifest.settings.get("kg")
+    return bool(graph and graph.get("files"))
+
+
 def has_documents(context: Context) -> bool:
     """Return whether the index contains documents, not only a graph."""
     return context.index.manifest.rows["chunks"] > 0

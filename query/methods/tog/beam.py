@@ -207,7 +207,7 @@ class BeamVerdict:
         passages: Passages that support it.
         considered: Candidate answers, for the trace.
         path: Without a model: the path that ends at the answer.
-        coverage: Without a model: the share of the question that this path matches, 0 to 1.
+        lack: Without a model: what the graph lacks for an answer, "" where that is not known.
     """
 
     sufficient: bool
@@ -220,7 +220,7 @@ class BeamVerdict:
     calls: int = 0
     why: str = ""
     path: BeamPath | None = None
-    coverage: float = 0.0
+    lack: str = ""
 
 
 @dataclass(frozen=True, slots=True)

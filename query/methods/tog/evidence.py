@@ -11,12 +11,12 @@ from typing import Protocol
 
 import numpy as np
 from conspectus.prompts.embedding.reranker import open_reranker
-from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.abstention import NO_ANSWER, no_answer
 from conspectus.query.answering import Assembly
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.beam import BeamPath, BeamState, EvidenceText, hops_to
+from conspectus.query.methods.tog.beam import BeamPath, BeamState, BeamVerdict, EvidenceText, hops_to
 from conspectus.query.reader.extractive import Quote, choose, quotes_for
 from conspectus.query.reader.short_answer import short_answer
 from conspectus.query.reader.support import term_weights, unsupported
@@ -298,13 +298,21 @@ def beam_answer(
     assembly.add(*log.steps())
     assembly.depth = state.depth
     return assembly.assemble(
-        " ".join(part for part in (verdict.text, marks, effort) if part) if known else NO_ANSWER,
+        " ".join(part for part in (verdict.text, marks, effort) if part)
+        if known
+        else _nothing(assembly.question, verdict),
         citations=(*(grounds.citations(relations) if grounds else ()), *citations.made()),
         evidence=Evidence(passages, trace=tuple(assembly.trace), walk=log.trace()),
         dropped_citations=citations.dropped,
         names=verdict.names if known else (),
         triples=grounds.triples(relations) if grounds and known else (),
     )
+
+
+def _nothing(question: str, verdict: BeamVerdict) -> str:
+    """Return the sentence that nothing supports an answer, with what the graph lacks where that was found out."""
+    lack = verdict.lack
+    return f"{no_answer(question)} {lack[:1].upper()}{lack[1:]}." if lack else NO_ANSWER
 
 
 def answer_behind_path(assembly: Assembly, context: Context, behind: QuotesBehindPath, evidence: Evidence) -> Answer:

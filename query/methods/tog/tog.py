@@ -31,7 +31,7 @@ from conspectus.query.methods.tog.beam import (
 from conspectus.query.methods.tog.evidence import beam_answer
 from conspectus.query.methods.tog.policy_llm import LlmBeamPolicy
 from conspectus.query.methods.tog.policy_offline import open_offline_policy
-from conspectus.query.question.topics import Topics, find_topics
+from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Say
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.query.walk.log import WalkLog
@@ -47,20 +47,20 @@ class Tog:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer of a walk from the topic entities linked to the question."""
-        most = max(self._context.settings.tog.width, 3)
-        return await self._walk(question, find_topics(self._context, question, most=most), say)
+        return await self._walk(question, None, say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
         """Return the answer of a walk from the entities with these names; the trace lists unknown names."""
-        return await self._walk(question, find_topics(self._context, question, topics), say)
+        return await self._walk(question, topics, say)
 
-    async def _walk(self, question: str, topics: Topics, say: Say) -> Answer:
+    async def _walk(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         context, settings = self._context, self._context.settings.tog
-        policy: BeamPolicy = (
-            LlmBeamPolicy(context, self._model, question, combined=False, own_answer=True)
-            if self._model
-            else open_offline_policy(context, question, topics.rows, consuming=False)
-        )
+        policy: BeamPolicy
+        if self._model:
+            policy = LlmBeamPolicy(context, self._model, question, combined=False, own_answer=True)
+            topics = find_topics(context, question, given, most=max(settings.width, 3))
+        else:
+            policy, topics = open_offline_policy(context, question, given)
         log = WalkLog()
         round_ = _Round(open_graph(context), policy, log, settings.width)
         with assembling(question, self._name) as assembly:

@@ -45,18 +45,15 @@ from conspectus.query.methods.tog.evidence import (
     texts_of,
 )
 from conspectus.query.methods.tog.policy_llm import LlmBeamPolicy
-from conspectus.query.methods.tog.policy_offline import OfflineBeamPolicy, open_offline_policy
+from conspectus.query.methods.tog.policy_offline import open_offline_policy
 from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.reader.extractive import quote_evidence
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.query.types.trace import Considered
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.query.walk.log import WalkLog
-from conspectus.query.walk.passages import has_documents
+from conspectus.query.walk.passages import has_documents, has_imported_graph
 
-_LEAST_COVERAGE = 0.5
-"""If there are documents, an answer from triples alone must match this share of the question, and all of its content
-words: what the graph does not know, a document may tell."""
 _MOST_SHOWN = 30
 """Maximum candidates of an entity prune in the trace."""
 
@@ -202,19 +199,20 @@ class Tog2:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer of a walk from the entities linked to the question."""
-        return await self._answer(question, _linked(self._context, question), say)
+        return await self._answer(question, None, say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
         """Return the answer of a walk from the entities with these names; the trace lists unknown names."""
-        return await self._answer(question, find_topics(self._context, question, topics), say, given=True)
+        return await self._answer(question, topics, say)
 
-    async def _answer(self, question: str, topics: Topics, say: Say, *, given: bool = False) -> Answer:
+    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         with assembling(question, self._name) as assembly:
-            assembly.add(topics.step)
             if self._model:
-                answer = await self._with_model(self._model, assembly, topics, given=given)
+                topics = _linked(self._context, question, given)
+                assembly.add(topics.step)
+                answer = await self._with_model(self._model, assembly, topics, given=given is not None)
             else:
-                answer = await self._offline(assembly, topics)
+                answer = await self._offline(assembly, given)
         say(answer.text)
         return answer
 
@@ -232,15 +230,17 @@ class Tog2:
         state = await walk.run(topics.rows, given=given)
         return beam_answer(assembly, self._context, state, walk.log, walk.passages.best())
 
-    async def _offline(self, assembly: Assembly, topics: Topics) -> Answer:
-        """Return the end of the best path, or sentences of the documents if they match more of the question."""
+    async def _offline(self, assembly: Assembly, given: Sequence[str] | None) -> Answer:
+        """Return the answer of the best reading, or sentences of the documents if the graph does not account for the
+        question; where documents alone state the graph, they are quoted."""
         context = self._context
-        policy = _offline_policy(context, assembly.question, topics)
+        policy, topics = open_offline_policy(context, assembly.question, given)
+        assembly.add(topics.step)
         walk = Tog2Walk(context, policy, assembly.question)
         state = await walk.run(topics.rows)
         passages, verdict = walk.passages.best(), state.verdict
-        weak = verdict.coverage < _LEAST_COVERAGE or not verdict.path or bool(policy.unmatched(verdict.path))
-        if not has_documents(context) or not (weak or stated_in_documents(context, verdict.path)):
+        own_graph = has_imported_graph(context) or not stated_in_documents(context, verdict.path)
+        if not has_documents(context) or (verdict.sufficient and own_graph):
             return beam_answer(assembly, context, state, walk.log, passages)
         evidence = Evidence(passages, trace=walk.log.steps(), walk=walk.log.trace())
         assembly.over(len(passages), 0)
@@ -259,24 +259,19 @@ class Tog2Retriever:
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` best passages: of the topics, of the entities that the walk kept, and of the question."""
-        topics = _linked(self._context, question)
-        policy: BeamPolicy = (
-            _llm_policy(self._context, self._model, question)
-            if self._model
-            else _offline_policy(self._context, question, topics)
-        )
+        policy: BeamPolicy
+        if self._model:
+            policy, topics = _llm_policy(self._context, self._model, question), _linked(self._context, question)
+        else:
+            policy, topics = open_offline_policy(self._context, question)
         walk = Tog2Walk(self._context, policy, question)
         await walk.run(topics.rows)
         return Evidence(walk.passages.best(k), trace=(topics.step, *walk.log.steps()), walk=walk.log.trace())
 
 
-def _linked(context: Context, question: str) -> Topics:
-    return find_topics(context, question, most=max(context.settings.tog.width, 3))
+def _linked(context: Context, question: str, given: Sequence[str] | None = None) -> Topics:
+    return find_topics(context, question, given, most=max(context.settings.tog.width, 3))
 
 
 def _llm_policy(context: Context, model: LanguageModel, question: str) -> LlmBeamPolicy:
     return LlmBeamPolicy(context, model, question, combined=context.settings.tog.combined, own_answer=False)
-
-
-def _offline_policy(context: Context, question: str, topics: Topics) -> OfflineBeamPolicy:
-    return open_offline_policy(context, question, topics.rows, consuming=context.settings.tog.clue)
