@@ -31,7 +31,9 @@ def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
         words = ", ".join(map(repr, open_words))
         return f"no relation of the graph says {words} of what the question names" if words else ""
     if best is None:
-        missing = [asked.surface(place) for place in _content(reading, frozenset())]
+        content = _content(reading, frozenset())
+        unknown = [place for place in content if asked.stems[place] not in predicates.known]
+        missing = [asked.surface(place) for place in unknown or content]
         return f"the graph has nothing called {' '.join(missing)!r}" if missing else ""
     named = frozenset(place for mention in best.mentions for place in mention.places)
     explained = reading.scoring.account(best).explained

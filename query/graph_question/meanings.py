@@ -306,6 +306,8 @@ def read_meanings(context: Context, asked: Asked, named: frozenset[int]) -> Mean
     predicates = open_predicates(context)
     n_words, n_predicates = len(asked.words), len(predicates.texts)
     near = np.zeros((n_words, n_predicates))
+    if not n_predicates:
+        return Meanings(near, near, np.zeros(0))
     places = [place for place in range(n_words) if asked.weights[place] > 0]
     spans = [(place, place + 1) for place in places]
     spans += [

@@ -98,6 +98,8 @@ def read_graph_question(context: Context, question: str, topics: Sequence[int] |
         topics: Rows of the entities that it is about, where they are known; None to find them in its words.
     """
     reading = read_candidates(context, question, topics)
+    if topics is not None and not topics:
+        return replace(reading, candidates=(), declined="none of the given topics is in the graph")
     predicates = open_predicates(context)
     if reading.best is None:
         return replace(reading, declined=why_declined(predicates, reading) or "nothing that it names is in the graph")
@@ -126,7 +128,8 @@ def read_candidates(
         asked = read_asked(question)
     bounded = {place for bound in asked.bounds for place in range(bound.start, bound.end)}
     found = [item for item in find_mentions(context, asked, predicates.known) if not item.places & bounded]
-    mentions = _about(found, topics)[:_MENTIONS] if topics else found[:_MENTIONS]
+    mentions = found if topics is None else _about(found, topics) if topics else []
+    mentions = mentions[:_MENTIONS]
     sure = frozenset(place for mention in mentions if mention.likeness >= _SURE for place in mention.places)
     meanings = read_meanings(context, asked, sure)
     scoring = Scoring(predicates, asked, meanings, _head(asked), weights)

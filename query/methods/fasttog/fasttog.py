@@ -22,6 +22,7 @@ from typing import Protocol
 
 import numpy as np
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.abstention import no_answer
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
@@ -29,7 +30,7 @@ from conspectus.query.methods.fasttog.local_search import Candidate, CommunitySe
 from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.types import Answer, Evidence, Say, Step, ignore_pieces
 from conspectus.query.types.trace import Chain, Considered, Hop
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.arrays import Ints
@@ -224,15 +225,37 @@ class FastToG:
         self._settings = context.settings.fasttog
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of a walk from the subjects of the question, named by a model or linked."""
+        """Return the answer of a walk from the subjects of the question, named by a model or read from it."""
         with assembling(question, self._name) as assembly:
-            subjects = await self._named_subjects(assembly, self._model) if self._model else None
-            return await self._walk(assembly, subjects or find_topics(self._context, question, step="subjects"), say)
+            if self._model is None:
+                return await self._offline(assembly, None, say)
+            subjects = await self._named_subjects(assembly, self._model)
+            subjects = subjects or find_topics(self._context, question, step="subjects")
+            return await self._walk(assembly, subjects, self._llm_policy(self._model, question, subjects), say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
         """Return the answer of a walk from the entities with these names; the trace lists unknown names."""
         with assembling(question, self._name) as assembly:
-            return await self._walk(assembly, find_topics(self._context, question, topics, step="subjects"), say)
+            subjects = find_topics(self._context, question, topics, step="subjects")
+            if self._model is None:
+                return await self._offline(assembly, subjects, say)
+            return await self._walk(assembly, subjects, self._llm_policy(self._model, question, subjects), say)
+
+    async def _offline(self, assembly: Assembly, given: Topics | None, say: Say) -> Answer:
+        """Walk along the best reading of the question, from the given subjects or those that it starts at."""
+        from conspectus.query.graph_question.reader import read_graph_question
+        from conspectus.query.methods.fasttog.policy_offline import OfflineCommunityPolicy
+
+        reading = read_graph_question(self._context, assembly.question, given.rows if given else None)
+        starts = tuple(dict.fromkeys(leg.start for leg in reading.best.legs)) if reading.best else ()
+        names = ", ".join(spoken(open_graph(self._context).names[row]) for row in starts)
+        subjects = given or Topics(starts, Step("subjects", f"{names or 'nothing'} of the graph is named"))
+        return await self._walk(assembly, subjects, OfflineCommunityPolicy(self._context, reading), say)
+
+    def _llm_policy(self, model: LanguageModel, question: str, subjects: Topics) -> "CommunityPolicy":
+        from conspectus.query.methods.fasttog.policy_llm import LlmCommunityPolicy
+
+        return LlmCommunityPolicy(self._context, model, question, subjects.rows)
 
     async def _named_subjects(self, assembly: Assembly, model: LanguageModel) -> Topics | None:
         """Return the subjects that the model names; None if the graph has none of them, which is a step."""
@@ -248,8 +271,8 @@ class FastToG:
             assembly.step("subjects", f"by the model, {found.step.detail}")
         return None
 
-    async def _walk(self, assembly: Assembly, subjects: Topics, say: Say) -> Answer:
-        walk = CommunityWalk(self._search(), self._policy(assembly.question, subjects.rows), subjects.rows)
+    async def _walk(self, assembly: Assembly, subjects: Topics, policy: "CommunityPolicy", say: Say) -> Answer:
+        walk = CommunityWalk(self._search(assembly.question), policy, subjects.rows)
         verdict = await walk.run()
         assembly.add(subjects.step, *walk.log.steps())
         assembly.depth = walk.depth
@@ -264,7 +287,8 @@ class FastToG:
                 triples=grounds.triples(verdict.relations),
             )
         elif self._model is None:
-            answer = assembly.no_answer(evidence)
+            lack = f" {verdict.why[:1].upper()}{verdict.why[1:]}." if verdict.why else ""
+            answer = assembly.assemble(f"{no_answer(assembly.question)}{lack}", evidence=evidence)
         else:
             from conspectus.query.menu import METHODS
 
@@ -279,18 +303,10 @@ class FastToG:
         say(answer.text)
         return answer
 
-    def _search(self) -> CommunitySearch:
+    def _search(self, question: str) -> CommunitySearch:
         hierarchy = finest_communities(self._context) if self._settings.detection == "hierarchy" else None
-        return CommunitySearch(open_graph(self._context), self._settings, hierarchy)
-
-    def _policy(self, question: str, subjects: tuple[int, ...]) -> CommunityPolicy:
-        if self._model is None:
-            from conspectus.query.methods.fasttog.policy_offline import open_offline_policy
-
-            return open_offline_policy(self._context, question, subjects)
-        from conspectus.query.methods.fasttog.policy_llm import LlmCommunityPolicy
-
-        return LlmCommunityPolicy(self._context, self._model, question, subjects)
+        near = predicate_vectors(self._context) @ self._context.embedder.embed_query(question)
+        return CommunitySearch(open_graph(self._context), self._settings, hierarchy, near)
 
 
 @per_index

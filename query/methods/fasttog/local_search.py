@@ -22,7 +22,7 @@ from conspectus.query.methods.fasttog.communities import (
     small_graph,
 )
 from conspectus.query.walk.graph import KnowledgeGraph
-from conspectus.storage.arrays import Bools, Floats, Ints
+from conspectus.storage.arrays import Bools, Floats, Ints, Vectors
 from conspectus.storage.settings import FastTogSettings
 
 Members = tuple[int, ...]
@@ -80,16 +80,19 @@ class CommunitySearch:
         settings: The settings.
         hierarchy: int64 (n,), each entity's finest community in the index, negative for none; required if
             `fasttog.detection` is `hierarchy`.
+        near: float (p,), the cosine of each predicate with the question; None to prune without the question.
     """
 
     graph: KnowledgeGraph
     settings: FastTogSettings
     hierarchy: Ints | None = None
+    near: Vectors | None = None
 
     def around(self, origin: Members, visited: Set[Members]) -> Searched:
         """Return the candidates around a community, except those in `visited`.
 
-        Coarse pruning keeps the `coarse_k` of highest Q(c), ties by their members.
+        Coarse pruning keeps `coarse_k`: by turns the one of highest Q(c), ties by their members, and the one with the
+        predicate nearest to the question. By Q(c) alone single nodes go first, which years and languages are.
         """
         chosen = self.settings
         around = neighbourhood(
@@ -123,7 +126,17 @@ class CommunitySearch:
         if self.settings.coarse == "random":
             draw = np.random.default_rng((self.settings.seed, *origin)).permutation(len(found))
             return tuple(found[item][1] for item in draw)
-        return tuple(item for _, item in sorted(found, key=lambda result: (-result[0], result[1].nodes)))
+        ranked = [item for _, item in sorted(found, key=lambda result: (-result[0], result[1].nodes))]
+        if self.near is None or len(ranked) <= self.settings.coarse_k:
+            return tuple(ranked)
+        nearest = sorted(ranked, key=lambda item: -self._nearness(item))
+        by_turns = (item for pair in zip(ranked, nearest, strict=True) for item in pair)
+        return tuple({item.nodes: item for item in by_turns}.values())
+
+    def _nearness(self, candidate: Candidate) -> float:
+        """Return the greatest cosine of a predicate of the candidate with the question."""
+        assert self.near is not None
+        return float(self.near[self.graph.stated[list(candidate.relations)]].max())
 
     def _detection(self, outside: Ints) -> Detection:
         if self.settings.detection != "hierarchy":

@@ -1,7 +1,7 @@
 """G-Retriever over an index: subgraph retrieval, the passages that mention it, and an answer.
 
 He et al. 2024, "G-Retriever: Retrieval-Augmented Generation for Textual Graph Understanding and Question Answering".
-Without a language model the best supported node answers, with its edges.
+Without a language model the question is read as a query of the graph (`query/graph_question`); the subgraph is shown.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,13 @@ from dataclasses import replace
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.answer import best_supported, read_subgraph
+from conspectus.query.graph_question.answer import answer_of
+from conspectus.query.graph_question.reader import read_graph_question
+from conspectus.query.methods.gretriever.answer import read_subgraph
 from conspectus.query.methods.gretriever.carry_over import with_kept
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph
+from conspectus.query.question.topics import find_topics
 from conspectus.query.types import Answer, Answerer, Evidence, Say
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.text.tokens import count_tokens
@@ -57,14 +60,18 @@ class GRetriever:
     async def _answered(self, question: str, topics: Sequence[str] | None, kept: CarriedPrizes, say: Say) -> Answer:
         with assembling(question, self._name) as assembly:
             found = retrieve_subgraph(self._context, question, topics, kept)
-            if self._model is None:
-                made = best_supported(self._context, found)
-            else:
-                made = await read_subgraph(self._context, found.subgraph, question, self._model)
-            say(made.text)
             evidence = _evidence(self._context, found, question, self._context.settings.answer.passages)
             assembly.add(*found.trace)
             assembly.over(len(found.subgraph.nodes), count_tokens(found.subgraph.text.to_text()))
+            if self._model is None:
+                given = None if topics is None else find_topics(self._context, question, topics).rows
+                reading = read_graph_question(self._context, question, given)
+                answer = answer_of(assembly, self._context, reading, evidence)
+                kept_on = with_kept(self._context, found.subgraph, answer.names)
+                say(answer.text)
+                return replace(answer, evidence=replace(evidence, subgraph=kept_on))
+            made = await read_subgraph(self._context, found.subgraph, question, self._model)
+            say(made.text)
             return assembly.adopt(
                 made, replace(evidence, subgraph=with_kept(self._context, found.subgraph, made.names))
             )

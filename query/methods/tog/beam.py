@@ -95,6 +95,11 @@ def restrict(path: BeamPath, entities: Sequence[int]) -> BeamPath:
     return BeamPath(kept, path.relations, (*path.edges[:-1], _select(last, np.isin(last.neighbours, kept))))
 
 
+def returns_to_start(path: BeamPath) -> bool:
+    """Return whether a path leads to nothing but entities at which it began."""
+    return bool(path.edges) and bool(np.isin(path.entities, path.edges[0].at).all())
+
+
 def hops_to(path: BeamPath, entity: int) -> tuple[Hop, ...]:
     """Return the triples from a topic to an entity of the path: at each step back the first edge; () at the topics."""
     hops: list[Hop] = []
@@ -319,6 +324,10 @@ async def beam_search(
         paths = await advance(state)
         if not paths:
             state.depth, ended = previous, "nothing leads on"
+            if answer_in_last_round and (state.texts or previous):  # a walk that ends early gives its best effort too
+                state.last = True
+                state.verdict = await policy.judge(state)
+                log_verdict(log, "reasoning", state, "the last step")
             break
         state.paths = paths
         state.verdict = await policy.judge(state)

@@ -47,7 +47,8 @@ _ENTITIES_PER_CANDIDATE = 5
 def texts_of(context: Context, query: str, candidates: Sequence[BeamPath], most: int) -> list[EvidenceText]:
     """Return the texts by which candidates are scored: their chunks, each with the last triple of the path.
 
-    Without documents they are the verbalised triples, at most `most` in all, taken from the candidates in turn.
+    Of candidates that no document mentions they are the verbalised triples, at most `most` in all, taken from the
+    candidates in turn: a graph leads on where no document does.
     """
     graph = open_graph(context)
     if not has_documents(context):
@@ -62,7 +63,18 @@ def texts_of(context: Context, query: str, candidates: Sequence[BeamPath], most:
         for row, cosine in nearest_chunks(context, query, rows, _CHUNKS_PER_CANDIDATE):
             text = _text_of_chunk(context, row, cosine)
             found.append(replace(text, owner=owner, text=f"{triple}{text.text}", relation=relation))
-    return found
+    mentioned = {text.owner for text in found}
+    unmentioned = [owner for owner in range(len(candidates)) if owner not in mentioned]
+    told = _triples(context, [candidates[owner] for owner in unmentioned], most)
+    return found + [replace(text, owner=unmentioned[text.owner]) for text in told]
+
+
+def each_once(texts: Sequence[EvidenceText], most: int) -> list[EvidenceText]:
+    """Return the best texts, each passage and each triple alone once, at its best score."""
+    found: dict[object, EvidenceText] = {}
+    for text in sorted(texts, key=lambda item: -item.score):
+        found.setdefault(text.passage.chunk_id if text.passage else ("triple", text.relation), text)
+    return list(found.values())[:most]
 
 
 def _triples(context: Context, candidates: Sequence[BeamPath], most: int) -> list[EvidenceText]:
@@ -95,7 +107,8 @@ def rank_texts(context: Context, query: str, texts: Sequence[EvidenceText], scor
         query: The question, followed by the next query of the walk.
         texts: Chunks with their cosine as score, or triples.
         scorer: `embedding` is the mean cosine of the query with the chunk and with the triple; `rerank` the logistic
-            of the cross-encoder's logit; `bm25` scores only the chunk's words.
+            of the cross-encoder's logit; `bm25` scores the chunk's words; of a triple alone it counts the words that
+            the query has too.
 
     Raises:
         SettingsError: The scorer is `rerank` and rerank.model is not set.
@@ -126,15 +139,29 @@ def _by_embedding(context: Context, query: str, texts: Sequence[EvidenceText]) -
 
 
 def _by_words(context: Context, query: str, texts: Sequence[EvidenceText]) -> list[EvidenceText]:
-    if not has_documents(context):
-        asked = {word.key for word in words(query)}
-        return [replace(text, score=float(len(asked & {word.key for word in words(text.text)}))) for text in texts]
-    scores, rows = context.bm25.scores(query), context.chunk_rows
-    return [replace(text, score=float(scores[rows[text.passage.chunk_id]]) if text.passage else 0.0) for text in texts]
+    asked = {word.key for word in words(query)}
+    scores = context.bm25.scores(query) if has_documents(context) else np.zeros(0)
+
+    def score(text: EvidenceText) -> float:
+        if text.passage is not None:
+            return float(scores[context.chunk_rows[text.passage.chunk_id]])
+        return float(len(asked & {word.key for word in words(text.text)}))
+
+    return [replace(text, score=score(text)) for text in texts]
 
 
 def _best_first(texts: Sequence[EvidenceText]) -> list[EvidenceText]:
     return sorted(texts, key=lambda text: -text.score)
+
+
+def most_relevant(context: Context, question: str, entities: Sequence[int], most: int) -> list[int]:
+    """Return the entities of a hub whose names are nearest to the question, ascending; those without a vector last."""
+    if len(entities) <= most:
+        return list(entities)
+    vectors = context.index.vectors("entities")
+    near = vectors.mean_vectors(np.asarray(entities, np.int64)) @ context.embedder.embed_query(question)
+    order = np.argsort(-near, kind="stable")[:most]
+    return sorted(int(entities[place]) for place in order)
 
 
 # Passages beside the walk

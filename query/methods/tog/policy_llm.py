@@ -28,11 +28,18 @@ from conspectus.query.methods.tog.beam import (
     relations_to,
     restrict,
 )
-from conspectus.query.methods.tog.evidence import rank_texts
+from conspectus.query.methods.tog.evidence import most_relevant, rank_texts
 from conspectus.query.question.tasks import as_question, prompt_for
 from conspectus.query.types import Passage
 from conspectus.query.types.trace import Considered
-from conspectus.query.walk.graph import names_as_written, open_graph, predicate_words, sentence, spoken
+from conspectus.query.walk.graph import (
+    names_as_written,
+    open_graph,
+    predicate_vectors,
+    predicate_words,
+    sentence,
+    spoken,
+)
 from conspectus.query.walk.log import failure_reason
 from conspectus.query.walk.replies import asked_question, in_braces, listed_names, read_named, read_reasoning
 from conspectus.storage.errors import ModelError
@@ -51,7 +58,7 @@ _LAST_ROUND = "Nothing more can be looked up: where it is not settled, give the 
 _MOST_TRIPLES = 20
 """Maximum triples of the paths shown for a verdict."""
 _MOST_RELATIONS = 60
-"""Maximum relations of an entity that are shown, those with most triples."""
+"""Maximum relations of an entity that are shown, those nearest to the question."""
 _LEAST_SCORE = 1e-9
 """Minimum score of an entity that helps: above 0."""
 _RELATION_THRESHOLD = 0.2
@@ -158,8 +165,11 @@ class LlmBeamPolicy:
         self, query: str, paths: Sequence[BeamPath], options: Sequence[Sequence[RelationOption]]
     ) -> list[Choice]:
         shown: list[tuple[int, int]] = []
+        near = predicate_vectors(self._context) @ self._context.embedder.embed_query(self._question)
         for number, offered in enumerate(options):
-            most = sorted(range(len(offered)), key=lambda at: (-len(offered[at].edges.relation), at))[:_MOST_RELATIONS]
+            most = sorted(range(len(offered)), key=lambda at: (-near[offered[at].relation.predicate], at))[
+                :_MOST_RELATIONS
+            ]
             shown += [(number, at) for at in sorted(most)]
         if not shown:
             return [Choice((), why="there is no further relation") for _ in paths]
@@ -202,8 +212,9 @@ class LlmBeamPolicy:
         return choices
 
     def candidates(self, reached: BeamPath) -> list[BeamPath]:
-        """Return one candidate for each of the first `_CANDIDATES` entities."""
-        return [restrict(reached, [row]) for row in reached.entities[:_CANDIDATES].tolist()]
+        """Return one candidate for each entity, of many the `_CANDIDATES` that are nearest to the question."""
+        rows = most_relevant(self._context, self._question, reached.entities.tolist(), _CANDIDATES)
+        return [restrict(reached, [row]) for row in rows]
 
     async def keep_entities(self, path: BeamPath, candidates: Sequence[BeamPath]) -> Choice:
         """Choose the entities behind one relation that the model scores highest."""

@@ -29,17 +29,20 @@ from conspectus.query.methods.tog.beam import (
     BeamPath,
     BeamPolicy,
     BeamState,
+    EvidenceText,
     beam_search,
     discover,
     extend,
     log_choice,
     log_verdict,
     path_label,
+    returns_to_start,
 )
 from conspectus.query.methods.tog.evidence import (
     WalkPassages,
     answer_behind_path,
     beam_answer,
+    each_once,
     read_behind_paths,
     stated_in_documents,
     texts_of,
@@ -79,6 +82,14 @@ def score_entities(owners: Sequence[int], scores: Sequence[float], alpha: float)
     return found
 
 
+def _apart(candidates: Sequence[BeamPath], ranked: Sequence[int], most: int) -> list[int]:
+    """Return the best candidates with different entities: the beam holds an entity once."""
+    found: dict[tuple[int, ...], int] = {}
+    for place in ranked:
+        found.setdefault(tuple(candidates[place].entities.tolist()), place)
+    return list(found.values())[:most]
+
+
 @dataclass(slots=True, eq=False)
 class Tog2Walk:
     """One walk of ToG-2. `visited` collects the paths kept in any round."""
@@ -89,6 +100,7 @@ class Tog2Walk:
     log: WalkLog = field(default_factory=WalkLog)
     visited: list[BeamPath] = field(default_factory=list)
     passages: WalkPassages = field(init=False)
+    _read: list[EvidenceText] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.passages = WalkPassages(self.context, self.question)
@@ -108,6 +120,7 @@ class Tog2Walk:
             kept = tuple(topics[place] for place in choice.kept)
         texts = self.passages.of_topics(kept, settings.context_chunks)
         state = BeamState(self.question, self.policy.start(kept), texts)
+        self._read = list(texts)
         state.verdict = await self.policy.judge(state)
         log_verdict(self.log, "reasoning", state, "the topics' chunks")
         if state.verdict.sufficient:
@@ -139,10 +152,11 @@ class Tog2Walk:
             self.log.add("chunks", state.depth, outcome=outcome, calls=ranked.calls)
         top = ranked.texts[: settings.context_chunks]
         scores = score_entities([text.owner for text in top], [text.score for text in top], settings.alpha)
-        kept = sorted(scores, key=lambda place: (-scores[place], place))[: settings.width]
+        kept = _apart(candidates, sorted(scores, key=lambda place: (-scores[place], place)), settings.width)
         self._log_entities(state.depth, candidates, [text.owner for text in top], scores, kept)
         self.passages.add(ranked.texts)
-        state.texts = top
+        self._read = each_once([*top, *self._read], 2 * settings.context_chunks)
+        state.texts = self._read if state.last else each_once(self._read, settings.context_chunks)
         paths = [candidates[place] for place in kept]
         self.visited += paths
         return paths
@@ -155,7 +169,7 @@ class Tog2Walk:
             log_choice(self.log, "relations", state.depth, path_label(self.graph, path), choice)
             for place in choice.kept:
                 candidates += self.policy.candidates(extend(path, offered[place]))
-        return candidates
+        return [candidate for candidate in candidates if not returns_to_start(candidate)] or candidates
 
     async def _refocus(self, state: BeamState) -> None:
         """Set the next query from the clues so far."""

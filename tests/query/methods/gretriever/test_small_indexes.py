@@ -37,7 +37,7 @@ def test_without_relations_nothing_is_known_but_passages_are_found(
 ) -> None:
     context = build(passages)
     answer = ask(context, method, "Who is Ottokar?")
-    assert answer.text == NO_ANSWER
+    assert answer.text.startswith(NO_ANSWER)
     assert answer.names == ()
     found = asyncio.run(find_retriever(method, context).retrieve("Who is Ottokar?", 5))
     assert {each.text for each in found.passages} == {text for _, text in passages}
@@ -83,5 +83,5 @@ def test_a_filter_narrows_what_is_found(sample_context: Context, method: str) ->
     assert narrowed.evidence.subgraph.searched[1] < len(sample_context.index.arrow(Relation, "id"))
     assert {each.title for each in narrowed.evidence.passages} == {"Oxford"}
     nothing = index.filter('title = "Nowhere"').ask("Where does Oxford lie?", method)
-    assert nothing.text == NO_ANSWER
+    assert nothing.text.startswith(NO_ANSWER)
     assert nothing.evidence.passages == ()

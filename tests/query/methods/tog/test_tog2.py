@@ -219,7 +219,7 @@ def test_without_a_model_only_what_the_pruning_exposed_is_answered(films_index: 
 
 def test_a_graph_that_lacks_the_topic_says_that_it_does_not_know(films_index: Context) -> None:
     answer = ask(films_index, ["Nobody"])
-    assert answer.text == NO_ANSWER
+    assert answer.text.startswith(NO_ANSWER)
     assert not answer.names
     assert "lacks Nobody" in answer.trace[0].detail
 
