@@ -1,0 +1,118 @@
+"""Seconds of processor that indexing takes, by step, and the least that some of them could take.
+
+    python -m benchmarks.indexing_steps INPUT [INPUT ...] [--json OUT]
+
+The build runs in this process with an empty memo and without a model. Steps that run inside others (the embedding of
+names while names are resolved) are counted apart. Below the steps stand the floors: the tagger alone on the passages,
+the encoder alone on the distinct texts that the index holds vectors of, reading the documents, and writing the tables.
+"""
+
+import argparse
+import json
+import resource
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.runner import RunHere
+from conspectus.pipelines.steps.documents import read_documents
+from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, rows_to_embed, windows_of_chunks
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
+from conspectus.storage.settings import Settings
+from conspectus.storage.tables import TABLES, write_table
+from conspectus.storage.text.embedded import entity_text, predicate_texts, relation_text, report_text
+from conspectus.storage.text.nlp import open_annotator
+
+BETWEEN = "between steps"
+
+
+class Clock:
+    """Charges the processor time between two reports of progress to the innermost step that is under way."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self._open: list[str] = []
+        self._last = time.process_time()
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        """Take a report of progress."""
+        now = time.process_time()
+        self.seconds[self._open[-1] if self._open else BETWEEN] += now - self._last
+        self._last = now
+        if step not in self._open:
+            self._open.append(step)
+        if total and done == total:
+            self._open.remove(step)
+
+
+def spent(work: Callable[[], object]) -> float:
+    """Return the processor seconds of some work."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def floors(inputs: Sequence[str], index: Index, settings: Settings) -> dict[str, float]:
+    """Return the processor seconds of the parts of an index that no build can do without, each run by itself."""
+    chunks, documents, entities = index.rows(Chunk), index.rows(Document), index.rows(Entity)
+    relations, reports = index.rows(Relation), index.rows(Report)
+    extraction = settings.extraction
+    annotator = open_annotator(extraction.pipeline, extraction.concepts, "en")
+    annotator.annotate(chunks[0].text)
+    embedder = open_embedder(settings.embedding, settings.embedding_server)
+    embedder.embed(["one text, so that the encoder is loaded"])
+    name_of = {entity.id: entity.name for entity in entities}
+    texts = dict.fromkeys(
+        [
+            *(text for windows in windows_of_chunks(documents, chunks) for text in windows),
+            *(entity_text(entities[row]) for row in rows_to_embed(entities, MOST_EMBEDDED)),
+            *(relation_text(relation, name_of) for relation in relations if relation.chunk_ids),
+            *predicate_texts(relations),
+            *map(report_text, reports),
+        ]
+    )
+    tables = {name: index.rows(record) for name, record in TABLES.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        return {
+            f"tagger alone, {len(chunks):,} passages": spent(
+                lambda: [annotator.annotate(text) for text in {chunk.text for chunk in chunks}]
+            ),
+            f"encoder alone, {len(texts):,} texts": spent(lambda: embedder.embed(list(texts))),
+            f"reading, {len(documents):,} documents": spent(lambda: read_documents(inputs, settings.input)),
+            "writing the tables": spent(
+                lambda: [write_table(Path(folder) / name, TABLES[name], rows) for name, rows in tables.items()]
+            ),
+        }
+
+
+def main() -> None:
+    """Build, measure the floors, and print both."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("inputs", nargs="+")
+    parser.add_argument("--json", type=Path, help="write the figures to this file too")
+    options = parser.parse_args()
+    settings = Settings()
+    with tempfile.TemporaryDirectory() as folder:
+        clock = Clock()
+        began = time.process_time()
+        report = build_index(options.inputs, Path(folder) / "index", settings, RunHere(clock), clock)
+        whole = time.process_time() - began
+        clock.seconds[BETWEEN] += whole - sum(clock.seconds.values())
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        least = floors(options.inputs, Index.open(Path(folder) / "index"), settings)
+    steps = dict(sorted(clock.seconds.items(), key=lambda item: -item[1]))
+    print(f"{report.rows['documents']:,} documents, {report.rows['chunks']:,} passages; peak {peak:,.0f} MiB")
+    for name, seconds in {**steps, "all": whole, **least}.items():
+        print(f"{seconds:9.1f} s {seconds / whole:5.0%}  {name}")
+    if options.json:
+        figures = {"rows": dict(report.rows), "peak_mib": peak, "seconds": whole, "steps": steps, "floors": least}
+        options.json.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
