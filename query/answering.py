@@ -116,6 +116,7 @@ class Assembly:
         names: tuple[str, ...] = (),
         triples: tuple[CitedTriple, ...] = (),
         span: str = "",
+        computed: bool = False,
     ) -> Answer:
         """Return the answer with the usage and the trace so far; the fields are those of `Answer`."""
         return Answer(
@@ -130,6 +131,7 @@ class Assembly:
             names=names,
             triples=triples,
             span=span,
+            computed=computed,
         )
 
     def no_answer(self, evidence: Evidence | None = None) -> Answer:

@@ -42,6 +42,10 @@ async def verified(context: Context, answer: Answer) -> Answer:
     all are marked, the answer says so. With `citations.ask_model` a model decides, which adds to the usage; if it gives
     no verdict, the cosine decides.
     """
+    if answer.computed:
+        return replace(
+            answer, trace=(*answer.trace, Step(STEP, "a query computed the answer from the triples it cites"))
+        )
     cited = _sentences(answer)
     if not cited:
         return answer

@@ -40,6 +40,7 @@ def answer_of(assembly: Assembly, context: Context, reading: GraphReading, evide
         evidence=evidence,
         names=names,
         triples=grounds.triples(relations),
+        computed=True,
     )
 
 

@@ -114,6 +114,7 @@ class Sparql:
             evidence=Evidence(walk=WalkTrace((), chains)),
             names=found.names,
             triples=grounds.triples(cited),
+            computed=True,
         )
 
     def _read(self, assembly: Assembly, question: str, topics: Sequence[int] | None) -> Answer:

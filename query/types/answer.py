@@ -218,6 +218,8 @@ class Answer:
         narrowed: The filter in words (`where year >= 2020`); "" if the whole index was asked.
         span: The few words of a quoted sentence that answer the question, if a reader without a language model found
             such; "" otherwise.
+        computed: Whether a query computed the answer from the triples that it cites (a count, yes or no), so that there
+            is no sentence of a model or a document to be verified.
         checks: The verification of each sentence that cites, in the order of the text before unsupported sentences
             were marked or removed. Empty if nothing was verified.
     """
@@ -236,6 +238,7 @@ class Answer:
     narrowed: str = ""
     span: str = ""
     checks: tuple[Check, ...] = ()
+    computed: bool = False
 
     def __str__(self) -> str:
         """Return the text."""

@@ -148,3 +148,10 @@ def test_a_model_that_cites_what_does_not_say_so_is_found_out(build: Build) -> N
     assert "".join(said) == "It was Agatha Christie [1]. The Oak House is by Paul Marlow [1]."
     assert found.text.startswith("It was Agatha Christie [1] [unverified].")
     assert found.unsupported == 1
+
+
+def test_what_a_query_computed_is_not_compared_with_its_triples(films_index: Context) -> None:
+    counted = Answer("How many?", "sparql", "3 [1]", triples=(CitedTriple(1, "r", "Grey Heron", "directed_by", "Ada"),))
+    assert "[unverified]" in asyncio.run(verified(films_index, counted)).text
+    found = asyncio.run(verified(films_index, replace(counted, computed=True)))
+    assert (found.text, found.checks, found.trace[-1].name) == ("3 [1]", (), "verify")
