@@ -15,8 +15,10 @@
     ├── ModelError            exit 8   a model's server gave no usable answer
     │   ├── ModelRefused               the server will not do it: key, model name, request
     │   ├── ModelUnavailable           the server cannot be reached, or failed every time it was asked
+    │   ├── Deferred                   the request waits for a batch
     │   └── BadAnswer                  the reply is not what was asked for (holds the raw reply)
     ├── BudgetReached         exit 9   `llm.max_cost` or `llm.max_tokens` would be passed
+    ├── BatchWritten          exit 10  requests are written to files; the results of a batch let the build go on
     ├── MissingPart           exit 7   something that should be installed is not (names what to install)
     └── NotConverged          exit 1   a numerical method did not reach its tolerance
 
@@ -104,6 +106,10 @@ class ModelUnavailable(ModelError):
     """The server cannot be reached, or failed every time that it was asked."""
 
 
+class Deferred(ModelError):
+    """The request is written to a batch file; its reply comes with a later run."""
+
+
 class BadAnswer(ModelError):
     """A model's reply is not of the form that was asked for.
 
@@ -123,6 +129,12 @@ class BudgetReached(ConspectusError):
     """The next call could pass `llm.max_cost` or `llm.max_tokens`; what is remembered stays, and a rerun goes on."""
 
     exit_status = 9
+
+
+class BatchWritten(ConspectusError):
+    """A stage's requests are written to batch files (`--batch`); a rerun takes the results back and goes on."""
+
+    exit_status = 10
 
 
 class MissingPart(ConspectusError):

@@ -83,6 +83,14 @@ def index(
             metavar="SECONDS",
         ),
     ] = None,
+    batch: Annotated[
+        Path | None,
+        typer.Option(
+            "--batch",
+            help="Write the model's requests as batch files into this folder, and take results from there.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -111,6 +119,10 @@ def index(
     The exit status is 5 if more items of one kind (documents, chunks, descriptions, reports) lost something than
     build.failure_threshold allows. An item counts once, whether it lost a part or everything.
 
+    --batch sends nothing to the model. What a stage asks for is written as files for OpenAI's batch API, at half the
+    price, and the exit status is 10; put the output files into the same folder and repeat the command, until the index
+    is made. Each stage needs a batch: extraction, gleaning (twice), votes on names, summaries, reports.
+
     --estimate calls no server and writes nothing: it runs the steps with cached or synthetic replies, and reports by
     step what the build would take.
     """
@@ -118,6 +130,10 @@ def index(
         overrides = [*(overrides or []), "communities.update=exact"]
     if wait is not None:
         overrides = [*(overrides or []), f"build.wait={wait}"]
+    if batch is not None:
+        if retry_failed:
+            raise UsageError("--retry-failed asks the server at once; leave --batch out")
+        overrides = [*(overrides or []), f"build.batch={batch}"]
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
     inputs = inputs or []
     if not inputs and not chosen.kg.files and not chosen.extraction.openie:

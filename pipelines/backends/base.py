@@ -150,9 +150,8 @@ def open_backend(
 def _reporter(settings: Settings, memo: Memo, retry_failed: bool) -> "AskedModel":
     """Return the model that writes the reports, whatever extracts."""
     from conspectus.pipelines.backends.llm import AskedModel
-    from conspectus.prompts.client.client import ModelClient
 
-    return AskedModel(ModelClient(settings.llm, memo), retry=retry_failed)
+    return AskedModel.of(settings, memo, retry=retry_failed)
 
 
 def extractor_name(settings: Settings) -> str:

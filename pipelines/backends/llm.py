@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
@@ -17,6 +18,7 @@ from conspectus.pipelines.steps.reports.extractive import report_communities
 from conspectus.pipelines.steps.reports.llm import write_reports
 from conspectus.pipelines.steps.reports.prompt import Elements, claim_group
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.prompts.client.batch import Outbox
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import gather_all, wait_for
 from conspectus.prompts.client.usage import Meter, Spending
@@ -39,12 +41,34 @@ class MeteredModel(Remembering, Protocol):
 
 
 class AskedModel:
-    """The model of a build, and what came of asking it; `retry`: it is asked again for replies that lost something."""
+    """The model of a build, and what came of asking it; `retry`: it is asked again for replies that lost something.
 
-    def __init__(self, metered: MeteredModel, *, retry: bool) -> None:
+    With an `outbox` requests wait for a batch; `check` ends the build where some do.
+    """
+
+    def __init__(self, metered: MeteredModel, *, retry: bool, outbox: Outbox | None = None) -> None:
+        self._outbox = outbox
         self._meter = metered.meter
         self._retrying = Retrying(metered) if retry else None
         self.model: LanguageModel = self._retrying or metered
+
+    @classmethod
+    def of(cls, settings: Settings, memo: Memo, *, retry: bool) -> "AskedModel":
+        """Return the model of the settings; results of batches are taken back first.
+
+        Raises:
+            NeedsModel: The settings name none.
+            InputError: The results of a batch cannot be read.
+        """
+        outbox = Outbox(Path(settings.build.batch), memo) if settings.build.batch else None
+        if outbox:
+            outbox.take_back()
+        return cls(ModelClient(settings.llm, memo, outbox=outbox), retry=retry, outbox=outbox)
+
+    def check(self) -> None:
+        """Raise BatchWritten where requests wait for a batch: what comes next would be made without their replies."""
+        if self._outbox:
+            self._outbox.check()
 
     def spending(self) -> tuple[Spending, ...]:
         """Return what was asked of the model so far, by step and model."""
@@ -80,7 +104,7 @@ class LlmBackend:
         self._progress = progress
         self._earlier = earlier
         self._tuned = read_tuned(settings.extraction)
-        self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
+        self._asked = AskedModel(model, retry=retry) if model else AskedModel.of(settings, memo, retry=retry)
         self._writer: DescriptionWriter | None = None
         self._claims: tuple[str, ...] = ()
         self.model: LanguageModel = self._asked.model
@@ -91,6 +115,7 @@ class LlmBackend:
         guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
         asking = extract_chunks(documents, chunks, settings.extraction, self.model, self._progress, guidance)
         extractions, lost = wait_for(asking)
+        self._asked.check()
         merged = merge_extractions(documents, chunks, extractions, settings.names)
         return Extraction(
             merged.knowledge,
@@ -109,6 +134,7 @@ class LlmBackend:
         extraction: Extraction,
     ) -> Pending[Descriptions]:
         """Begin to sum up what was said of entities and relations in several chunks (section 3.1.3)."""
+        self._asked.check()  # votes on names wait
         self._writer = wait_for(self._begin_descriptions(chunks, extraction))
         return _SummedUp(self._writer, extraction)
 
@@ -127,7 +153,12 @@ class LlmBackend:
         """Return the model's reports (section 3.1.5). A report waits for the descriptions of its own elements only."""
         if not self._settings.reports_with:
             return self._quoting(documents, chunks, extraction, communities)
-        return wait_for(self._report(documents, chunks, extraction, communities))
+        if self._settings.build.batch and self._writer:
+            wait_for(self._writer.all())
+            self._asked.check()
+        reports = wait_for(self._report(documents, chunks, extraction, communities))
+        self._asked.check()
+        return reports
 
     def spending(self) -> tuple[Spending, ...]:
         """Return what the model was asked so far, by step and model."""

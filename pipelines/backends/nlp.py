@@ -123,9 +123,11 @@ class NlpBackend:
         )
         stand_in = Extractive(documents, chunks, known.mentions, known.entities, self._settings)
         persona = read_tuned(self._settings.extraction).reports_as()
-        return Reports(
+        made = Reports(
             *wait_for(write_reports(communities, elements, reporter.model, self._settings.reports, stand_in, persona))
         )
+        reporter.check()
+        return made
 
     def spending(self) -> tuple[Spending, ...]:
         """Return what the reporter was asked so far."""

@@ -15,7 +15,6 @@ from conspectus.pipelines.runner import Progress, Runner
 from conspectus.pipelines.steps.communities import Earlier
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.extract.openie import Annotated, OpenExtraction, extract_open, merge_open
-from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.replies.structured import Retried
@@ -45,7 +44,7 @@ class OpenieLlmBackend(NlpBackend):
         retry: bool = False,
         earlier: Earlier | None = None,
     ) -> None:
-        self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
+        self._asked = AskedModel(model, retry=retry) if model else AskedModel.of(settings, memo, retry=retry)
         super().__init__(settings, memo, run, earlier, progress, self._asked if settings.reports_with else None)
         self._persona = read_tuned(settings.extraction).extracts_as()
         self.model = self._asked.model
@@ -55,6 +54,7 @@ class OpenieLlmBackend(NlpBackend):
         extractions, failures = wait_for(
             extract_open(documents, chunks, self._asked.model, self._progress, self._persona)
         )
+        self._asked.check()
         stated = [Annotated(chunk, extraction) for chunk, extraction in zip(chunks, extractions, strict=True)]
         knowledge = merge_open(documents, stated, self._settings.names)
         return Extraction(knowledge, [], name_phrases(chunks, _names(knowledge)), failures)

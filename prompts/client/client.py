@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from conspectus.prompts.client.batch import Outbox
 from conspectus.prompts.client.capabilities import Capabilities, requested_schema
 from conspectus.prompts.client.completions import TokenRate, read_completion
 from conspectus.prompts.client.event_loop import cached_per_process, call_loop, run_on_call_loop
@@ -45,6 +46,7 @@ class ModelClient:
         settings: Section `llm`.
         memo: Where replies are remembered; None for nowhere.
         address: The server, if not the one of the settings.
+        outbox: Takes the requests that are not remembered, instead of the server; they raise Deferred.
 
     Attributes:
         meter: What this client has spent.
@@ -59,12 +61,19 @@ class ModelClient:
         print(reply.text, model.meter.total())
     """
 
-    def __init__(self, settings: LlmSettings, memo: Memo | None = None, address: Address | None = None) -> None:
+    def __init__(
+        self,
+        settings: LlmSettings,
+        memo: Memo | None = None,
+        address: Address | None = None,
+        outbox: Outbox | None = None,
+    ) -> None:
         if not settings.model:
             raise NeedsModel("no language model is configured: set llm.model (and llm.base_url, unless it is OpenAI's)")
         self._settings = settings
         self._server = open_server(address or llm_address(settings))
         self._memo = ReplyMemo(memo) if memo else None
+        self._outbox = outbox
         models = {settings.model, *settings.step_models.values()}
         self._budget = TokenBudget(
             settings.max_tokens, settings.max_cost, settings.prices, models, resumable=memo is not None
@@ -159,6 +168,10 @@ class ModelClient:
     async def _fetch(self, prepared: "_Prepared", spent: list[Spending], on_text: OnText | None = None) -> Reply:
         """Return the server's reply, and remember it."""
         rate = self._rates[prepared.model, prepared.request.step]
+        if self._outbox:
+            body = self._capabilities[prepared.model].body(prepared.request, prepared.model, prepared.max_tokens)
+            step, sources = prepared.request.step, _sources(prepared.request)
+            raise self._outbox.defer(prepared.key, step, body, prepared.n_bytes, sources)
         while True:
             capabilities = self._capabilities[prepared.model]
             call = self._call(prepared, capabilities, rate, stream=on_text is not None)

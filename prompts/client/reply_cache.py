@@ -154,7 +154,7 @@ class ReplyMemo:
             (self._memo.replace_many, [write for write in batch if write.replaces]),
         ):
             if writes:
-                rows = {write.key: _row(write.reply) for write in writes}
+                rows = {write.key: reply_row(write.reply) for write in writes}
                 put(KIND, rows, {write.key: write.sources for write in writes})
         return [None] * len(batch)
 
@@ -173,6 +173,7 @@ class _ReplyRow(NamedTuple):
 _ROW = TypeAdapter(_ReplyRow, config=ConfigDict(strict=True))
 
 
-def _row(reply: Reply) -> bytes:
+def reply_row(reply: Reply) -> bytes:
+    """Return a reply as the memo keeps it."""
     row = (reply.text, reply.model, reply.finish, reply.prompt_tokens, reply.completion_tokens, reply.estimated)
     return json.dumps(row).encode("ascii")

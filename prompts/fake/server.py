@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import parse_qs
 
+from conspectus.prompts.fake.batches import Batches
 from conspectus.prompts.fake.faults import Faults, Limiter, Limits
 from conspectus.prompts.fake.habits import Habits
 from conspectus.prompts.fake.plausible import Plausible
@@ -106,6 +107,7 @@ class FakeServer:
     def start(self) -> None:
         """Listen, in a thread of its own; `with` does it."""
         self._rows, self._in_flight = [], 0
+        self._batches = Batches(self._in_batch)
         self._attempts: Counter[bytes] = Counter()
         self._limiter = Limiter(self._limits)
         self._broken: Exception | None = None
@@ -223,6 +225,9 @@ class FakeServer:
             return await client.send_json({"records": records, "measures": asdict(self.measures)})
         if scope["path"].endswith("/models") and scope["method"] == "GET":
             return await client.send_json({"data": [{"id": name, "object": "model"} for name in self._models or ["m"]]})
+        made = self._batches.handle(client.method, scope["path"], client.content_type, raw)
+        if made is not None:
+            return await client.send_json(made)
         row = self._arrived(client, raw)
         try:
             reply = self._reply(client.method, row)
@@ -232,6 +237,15 @@ class FakeServer:
             self._finished(row, None)
             await client.disconnect()
         return None
+
+    def _in_batch(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Answer one request of a batch."""
+        reply = self._replies.answer(FakeRequest("/v1/chat/completions", body))
+        request = FakeRequest("/v1/chat/completions", {**body, "stream": False})
+        text = reply.text or ""
+        usage = {"prompt_tokens": fake_token_count(request.prompt), "completion_tokens": fake_token_count(text)}
+        whole = completion(request, text, reply.finish or "stop", usage, self._piece)
+        return reply.status, json.loads(whole.parts[0])
 
     def _arrived(self, client: "_Client", raw: bytes) -> Recorded:
         try:
@@ -379,6 +393,7 @@ class _Client:
         self.target = f"{scope['path']}?{query}" if query else scope["path"]
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         scheme, _, key = headers.get(b"authorization", "").partition(" ")
+        self.content_type = headers.get(b"content-type", "")
         self.bearer = key.strip() if scheme.lower() == "bearer" else headers.get(b"api-key")
 
     async def body(self) -> bytes | None:
@@ -419,6 +434,7 @@ class _Client:
         await self._send({"type": "http.response.body", "body": data, "more_body": more})
 
     async def send_json(self, payload: object) -> None:
-        """Send a whole reply."""
-        await self.start(200, {"content-type": "application/json"})
-        await self.write(json.dumps(payload).encode(), more=False)
+        """Send a whole reply: JSON, or the bytes of a file."""
+        is_file = isinstance(payload, bytes)
+        await self.start(200, {"content-type": "application/octet-stream" if is_file else "application/json"})
+        await self.write(payload if isinstance(payload, bytes) else json.dumps(payload).encode(), more=False)

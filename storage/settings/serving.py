@@ -108,6 +108,11 @@ class BuildSettings(Section):
     wait: float = Field(
         0, ge=0, le=604_800, description="seconds to wait for another build of the same index; 0: stop with an error"
     )
+    batch: str = Field(
+        "",
+        description="with a model: folder of batch files (OpenAI's JSONL); requests are written there instead of sent, "
+        "and results are taken from there; empty: none",
+    )
     failure_threshold: float = Field(
         0.05,
         ge=0,

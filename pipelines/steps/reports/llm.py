@@ -28,7 +28,7 @@ from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
-from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.errors import BadAnswer, Deferred, ModelError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Failure, Report
 from conspectus.storage.settings import ReportSettings
@@ -77,6 +77,8 @@ class _Written:
     report: Report | None
     substitute: Element | None
     failures: tuple[Failure, ...]
+    waits: bool = False
+    """Whether the request waits for a batch: a community above then waits, too."""
 
 
 class _Writing:
@@ -124,11 +126,16 @@ class _Writing:
                 for each in (community, *self._beside.get(community.id, ()))
                 for id_ in (*each.entity_ids, *each.relation_ids)
             )
-        text, cited = listed(await self._records(community))
+        try:
+            text, cited = listed(await self._records(community))
+        except Deferred:
+            return _Written(None, None, (), waits=True)
         if not text:
             return self._lost(community, "no record fits into reports.max_input_tokens", "")
         try:
             answer, found, failures = await self._answer(community, text, cited)
+        except Deferred:
+            return _Written(None, None, (), waits=True)
         except ModelError as error:
             return self._lost(community, "the model gave no report", str(error))
         if not found.findings:
@@ -150,7 +157,10 @@ class _Writing:
             own = {part.id: self._elements.of(part.entity_ids, part.relation_ids) for part in parts}
             inside = {part.id: frozenset(part.entity_ids) for part in parts}
             for id_ in largest_first(own, most):
-                substitute = (await self._tasks[id_]).substitute
+                part = await self._tasks[id_]
+                if part.waits:
+                    raise Deferred("the report on a part waits for a batch")
+                substitute = part.substitute
                 if substitute is None:
                     continue
                 rest = without(left, inside[id_], whole)
