@@ -67,15 +67,14 @@ def floors(inputs: Sequence[str], index: Index, settings: Settings) -> dict[str,
     embedder = open_embedder(settings.embedding, settings.embedding_server)
     embedder.embed(["one text, so that the encoder is loaded"])
     name_of = {entity.id: entity.name for entity in entities}
-    texts = dict.fromkeys(
-        [
-            *(text for windows in windows_of_chunks(documents, chunks) for text in windows),
-            *(entity_text(entities[row]) for row in rows_to_embed(entities, MOST_EMBEDDED)),
-            *(relation_text(relation, name_of) for relation in relations if relation.chunk_ids),
-            *predicate_texts(relations),
-            *map(report_text, reports),
-        ]
-    )
+    embedded = [
+        *(text for windows in windows_of_chunks(documents, chunks) for text in windows),
+        *(entity_text(entities[row]) for row in rows_to_embed(entities, MOST_EMBEDDED)),
+        *(relation_text(relation, name_of) for relation in relations if relation.chunk_ids),
+        *predicate_texts(relations),
+        *map(report_text, reports),
+    ]
+    texts = dict.fromkeys(window for text in embedded for window in embedder.windows(text))
     tables = {name: index.rows(record) for name, record in TABLES.items()}
     with tempfile.TemporaryDirectory() as folder:
         return {
