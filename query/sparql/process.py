@@ -69,7 +69,7 @@ class SparqlProcess:
         if self._process is not None and self._process.poll() is None:
             return self._process, False
         self._stop()
-        command = [sys.executable, "-I", str(_WORKER), str(self._store), str(_MEMORY)]
+        command = [sys.executable, "-P", str(_WORKER), str(self._store), str(_MEMORY)]
         self._process = subprocess.Popen(  # noqa: S603 - our own command
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from conspectus.pipelines.index import build_index
 from conspectus.query.context import Context
+from conspectus.query.filter.view import filtered
 from conspectus.query.sparql.process import SparqlProcess
 from conspectus.query.sparql.run import query
 from conspectus.query.sparql.schema import predicates
@@ -13,6 +14,7 @@ from conspectus.query.sparql.store import PREFIXES, open_store
 from conspectus.storage.errors import IndexCorrupt, SparqlError, UsageError
 from conspectus.storage.index import Index
 from conspectus.storage.publishing import build_lock, prune
+from conspectus.storage.records import Document, Entity, Relation
 from conspectus.storage.settings import load_settings
 
 FILMS_AFTER_1972 = """
@@ -157,3 +159,19 @@ def test_literals_units_names_and_qualifiers(tmp_path: Path) -> None:
     ]
     [length] = [each for each in predicates(opened) if each.predicate == "length"]
     assert length.line() == "p:length  1: Gull | 12 km; its value: v:length (xsd:integer)"
+
+
+def test_a_view_is_queried_for_what_its_documents_state_only(sample_context: Context) -> None:
+    every = "SELECT ?name { ?x rdfs:label ?name }"
+    whole = {row["name"] for row in query(sample_context, every).dicts()}
+    title = sample_context.index.rows(Document)[0].title
+    view = filtered(sample_context, f'title = "{title}"', None)
+    seen = {row["name"] for row in query(view, every).dicts()}
+    assert seen == {entity.name for entity in view.index.rows(Entity)} < whole
+    stated = query(view, "SELECT ?a ?b { ?a ?p ?b . ?b rdfs:label ?name }").dicts()
+    assert {(row["a"], row["b"]) for row in stated} == {
+        (names[relation.source_id], names[relation.target_id])
+        for names in [{entity.id: entity.name for entity in view.index.rows(Entity)}]
+        for relation in view.index.rows(Relation)
+    }
+    assert {row["name"] for row in query(sample_context, every).dicts()} == whole
