@@ -3,8 +3,10 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+from conspectus.query.graph_question.lexicon import stem_of
 from conspectus.query.graph_question.meanings import Predicates
 from conspectus.query.walk.graph import spoken
+from conspectus.storage.text.names import words
 from conspectus.storage.text.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
         taken = frozenset(place for mention in reading.mentions for place in mention.places)
         open_words = [asked.surface(asked.order.place)] if asked.order else []
         open_words += [asked.surface(place) for place in _content(reading, taken)]
-        words = ", ".join(map(repr, open_words))
-        return f"no relation of the graph says {words} of what the question names" if words else ""
+        said_words = ", ".join(map(repr, open_words))
+        return f"no relation of the graph says {said_words} of what the question names" if said_words else ""
     if best is None:
         content = _content(reading, frozenset())
         unknown = [place for place in content if asked.stems[place] not in predicates.known]
@@ -49,6 +51,26 @@ def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
     if not said:
         return "the question does not say which relation it asks for"
     return f"no relation of the graph says {said}{_of(reading)}; {_nearest(predicates, reading, unmet or content)}"
+
+
+def says_what_was_unmet(reading: "GraphReading", text: str) -> bool:
+    """Return whether a text has one of the words for which the graph was of no use; true if there is no such word.
+
+    A passage that answers in the graph's stead must: one that only names the same things is beside the point.
+    """
+    named = frozenset(place for mention in reading.mentions if mention.likeness >= 1 for place in mention.places)
+    unmet = unmet_words(reading) or [reading.asked.surface(place) for place in _content(reading, named)]
+    stems = {stem_of(word.key) for word in words(text)}
+    return not unmet or any(stem_of(word.lower()) in stems for word in unmet)
+
+
+def unmet_words(reading: "GraphReading") -> list[str]:
+    """Return the content words of a question that the best candidate does not account for, its names left out."""
+    best, asked = reading.best, reading.asked
+    mentions = best.mentions if best else reading.mentions
+    named = frozenset(place for mention in mentions for place in mention.places)
+    explained = reading.scoring.account(best).explained if best else np.zeros(len(asked.words))
+    return [asked.surface(place) for place in _content(reading, named) if explained[place] < _UNMET]
 
 
 def _content(reading: "GraphReading", named: frozenset[int]) -> list[int]:

@@ -36,6 +36,8 @@ from conspectus.storage.text.literals import parse_literal
 
 _MENTIONS = 6
 """Best mentions from which candidates start."""
+_VOTES = 10
+"""Best readings that decide which of several things is named first."""
 _SURE = 0.9
 """Likeness from which the words of a mention are not read as a relation too."""
 _ORDERED = 20
@@ -108,10 +110,29 @@ def read_graph_question(context: Context, question: str, topics: Sequence[int] |
     if query.form == "yes_no" and not answer.verdict and not answer.relations and not query.things.order:
         instead = run(predicates.graph, replace(query, form="things", subjects=()), cited=_INSTEAD)
         answer = replace(answer, relations=instead.relations, known=bool(instead.relations))
+    answer = _named_first(predicates, reading, query, answer)
     declined = why_declined(predicates, reading)
     if not declined and (not answer.known or not (answer.found or answer.relations)):
         declined = "no statement of the graph meets all conditions"
     return replace(reading, query=query, answer=answer, declined=declined)
+
+
+def _named_first(predicates: Predicates, reading: GraphReading, query: GraphQuery, answer: GraphAnswer) -> GraphAnswer:
+    """Return an answer without opaque ids, and first the things that most of the other good readings lead to as well.
+
+    A graph often says the same by several predicates, or a predicate and its inverse.
+    """
+    if query.form not in ("things", "count") or query.things.order:
+        return answer
+    found = [each for each in answer.found if not predicates.ids[each.entity]]
+    best = reading.score
+    votes: dict[int, float] = {}
+    for candidate in reading.candidates[:_VOTES]:
+        for row in candidate.rows.tolist():
+            votes[row] = votes.get(row, 0.0) + float(np.exp(candidate.score - best))
+    found.sort(key=lambda each: -round(votes.get(each.entity, 0.0), 6))
+    relations = tuple(dict.fromkeys(row for each in found for row in each.relations))
+    return replace(answer, found=tuple(found), count=answer.count - len(answer.found) + len(found), relations=relations)
 
 
 def read_candidates(
@@ -276,9 +297,12 @@ def _head(asked: Asked) -> list[int]:
     for place in range(asked.head, len(asked.words)):
         if asked.weights[place] < 0.2:
             break
-        if asked.weights[place] >= 1:
+        if asked.weights[place] >= 1 and not asked.words[place].key.endswith(_VERB_ENDINGS):
             places.append(place)
     return places[:4]
+
+
+_VERB_ENDINGS = ("ing", "ed")
 
 
 def query_of(predicates: Predicates, asked: Asked, candidate: Candidate) -> GraphQuery:

@@ -6,7 +6,11 @@ import numpy as np
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
+from conspectus.query.graph_question.answer import answer_of
+from conspectus.query.graph_question.declining import says_what_was_unmet
+from conspectus.query.graph_question.reader import GraphReading, read_graph_question
 from conspectus.query.menu import find_method
+from conspectus.query.methods.tog.evidence import BEST_EFFORT
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import closeness_in_translation, closeness_to_whole
@@ -26,13 +30,14 @@ class Auto:
        Any other one is if its cosine with a typical question of that kind is at least its cosine with the nearest
        passage: a passage answers questions that it is similar to. Where that cosine is below
        `global_search.about_the_whole`, no word of the question may be one that few passages have, either.
-    3. If neither knows an answer and a model is set, the graph is walked with it (`walk`).
+       Without a model, a passage that has none of the words which the graph lacks is beside the point.
+    3. If neither knows an answer, the graph is walked (`walk`), which joins its paths with passages.
 
     An index of documents alone has no first and no third step.
     """
 
     def __init__(
-        self, context: Context, whole: Answerer, passages: Answerer, graph: Answerer | None = None,
+        self, context: Context, whole: Answerer, passages: Answerer, graph: "GraphQuestions | None" = None,
         walk: Answerer | None = None,
     ) -> None:  # fmt: skip
         self._context = context
@@ -45,21 +50,24 @@ class Auto:
         """Answer with the method that suits the question; the first step of the trace says which one and why."""
         if self._graph is None:
             return await self._from_documents(question, say)
-        answer = await self._graph.answer(question, ignore_pieces)
-        if answer.known:
-            say(answer.text)
-            return _first(answer, f"{answer.method}: a query of the graph accounts for the question")
-        tried = answer
+        reading = self._graph.read(question)
+        tried = await self._graph.answer(question, ignore_pieces)
+        if tried.known:
+            say(tried.text)
+            return _first(tried, f"{tried.method}: a query of the graph accounts for the question")
+        why = f"the graph has no answer: {reading.declined}"
         if has_documents(self._context):
-            found = await self._from_documents(question, say)
-            if found.known or self._walk is None:
-                return replace(found, trace=(Step("auto", f"the graph has no answer: {_why(tried)}"), *found.trace))
-            tried = found
+            found = await self._from_documents(question, ignore_pieces)
+            if found.known and (self._context.model or says_what_was_unmet(reading, found.text)):
+                say(found.text)
+                return _first(found, why)
         if self._walk is not None:
-            walked = await self._walk.answer(question, say)
-            return _first(walked, f"{walked.method}: no query of the graph and no passage has an answer: {_why(tried)}")
+            walked = await self._walk.answer(question, ignore_pieces)
+            if self._context.model or (walked.known and BEST_EFFORT not in walked.text):
+                say(walked.text)
+                return _first(walked, f"{walked.method}: {why}, and no passage either")
         say(tried.text)
-        return _first(tried, f"{tried.method}: the index has a graph and no documents")
+        return _first(tried, f"{tried.method}: {why}")
 
     async def _from_documents(self, question: str, say: Say) -> Answer:
         if kind_of(question) == "global":
@@ -105,24 +113,20 @@ class GraphQuestions:
         self._name = name
         self._context = context
 
+    def read(self, question: str) -> GraphReading:
+        """Return how the question is read."""
+        return read_graph_question(self._context, question)
+
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer of the query, or why there is none."""
-        from conspectus.query.graph_question.answer import answer_of
-        from conspectus.query.graph_question.reader import read_graph_question
-
         with assembling(question, self._name) as assembly:
-            answer = answer_of(assembly, self._context, read_graph_question(self._context, question))
+            answer = answer_of(assembly, self._context, self.read(question))
         say(answer.text)
         return answer
 
 
 def _first(answer: Answer, why: str) -> Answer:
     return replace(answer, trace=(Step("auto", why), *answer.trace))
-
-
-def _why(answer: Answer) -> str:
-    declined = [step.detail for step in answer.trace if step.name == "declined"]
-    return declined[-1] if declined else "nothing supports one"
 
 
 def open_auto(
@@ -135,5 +139,5 @@ def open_auto(
         find_method(whole).answerer(context),
         find_method(passages).answerer(context),
         GraphQuestions("graph", context) if graph else None,
-        find_method(walk).answerer(context) if graph and model else None,
+        find_method(walk).answerer(context) if graph and (model or has_documents(context)) else None,
     )

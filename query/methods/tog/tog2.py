@@ -25,6 +25,7 @@ import numpy as np
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.context import Context
+from conspectus.query.graph_question.declining import says_what_was_unmet
 from conspectus.query.methods.tog.beam import (
     BeamPath,
     BeamPolicy,
@@ -261,7 +262,11 @@ class Tog2:
         assembly.depth = state.depth
         quoted = quote_evidence(assembly, context, evidence, ignore_pieces)
         behind = None if quoted.known else read_behind_paths(context, walk.visited, policy)
-        return answer_behind_path(assembly, context, behind, evidence) if behind else quoted
+        if behind:
+            return answer_behind_path(assembly, context, behind, evidence)
+        if has_imported_graph(context) and not (quoted.known and says_what_was_unmet(policy.reading, quoted.text)):
+            return beam_answer(assembly, context, state, walk.log, passages)
+        return quoted
 
 
 class Tog2Retriever:
