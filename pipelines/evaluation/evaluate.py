@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -115,6 +115,9 @@ def evaluate(
         InputError: No question of the suite can be measured in this way.
     """
     answers = answers or suite.kg is not None
+    if context.settings.answer.form == "auto":  # exact match and F1 are of a few words
+        brief = context.settings.answer.model_copy(update={"form": "brief"})
+        context = replace(context, settings=context.settings.model_copy(update={"answer": brief}))
     chosen = {name: find_method(name) for name in methods}
     to_retrieve = [question for question in suite.questions if question.supporting]
     to_answer = [
@@ -269,7 +272,8 @@ class _OfTexts:
         found = {"accuracy": accuracy(answer, question.label)} if question.label else {}
         if question.answers:
             text = answer.text if answer and (answer.known or answer.names) else ""
-            found |= quality(text, question, self.context, answer.span if answer else "")
+            span = (answer.span or ", ".join(answer.names)) if answer else ""
+            found |= quality(text, question, self.context, span)
         return found | ({"depth": float(answer.usage.depth), **context_size(answer)} if answer else {})
 
 

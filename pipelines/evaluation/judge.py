@@ -215,8 +215,8 @@ async def _verdict(
         "judge/compare",
         criterion=prompt_text(f"judge/{criterion}"),
         question=question,
-        first=first.text,
-        second=second.text,
+        first_answer=first.text,
+        second_answer=second.text,
     )
     sources = tuple(sorted({*first.sources, *second.sources}))
     request = Request(prompt, STEP, temperature=_TEMPERATURE, sample=repeat, sources=sources)

@@ -32,6 +32,7 @@ class PairVote(BaseModel):
     """A model's vote on one pair."""
 
     pair: int
+    why: str = ""
     same: bool
 
 

@@ -132,24 +132,27 @@ class CountedModel:
         return self._model.stream(request)
 
 
-async def ask_choice(model: LanguageModel, request: Request, choices: Sequence[str]) -> str:
+async def ask_choice(model: LanguageModel, request: Request, choices: Sequence[str], *, reasoned: bool = False) -> str:
     """Return the choice that a model picks: a forced choice, such as the yes or no of a gleaning.
+
+    With `reasoned` the model gives its reason first.
 
     Servers with JSON schemas cannot answer anything else; from others a word in plain text is accepted too. Raises
     BadAnswer if the reply names none of the choices, or several.
     """
     try:
-        picked: str = (await ask_for(model, request, _form(tuple(choices)), again=0)).answer  # type: ignore[attr-defined]
+        picked: str = (await ask_for(model, request, _form(tuple(choices), reasoned=reasoned), again=0)).answer  # type: ignore[attr-defined]
     except BadAnswer as bad:
         return read_choice(bad.raw, choices)
     return picked
 
 
 @cache
-def _form(choices: tuple[str, ...]) -> type[BaseModel]:
+def _form(choices: tuple[str, ...], *, reasoned: bool) -> type[BaseModel]:
     """Return the schema of a choice: one class per set of choices."""
     one_of_them: Any = Literal[choices]
-    return create_model("Choice", answer=(one_of_them, ...))
+    reason: dict[str, Any] = {"reason": (str, "")} if reasoned else {}
+    return create_model("Choice", **reason, answer=(one_of_them, ...))
 
 
 def _with_complaint(request: Request, reply: Reply, bad: BadAnswer, schema: type[BaseModel]) -> Request:

@@ -126,7 +126,7 @@ async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: 
     passages = {citation.number: citation for citation in answer.citations}
     chunks = [passages[number].document_id for number in cited.place.numbers if number in passages]
     request = Request(prompt, STEP, sources=_hashes(context, chunks))
-    return await ask_choice(model, request, ["Yes", "No"])
+    return await ask_choice(model, request, ["Yes", "No"], reasoned=True)
 
 
 def _hashes(context: Context, document_ids: Sequence[str]) -> tuple[str, ...]:

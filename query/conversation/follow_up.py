@@ -126,7 +126,7 @@ async def _rewritten(context: Context, model: LanguageModel, history: Conversati
     """Return the model's standalone question; BadAnswer where the reply is none."""
     turns = [{"question": turn.standalone, "answer": turn.answer} for turn in history.turns]
     prompt = messages(
-        "query/rewrite_follow_up", history=json.dumps(turns, ensure_ascii=False, indent=1), question=question
+        "query/rewrite_follow_up", conversation=json.dumps(turns, ensure_ascii=False, indent=1), question=question
     )
     request = Request(prompt, REWRITE, sources=_sources(context, history))
     reply = await ask_for(model, request, _Rewritten, again=0)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from conspectus.prompts.model import LanguageModel, Request
-from conspectus.prompts.render import messages, prompt_text
+from conspectus.prompts.render import messages
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
@@ -24,7 +24,10 @@ from conspectus.storage.text.sentences import sentence_spans
 
 STEP = "thought"
 
-_CONCLUDES = re.compile(r"\banswer\s+is\b", re.IGNORECASE)
+_CONCLUDES = re.compile(
+    r"\W*(?:so|thus|hence|therefore),?\s+the\s+(?:final\s+)?answer\s+is\b(?!\s+(?:not|un|nowhere|missing|what))",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(
     r"^[\s*_>#-]*(?:(?:(?:next\s+)?(?:thought|step|sentence)\b[\s\d]*[:.)\-–—]+|(?:answer|reply|response):)[\s*_]*)?",
     re.IGNORECASE,
@@ -126,7 +129,6 @@ def thinking(question: str, passages: Sequence[Passage], thoughts: Sequence[str]
     """Return the request for the next thought, which depends on the texts and titles of the passages alone."""
     prompt = messages(
         "query/ircot_thought",
-        examples=prompt_text("query/ircot_examples"),
         passages="\n\n".join(f"{passage.title}\n{passage.text}".strip() for passage in passages),
         question=question,
         thoughts=" ".join(thoughts) or "(none yet)",
@@ -149,10 +151,10 @@ def first_sentence(reply: str) -> str:
 def concludes(thought: str) -> bool:
     """Return whether a thought states the answer in the form that the prompt requests.
 
-    >>> concludes("So the answer is: Bern."), concludes("The Aar flows through Bern.")
+    >>> concludes("So the answer is: Bern."), concludes("The passages do not say what the answer is.")
     (True, False)
     """
-    return bool(_CONCLUDES.search(thought))
+    return bool(_CONCLUDES.match(thought))
 
 
 def _unusable(thought: str, before: Sequence[str]) -> str:

@@ -51,6 +51,7 @@ _SEED = 7
 class FactsReply(BaseModel):
     """A model's answer, or "Unknown"."""
 
+    reason: str = ""
     answer: str
     names: list[str] = []
     facts: Numbers = []

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from conspectus.prompts.render import render
+from conspectus.storage.settings import AnswerSettings
 
 Task = Literal["qa", "claims", "slots"]
 """`tog.task`. A claim is answered by a label (SUPPORTS, REFUTES, NOT ENOUGH INFO); a slot, `thing [SEP] relation`, by
@@ -25,3 +26,18 @@ def as_question(task: Task, asked: str) -> str:
     'Is this claim true? Bern lies in Sweden.'
     """
     return asked if task == "qa" else render(f"query/question_{task}", question=asked)
+
+
+def answer_style(settings: AnswerSettings) -> str:
+    """Return what a model is told of the form of an answer, as lines of a list; "" for nothing.
+
+    >>> answer_style(AnswerSettings(response_type="a list", words=80))
+    '- Write the answer as: a list.\\n- Use at most 80 words.'
+    """
+    lines = [
+        settings.response_type and f"Write the answer as: {settings.response_type}.",
+        settings.words and f"Use at most {settings.words} words.",
+        settings.tone and f"Write in this tone: {settings.tone}.",
+        settings.instructions,
+    ]
+    return "\n".join(f"- {line}" for line in lines if line)

@@ -14,6 +14,7 @@ from conspectus.query.citations.alignment import overlaps
 from conspectus.query.citations.entailment import CitedText
 from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context
+from conspectus.query.question.tasks import answer_style
 from conspectus.query.reader.material import Unit, sources
 from conspectus.query.reader.streamed import stream_answer
 from conspectus.query.types import Citation, Say, Step
@@ -68,8 +69,9 @@ async def write(
     if not units:
         say(no_answer(question))
         return Written(no_answer(question), (), 0)
-    words_ = str(most_words or context.settings.global_search.reduce_words)
-    asked = messages(prompt, material=material, question=question, words=words_)
+    words_ = str(context.settings.answer.words or most_words or context.settings.global_search.reduce_words)
+    style = answer_style(context.settings.answer)
+    asked = messages(prompt, material=material, question=question, words=words_, style=style)
     citations = Citations(context)
     support = _Support(context, units, citations)
     request = Request(asked, step, sources=sources(context, units))

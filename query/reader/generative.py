@@ -9,17 +9,20 @@ from dataclasses import replace
 
 from conspectus.prompts.model import LanguageModel, Request
 from conspectus.prompts.render import messages
-from conspectus.query.abstention import no_answer
-from conspectus.query.answering import assembling
+from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.query.abstention import is_unknown, no_answer
+from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.alignment import aligned_span
 from conspectus.query.citations.entailment import CitedText
-from conspectus.query.citations.marks import keep_marks
+from conspectus.query.citations.forms import marks_in
+from conspectus.query.citations.marks import UNVERIFIED, keep_marks, without_marks
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.question.tasks import Task, prompt_for
+from conspectus.query.question.tasks import Task, answer_style, prompt_for
 from conspectus.query.reader.extractive import ExtractiveReader
 from conspectus.query.reader.streamed import stream_answer
 from conspectus.query.types import Answer, Answerer, Evidence, Passage, Retriever, Say
+from conspectus.query.walk.replies import final_answer, mention
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
 
@@ -47,9 +50,15 @@ class ModelReader:
             if not evidence.passages:
                 say(no_answer(question))
                 return assembly.no_answer()
-            request = reading(question, evidence, self._context.settings.tog.task)
+            settings = self._context.settings
+            brief = settings.answer.form == "brief" and settings.tog.task == "qa"
+            request = reading(
+                question, evidence, settings.tog.task, "" if brief else answer_style(settings.answer), brief=brief
+            )
             citing = _PassageCitations(self._context, evidence.passages)
             sources = [CitedText(passage.text, passage.title) for passage in evidence.passages]
+            if brief:
+                return await self._brief(assembly, request, evidence, citing, say)
             told = await stream_answer(self._context, self._model, request, question, sources, citing.cite, say)
             text, citations = citing.made(told.text)
             assembly.add(*told.steps)
@@ -57,6 +66,32 @@ class ModelReader:
             return assembly.assemble(
                 text, citations=citations.made(), evidence=evidence, dropped_citations=citations.dropped
             )
+
+    async def _brief(
+        self, assembly: Assembly, request: Request, evidence: Evidence, citing: "_PassageCitations", say: Say
+    ) -> Answer:
+        """Return a short answer with what the thoughts before it cite, else the passages that hold it."""
+        reply = without_thinking((await self._model.complete(request)).text)
+        thoughts, _, last = reply.rpartition("\n") if "\n" in reply.strip() else ("", "", reply)
+        short = without_marks(final_answer(reply, assembly.question)).strip().rstrip(".")
+        assembly.step("thoughts", " ".join(thoughts.split()) or "none")
+        if not short or is_unknown(short):
+            say(no_answer(assembly.question))
+            return assembly.no_answer(evidence)
+        shown = len(evidence.passages)
+        numbers = dict.fromkeys(number for mark in marks_in(f"{thoughts} {last}", shown) for number in mark.numbers)
+        if not numbers:
+            holds = (at for at, passage in enumerate(evidence.passages, 1) if mention(passage.text, [short]))
+            numbers = dict.fromkeys(list(holds)[:1])
+        for number in numbers:
+            citing.cite(f"{thoughts} {short}", number)
+        marks = "".join(f"[{number}]" for number in numbers) or UNVERIFIED
+        text, citations = citing.made(f"{short} {marks}")
+        say(text)
+        assembly.step("read", f"{shown} passages read, {len(citations.made())} citations made")
+        return assembly.assemble(
+            text, citations=citations.made(), evidence=evidence, dropped_citations=citations.dropped, span=short
+        )
 
 
 class _PassageCitations:
@@ -90,10 +125,15 @@ def _hull(spans: Sequence[Span]) -> Span:
     return replace(first, start=min(span.start for span in spans), end=max(span.end for span in spans))
 
 
-def reading(question: str, evidence: Evidence, task: Task = "qa") -> Request:
-    """Return the request for an answer over the passages; it depends on their texts and titles only."""
+def reading(question: str, evidence: Evidence, task: Task = "qa", style: str = "", *, brief: bool = False) -> Request:
+    """Return the request for an answer over the passages; it depends on their texts and titles only.
+
+    `style` says how the answer is written (`answer_style`); a `brief` one is thought out, then a few words.
+    """
     passages = "\n\n".join(_numbered(number, passage) for number, passage in enumerate(evidence.passages, start=1))
-    prompt = messages(prompt_for(task, "query/answer_from_passages"), passages=passages, question=question)
+    name = "query/answer_briefly" if brief else prompt_for(task, "query/answer_from_passages")
+    styled = {"style": style} if not brief and task == "qa" else {}
+    prompt = messages(name, passages=passages, question=question, **styled)
     return Request(prompt, STEP, sources=tuple(digest(passage.text) for passage in evidence.passages))
 
 

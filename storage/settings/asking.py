@@ -44,10 +44,23 @@ class IrcotSettings(Section):
 
 
 class AnswerSettings(Section):
-    """Answers without a language model."""
+    """Answers: how much is read, and with a model how it is written."""
 
     passages: int = Field(8, ge=1, description="number of best passages that an answer is read from")
-    sentences: int = Field(6, ge=1, description="maximum sentences, list items, rows and code blocks that are quoted")
+    sentences: int = Field(
+        6, ge=1, description="without a model: maximum sentences, list items, rows and code blocks that are quoted"
+    )
+    form: Literal["auto", "full", "brief"] = Field(
+        "auto",
+        description="with a model, of answers from passages: `full` sentences, or `brief`: the model thinks, then "
+        "answers with a name, number or phrase; `auto` is brief in `evaluate` and full elsewhere",
+    )
+    response_type: str = Field(
+        "", description="with a model: the form of an answer, such as `a list` or `one paragraph`"
+    )
+    words: int | None = Field(None, ge=1, description="with a model: maximum words of an answer")
+    tone: str = Field("", description="with a model: the tone of an answer, such as `plain` or `formal`")
+    instructions: str = Field("", description="with a model: further instructions for every answer")
 
 
 class ConversationSettings(Section):
@@ -212,6 +225,16 @@ class SparqlSettings(Section):
     )
 
 
+class WalkSettings(Section):
+    """What the walks with a model have in common: ToG, ToG-2 and FastToG."""
+
+    own_knowledge: bool = Field(
+        True,
+        description="whether a model may answer from what it knows itself where a walk settles nothing; such an answer "
+        "is marked",
+    )
+
+
 class RerankSettings(Section):
     """A cross-encoder that reranks candidates."""
 
@@ -287,6 +310,7 @@ class AskingSections(BaseModel):
     fasttog: FastTogSettings = FastTogSettings()
     tog: TogSettings = TogSettings()
     sparql: SparqlSettings = SparqlSettings()
+    walk: WalkSettings = WalkSettings()
     gretriever: GRetrieverSettings = GRetrieverSettings()
     soft_prompt: SoftPromptSettings = SoftPromptSettings()
     citations: CitationSettings = CitationSettings()

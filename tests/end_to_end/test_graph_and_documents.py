@@ -84,8 +84,8 @@ def test_a_model_answers_from_a_path_and_a_passage(both: Path) -> None:
         return FakeReply(f"{{Yes}} {{Tomas Reyle}} {''.join(f'[{each}]' for each in (path[0], path[-1], passage[0]))}")
 
     script = [
-        Rule('{"1": "Grey Heron"}', "entities of a knowledge graph whose names"),
-        Rule(relations, "numbered relations of a knowledge graph"),
+        Rule('{"1": "Grey Heron"}', "You choose the entities of a knowledge graph"),
+        Rule(relations, "you choose the relations to follow"),
         Rule("Who built the harbour of Pelluci?", "should be looked up next"),
         Rule(reason, "from paths of a knowledge graph and from texts"),
     ]

@@ -11,12 +11,11 @@ from tests.tags import inside
 
 PLACES = re.compile(r"\{\{([=~]?)(\w+)\}\}")
 NOT_FROM_DOCUMENTS = {
-    "claim_description", "collection", "count", "criterion", "documents", "entity_types", "fewest", "findings",
-    "follow_ups", "language", "last", "most", "number", "question", "schema", "words",
+    "allowed", "claim_description", "collection", "count", "criterion", "documents", "entity_types", "fewest",
+    "findings", "follow_ups", "language", "most", "number", "schema", "style", "words",
     "example", "examples", "persona",  # of the settings: what --tune wrote can be read, and changed by hand
     "domain", "sample",  # by a model that saw excerpts, and in tags before it is filled in
     "records",  # of an example: they were read and are written anew
-    "description", "task", "user",  # of a made-up reader, by a model that saw titles of reports only
 }  # fmt: skip
 """What may stand in a prompt as it is."""
 
@@ -46,21 +45,24 @@ def test_prompts_are_utf_8_and_end_as_they_should() -> None:
 def test_what_comes_from_documents_stands_in_tags_and_is_said_to_be_data(name: str) -> None:
     text = prompt_text(name)
     for kind, place in PLACES.findall(text):
-        if (name, place) == ("query/drift_hypothesis", "example"):
+        if (name, place) == ("query/drift_hypothesis", "example") or name.startswith(
+            ("query/question_", "query/gretriever_soft")
+        ):
             continue
         plain = place in NOT_FROM_DOCUMENTS and (name, place) != ("index/report", "records")
         plain = plain and (name, place) not in {("index/tune_persona", "domain"), ("index/tune_entity_types", "domain")}
         assert bool(kind) != plain, f"{{{{{kind}{place}}}}}"
-    if re.search(r"\{\{=(?!question|statement)", text) and name.startswith("index/"):
+    if re.search(r"\{\{=(?!question)", text) and name != "judge/collection":
         assert text.startswith("[system]\n")
         assert prompt_text("shared/data") in text.partition("\n[user]\n")[0]
 
 
 @given(st.text("\n<>/facts {}~", max_size=60), st.text("\n<>/Passages {}~", max_size=60))
 def test_no_text_can_open_or_close_a_tag_of_its_prompt(facts: str, passages: str) -> None:
-    (user,) = messages("query/cok", question="Who?", facts=facts, passages=passages)
-    assert sorted(re.findall(r"<\s*/?\s*(?:facts|passages|nothing)\b", user.content, re.IGNORECASE)) == sorted(
-        ["<facts", "</facts", "<passages", "</passages"]
+    system, user = messages("query/cok", question="Who?", facts=facts, passages=passages)
+    assert (system.role, user.role) == ("system", "user")
+    assert sorted(re.findall(r"<\s*/?\s*(?:facts|passages|question)\b", user.content, re.IGNORECASE)) == sorted(
+        ["<facts", "</facts", "<passages", "</passages", "<question", "</question"]
     )
     assert inside(user.content, "facts").replace("&lt;", "<").strip("\n") == facts.strip("\n")
 

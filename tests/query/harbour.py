@@ -30,11 +30,11 @@ CLAIM = (
 
 def reply(request: FakeRequest) -> str:
     """Return the claim for the text that makes it, else what the rule-made model says, reports named after members."""
-    if "as records, the claims that it makes" in request.prompt:
+    if "write records of the claims that it makes" in request.prompt:
         return CLAIM if "<text>" in request.last and "He took money" in inside(request.last, "text") else "<|COMPLETE|>"
     made = graph_model.reply(request)
     names = ", ".join(dict.fromkeys(graph_model.NAME.findall(request.last)))
-    return made.replace('"title": "A group"', f'"title": "{names}"')
+    return made.replace('"title": "A group"', f'"title": "{names or "A group"}"')
 
 
 def build(folder: Path) -> Context:

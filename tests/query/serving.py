@@ -15,7 +15,7 @@ from tests.tags import prompt_of
 
 Maker = str | FakeReply | Sequence[str | FakeReply] | Callable[[FakeRequest], str | FakeReply]
 
-MAP, REDUCE, RATE = "You take notes", "You answer a question about a whole", "How much does this report"
+MAP, REDUCE, RATE = "take notes for answering", "You answer a question about a whole", "You judge how much a report"
 
 
 def notes(*points: tuple[str, int, list[int]]) -> str:
@@ -57,4 +57,4 @@ def served(
 def sent(server: FakeServer, kind: str) -> list[str]:
     """Return the prompts of one kind in the order in which they came."""
     prompts = [prompt_of(each.body) for each in server.requests if each.body]
-    return [each for each in prompts if each.startswith(kind)]
+    return [each for each in prompts if kind in each]

@@ -12,9 +12,9 @@ from conspectus.query.types import Answer, Evidence
 from conspectus.storage.index import Index
 from conspectus.storage.settings import IrcotSettings, LlmSettings
 
-from tests.tags import prompt_of, unmarked
+from tests.tags import inside, prompt_of
 
-THINK, READ = "You think about a question", "You answer a question from numbered passages"
+THINK, READ = "You work out the answer", "on the numbered passages alone"
 QUESTION = "In which country does the designer of the Corvane lighthouse live?"
 PASSAGES = {
     "Corvane lighthouse": "The Corvane lighthouse was designed by Ada Mirren.",
@@ -64,10 +64,5 @@ def prompts(server: FakeServer) -> list[str]:
 
 
 def shown(prompt: str, of: str) -> str:
-    """What stands behind a head of the thought prompt, in its last part."""
-    return (
-        unmarked(prompt)
-        .split("Now yours.")[1]
-        .split(f"\n\n{of}: " if of != "Passages" else "Passages:\n\n")[1]
-        .split("\n\n")[0]
-    )
+    """What stands under a name in the last part of the thought prompt."""
+    return inside(prompt, {"Thoughts so far": "thoughts"}.get(of, of.lower())).split("\n\n")[0]

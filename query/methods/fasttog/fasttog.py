@@ -286,7 +286,7 @@ class FastToG:
                 names=verdict.names,
                 triples=grounds.triples(verdict.relations),
             )
-        elif self._model is None:
+        elif self._model is None or not self._context.settings.walk.own_knowledge:
             lack = f" {verdict.why[:1].upper()}{verdict.why[1:]}." if verdict.why else ""
             answer = assembly.assemble(f"{no_answer(assembly.question)}{lack}", evidence=evidence)
         else:

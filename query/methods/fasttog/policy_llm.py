@@ -48,6 +48,7 @@ class SubjectReply(BaseModel):
 class PickReply(BaseModel):
     """The letters of communities."""
 
+    reason: str = ""
     picks: list[str]
 
     @classmethod
@@ -61,6 +62,7 @@ class PickReply(BaseModel):
 class AnswerReply(BaseModel):
     """An answer, or "Unknown"."""
 
+    reason: str = ""
     answer: str
     names: list[str] = []
     facts: Numbers = []
@@ -108,7 +110,7 @@ class LlmCommunityPolicy:
         self, premise: str, selections: str, letters: Sequence[str], rows: Sequence[int]
     ) -> CommunityPick:
         prompt = messages("query/fasttog_step", question=self._as_question(), premise=premise, selections=selections)
-        picked = await ask_choice(self._model, self._request(PRUNE, prompt, rows), [*letters, NONE])
+        picked = await ask_choice(self._model, self._request(PRUNE, prompt, rows), [*letters, NONE], reasoned=True)
         if picked == NONE:
             return CommunityPick((), "the model chose none", calls=1)
         return CommunityPick((letters.index(picked),), "", calls=1)

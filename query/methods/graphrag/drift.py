@@ -133,7 +133,7 @@ async def run_primer(context: Context, model: LanguageModel, question: str) -> P
     caller = _BranchCaller(context, model)
     replies = await gather_settled(
         caller.branch(
-            "query/drift_primer", PRIMER, window.units, window.n_tokens, {"material": window.text, "question": question}
+            "query/drift_primer", PRIMER, window.units, window.n_tokens, {"reports": window.text, "question": question}
         )
         for window in windows
     )

@@ -131,7 +131,7 @@ class ModelRater:
     async def _rated(self, question: str, unit: Unit) -> float:
         asked = messages("query/global_rate_report", report=unit.text, question=question)
         request = Request(asked, STEP, sources=sources(self.context, [unit]))
-        return float(await ask_choice(self.model, request, [str(number) for number in range(_BEST + 1)]))
+        return float(await ask_choice(self.model, request, [str(number) for number in range(_BEST + 1)], reasoned=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ construct a graph first" (CoT-BAG: Wang et al. 2023), and the question alone.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from conspectus.prompts.model import LanguageModel, Request
 from conspectus.prompts.render import messages
@@ -74,20 +75,41 @@ _MAX_TOKENS = 512
 """Tokens of a reply: an answer with its facts, or some steps of reasoning before it."""
 
 
-class SubgraphReply(BaseModel):
-    """A model's reply: its answer or "Unknown", the answer entities, and the cited node and edge numbers."""
+class OwnReply(BaseModel):
+    """A model's reply from its own knowledge: its answer or "Unknown", and the names that answer."""
 
-    thoughts: str = ""
     answer: str
     names: list[str] = []
+
+    @classmethod
+    def in_words(cls, reply: str) -> "Self | None":
+        """Read an answer in prose."""
+        said = answer_in_words(reply)
+        return cls(answer=said[0]) if said else None
+
+
+class SubgraphReply(OwnReply):
+    """A model's reply from a subgraph: also the cited node and edge numbers."""
+
     nodes: list[int] = []
     edges: list[int] = []
 
-    @classmethod
-    def in_words(cls, reply: str) -> "SubgraphReply | None":
-        """Read an answer in prose and its marks."""
-        said = answer_in_words(reply)
-        return cls(answer=said[0]) if said else None
+
+class _Thoughts(BaseModel):
+    thoughts: str = ""
+
+
+class ReasonedReply(SubgraphReply, _Thoughts):
+    """A reply that begins with the model's reasoning: fields of the last base come first."""
+
+
+FORMS: dict[str, type[OwnReply]] = {
+    "zero_shot": SubgraphReply,
+    "zero_cot": ReasonedReply,
+    "cot_bag": ReasonedReply,
+    "question_only": OwnReply,
+}
+"""The form of the reply to each prompt of G-Retriever's table 3."""
 
 
 async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question: str, model: LanguageModel) -> Answer:
@@ -106,14 +128,14 @@ async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question:
     sources = () if alone else grounds.sources(subgraph.relations)
     request = Request(prompt, STEP, max_tokens=_MAX_TOKENS, sources=sources)
     try:
-        said = await ask_for(model, request, SubgraphReply)
+        said = await ask_for(model, request, FORMS[chosen.prompt])
     except BadAnswer as error:
         return _nothing(f"the reply cannot be used ({error.reason})")
     except ModelError as error:
         return _nothing(f"no reply ({error})")
     if is_unknown(said.answer):
         return _nothing("the model does not know")
-    if alone:  # there is nothing that could be cited
+    if not isinstance(said, SubgraphReply):  # there is nothing that could be cited
         return Answer(
             "",
             "",

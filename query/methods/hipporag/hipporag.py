@@ -182,14 +182,15 @@ def phrase_seeds(memory: Memory, facts: Facts, most: int) -> tuple[Rows, Floats]
     """Return the phrases that seed the walk of HippoRAG 2, ascending, and their mass.
 
     A phrase i that occurs in the facts F_i with the scores f has the mass mean over F_i of f / |P_i| (the mean is
-    from section 3.3, |P_i|, the passages that contain i, from its code). The `most` phrases with the highest mean of f
-    are used; ties go to the first in the table.
+    from section 3.3, |P_i|, the passages that contain i, from its code). The `most` phrases of the highest mass are
+    used, as in its code, so that phrases of many passages fall out first; ties go to the first in the table.
     """
     ends, scores = memory.facts[facts.rows].ravel(), np.repeat(facts.scores, 2)
     phrases, place = np.unique(ends, return_inverse=True)
     means = np.bincount(place, weights=scores) / np.bincount(place)
-    best = np.sort(np.lexsort((phrases, -means))[:most])
-    return phrases[best], means[best] * memory.specificity[phrases[best]]
+    mass = means * memory.specificity[phrases]
+    best = np.sort(np.lexsort((phrases, -mass))[:most])
+    return phrases[best], mass[best]
 
 
 def passage_closeness(context: Context, vector: Vectors) -> Floats:

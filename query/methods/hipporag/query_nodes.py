@@ -39,8 +39,9 @@ class QuestionEntities(BaseModel):
 
 
 class HelpfulFacts(BaseModel):
-    """A model's reply: the numbers of the facts that help, best first."""
+    """A model's reply: why, and the numbers of the facts that help, best first."""
 
+    reason: str = ""
     facts: list[int]
 
 

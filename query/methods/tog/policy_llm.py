@@ -5,7 +5,7 @@ recorded in the trace: nothing is kept but, of topics, the first ones and, of te
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -33,11 +33,12 @@ from conspectus.query.question.tasks import as_question, prompt_for
 from conspectus.query.types import Passage
 from conspectus.query.types.trace import Considered
 from conspectus.query.walk.graph import (
+    KnowledgeGraph,
+    is_id,
     names_as_written,
     open_graph,
     predicate_vectors,
     predicate_words,
-    sentence,
     spoken,
 )
 from conspectus.query.walk.log import failure_reason
@@ -52,9 +53,8 @@ TOPICS, RELATIONS, ENTITIES, SCORE, REASON, CLUE, ANSWER = (
 )  # fmt: skip
 _EXPLORE_TEMPERATURE, _REASON_TEMPERATURE = 0.4, 0.0
 """Temperatures of pruning and of reasoning (ToG, section 3.1)."""
-_NOTHING = "(nothing)"
-_MORE_FOLLOWS = "Do not guess: what is missing can still be looked up."
-_LAST_ROUND = "Nothing more can be looked up: where it is not settled, give the best answer that they allow after {No}."
+_NOTHING = "(nothing yet)"
+_FIRST_STEP = "(this is the first step)"
 _MOST_TRIPLES = 20
 """Maximum triples of the paths shown for a verdict."""
 _MOST_RELATIONS = 60
@@ -71,9 +71,10 @@ _ENTITIES_SHOWN = 3
 
 
 class Scored(BaseModel):
-    """The number of an item and its score."""
+    """The number of an item, in a few words why it helps, and its score."""
 
     number: int
+    why: str = ""
     score: float
 
 
@@ -89,10 +90,17 @@ class EntityReply(BaseModel):
     entities: list[Scored]
 
 
+class ScoredPiece(BaseModel):
+    """The number of a piece of text and its score."""
+
+    number: int
+    score: float
+
+
 class TextReply(BaseModel):
     """Pieces of text that help."""
 
-    pieces: list[Scored]
+    pieces: list[ScoredPiece]
 
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -122,7 +130,8 @@ class LlmBeamPolicy:
         self._statement = question
         self._question = as_question(context.settings.tog.task, question)
         self._combined = combined
-        self._own_answer = own_answer
+        self._own_answer = own_answer and context.settings.walk.own_knowledge
+        self._seen: dict[str, Passage] = {}
 
     async def keep_topics(self, rows: Sequence[int]) -> Choice:
         """Choose at most W topics in one call."""
@@ -176,11 +185,12 @@ class LlmBeamPolicy:
         lines = [
             f"{self._entities(paths[number])}: {self._relation(options[number][at].relation)}" for number, at in shown
         ]
+        drawn = [self._step(paths[number], options[number][at].relation) for number, at in shown]
         prompt = messages(
             "query/tog_relations",
             question=self._question,
-            clue=query or _NOTHING,
-            relations=_numbered(lines),
+            clue=query or _FIRST_STEP,
+            relations=_numbered(drawn),
             most=str(self._settings.width),
         )
         before = self._model.calls
@@ -219,13 +229,19 @@ class LlmBeamPolicy:
     async def keep_entities(self, path: BeamPath, candidates: Sequence[BeamPath]) -> Choice:
         """Choose the entities behind one relation that the model scores highest."""
         names = [self._entities(candidate) for candidate in candidates]
-        relation = self._relation(candidates[0].relations[-1])
+        width = self._settings.width
+        if len(names) == 1:
+            return Choice((0,), (1.0,), _considered(names, (0,), "the only one"))
+        if all(is_id(self._graph.names[row]) for candidate in candidates for row in candidate.entities.tolist()):
+            kept = tuple(range(len(names)))[:width]  # unnamed nodes that join others tell a model nothing (ToG's code)
+            why = "an unnamed node, walked through"
+            return Choice(kept, (1.0 / len(names),) * len(kept), _considered(names, kept, why))
         prompt = messages(
             "query/tog_entities",
             question=self._question,
-            path=f"{self._entities(path)}: {relation}",
+            path=self._step(path, candidates[0].relations[-1]),
             entities=_numbered(names),
-            most=str(self._settings.width),
+            most=str(width),
         )
         before = self._model.calls
         try:
@@ -236,7 +252,7 @@ class LlmBeamPolicy:
         helpful = sorted(
             (at for at, score in scores.items() if score >= _LEAST_SCORE), key=lambda at: (-scores[at], at)
         )
-        kept = tuple(helpful[: self._settings.width])
+        kept = tuple(helpful[:width])
         considered = tuple(
             Considered(name, at in kept, "scored by the model", scores.get(at)) for at, name in enumerate(names)
         )
@@ -257,7 +273,7 @@ class LlmBeamPolicy:
         most = 2 * settings.context_chunks
         near = rank_texts(self._context, query, texts, "embedding")[:most]
         pieces = "\n\n".join(f"[{number}] {text.text}" for number, text in enumerate(near, start=1))
-        prompt = messages("query/tog2_score", question=self._question, clue=state.query or _NOTHING, pieces=pieces)
+        prompt = messages("query/tog2_score", question=self._question, clue=state.query or _FIRST_STEP, pieces=pieces)
         before = self._model.calls
         try:
             reply = await self._ask(SCORE, prompt, TextReply, lambda text: _pieces(text, len(near)), near)
@@ -270,44 +286,73 @@ class LlmBeamPolicy:
         return RankedTexts(sorted(scored, key=lambda text: -text.score), self._model.calls - before, why)
 
     async def judge(self, state: BeamState) -> BeamVerdict:
-        """Judge from all paths and texts; the triples of the paths are numbered first, then the texts."""
-        triples = self._triples(state.paths)
-        passages = [text.passage for text in state.texts if text.passage is not None]
-        paths = [f"[{number}] {sentence(self._graph, row)}" for number, row in enumerate(triples, start=1)]
-        texts = [f"[{number}] {_titled(passage)}" for number, passage in enumerate(passages, start=len(triples) + 1)]
-        prompt = messages(
-            f"query/tog2_{self._settings.task}",
-            examples=prompt_text(f"query/tog2_{self._settings.task}_examples"),
-            question=self._statement,
-            clue=state.clues or _NOTHING,
-            paths="\n".join(paths) or _NOTHING,
-            texts="\n".join(texts) or _NOTHING,
-            last=_LAST_ROUND if state.last else _MORE_FOLLOWS,
-        )
-        before, n_triples = self._model.calls, len(triples)
-        shown = n_triples + len(passages)
+        """Judge from all paths, each with the texts it led to; where nothing is found yet, without a call.
+
+        Texts of earlier rounds fill what room `tog.context_chunks` leaves.
+        """
+        shown = self._evidence(state)
+        if not shown.items:
+            return BeamVerdict(False, clues=state.clues, why="nothing is found yet")
+        values = {"question": self._statement, "known": state.clues or _NOTHING, "evidence": shown.text}
+        task = self._settings.task
+        if state.last:
+            allowed = "knowledge" if self._context.settings.walk.own_knowledge else "evidence"
+            values["allowed"] = prompt_text(f"query/tog2_from_{allowed}")
+        prompt = messages(f"query/tog2_last_{task}" if state.last else f"query/tog2_{task}", **values)
+        before = self._model.calls
         request = self._request(REASON, prompt, state.texts, explores=False)
         try:
-            read = await self._said(request, lambda reply: read_reasoning(reply, shown), _NO_VERDICT)
+            read = await self._said(request, lambda reply: read_reasoning(reply, len(shown.items)), _NO_VERDICT)
         except ModelError as error:
             calls = self._model.calls - before
             return BeamVerdict(False, clues=state.clues, calls=calls, why=failure_reason(error))
-        answered = read.sufficient or state.last
+        answered = (read.sufficient or state.last) and not is_unknown(read.text)
         names = self._as_written(read.text, state.paths) if answered else ()
-        relations = tuple(triples[number - 1] for number in read.numbers if 1 <= number <= n_triples)
-        cited = tuple(passages[number - n_triples - 1] for number in read.numbers if n_triples < number <= shown)
-        if answered and not (relations or cited):
-            relations, cited = self._behind(names, state.paths, passages)
+        cited = [shown.items[number - 1] for number in read.numbers if 1 <= number <= len(shown.items)]
+        relations = tuple(item for item in cited if isinstance(item, int))
+        passages = tuple(item for item in cited if isinstance(item, Passage))
+        if answered and not cited:
+            shown_passages = [item for item in shown.items if isinstance(item, Passage)]
+            relations, passages = self._behind(names, state.paths, shown_passages)
         return BeamVerdict(
-            read.sufficient,
+            read.sufficient and answered,
             read.text if answered else "",
             "" if read.sufficient else read.text,
             names,
             relations,
-            cited,
+            passages,
             calls=self._model.calls - before,
             why="" if read.sufficient else "the model finds this insufficient",
         )
+
+    def _evidence(self, state: BeamState) -> "_Evidence":
+        """Return the paths, each with the texts that it led to, then all other texts; every one is numbered once."""
+        shown = _Evidence()
+        texts = {text.passage.chunk_id: text.passage for text in state.texts if text.passage}
+        room = max(0, self._settings.context_chunks - len(texts))
+        earlier = {id_: passage for id_, passage in self._seen.items() if id_ not in texts}
+        texts |= dict(list(earlier.items())[:room])
+        self._seen |= texts
+        behind: dict[int, list[str]] = {}
+        for text in state.texts:
+            if text.passage:
+                behind.setdefault(text.relation, []).append(text.passage.chunk_id)
+        left = dict(texts)
+        triples = set(self._triples(state.paths))
+        for number, path in enumerate((path for path in state.paths if path.relations), start=1):
+            rows = [row for row in relations_to(path, path.entities[:_ENTITIES_SHOWN].tolist()) if row in triples]
+            shown.add(f"Path {number}:")
+            for row in rows:
+                shown.number(row, drawn(self._graph, row))
+            for id_ in dict.fromkeys(id_ for row in rows for id_ in behind.get(row, ())):
+                if id_ in left:
+                    passage = left.pop(id_)
+                    shown.number(passage, _titled(passage))
+        if left:
+            shown.add("Further texts:")
+            for passage in left.values():
+                shown.number(passage, _titled(passage))
+        return shown
 
     def _behind(
         self, names: Sequence[str], paths: Sequence[BeamPath], passages: Sequence[Passage]
@@ -327,8 +372,12 @@ class LlmBeamPolicy:
 
     async def next_query(self, state: BeamState) -> NextQuery:
         """Return the model's next query, or the clues if it gives none."""
-        paths = "; ".join(sentence(self._graph, row) for row in self._triples(state.paths)) or _NOTHING
-        prompt = messages("query/tog2_clue", question=self._question, clues=state.clues or _NOTHING, paths=paths)
+        paths = "\n".join(drawn(self._graph, row) for row in self._triples(state.paths))
+        if not (state.clues or paths):
+            return NextQuery("", why="nothing is found yet")
+        prompt = messages(
+            "query/tog2_clue", question=self._question, found=state.clues or _NOTHING, paths=paths or _NOTHING
+        )
         try:
             reply = await self._model.complete(self._request(CLUE, prompt))
         except ModelError as error:
@@ -337,11 +386,17 @@ class LlmBeamPolicy:
         return NextQuery(query, 1) if query else NextQuery(state.clues, 1, "the reply is empty")
 
     async def finish(self, state: BeamState) -> BeamVerdict:
-        """Return the last verdict (ToG-2), or the model's answer from the paths and its own knowledge (ToG)."""
+        """Return the model's answer from the paths and its own knowledge (ToG), else its best effort.
+
+        A walk that ended before its last round is judged once more, as the last.
+        """
         if not self._own_answer:
-            return state.verdict
+            if state.last:
+                return state.verdict
+            state.last = True
+            return await self.judge(state) if self._evidence(state).items else state.verdict
         found = [path for path in state.paths if path.relations]
-        facts = "\n".join(sentence(self._graph, row) for row in self._triples(found)) or _NOTHING
+        facts = "\n".join(drawn(self._graph, row) for row in self._triples(found)) or _NOTHING
         prompt = messages(prompt_for(self._settings.task, "query/tog_answer"), question=self._statement, facts=facts)
         try:
             reply = await self._model.complete(self._request(ANSWER, prompt, explores=False))
@@ -366,7 +421,14 @@ class LlmBeamPolicy:
         return names_as_written(graph, listed_names(answer), rows)
 
     def _entities(self, path: BeamPath) -> str:
-        return ", ".join(spoken(self._graph.names[row]) for row in path.entities[:_ENTITIES_SHOWN].tolist())
+        names = [self._graph.names[row] for row in path.entities[:_ENTITIES_SHOWN].tolist()]
+        return ", ".join(name if is_id(name) else spoken(name) for name in names)
+
+    def _step(self, path: BeamPath, relation: DirectedPredicate) -> str:
+        """Return a relation as a fact with a gap: (Ada) -[born in]-> (?)."""
+        words = predicate_words(self._graph.predicates[relation.predicate]) or "related to"
+        here = self._entities(path)
+        return f"({here}) -[{words}]-> (?)" if relation.outgoing else f"(?) -[{words}]-> ({here})"
 
     def _relation(self, relation: DirectedPredicate) -> str:
         words = predicate_words(self._graph.predicates[relation.predicate]) or "related to"
@@ -398,7 +460,40 @@ class LlmBeamPolicy:
         )
 
 
-def _by_place(scored: Sequence[Scored], count: int) -> dict[int, float]:
+@dataclass(slots=True)
+class _Evidence:
+    """The evidence of a judgement as text, and what its numbers stand for: rows of relations, and passages."""
+
+    lines: list[str] = field(default_factory=list)
+    items: list[int | Passage] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The evidence in lines."""
+        return "\n".join(self.lines)
+
+    def add(self, line: str) -> None:
+        """Add a line without a number."""
+        self.lines.append(line)
+
+    def number(self, item: int | Passage, text: str) -> None:
+        """Add an item with its number: the next one, or that it has already."""
+        if item not in self.items:
+            self.items.append(item)
+        self.lines.append(f"[{self.items.index(item) + 1}] {text}")
+
+
+def drawn(graph: KnowledgeGraph, relation: int) -> str:
+    """Return a triple as a drawn path: (Ada) -[born in]-> (Bern); ids without a name stay as they are."""
+    ends = [graph.names[row[relation]] for row in (graph.sources, graph.targets)]
+    source, target = (name if is_id(name) else spoken(name) for name in ends)
+    words = predicate_words(graph.predicates[graph.stated[relation]])
+    if not words:
+        return f"({source}) - ({target}): {graph.descriptions[relation]}"
+    return f"({source}) -[{words}]-> ({target})"
+
+
+def _by_place(scored: Sequence[Scored | ScoredPiece], count: int) -> dict[int, float]:
     """Return scores on a scale from 0 to 1 by the place of their item; numbers out of range are dropped."""
     known = [item for item in scored if 1 <= item.number <= count]
     scores = on_unit_scale([item.score for item in known])
@@ -436,7 +531,7 @@ def _entities(text: str, offered: Sequence[str]) -> EntityReply | None:
 
 def _pieces(text: str, count: int) -> TextReply | None:
     scored = _scored(text, [f"piece {number}" for number in range(1, count + 1)])
-    return TextReply(pieces=scored) if scored else None
+    return TextReply(pieces=[ScoredPiece(number=one.number, score=one.score) for one in scored]) if scored else None
 
 
 def _titled(passage: Passage) -> str:

@@ -1,7 +1,6 @@
 """Claims and slots put to every method with a scripted model: each is asked as what it is."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from conspectus.query.context import Context
 
 from tests.pipelines.evaluation.published_sets import CREAK, FEVER, ZERO_SHOT_RE, published
 from tests.query.graph_serving import prompts, served
-from tests.tags import unmarked
+from tests.tags import inside
 
 TRUTH = {
     "Grey Heron was directed by Ada Mirren.": "SUPPORTS",
@@ -26,30 +25,27 @@ TRUTH = {
 }
 WALKS = ["tog", "tog2", "fasttog", "kaping", "kgp", "cok"]
 DIRECT = ["io", "cot", "cot_sc"]
-ANSWERING = {"claims": re.compile(r"^Claim: (.+)$", re.MULTILINE), "slots": re.compile(r"^Slot: (.+)$", re.MULTILINE)}
 
 
 def knowing(task: str) -> list[Rule]:
     """A model that knows the truth of what its last claim or slot is, and follows every lead."""
 
     def answer(request: FakeRequest) -> str:
-        said = TRUTH[ANSWERING[task].findall(request.prompt)[-1]]
-        if '"facts": [1, ...]' in request.prompt:
+        said = TRUTH[inside(request.last, task.removesuffix("s"))]
+        if '"facts": [1]' in request.prompt:
             return json.dumps({"answer": said, "names": [] if task == "claims" else [said], "facts": [1]})
-        if "Paths:\n(nothing)\nTexts:\n(nothing)" in unmarked(request.prompt):
-            return "{No} {Nothing is known yet.}"
-        if "Begin with {Yes}" in request.prompt:
+        if "{Yes}" in request.prompt:
             return f"{{Yes}} {{{said}}} [1]"
         return f"{{{said}}}" if "in braces" in request.prompt else f"So the answer is: {said}"
 
     return [
         Rule('{"subjects": ["Grey Heron", "Night Ferry", "Salt Pans", "Mary Quill"]}', "You name the subjects"),
-        Rule('{"picks": ["A"]}', "You choose, from a knowledge graph"),
-        Rule('{"answer": "A"}', "You go through a knowledge graph"),
-        Rule('{"1": "x"}', "entities of a knowledge graph whose names"),
-        Rule('{"relations": [{"number": 1, "score": 9}]}', "numbered relations of a knowledge graph"),
-        Rule('{"entities": [{"number": 1, "score": 9}]}', "numbered entities that it leads to"),
-        Rule("What else?", "should be looked up next"),
+        Rule('{"picks": ["A"]}', "Choose the groups of facts from which"),
+        Rule('{"answer": "A"}', "Choose the group to go to next"),
+        Rule('{"1": "x"}', "You choose the entities of a knowledge graph"),
+        Rule('{"relations": [{"number": 1, "score": 9}]}', "you choose the relations to follow"),
+        Rule('{"entities": [{"number": 1, "score": 9}]}', "you choose the entities from"),
+        Rule("What else?", "Write the question to look up next"),
         Rule(answer),
     ]
 
@@ -76,14 +72,14 @@ def test_claims_are_checked_by_every_method(
     assert {name: each["accuracy"] for name, each in found.items()} == dict.fromkeys([*WALKS, *DIRECT], 1.0)
     assert not any("hits@1" in each for each in found.values())
     for each in suite.questions:
-        assert any(f"Question: Is this claim true? {each.question}" in prompt for prompt in asked), "what prunes"
+        assert any(f"<question>\nIs this claim true? {each.question}" in prompt for prompt in asked), "what prunes"
     for prompt in asked:
-        assert f"Question: {suite.questions[0].question}" not in prompt
+        assert f"<question>\n{suite.questions[0].question}" not in prompt
 
 
 def test_a_claim_that_nothing_settles_is_undecided(films: Context, tmp_path: Path) -> None:
     suite = published(tmp_path / "set", *FEVER)
-    with served(films, tmp_path / "memo", [Rule('{"answer": "Unknown"}', "Facts:"), Rule("unknown")]) as (context, _):
+    with served(films, tmp_path / "memo", [Rule('{"answer": "Unknown"}', "<facts>"), Rule("unknown")]) as (context, _):
         scores = evaluate(suite, context, ["kaping", "io"], [5], no_progress)
     for each in scores.values():
         assert each.metrics["accuracy"].mean == pytest.approx(1 / 3), "NOT ENOUGH INFO alone is right"
@@ -98,7 +94,7 @@ def test_slots_are_filled_by_every_method(films: Context, tmp_path: Path) -> Non
     found, asked = measured(suite, films, tmp_path / "memo", "slots", [*WALKS, *DIRECT])
     assert {name: each["hits@1"] for name, each in found.items()} == dict.fromkeys([*WALKS, *DIRECT], 1.0)
     for each in suite.questions:
-        assert any(f"Question: What stands in this relation to this thing? {each.slot}" in one for one in asked)
+        assert any(f"<question>\nWhat stands in this relation to this thing? {each.slot}" in one for one in asked)
     assert not any("Who directed Grey Heron?" in one for one in asked)
 
 
@@ -113,7 +109,7 @@ def test_the_setting_decides_where_it_is_not_qa(films: Context, tmp_path: Path) 
     asked_about = replace(whole.questions[0], question="Grey Heron was directed by Ada Mirren?")
     assert asked_about.task == "qa", "it is a question that can be answered with yes"
     suite = replace(whole, questions=(asked_about,))
-    for task, begins in (("qa", "Question: "), ("claims", "Claim: ")):
+    for task, begins in (("qa", "<question>\n"), ("claims", "<claim>\n")):
         memo = tmp_path / task
         with served(films, memo, [Rule("SUPPORTS")], tog={"task": task}) as (context, server):
             scores = evaluate(suite, context, ["io"], [5], no_progress)
@@ -141,5 +137,5 @@ def test_passages_are_read_for_what_is_asked(
     with served(sample_context, tmp_path / "memo", [Rule(said)]) as (context, server):
         scores = evaluate(suite, context, ["dense"], [5], no_progress, answers=True)
         (prompt,) = prompts(server)
-    assert prompt.endswith(f"Slot: {asked.slot}" if asked.slot else f"Claim: {asked.question}")
+    assert inside(prompt, "slot" if asked.slot else "claim") == (asked.slot or asked.question)
     assert scores["dense"].metrics[metric].mean == 1.0

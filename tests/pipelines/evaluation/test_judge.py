@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from conspectus.query.context import Context
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 
-from tests.tags import prompt_of, unmarked
+from tests.tags import inside, prompt_of
 
 QUESTIONS = tuple(Question(f"q{i}", f"What is theme {i}?", (), ()) for i in range(2))
 METHODS = ("good", "bad", "worse")
@@ -36,9 +35,7 @@ Reply = Callable[[FakeRequest], str | FakeReply]
 
 def shown(request: FakeRequest) -> tuple[str, str]:
     """Return the answers of a prompt, in order."""
-    found = re.search(r"Answer 1:\n\n(.+)\n\nAnswer 2:\n\n(.+)\n", unmarked(request.prompt))
-    assert found
-    return found[1], found[2]
+    return inside(request.last, "first_answer"), inside(request.last, "second_answer")
 
 
 def verdict(better: str) -> str:
@@ -73,7 +70,7 @@ def test_a_steady_judge() -> None:
     assert len(server.requests) == 2 * 3 * 4 * 2 * 2, "questions x pairs x criteria x orders x repeats"
     prompts = [prompt_of(each.body) for each in server.requests if each.body]
     for criterion in CRITERIA:
-        assert sum(f"The criterion: {criterion.capitalize()}." in each for each in prompts) == len(prompts) / 4
+        assert sum(f"The criterion: {criterion.capitalize()}:" in each for each in prompts) == len(prompts) / 4
     assert not any(name in each for each in prompts for name in ("u0", "community"))
 
 
@@ -119,7 +116,7 @@ def test_repeats_are_replies_of_their_own_and_are_remembered(tmp_path: Path) -> 
 def test_a_verdict_that_fails_takes_its_pair_along_and_nothing_else() -> None:
     def reply(request: FakeRequest) -> str | FakeReply:
         first, second = shown(request)
-        if (first, second) == ("bad on q1", "good on q1") and "Diversity." in request.prompt:
+        if (first, second) == ("bad on q1", "good on q1") and "Diversity:" in request.prompt:
             return FakeReply("no", status=400)
         return fair(request)
 

@@ -7,7 +7,7 @@ from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.prompts.client.capabilities import Capabilities, schema_text
 from conspectus.prompts.model import Message, Request
 from conspectus.query.methods.graphrag.drift import DriftReply
-from conspectus.query.methods.gretriever.answer import SubgraphReply
+from conspectus.query.methods.gretriever.answer import OwnReply, ReasonedReply, SubgraphReply
 from pydantic import BaseModel
 
 ASKED = (Message("system", "Be brief."), Message("user", "Who?"))
@@ -43,7 +43,9 @@ def test_a_model_writes_in_the_order_in_which_it_should_think() -> None:
         Verdict: ["reason", "better"],
         ReportAnswer: ["title", "summary", "rating_explanation", "rating", "findings"],
         DriftReply: ["answer", "score", "follow_ups"],
-        SubgraphReply: ["thoughts", "answer", "names", "nodes", "edges"],
+        ReasonedReply: ["thoughts", "answer", "names", "nodes", "edges"],
+        SubgraphReply: ["answer", "names", "nodes", "edges"],
+        OwnReply: ["answer", "names"],
     }
     for form, keys in order.items():
         schema = json.loads(schema_text(form))

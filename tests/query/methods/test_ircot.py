@@ -86,6 +86,9 @@ def test_the_words_that_conclude() -> None:
     assert concludes("So the answer is: Bern.")
     assert concludes("Therefore, the ANSWER  IS Bern")
     assert not concludes("Who answered is not said.")
+    assert not concludes("The passages do not say what the answer is.")
+    assert not concludes("The answer is not in the passages; the director of the film has to be found.")
+    assert not concludes("So the answer is not in the passages.")
 
 
 def test_scores_of_one_retrieval_are_scaled() -> None:

@@ -10,6 +10,7 @@ from conspectus.storage.errors import BudgetReached
 
 from tests.conftest import Build
 from tests.query.thinking import CHAIN, PASSAGES, QUESTION, READ, THINK, ask, prompts, served, shown
+from tests.tags import inside
 
 
 @pytest.fixture(scope="module")
@@ -22,16 +23,16 @@ def test_question_then_thoughts_then_answer(coast: Context, tmp_path: Path) -> N
     with served(coast, tmp_path, CHAIN) as (opened, server):
         answer = ask(opened)
     *thoughts, reading = prompts(server)
-    assert [each.startswith(THINK) for each in thoughts] == [True] * 4
-    assert reading.startswith(READ)
+    assert [(THINK in each) for each in thoughts] == [True] * 4
+    assert READ in reading
     assert [shown(each, "Question") for each in thoughts] == [QUESTION] * 4
     assert [shown(each, "Thoughts so far") for each in thoughts] == [
         "(none yet)", CHAIN[0], " ".join(CHAIN[:2]), " ".join(CHAIN[:3]),
     ]  # fmt: skip
-    assert "Pelluci is a town" not in thoughts[0].split("Now yours.")[1]
-    assert "Ada Mirren lives in" in thoughts[1].split("Now yours.")[1]
-    assert "Pelluci is a town" in thoughts[2].split("Now yours.")[1]
-    assert f"Question: {QUESTION}" in reading
+    assert "Pelluci is a town" not in thoughts[0].rpartition("<passages>")[2]
+    assert "Ada Mirren lives in" in thoughts[1].rpartition("<passages>")[2]
+    assert "Pelluci is a town" in thoughts[2].rpartition("<passages>")[2]
+    assert inside(reading, "question") == QUESTION
     for title in ("Corvane lighthouse", "Ada Mirren", "Pelluci"):
         assert f"{title}\n{PASSAGES[title]}" in reading
     assert "So the answer is" not in reading, "the answer is read from passages, not from thoughts"
@@ -51,7 +52,7 @@ def test_the_calls_are_bounded(max_steps: int, coast: Context, tmp_path: Path) -
     replies = [f"Thought number {number} goes on." for number in range(20)]
     with served(coast, tmp_path, replies, max_steps=max_steps) as (opened, server):
         answer = ask(opened)
-    assert [each.startswith(THINK) for each in prompts(server)] == [True] * max_steps + [False]
+    assert [(THINK in each) for each in prompts(server)] == [True] * max_steps + [False]
     assert answer.usage.calls == max_steps + 1
     assert answer.trace[-2].detail == f"thoughts: {max_steps}; {max_steps} thoughts are the most (ircot.max_steps)"
 
@@ -75,11 +76,11 @@ def test_a_thought_that_leads_no_further_ends_the_walk_and_not_the_run(
     assert answer.trace[-2].detail.startswith("thoughts: 1; no thought 2: ")
     assert reason in answer.trace[-2].detail
     assert "Ada Mirren" in [each.title for each in answer.evidence.passages]
-    assert sum(each.startswith(THINK) for each in prompts(server)) == 2
+    assert sum(THINK in each for each in prompts(server)) == 2
 
 
 def test_it_stops_on_the_budget(coast: Context, tmp_path: Path) -> None:
-    budget = {"max_tokens": 4500, "max_output_tokens": 100}
+    budget = {"max_tokens": 3300, "max_output_tokens": 100}
     with served(coast, tmp_path, CHAIN, llm=budget) as (opened, server), pytest.raises(BudgetReached):
         ask(opened)
     assert 1 <= len(server.requests) < 5

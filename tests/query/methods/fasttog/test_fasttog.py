@@ -17,10 +17,10 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.records import Document
 
 from tests.query.graph_serving import prompts, served
-from tests.tags import unmarked
+from tests.tags import inside
 
-SUBJECTS, START = "You name the subjects", "You choose, from a knowledge graph"
-STEP, REASON = "You go through a knowledge graph", "You answer a question from facts"
+SUBJECTS, START = "You name the subjects", "Choose the groups of facts from which"
+STEP, REASON = "Choose the group to go to next", "You answer a question from facts"
 QUESTION = "Where was the director of Grey Heron born?"
 UNANSWERED = json.dumps({"answer": "Unknown", "names": [], "facts": []})
 
@@ -46,7 +46,7 @@ def _silent(piece: str) -> None:
 
 def letter(prompt: str, of: str) -> str:
     """The letter of the selection that says something."""
-    selections = unmarked(prompt).split("Selections:\n")[1].split("\n\nReply")[0].splitlines()
+    selections = inside(prompt, "selections").splitlines()
     return next(line.split(".")[0] for line in selections if of in line)
 
 
@@ -62,7 +62,7 @@ def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> No
     def reason(request: FakeRequest) -> str:
         if "born in Pelluci" not in request.prompt:
             return UNANSWERED
-        facts = request.prompt.split("Chain 1:")[1]
+        facts = inside(request.prompt, "chains")
         numbers = [
             int(each.split("]")[0]) for each in facts.split("[")[1:]
             if "Heron directed by Ada Mirren" in each or "Ada Mirren born in Pelluci" in each
@@ -80,17 +80,19 @@ def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> No
         answer = ask(context)
         asked = prompts(server)
         bodies = [each.body for each in server.requests if each.body]
-    kinds = [next(each for each in (SUBJECTS, START, STEP, REASON) if prompt.startswith(each)) for prompt in asked]
+    kinds = [next(each for each in (SUBJECTS, START, STEP, REASON) if each in prompt) for prompt in asked]
     assert kinds == [SUBJECTS, START, REASON, STEP, REASON]
     assert [each["temperature"] for each in bodies] == [0.1, 0.4, 0.1, 0.4, 0.1]
     assert all(each.get("max_completion_tokens", each.get("max_tokens")) == 1024 for each in bodies)
     assert all(QUESTION in each for each in asked)
 
-    assert "Premise: Grey Heron" in asked[1], "at the start the premise is what the question is about"
+    assert inside(asked[1], "premise") == "Grey Heron", "at the start the premise is what the question is about"
     assert "Choose up to 1 selections" in asked[1]
-    assert "Context: the question is about Grey Heron." in asked[2], "the subject stands once, before the chains"
-    assert "Premise:\n1. Grey Heron directed by Ada Mirren" in unmarked(asked[3]), "the premise is the chain so far"
-    assert 'or "none"' in asked[3]
+    assert inside(asked[2], "subjects") == "Grey Heron", "the subject stands once, before the chains"
+    assert inside(asked[3], "premise").startswith("1. Grey Heron directed by Ada Mirren"), (
+        "the premise is the chain so far"
+    )
+    assert '"answer": "none"' in asked[3]
     assert "[1] Grey Heron directed by Ada Mirren" in asked[4]
 
     assert answer.method == "fasttog"
@@ -126,7 +128,7 @@ def test_the_calls_reach_the_bound_where_no_answer_comes_and_never_pass_it(
     with served(grid_index, memo, script, fasttog=chosen) as (context, server):
         answer = ask(context, question="What lies far from Place HH?")
         asked = prompts(server)
-    count = {kind: sum(each.startswith(kind) for each in asked) for kind in (SUBJECTS, START, STEP, REASON)}
+    count = {kind: sum(kind in each for each in asked) for kind in (SUBJECTS, START, STEP, REASON)}
     assert count == {SUBJECTS: 1, START: 1, STEP: width * depth, REASON: 1 + depth}
     assert len(asked) == width * depth + depth + 3 + 1 == answer.usage.calls, "WD + D + 3 + f, with f 1 for io"
     assert answer.usage.depth == depth + 1
@@ -164,8 +166,8 @@ def test_what_leads_no_further_ends_a_chain_with_a_reason(
     walk = answer.evidence.walk
     assert walk
     assert [reason in each.ended for each in walk.chains] == [True, True], [each.ended for each in walk.chains]
-    assert sum(each.startswith(STEP) for each in asked) == 2
-    assert sum(each.startswith(REASON) for each in asked) == 1, "nothing new is not reasoned over again"
+    assert sum(STEP in each for each in asked) == 2
+    assert sum(REASON in each for each in asked) == 1, "nothing new is not reasoned over again"
     assert answer.text.startswith("Atlantis")
     assert answer.usage.depth == 1
 
@@ -177,12 +179,12 @@ def test_an_ended_chain_stays_evidence(films_index: Context, memo: Path) -> None
     script = [*rules(start='{"picks": ["A", "B"]}')[:2], Rule(step, STEP), *rules()[3:]]
     with served(films_index, memo, script, fasttog={"width": 2, "max_depth": 1}) as (context, server):
         answer = ask(context, ["Grey Heron"])
-        last = [each for each in prompts(server) if each.startswith(REASON)][-1]
+        last = [each for each in prompts(server) if REASON in each][-1]
     walk = answer.evidence.walk
     assert walk
     assert "Chain 1:" in last
     assert "Chain 2:" in last
-    assert not any(each.startswith(SUBJECTS) for each in prompts(server)), "topics are given"
+    assert not any(SUBJECTS in each for each in prompts(server)), "topics are given"
 
 
 @pytest.mark.parametrize("reply", ["", "no idea", '{"picks": []}', '{"picks": ["Q"]}', FakeReply("", status=500)])
@@ -193,7 +195,7 @@ def test_nothing_picked_at_the_start_goes_to_the_fallback(
         answer = ask(context, ["Grey Heron"])
         asked = prompts(server)
     assert len(asked) == (3 if reply in ("", "no idea") else 2), "what cannot be used is asked for once more"
-    assert not any(each.startswith(REASON) for each in asked)
+    assert not any(REASON in each for each in asked)
     assert answer.text.startswith("Atlantis")
     assert answer.usage.depth == 0
 
@@ -214,7 +216,7 @@ def test_a_reasoning_that_gives_no_answer_is_none(reply: str | FakeReply, films_
 def test_subjects_that_no_model_names_are_found_by_name(subjects: str, films_index: Context, memo: Path) -> None:
     with served(films_index, memo, rules(subjects=subjects, start='{"picks": []}')) as (context, server):
         answer = ask(context)
-        assert any("Premise: Grey Heron" in prompt for prompt in prompts(server))
+        assert any("<premise>\nGrey Heron" in prompt for prompt in prompts(server))
     assert [each.name for each in answer.trace][:2] == ["subjects", "subjects"]
 
 
@@ -222,7 +224,7 @@ def test_several_subjects_pool_their_candidates(films_index: Context, memo: Path
     with served(films_index, memo, rules(start='{"picks": []}')) as (context, server):
         answer = ask(context, ["Grey Heron", "Night Ferry", "Nobody"])
         (start, _) = prompts(server)
-    assert "Premise: Grey Heron, Night Ferry" in start
+    assert inside(start, "premise") == "Grey Heron, Night Ferry"
     assert "Grey Heron directed by Ada Mirren" in start
     assert "Night Ferry directed by Hugo Wren" in start
     assert "the graph lacks Nobody" in answer.trace[0].detail

@@ -19,10 +19,10 @@ from conspectus.storage.records import Chunk, Document, Relation, Report
 from tests.conftest import Build
 from tests.query.harbour import choosing
 from tests.query.serving import Maker, sent, served
-from tests.tags import unmarked
+from tests.tags import inside
 
-HYPOTHESIS, PRIMER = "Write a short passage that would answer", "You begin to answer"
-FOLLOW_UP, REDUCE = "You help to answer a question", "You answer a question about a collection of documents from the"
+HYPOTHESIS, PRIMER = "You write a short passage", "You begin to answer"
+FOLLOW_UP, REDUCE = "You help to answer a question", "from notes that were taken step by step"
 QUESTION = "How did the Harbour Bank come into other hands?"
 
 
@@ -52,15 +52,11 @@ def ask(context: Context, question: str = QUESTION) -> tuple[Answer, list[str]]:
 
 
 def shown(prompt: str) -> str:
-    found = re.search(r"\n(?:Reports|Material):\n\n(.*?)\n\n(?:Whole question|Question): ", unmarked(prompt), re.S)
-    assert found
-    return found[1]
+    return inside(prompt, "reports" if "<reports>" in prompt else "material")
 
 
 def smaller(prompt: str) -> str:
-    found = re.search(r"^Smaller question: (.*)$", prompt, re.M)
-    assert found
-    return found[1]
+    return inside(prompt, "smaller_question")
 
 
 def endless() -> Maker:
@@ -85,8 +81,8 @@ def test_a_reply_of_another_form_is_asked_for_once_more(harbour: Context, tmp_pa
     with served(harbour, tmp_path, rules("no JSON", "no JSON")) as (opened, server), pytest.raises(ModelError):
         ask(opened)
     bodies = [each.body["messages"] for each in server.requests if each.body]
-    assert [len(each) for each in bodies if each[0]["content"].startswith(PRIMER)] == [1, 1, 3, 3]
-    assert [len(each) for each in bodies if each[0]["content"].startswith(FOLLOW_UP)] == [1, 3]
+    assert [len(each) for each in bodies if each[0]["content"].startswith(PRIMER)] == [2, 2, 4, 4]
+    assert [len(each) for each in bodies if each[0]["content"].startswith(FOLLOW_UP)] == [2, 4]
 
 
 @pytest.mark.clock
@@ -131,8 +127,8 @@ def test_a_question_its_follow_ups_and_its_answer(harbour: Context, tmp_path: Pa
     with served(chosen, tmp_path, rules(follow_up=follow_up, answer=answer)) as (opened, server):
         found, told = ask(opened)
         (follow,) = sent(server, FOLLOW_UP)
-    assert f"Whole question: {QUESTION}\n" in follow
-    assert "Smaller question: Who was Otto Brand?" in follow
+    assert inside(follow, "whole_question") == QUESTION
+    assert inside(follow, "smaller_question") == "Who was Otto Brand?"
     assert "".join(told) == found.text
     assert found.text.startswith("Otto Brand sold his share to Lena Fisk in 1920 [1]. It stands in Port Alma [2]")
     assert found.citations[0].quote == "Otto Brand sold his share to Lena Fisk in 1920."

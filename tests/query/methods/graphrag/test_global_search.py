@@ -18,7 +18,7 @@ from conspectus.storage.records import Community, Document, Report
 from conspectus.storage.text.tokens import count_tokens
 
 from tests.query.serving import MAP, NOTE, RATE, REDUCE, notes, rules, sent, served
-from tests.tags import unmarked
+from tests.tags import inside
 
 QUESTION = "What do the novels have in common?"
 
@@ -31,9 +31,7 @@ def ask(context: Context, method: str = "global:c0") -> tuple[Answer, list[str]]
 
 def shown(prompt: str) -> str:
     """Return the reports of a map prompt, or the material of a reduce prompt."""
-    found = re.search(r"(?:Reports|Material):\n\n(.*)\n\nQuestion: ", unmarked(prompt), re.S)
-    assert found
-    return found[1]
+    return inside(prompt, "reports" if "<reports>" in prompt else "material")
 
 
 @pytest.mark.parametrize("method", ["global", "global:c0", "global:c3", "ts"])
@@ -161,7 +159,7 @@ def test_a_failed_call_leaves_out_its_window_only(context: Context, tmp_path: Pa
     turn = count()
 
     def note(request: FakeRequest) -> str | FakeReply:
-        if len(request.messages) > 1:
+        if len(request.messages) > 2:
             return "no JSON once more"
         first = [FakeReply("refused", status=400), FakeReply("no JSON"), FakeReply(NOTE)]
         return first[min(next(turn), 2)]

@@ -25,9 +25,9 @@ from hypothesis import strategies as st
 from tests.conftest import Build
 from tests.query.harbour import choosing
 from tests.query.serving import Maker, sent, served
-from tests.tags import unmarked
+from tests.tags import inside
 
-LOCAL = "You answer a question from numbered material"
+LOCAL = "on the numbered material alone"
 QUESTION = "What did Otto Brand do to the Harbour Bank?"
 
 
@@ -42,9 +42,7 @@ def rules(answer: Maker) -> list[Rule]:
 
 
 def shown(prompt: str) -> str:
-    found = re.search(r"\nMaterial:\n\n(.*)\n\nQuestion: ", unmarked(prompt), re.S)
-    assert found
-    return found[1]
+    return inside(prompt, "material")
 
 
 def numbers(context: LocalContext, kind: type) -> list[int]:
@@ -209,7 +207,7 @@ def test_a_question_and_its_answer(harbour: Context, tmp_path: Path) -> None:
         found, said = ask(opened)
         (prompt,) = sent(server, LOCAL)
     assert "At most 500 words" in prompt
-    assert prompt.endswith(f"Question: {QUESTION}")
+    assert prompt.endswith(f"<question>\n{QUESTION}\n</question>")
     assert (
         found.text
         == "".join(said)

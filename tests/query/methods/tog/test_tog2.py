@@ -16,10 +16,14 @@ from conspectus.query.methods.tog.evidence import BEST_EFFORT
 from conspectus.query.types import Answer, TopicAnswerer
 
 from tests.query.graph_serving import prompts, served
-from tests.tags import prompt_of
+from tests.tags import inside, prompt_of
 
-TOPICS, RELATIONS = "entities of a knowledge graph whose names", "numbered relations of a knowledge graph"
-REASON, CLUE, SCORE = "paths of a knowledge graph", "should be looked up next", "numbered pieces of text"
+TOPICS, RELATIONS = "You choose the entities of a knowledge graph", "you choose the relations to follow"
+REASON, CLUE, SCORE = (
+    "evidence found in a knowledge graph",
+    "Write the question to look up next",
+    "You score numbered pieces",
+)
 QUESTION = "Where was the director of Grey Heron born?"
 NO = "{No} {Ada Mirren directed Grey Heron.} [1]"
 
@@ -28,13 +32,13 @@ Said = str | FakeReply | Sequence[str | FakeReply]
 
 def every(request: FakeRequest) -> str:
     """Score all relations or pieces as helpful."""
-    numbers = [int(each) for each in re.findall(r"^(\d+)\. ", request.prompt, re.MULTILINE)]
+    numbers = [int(each) for each in re.findall(r"^(\d+)\. ", request.last, re.MULTILINE)]
     return json.dumps({"relations": [{"number": each, "score": 9} for each in numbers]})
 
 
 def naming(*said: str) -> Rule:
     def reply(request: FakeRequest) -> str:
-        lines = request.prompt.splitlines()
+        lines = request.last.splitlines()
         numbers = [
             line.split(".")[0] for line in lines if re.match(r"\d+\. ", line) and any(each in line for each in said)
         ]
@@ -65,7 +69,7 @@ def asked(server: FakeServer, about: str) -> list[str]:
 
 
 def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> None:
-    said = [NO, NO, "{Yes} {Pelluci} [1][2]"]
+    said = [NO, "{Yes} {Pelluci} [1][2]"]
     with served(films_index, memo, [*rules(said), naming("directed by", "born in")]) as (context, server):
         answer = ask(context)
     assert answer.method == "tog2"
@@ -75,13 +79,12 @@ def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> No
         ("Grey Heron", "directed_by", "Ada Mirren"),
         ("Ada Mirren", "born_in", "Pelluci"),
     ]
-    assert answer.usage.calls == 9 - 2  # a single topic needs no call
+    assert answer.usage.calls == 5  # neither a single topic nor a judgement of nothing needs a call
     assert answer.usage.depth == 2
     steps = [each.stage for each in answer.evidence.walk.decisions] if answer.evidence.walk else []
     assert steps == [
         "topics",
         "reasoning",
-        "clue",
         "relations",
         "entities",
         "reasoning",
@@ -91,14 +94,14 @@ def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> No
         "reasoning",
     ]
     first, second = asked(server, RELATIONS)
-    assert "Still to be found: (nothing)" in first
-    assert "Grey Heron: directed by (forward)" in first
-    assert "Still to be found: Where was Ada Mirren born?" in second
-    assert "Ada Mirren: born in (forward)" in second
+    assert inside(first, "still_to_be_found") == "(this is the first step)"
+    assert "(Grey Heron) -[directed by]-> (?)" in first
+    assert inside(second, "still_to_be_found") == "Where was Ada Mirren born?"
+    assert "(Ada Mirren) -[born in]-> (?)" in second
     last = asked(server, REASON)[-1]
     assert "Ada Mirren directed Grey Heron." in last
-    assert "[2] Ada Mirren born in Pelluci" in last
-    assert last.count("Reply: {") == 2  # two demonstrations
+    assert "[2] (Ada Mirren) -[born in]-> (Pelluci)" in last
+    assert last.count("</evidence>") == 2 + 1, "two demonstrations"
     assert answer.evidence.walk
     assert [len(each.hops) for each in answer.evidence.walk.chains] == [2] * len(answer.evidence.walk.chains)
 
@@ -117,22 +120,23 @@ def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> No
 def test_calls_reach_their_bound_where_no_answer_comes(
     settings: dict[str, object], most: int, grid_index: Context, memo: Path
 ) -> None:
+    unasked = 2 + bool(settings.get("clue", True))  # given topics, and a judgement of nothing with its clue
     question = "What lies farthest from Place GG and Place HH?"
     topics = '{"1": "Place GG", "2": "Place HH"}'
     replies = [*rules("{No} {nothing} ", topics), Rule(every, RELATIONS)]
     with served(grid_index, memo, replies, tog=settings) as (context, server):
         answer = ask(context, ["Place GG", "Place HH"], question)
-    assert len(server.requests) == answer.usage.calls == most - 1 - answer.usage.remembered  # topics were given
+    assert len(server.requests) == answer.usage.calls == most - unasked - answer.usage.remembered
     assert answer.usage.depth == settings.get("depth", 3)
     assert answer.text.endswith(BEST_EFFORT)
 
 
-def test_a_first_judgement_that_suffices_ends_the_walk(films_index: Context, memo: Path) -> None:
-    with served(films_index, memo, rules("{Yes} {Pelluci}")) as (context, server):
+def test_a_judgement_that_suffices_ends_the_walk(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, [*rules("{Yes} {Lisbon}"), Rule(every, RELATIONS)]) as (context, server):
         answer = ask(context)
-    assert len(server.requests) == 1
-    assert answer.usage.depth == 0
-    assert answer.text == f"Pelluci {UNVERIFIED}"  # it rests on nothing that could be shown
+    assert len(server.requests) == 2
+    assert answer.usage.depth == 1
+    assert answer.text == f"Lisbon {UNVERIFIED}"  # it rests on nothing that was shown
     assert not answer.known
 
 
@@ -143,7 +147,10 @@ def test_a_reasoning_that_cannot_be_used_is_told_and_the_walk_goes_on(
     with served(
         films_index,
         memo,
-        [*rules(["{No} {}", *[reply] * (1 + isinstance(reply, str)), "{Yes} {Pelluci} [1]"]), Rule(every, RELATIONS)],
+        [
+            *rules(["{No} {Nothing.}", *[reply] * (1 + isinstance(reply, str)), "{Yes} {Pelluci} [1]"]),
+            Rule(every, RELATIONS),
+        ],
     ) as (
         context,
         _,
@@ -155,7 +162,7 @@ def test_a_reasoning_that_cannot_be_used_is_told_and_the_walk_goes_on(
         if answer.evidence.walk
         else []
     )
-    assert any(part in why[1] for part in ("empty", "neither", "no reply")), why
+    assert any(part in why[2] for part in ("empty", "neither", "no reply")), why
 
 
 @pytest.mark.parametrize(
@@ -178,7 +185,7 @@ def test_relations_that_cannot_be_read_end_the_branch_with_a_reason(
 def test_no_topics_are_a_search_of_everything(films_index: Context, memo: Path) -> None:
     with served(films_index, memo, rules(topics="{}")) as (context, server):
         answer = ask(context, question="Where was the director of Grey Heron and Night Ferry born?")
-    assert len(server.requests) == 2  # topics, and one judgement of the nearest passages
+    assert len(server.requests) == 1  # topics; there is no passage to judge
     assert answer.usage.depth == 0
 
 
@@ -340,7 +347,7 @@ def found(answer: Answer) -> tuple[str, tuple[str, ...], list[str]]:
 )
 def test_a_right_answer_is_heard_however_it_is_written(reply: str, films_index: Context, memo: Path) -> None:
     """Review of the walks, 2 and 3: such answers became "I do not know"."""
-    with served(films_index, memo, [*rules([NO, NO, reply]), naming("directed by", "born in")]) as (context, _):
+    with served(films_index, memo, [*rules([NO, reply]), naming("directed by", "born in")]) as (context, _):
         answer = ask(context)
     assert found(answer) == ("Pelluci [1][2]", ("Pelluci",), ["directed_by", "born_in"])
 
