@@ -40,6 +40,9 @@ def query(
     schema: Annotated[
         bool, typer.Option("--schema", help="Show the prefixes and predicates that queries are made of.")
     ] = False,
+    endpoint: Annotated[
+        str | None, typer.Option("--endpoint", help="Query this SPARQL endpoint instead of an index.", metavar="URL")
+    ] = None,
     rows: Annotated[int, typer.Option("--rows", min=1, help="The largest number of rows.", metavar="N")] = 1_000,
     seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="The longest time.", metavar="S")] = 10.0,
     where: WhereOption = None,
@@ -55,19 +58,28 @@ def query(
     """
     if (text is None) == (not schema):
         raise UsageError("give a query, or --schema")
+    asked = sys.stdin.read() if text == "-" else text or ""
+    if endpoint is not None:
+        from conspectus.query.sparql.endpoint import query_endpoint
+
+        if schema or where or access:
+            raise UsageError("--endpoint takes a query; --schema, --where and --access are for an index")
+        found = query_endpoint(endpoint, asked, rows, seconds)
+        print_json(found.as_json()) if as_json else typer.echo(_table(found))
+        return
     opened = open_filtered(index, settings, overrides, where, access)
     if schema:
         from conspectus.query.sparql import schema as schemas
         from conspectus.query.sparql.store import PREFIXES
 
-        found = schemas.predicates(opened.context)
+        every = schemas.predicates(opened.context)
         if as_json:
-            print_json({"prefixes": PREFIXES, "predicates": schemas.as_json(found)})
+            print_json({"prefixes": PREFIXES, "predicates": schemas.as_json(every)})
         else:
             prefixes = "\n".join(f"PREFIX {name}: <{iri}>" for name, iri in PREFIXES.items())
-            typer.echo(f"{prefixes}\n\n{schemas.text(found)}")
+            typer.echo(f"{prefixes}\n\n{schemas.text(every)}")
         return
-    result = opened.query(sys.stdin.read() if text == "-" else text or "", rows, seconds)
+    result = opened.query(asked, rows, seconds)
     print_json(result.as_json()) if as_json else typer.echo(_table(result))
 
 

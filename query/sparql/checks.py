@@ -56,6 +56,14 @@ def _escaped_dots(found: "regex.Match[str]") -> str:
 _INNER_DOT = regex.compile(r"(?<=[^\\])\.(?=[\w%-])")
 
 
+def declared(query: str) -> dict[str, str]:
+    """Return the prefixes that a query declares, and their IRIs."""
+    return dict(_DECLARED.findall(query))
+
+
+_DECLARED = regex.compile(r"PREFIX\s+([\w-]*):\s*<([^>]*)>", regex.I)
+
+
 def tokens(query: str) -> "Iterator[regex.Match[str]]":
     """Yield the tokens of a query: of its groups iri, text, comment, name, word and other one is not None."""
     yield from _TOKENS.finditer(query)

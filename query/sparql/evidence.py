@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import numpy as np
 import regex
 from conspectus.query.context import Context
-from conspectus.query.sparql.checks import tokens
+from conspectus.query.sparql.checks import declared, tokens
 from conspectus.query.sparql.result import SparqlResult, Term
 from conspectus.query.sparql.run import query, row_of_entity
 from conspectus.query.sparql.store import PREFIXES, typed_literal
@@ -27,7 +27,6 @@ _SECONDS = 3.0
 _INSTEAD = 6
 """Relations that are given for a no: what the graph states instead."""
 _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
-_DECLARED = regex.compile(r"PREFIX\s+([\w-]*):\s*<([^>]*)>", regex.I)
 _AGGREGATED = regex.compile(r"GROUP|HAVING")
 
 
@@ -98,7 +97,7 @@ def parts(text: str) -> QueryParts:
 
 def mentioned(graph: KnowledgeGraph, text: str) -> Mentioned:
     """Return the entities and predicates that a query writes."""
-    prefixes = {**PREFIXES, **dict(_DECLARED.findall(text))}
+    prefixes = {**PREFIXES, **declared(text)}
     iris: list[str] = []
     names: set[str] = set()
     for token in tokens(text):
