@@ -16,7 +16,7 @@ FEATURES = (
     "explained", "unmet", "unsupported", "steps", "kind", "disorder", "whole", "literal", "conditions", "verdict",
     "crowded",
 )  # fmt: skip
-WEIGHTS = (4.0, -0.8, -1.0, -0.15, 0.7, -0.5, 0.6, 0.5, 0.3, 0.15, -0.8)
+WEIGHTS = (4.0, -0.8, -1.0, -0.15, 0.7, -0.5, 0.6, 0.5, 0.3, 0.15, -1.4)
 """The weight of each feature."""
 _MET = 0.35
 """A content word that is explained less than this is unmet."""

@@ -65,9 +65,8 @@ _RELATION_THRESHOLD = 0.2
 """Relations with a lower score are dropped, as in ToG-2's code."""
 _CANDIDATES = 50
 """Maximum entities behind one relation that are shown to the model."""
-_MAX_TOKENS = 1024
-_ENTITIES_SHOWN = 3
-"""Maximum entities of a path in a prompt."""
+_MAX_TOKENS, _ENTITIES_SHOWN = 1024, 3
+"""Tokens of a reply, and maximum entities of a path in a prompt."""
 
 
 class Scored(BaseModel):
@@ -176,10 +175,8 @@ class LlmBeamPolicy:
         shown: list[tuple[int, int]] = []
         near = predicate_vectors(self._context) @ self._context.embedder.embed_query(self._question)
         for number, offered in enumerate(options):
-            most = sorted(range(len(offered)), key=lambda at: (-near[offered[at].relation.predicate], at))[
-                :_MOST_RELATIONS
-            ]
-            shown += [(number, at) for at in sorted(most)]
+            nearest = np.argsort([-near[option.relation.predicate] for option in offered], kind="stable").tolist()
+            shown += [(number, at) for at in sorted(nearest[:_MOST_RELATIONS])]
         if not shown:
             return [Choice((), why="there is no further relation") for _ in paths]
         lines = [
