@@ -109,8 +109,8 @@ _YES_NO = regex.compile(
     regex.IGNORECASE,
 )
 _OTHERS = regex.compile(
-    r"\b(?:other(?! half)|others|else|another|besides|apart from|except|same|shares?|shared|in common|alongside|together|"
-    r"co-\w+|costars?)\b",
+    r"\b(?:other(?! half)|others|else|another|besides|apart from|except|same|shares?|shared|in common|alongside|"
+    r"together|co-\w+|costars?)\b",
     regex.IGNORECASE,
 )
 
