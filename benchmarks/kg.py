@@ -86,16 +86,19 @@ def ask(folder: Path, method: str) -> None:
         index.query("ASK { ?a ?b ?c }")
         print(f"sparql: store made in {time.perf_counter() - began:.1f} s")
     names = [graph.names[row] for row in np.linspace(0, graph.n_entities - 1, _QUESTIONS, dtype=int)]
-    took = []
+    took, spent = [], []
     for number, name in enumerate(names):
         predicate = graph.predicates[number % len(graph.predicates)].replace("_", " ")
-        began = time.perf_counter()
+        began, before = time.perf_counter(), time.process_time()
         index.ask(f"What is the {predicate} of {name}?" if number % 2 else f"How many {predicate} has {name}?", method)
         took.append(time.perf_counter() - began)
+        spent.append(time.process_time() - before)
     later = np.array(took[1:]) * 1000
     print(
-        f"{method}: opened in {opened:.2f} s ({opened_size:,.0f} MB), first question {took[0]:.2f} s, "
-        f"{len(later)} later ones {np.median(later):.0f} ms (median), {later.max():.0f} ms at most"
+        f"{method}: opened in {opened:.2f} s ({opened_size:,.0f} MB), first question {took[0]:.2f} s "
+        f"({spent[0]:.2f} s of CPU), "
+        f"{len(later)} later ones {np.median(later):.0f} ms (median), {later.max():.0f} ms at most, "
+        f"{np.median(spent[1:]) * 1000:.0f} ms of CPU"
     )
 
 
