@@ -13,11 +13,14 @@ No value of the second and third kind can open or close a tag of its prompt: suc
 
 import re
 from collections.abc import Set
+from contextvars import ContextVar
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import cast
 
 from conspectus.prompts.model import Message, Role
+from conspectus.storage.errors import SettingsError
 
 PLACEHOLDER = re.compile(r"\{\{([=~]?)(\w+)\}\}")
 _INCLUDED = re.compile(r"\{\{>(\w+)\}\}")
@@ -25,15 +28,53 @@ _TURN = re.compile(r"^\[(system|user|assistant)\]\n", re.MULTILINE)
 _TAG = re.compile(r"</?([a-z_]+)[ >]")
 
 
+_REPLACED: ContextVar[str] = ContextVar("folder of prompts", default="")
+
+
 def prompt_text(name: str) -> str:
     """Return the text of a template, named by its path in this package without a suffix: "json/schema"."""
-    return _text(name)
+    return _text(name, _REPLACED.get())
+
+
+def replace_prompts(folder: str) -> None:
+    """Take templates from a folder (`llm.prompts`) where it has them, in this task and those that it starts.
+
+    The files have the paths of this package: FOLDER/query/io.txt. "" stands for none.
+
+    Raises:
+        SettingsError: The folder does not exist, or a file replaces no template, lacks one of its placeholders or has
+            one more.
+    """
+    if folder:
+        _check_folder(folder)
+    _REPLACED.set(folder)
 
 
 @cache
-def _text(name: str) -> str:
-    text = files("conspectus.prompts").joinpath(f"{name}.txt").read_text("utf-8").strip()
-    return _INCLUDED.sub(lambda included: _text(f"shared/{included[1]}"), text)
+def _text(name: str, folder: str) -> str:
+    own = Path(folder, f"{name}.txt") if folder else None
+    source = own if own and own.is_file() else files("conspectus.prompts").joinpath(f"{name}.txt")
+    text = source.read_text("utf-8").strip()
+    return _INCLUDED.sub(lambda included: _text(f"shared/{included[1]}", folder), text)
+
+
+@cache
+def _check_folder(folder: str) -> None:
+    if not Path(folder).is_dir():
+        raise SettingsError(f"llm.prompts: there is no folder {folder}")
+    for file in sorted(Path(folder).rglob("*.txt")):
+        name = file.relative_to(folder).with_suffix("").as_posix()
+        try:
+            wanted = {place for _, place in PLACEHOLDER.findall(_text(name, ""))}
+            found = {place for _, place in PLACEHOLDER.findall(_text(name, folder))}
+        except OSError as error:
+            raise SettingsError(f"llm.prompts: {file} replaces no prompt of that name") from error
+        except UnicodeDecodeError as error:
+            raise SettingsError(f"llm.prompts: {file} is not UTF-8 text") from error
+        wrong = [f"lacks {{{{{place}}}}}" for place in sorted(wanted - found)]
+        wrong += [f"has {{{{{place}}}}}, which the prompt does not know" for place in sorted(found - wanted)]
+        if wrong:
+            raise SettingsError(f"llm.prompts: {file} {'; '.join(wrong)}")
 
 
 def messages(name: str, **values: str) -> tuple[Message, ...]:

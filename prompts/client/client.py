@@ -26,7 +26,7 @@ from conspectus.prompts.client.usage import (
     record,
 )
 from conspectus.prompts.model import Reply, Request
-from conspectus.prompts.render import render
+from conspectus.prompts.render import render, replace_prompts
 from conspectus.storage.errors import IndexUnusable, NeedsModel
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
@@ -304,8 +304,9 @@ def open_client(settings: LlmSettings, memo: Path) -> ModelClient:
 
     Raises:
         NeedsModel: The settings name no model.
-        SettingsError: A key, or a price for the budget, is missing.
+        SettingsError: A key, or a price for the budget, is missing, or `llm.prompts` cannot be used.
     """
+    replace_prompts(settings.prompts)
     folder = next(folder for folder in memo.parents if folder.exists())
     return _client(settings.model_dump_json(), memo if os.access(folder, os.W_OK) else None)
 

@@ -31,6 +31,9 @@ class _File(YamlConfigSettingsSource):
             given = {key: extraction.get(key) for key in ("prompts", "openie")}
             placed = {key: str(self._folder / path) for key, path in given.items() if isinstance(path, str) and path}
             found = {**found, "extraction": {**extraction, **placed}}
+        model = found.get("llm")
+        if isinstance(model, dict) and isinstance(model.get("prompts"), str) and model["prompts"]:
+            found = {**found, "llm": {**model, "prompts": str(self._folder / model["prompts"])}}
         graph = found.get("kg")
         if isinstance(graph, dict):
             lists = {key: listed(graph.get(key)) for key in ("files", "labels")}
@@ -84,6 +87,9 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections, Bas
                 "max_output_tokens",
             }  # the address of the server has no effect on the result
             sections["llm"] = self.llm.model_dump(mode="json", include=shaping)
+            if self.llm.prompts:
+                files = sorted(Path(self.llm.prompts, "index").glob("*.txt"))
+                sections["llm"]["prompts"] = {file.name: _content("llm.prompts", str(file)) for file in files}
         return sections
 
     @property

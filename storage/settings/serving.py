@@ -23,6 +23,11 @@ class LlmSettings(Section):
     step_models: dict[str, str] = Field(
         {}, description="other models for some steps, {step: model}; the usage report names the steps"
     )
+    prompts: str = Field(
+        "",
+        description="folder of files that replace prompts, such as query/io.txt (docs/prompts.md shows all); "
+        "relative to the settings file; empty: none",
+    )
     base_url: str = Field("", description="URL of the server, e.g. http://localhost:11434/v1 (Ollama); empty: OpenAI")
     api_version: str = Field(
         "", description="only for Azure's dated API, e.g. 2024-10-21; base_url is then the resource"

@@ -1,9 +1,12 @@
 import re
+from contextvars import copy_context
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.render import messages, prompt_text, render
+from conspectus.prompts.pages import page
+from conspectus.prompts.render import messages, prompt_text, render, replace_prompts
+from conspectus.storage.errors import SettingsError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,3 +85,35 @@ def test_what_stands_within_a_line_stays_there(thing: str) -> None:
     text = messages("index/summarise", words="10", thing=thing, descriptions="- one")[1].content
     line = next(each for each in text.splitlines() if each.startswith("Thing:"))
     assert line.rstrip() == f"Thing: {' '.join(thing.split())}".rstrip()
+
+
+def test_a_folder_replaces_prompts_and_a_missing_placeholder_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "query").mkdir()
+    (tmp_path / "query" / "io.txt").write_text("[system]\nBe terse.\n[user]\n{{=question}}", "utf-8")
+
+    def said() -> str:
+        replace_prompts(str(tmp_path))
+        return messages("query/io", question="Who?")[0].content
+
+    assert copy_context().run(said) == "Be terse."
+    assert messages("query/io", question="Who?")[0].content != "Be terse.", "elsewhere nothing is replaced"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("query/io", "[user]\nWho?", r"io.txt lacks \{\{question\}\}"),
+        ("query/io", "[user]\n{{=question}} {{more}}", r"has \{\{more\}\}"),
+        ("query/none", "x", "replaces no prompt"),
+    ],
+)
+def test_a_prompt_that_cannot_replace_is_refused(name: str, text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "query").mkdir()
+    (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+    with pytest.raises(SettingsError, match=says):
+        copy_context().run(replace_prompts, str(tmp_path))
+
+
+def test_the_page_of_prompts_is_current() -> None:
+    told = "run python -m conspectus.prompts.pages docs/prompts.md"
+    assert (Path(__file__).parents[2] / "docs" / "prompts.md").read_text("utf-8") == page(), told
