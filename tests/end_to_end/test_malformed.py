@@ -11,7 +11,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,8 @@ LAST = ("Quill", "Brand", "Marsh", "Stone")
 NOTE = re.compile(r"Note (\d+)\. ")
 NAME = re.compile(rf"\b(?:{'|'.join(FIRST)}) (?:{'|'.join(LAST)})\b")
 
-TURNS = {"extract": ("extract", "more", "glean"), "more": ("more", "glean"), "glean": ("glean",), "claims": ("claims",)}
+TURNS = {"extract": ("extract", "more", "glean"), "more": ("more", "glean"), "glean": ("glean",),
+         "claims": ("claims", "claims_glean"), "claims_glean": ("claims_glean",)}  # fmt: skip
 """What of a chunk's conversation is to be asked again where a turn was lost: what follows rests on it."""
 
 
@@ -44,6 +45,10 @@ class Record:
     names: tuple[str, ...]
     description: str
     line: str
+
+
+NOTHING = "<|COMPLETE|>"
+"""The reply where no claim was missed."""
 
 
 @dataclass
@@ -63,7 +68,9 @@ class Author:
         elif '"Yes"' in form:
             text = json.dumps({"answer": "Yes"})
         else:
-            self.records[request.number] = records(first, gleaned=len(request.messages) > 1)
+            self.records[request.number] = records(
+                first, gleaned=any(role == "assistant" for role, _ in request.messages)
+            )
             text = "##\n".join([*(each.line for each in self.records[request.number]), "<|COMPLETE|>"])
         self.texts[request.number] = text
         return text
@@ -74,6 +81,8 @@ def records(prompt: str, gleaned: bool) -> list[Record]:
     note = prompt[prompt.rindex("Note ") :]
     number, names = number_of(note), list(dict.fromkeys(NAME.findall(note)))
     if '("claim"' in prompt:
+        if gleaned:
+            return []
         said = f"{names[0]} signed note {number}."
         line = f'("claim"<|>"{names[0]}"<|>"NONE"<|>"ACT"<|>"TRUE"<|>"NONE"<|>"NONE"<|>"{said}"<|>"NONE")'
         return [Record("claim", (names[0],), said, line)]
@@ -141,13 +150,15 @@ class Sent:
     @property
     def is_form(self) -> bool:
         """Whether it is a description or a report: a bad one is told so, and is lost if the next is bad too."""
-        return not self.records and '"answer"' not in self.mind
+        return not self.records and '"answer"' not in self.mind and self.mind != NOTHING
 
     @property
     def question(self) -> str:
         """What is asked, in a few words: the same where an earlier turn has another wording."""
         if self.is_form:
             return self.first
+        if self.mind == NOTHING:
+            return f"claims_glean {self.note}"
         if self.turns == 1:
             return f"{'claims' if self.records[0].kind == 'claim' else 'extract'} {self.note}"
         return f"{'glean' if self.records else 'more'} {self.note}"
@@ -162,7 +173,10 @@ def sent(author: Author, requests: Iterable[Recorded]) -> list[Sent]:
         mind, messages = author.texts[each.number], each.body["messages"]
         text = (MALFORMED[each.fault](mind) or "") if each.fault else mind  # type: ignore[index]
         records_ = tuple(author.records.get(each.number, ()))
-        found.append(Sent(messages[0]["content"], len(messages), text, mind, each.fault, records_))
+        before = list(takewhile(lambda message: message["role"] != "assistant", messages))
+        first = "\n\n".join(message["content"] for message in before)
+        turns = sum(message["role"] != "system" for message in messages)
+        found.append(Sent(first, turns, text, mind, each.fault, records_))
     return found
 
 
@@ -262,7 +276,11 @@ def test_every_kind_struck_every_step(spoilt: Built, server: FakeServer) -> None
     assert struck == set(KINDS)
     lost = [each for each in spoilt.exchanges if each.lost]
     assert 0.05 < len(lost) / len(spoilt.exchanges) < RATE
-    kinds = {each.records[0].kind if each.records else next(iter(json.loads(each.mind))) for each in lost}
+    kinds = {
+        each.records[0].kind if each.records else next(iter(json.loads(each.mind)))
+        for each in lost
+        if each.mind != NOTHING
+    }
     assert kinds == {"entity", "claim", "answer", "description", "title"}
 
 
