@@ -137,7 +137,7 @@ _NATIONS = {
 def _same_root(first: str, second: str) -> bool:
     """Return whether two stems are the same word with other endings: drowsi, drowsy; inject, injection.
 
-    >>> _same_root("psychiatr", "psychiatri"), _same_root("german", "germany"), _same_root("portug", "portal")
+    >>> _same_root("psychiatr", "psychiatri"), _same_root("german", "germany"), _same_root("portug", "portfolio")
     (True, True, False)
     """
     shared = 0
