@@ -17,7 +17,7 @@ from conspectus.pipelines.steps.vectors import STAGE as EMBED
 from conspectus.prompts.client.reply_cache import KIND as REPLY
 from conspectus.prompts.client.reply_cache import step_source
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.errors import IndexBusy, IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import MEMO
@@ -55,11 +55,16 @@ def purge(root: Path, settings: Settings) -> Purged:
 
     Raises:
         IndexNotFound: There is no index.
-        IndexBusy: A build holds the index.
+        IndexBusy: A build holds the index, or a server still answers from an older version.
         IndexUnusable: Another process uses the memo, or the memo holds results of an unknown kind.
     """
     with build_lock(root):
         pruned = prune(root)
+        if pruned.in_use:
+            raise IndexBusy(
+                f"a server still answers from {', '.join(pruned.in_use)}, which hold what is to be purged: "
+                "it changes to the new version within seconds, or stop it; then run the command again"
+            )
         path = root / MEMO
         return Purged(pruned, _forget(Index.open(root), Memo(path), settings) if path.is_file() else {})
 

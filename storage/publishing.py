@@ -15,6 +15,7 @@ from typing import Any
 from conspectus.storage.derived import delete_derived
 from conspectus.storage.errors import IndexBusy, IndexNotFound, IndexUnusable, UsageError, unwritten
 from conspectus.storage.hashing import digest, file_digest
+from conspectus.storage.leases import leased
 from conspectus.storage.manifest import (
     FORMAT_VERSION,
     MANIFEST,
@@ -180,13 +181,16 @@ class Pruned:
 
     versions: tuple[str, ...]
     bytes: int
+    in_use: tuple[str, ...] = ()
+    """Versions that were left because a program serves them."""
 
 
 def prune(root: Path, keep: int = 1) -> Pruned:
     """Delete all versions except the current one and the `keep` - 1 published before it.
 
-    Leftovers of dead builds and the derived files of deleted versions are deleted too. The caller must have the build
-    lock. Raises IndexNotFound if nothing is published, IndexUnusable if a version cannot be deleted.
+    Versions that a program serves are left (see `leases`). Leftovers of dead builds and the derived files of deleted
+    versions are deleted too. The caller must have the build lock. Raises IndexNotFound if nothing is published,
+    IndexUnusable if a version cannot be deleted.
     """
     current = current_version(root)
     folders = [version for version in (root / "versions").iterdir() if version.is_dir()]
@@ -194,7 +198,8 @@ def prune(root: Path, keep: int = 1) -> Pruned:
         (item for item in folders if (item / MANIFEST).is_file() and not item.name.startswith(".")),
         key=lambda item: (item.name != current, -(item / MANIFEST).stat().st_mtime_ns, item.name),
     )
-    kept = {current, *(item.name for item in published[:keep])}
+    wanted = {current, *(item.name for item in published[:keep])}
+    kept = wanted | leased(root)
     gone = sorted((item for item in folders if item.name not in kept), key=lambda item: item.name)
     freed = 0
     for folder in gone:
@@ -205,4 +210,5 @@ def prune(root: Path, keep: int = 1) -> Pruned:
             why = error.strerror or error
             raise IndexUnusable(f"cannot delete {folder}: {why}; the version in force is whole") from error
     freed += delete_derived(root, kept)
-    return Pruned(tuple(item.name for item in gone if not item.name.startswith(".")), freed)
+    in_use = sorted(item.name for item in folders if item.name in kept - wanted)
+    return Pruned(tuple(item.name for item in gone if not item.name.startswith(".")), freed, tuple(in_use))

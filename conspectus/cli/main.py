@@ -16,6 +16,7 @@ from conspectus.cli import (
     maintain,
     query,
     resolve,
+    serve,
     train,
 )
 from conspectus.cli.app import app, complain
@@ -32,6 +33,7 @@ COMMANDS = (
     chat,
     inspect,
     query,
+    serve,
     import_index,
     export,
     evaluate,

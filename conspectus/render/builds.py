@@ -253,6 +253,7 @@ def migration_text(done: "Migrated") -> str:
 def pruning_text(done: Mapping[str, Any]) -> str:
     """Return what was deleted."""
     lines = [f"{done['index']}: {count(len(done['versions']), 'old versions')} deleted, {done['bytes'] / 1e6:.1f} MB"]
+    lines += [f"  left, because a server answers from it: {version}" for version in done["in_use"]]
     lines += [
         f"  deleted from the cache: {count(n, 'results')} of kind {kind}" for kind, n in done["forgotten"].items()
     ]

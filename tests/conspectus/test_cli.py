@@ -38,6 +38,7 @@ COMMANDS = [
     "verify",
     "doctor",
     "query",
+    "serve",
     "import-graphrag",
     "export",
     "evaluate",

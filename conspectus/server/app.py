@@ -1,0 +1,178 @@
+"""The application: all routes behind one guard, its health, its metrics, and the change to new versions."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from conspectus.server import asking, browsing
+from conspectus.server.callers import Callers
+from conspectus.server.guard import Bounds, Guard, Log, Refused, error_body, log_line
+from conspectus.server.metrics import CONTENT_TYPE, Metrics
+from conspectus.server.questions import ClientGone, Questions
+from conspectus.server.served import Served
+from conspectus.server.service import Service
+from conspectus.storage.errors import ConspectusError
+
+RELOAD_SECONDS = 1.0
+"""How often the published version of each index is read."""
+
+health = APIRouter(tags=["server"])
+
+
+def create_app(
+    indexes: Sequence[Served],
+    callers: Callers,
+    hosts: Collection[str],
+    questions: Questions,
+    bounds: Bounds | None = None,
+    log: Log = log_line,
+) -> ASGIApp:
+    """Return the whole server.
+
+    Args:
+        indexes: What is served.
+        callers: Who may ask.
+        hosts: The names by which requests may call the server (their Host header, without the port).
+        questions: The threads of questions.
+        bounds: Limits of a request's body.
+        log: Called with each line of the log.
+    """
+    metrics = Metrics()
+    metrics.count_in_flight(lambda: questions.inside)
+    service = Service({one.name: one for one in indexes}, questions, metrics, callers.needed)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            watcher = asyncio.create_task(_watch(service, log))
+            stack.callback(questions.close)
+            for one in indexes:
+                stack.callback(one.close)
+            stack.callback(watcher.cancel)
+            yield
+
+    app = application(lifespan)
+    app.state.service = service
+    return Guard(app, hosts, callers, bounds or Bounds(), metrics, log)
+
+
+def application(lifespan: Any = None) -> FastAPI:  # noqa: ANN401  (FastAPI's)
+    """Return the routes, without the guard before them: what docs/openapi.json describes."""
+    app = FastAPI(
+        title="Conspectus",
+        version=browsing.API_VERSION,
+        description="Ask indexes of documents, and read what they hold. Nothing can be changed.",
+        docs_url=None,  # their pages load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+        license_info={"name": "MIT"},
+    )
+    app.include_router(health)
+    app.include_router(asking.router)
+    routes = APIRouter()
+    browsing.add_routes(routes)
+    app.include_router(routes)
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(browsing.NotModified, _not_modified)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(ClientGone, _gone)
+    app.add_exception_handler(Exception, _broken)
+    return app
+
+
+@health.get("/livez", response_class=PlainTextResponse)
+async def livez() -> str:
+    """Whether the process answers."""
+    return "ok\n"
+
+
+@health.get("/readyz", response_class=PlainTextResponse)
+async def readyz(request: Request) -> PlainTextResponse:
+    """Whether every index is loaded, so that questions are answered at once."""
+    ready = all(one.ready for one in asking.service_of(request).indexes.values())
+    return PlainTextResponse("ok\n" if ready else "loading\n", 200 if ready else 503)
+
+
+@health.get("/metrics", response_class=PlainTextResponse)
+async def metrics(request: Request) -> Response:
+    """What Prometheus reads. Not for tokens that are restricted to some documents or indexes."""
+    if not request.state.caller.unrestricted:
+        raise Refused(403, "not_permitted", "metrics tell of all indexes, and the token is for some")
+    service = asking.service_of(request)
+    text = service.metrics.text((one.name, one.version) for one in service.indexes.values())
+    return Response(text, media_type=CONTENT_TYPE)
+
+
+async def _watch(service: Service, log: Log) -> None:
+    """Load every index, then change to each new version that is published."""
+    failed: dict[str, str] = {}
+    for one in service.indexes.values():
+        await _tried(one, service, log, failed)
+    while True:
+        await asyncio.sleep(RELOAD_SECONDS)
+        for one in service.indexes.values():
+            await _tried(one, service, log, failed)
+
+
+async def _tried(one: Served, service: Service, log: Log, failed: dict[str, str]) -> None:
+    try:
+        if not one.ready:
+            await asyncio.to_thread(one.warm)
+            log({"event": "loaded", "index": one.name, "version": one.version})
+        elif await asyncio.to_thread(one.renew):
+            service.metrics.reload(one.name, worked=True)
+            log({"event": "new version", "index": one.name, "version": one.version})
+        failed.pop(one.name, None)
+    except (ConspectusError, OSError) as error:
+        if failed.get(one.name) != str(error):  # said once, tried again every second
+            failed[one.name] = str(error)
+            service.metrics.reload(one.name, worked=False)
+            log({"event": "not loaded", "index": one.name, "version": one.version, "why": str(error)})
+
+
+def _error(request: Request, status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> Response:
+    request.state.log["refused"] = kind
+    return JSONResponse(error_body(kind, message, request.state.log["request"]), status, headers)
+
+
+async def _refused(request: Request, refused: Exception) -> Response:
+    assert isinstance(refused, Refused)
+    if refused.__cause__ is not None:
+        request.state.log["cause"] = type(refused.__cause__).__name__
+    return _error(request, refused.status, refused.kind, refused.message, refused.headers)
+
+
+async def _not_modified(_: Request, known: Exception) -> Response:
+    assert isinstance(known, browsing.NotModified)
+    return Response(status_code=304, headers=known.headers)
+
+
+async def _invalid(request: Request, wrong: Exception) -> Response:
+    assert isinstance(wrong, RequestValidationError)
+    said = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}".lstrip(": ") for one in wrong.errors()[:5])
+    return _error(request, 422, "bad_request", said)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    kinds = {404: ("not_found", "there is no such address"), 405: ("not_allowed", "the address takes another method")}
+    kind, message = kinds.get(error.status_code, ("bad_request", "the request cannot be read"))
+    return _error(request, error.status_code, kind, message, dict(error.headers or {}))
+
+
+async def _broken(request: Request, _: Exception) -> Response:
+    """Tell that something went wrong, and nothing of what: the guard logs it."""
+    message = "something went wrong in the server; its log has the request's id"
+    return _error(request, 500, "internal_error", message)
+
+
+async def _gone(request: Request, _: Exception) -> Response:
+    return _error(request, 499, "client_gone", "the client went away")

@@ -1,0 +1,70 @@
+"""What the server counts, in the text form that Prometheus reads. No label has a question, a token or a document."""
+
+from collections.abc import Callable, Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from conspectus.query.types import Usage
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "DELETE", "PUT", "PATCH"})
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+
+
+class Metrics:
+    """The counters of one server."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        requests = "Requests by route, method and status."
+        self._requests = Counter(
+            "conspectus_requests", requests, ["route", "method", "status"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "conspectus_request_seconds", "Seconds of requests.", ["route"], buckets=_SECONDS, registry=self._registry
+        )
+        self._in_flight = Gauge(
+            "conspectus_questions_in_flight", "Questions that run or wait.", registry=self._registry
+        )
+        self._tokens = Counter("conspectus_model_tokens", "Tokens of models.", ["kind"], registry=self._registry)
+        self._calls = Counter("conspectus_model_calls", "Calls to models.", registry=self._registry)
+        self._dollars = Counter("conspectus_model_cost_dollars", "Known cost of models.", registry=self._registry)
+        self._remembered = Counter("conspectus_memo_hits", "Replies taken from the cache.", registry=self._registry)
+        self._version = Gauge(
+            "conspectus_index_info",
+            "The version in force of each index.",
+            ["index", "version"],
+            registry=self._registry,
+        )
+        self._reloads = Counter(
+            "conspectus_reloads", "Changes to a new version, and failed ones.", ["index", "result"],
+            registry=self._registry,
+        )  # fmt: skip
+
+    def count_in_flight(self, count: Callable[[], float]) -> None:
+        """Ask this for the questions in flight whenever the metrics are read."""
+        self._in_flight.set_function(count)
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one request."""
+        self._requests.labels(route, method if method in _METHODS else "other", str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def usage(self, usage: Usage) -> None:
+        """Count what an answer took."""
+        self._tokens.labels("prompt").inc(usage.prompt_tokens)
+        self._tokens.labels("completion").inc(usage.completion_tokens)
+        self._calls.inc(usage.calls)
+        self._dollars.inc(usage.cost or 0.0)
+        self._remembered.inc(usage.remembered)
+
+    def reload(self, index: str, *, worked: bool) -> None:
+        """Count a change to a new version."""
+        self._reloads.labels(index, "changed" if worked else "failed").inc()
+
+    def text(self, versions: Iterable[tuple[str, str]]) -> bytes:
+        """Return everything; `versions` are the names of indexes with their versions in force."""
+        self._version.clear()
+        for index, version in versions:
+            self._version.labels(index, version).set(1)
+        return generate_latest(self._registry)

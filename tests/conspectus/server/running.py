@@ -1,0 +1,107 @@
+"""A real server on a free port, in a thread of this process, for tests."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+from conspectus.pipelines.index import build_index
+from conspectus.storage.settings import Settings, load_settings
+
+from conspectus.server.app import create_app
+from conspectus.server.callers import Callers
+from conspectus.server.guard import Bounds
+from conspectus.server.questions import Questions
+from conspectus.server.run import LOOPBACK_NAMES, configuration, listening
+from conspectus.server.served import Served
+from tests.conftest import write_rows
+
+ROWS = [
+    {"id": "a", "title": "Anna", "text": "Anna Berg met Otto Brand in Port Alma.", "year": 2020, "access": "team-a"},
+    {"id": "b", "title": "Otto", "text": "Otto Brand left Port Alma for North Bay.", "year": 2021, "access": "team-b"},
+    {"id": "c", "title": "Mary", "text": "Mary Quill lives in North Bay. She keeps the harbour log.", "year": 2022},
+    {
+        "id": "secret/plan.md",
+        "title": "Zebra plan",
+        "text": "The Zebra Plan moves Otto Brand to Quartz Cove. Viola Krantz signed the Zebra Plan.",
+        "year": 2023,
+        "access": "board",
+        "codeword": "xylophone",
+    },
+]
+FORBIDDEN = ("zebra", "quartz", "viola", "krantz", "xylophone", "codeword", "secret/plan")
+"""Words that only the document with the tag `board` has, in its text, its name or its metadata."""
+QUESTION = "Who met Otto Brand in Port Alma?"
+
+
+def build(folder: Path, rows: Sequence[dict[str, object]] = ROWS) -> Path:
+    """Build a small index without spaCy."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_rows(folder / "rows.jsonl", rows)
+    build_index(
+        [folder / "rows.jsonl"], folder / "index", load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    )
+    return folder / "index"
+
+
+@dataclass
+class Running:
+    """A server that runs: its address, its log, and what it serves."""
+
+    url: str
+    log: list[dict[str, Any]]
+    indexes: list[Served]
+    client: httpx.Client = field(repr=False)
+
+    @property
+    def port(self) -> int:
+        """The port it listens at."""
+        return int(self.url.rpartition(":")[2])
+
+    def ask(self, index: str = "notes", **body: object) -> httpx.Response:
+        """Ask a question."""
+        return self.client.post(f"/v1/indexes/{index}/ask", json={"question": QUESTION, **body})
+
+
+@contextmanager
+def running(
+    *indexes: tuple[str, Path],
+    settings: Settings | None = None,
+    callers: Callers | None = None,
+    questions: Questions | None = None,
+    bounds: Bounds | None = None,
+    token: str = "",
+) -> Iterator[Running]:
+    """Serve indexes until the block ends."""
+    log: list[dict[str, Any]] = []
+    served = [Served(name, path, settings or load_settings()) for name, path in indexes]
+    app = create_app(
+        served, callers or Callers({}), LOOPBACK_NAMES, questions or Questions(4, 16, 60), bounds, log.append
+    )
+    with listening("127.0.0.1", 0) as opened:
+        server = uvicorn.Server(configuration(app))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{opened.getsockname()[1]}"
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        with httpx.Client(base_url=url, headers=headers, timeout=30) as client:
+            wait_until(lambda: server.started and all(one.ready for one in served))
+            try:
+                yield Running(url, log, served, client)
+            finally:
+                server.should_exit = True
+                thread.join(20)
+                assert not thread.is_alive(), "the server did not stop"
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait until something is true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not become true in time"
+        time.sleep(0.02)

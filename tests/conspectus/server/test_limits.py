@@ -1,0 +1,141 @@
+"""How many questions at once, how long, and what a client that goes away leaves behind."""
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from conspectus.prompts.fake import FakeServer
+from conspectus.storage.settings import Settings, load_settings
+
+from conspectus.server.questions import ClientGone, Questions, TooBusy, TookTooLong
+from tests.conspectus.server.running import QUESTION, running, wait_until
+
+
+def with_model(fake: FakeServer, **more: object) -> Settings:
+    return load_settings(overrides={"llm": {"model": "m", "base_url": fake.url, "attempts": 1, **more}})
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
+
+
+def test_one_more_than_may_wait_is_refused_and_health_stays(notes: Path) -> None:
+    with (
+        FakeServer(latency=1.5) as fake,
+        running(("notes", notes), settings=with_model(fake), questions=Questions(1, 1, 60)) as server,
+    ):
+        answers: list[httpx.Response] = []
+        asked = [
+            threading.Thread(target=lambda n=n: answers.append(server.ask(question=f"Who is number {n}?", method="io")))
+            for n in range(2)
+        ]
+        for thread in asked:
+            thread.start()
+        wait_until(lambda: "conspectus_questions_in_flight 2.0" in server.client.get("/metrics").text)
+        for stream in (False, True):
+            refused = server.ask(stream=stream)
+            assert refused.status_code == 429
+            assert refused.json()["error"]["type"] == "too_busy"
+            assert refused.headers["retry-after"] == "1"
+        assert server.client.get("/livez").status_code == 200
+        for thread in asked:
+            thread.join()
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert server.ask(method="bm25", question="Who is Mary Quill?").status_code == 200
+
+
+def test_a_question_that_takes_too_long_is_given_up(notes: Path) -> None:
+    with (
+        FakeServer(latency=30) as fake,
+        running(("notes", notes), settings=with_model(fake), questions=Questions(2, 2, 0.5)) as server,
+    ):
+        got = server.ask(method="io")
+        assert (got.status_code, got.json()["error"]["type"]) == (504, "too_long")
+        wait_until(lambda: all(row.replied for row in fake.requests))
+        assert [row.status for row in fake.requests] == [None], "the model was hung up on"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_after_a_client_has_gone_nothing_more_is_sent_to_the_model(notes: Path, stream: bool) -> None:
+    with FakeServer(latency=20) as fake, running(("notes", notes), settings=with_model(fake)) as server:
+        with pytest.raises(httpx.ReadTimeout):
+            server.client.post(
+                "/v1/indexes/notes/ask", json={"question": QUESTION, "method": "ircot", "stream": stream}, timeout=1.5
+            )
+        gone = time.time()
+        assert len(fake.requests) == 1
+        wait_until(lambda: fake.requests[0].replied is not None, 5)
+        assert (fake.requests[0].replied or 0) < gone + 1
+        time.sleep(1)
+        assert len(fake.requests) == 1
+        assert fake.requests[0].status is None
+        wait_until(lambda: "conspectus_questions_in_flight 0.0" in server.client.get("/metrics").text)
+
+
+def test_a_model_that_fails_is_an_error_without_its_words(notes: Path) -> None:
+    with (
+        FakeServer("not a word of this should be told", api_key="another") as fake,
+        running(("notes", notes), settings=with_model(fake)) as server,
+    ):
+        got = server.ask(method="io")
+        assert (got.status_code, got.json()["error"]["type"]) == (502, "model_failed")
+        assert fake.url not in got.text
+
+
+def test_a_thread_keeps_its_place_until_it_ends() -> None:
+    async def scene() -> None:
+        questions, ended = Questions(1, 0, 0.2), []
+        hold = threading.Event()
+
+        async def works() -> str:
+            hold.wait(10)  # work of the processor: it cannot be interrupted
+            return "done"
+
+        with pytest.raises(TookTooLong):
+            await questions.run(works, never, lambda: ended.append(1))
+        with pytest.raises(TooBusy):
+            await questions.run(works, never, lambda: ended.append(2))
+        assert ended == [2]
+        hold.set()
+        while questions.inside:
+            await asyncio.sleep(0.01)
+        assert ended == [2, 1]
+        assert await questions.run(works, never, lambda: ended.append(3)) == "done"
+
+    asyncio.run(scene())
+
+
+def test_who_leaves_before_its_turn_is_never_asked_for() -> None:
+    async def scene() -> None:
+        questions, begun = Questions(1, 1, 5), []
+        hold = threading.Event()
+
+        async def first() -> None:
+            hold.wait(10)
+
+        async def second() -> None:
+            begun.append(True)
+
+        async def at_once() -> None:
+            return None
+
+        running_first = asyncio.create_task(questions.run(first, never, lambda: None))
+        await asyncio.sleep(0.05)
+        with pytest.raises(ClientGone):
+            await questions.run(second, at_once, lambda: None)
+        hold.set()
+        await running_first
+        assert questions.inside == 0
+        assert not begun
+
+    asyncio.run(scene())
+
+
+def test_nothing_is_kept_of_questions_that_ended(server) -> None:  # noqa: ANN001  (see conftest)
+    for _ in range(20):
+        server.ask(method="bm25")
+    assert server.indexes[0]._current._holders == 1
+    assert threading.active_count() < 60
