@@ -60,7 +60,7 @@ class Author:
 
     def __call__(self, request: FakeRequest) -> str:
         form = json.dumps(request.body.get("response_format", ""))
-        first = request.prompt
+        first = "\n\n".join(text for _, text in takewhile(lambda turn: turn[0] != "assistant", request.messages))
         if "findings" in form:
             text = report(first)
         elif '"required": ["description"]' in form:
@@ -232,7 +232,7 @@ def index(author: Author, server: FakeServer, corpus: Path, folder: Path, *words
 @pytest.fixture(scope="module")
 def spoilt(author: Author, server: FakeServer, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
     # A report is lost only if its second reply is bad too, which is rare: one of them is spoilt for certain.
-    always = {r"(?s)Write a report on.*\bE9\b": "truncated"}
+    always = {r"(?s)You write a report on.*<records>.*\bE9\b": "truncated"}
     server.change(
         faults=Faults(dict.fromkeys(KINDS, RATE / len(KINDS)), script=always, by="prompt", spoilers=MALFORMED)
     )
