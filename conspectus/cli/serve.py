@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from conspectus.cli.app import SetOption, SettingsOption, app, chosen_settings, examples
+from conspectus.cli.app import AccessOption, SetOption, SettingsOption, app, chosen_settings, examples
 from conspectus.storage.errors import MissingPart, UsageError
 
 
@@ -71,6 +71,29 @@ def serve(
         seconds=seconds,
         say=lambda line: typer.echo(line, err=True),
     )
+
+
+@app.command(
+    short_help="Give agents tools over standard input and output (MCP).",
+    epilog=examples("conspectus mcp docs.index", "conspectus mcp docs.index --access team-a"),
+)
+def mcp(
+    index: Annotated[Path, typer.Argument(help="The index folder.", metavar="INDEX")],
+    access: AccessOption = None,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Give an agent read-only tools over one index, by the Model Context Protocol over standard input and output.
+
+    The agent's program starts this command. With --access the tools see only what the tags permit. Agents on the
+    network use the server: conspectus serve has the same tools at /mcp.
+    """
+    chosen = chosen_settings(settings, overrides)
+    _needs_server()
+    from conspectus.server.run import run_stdio
+    from conspectus.server.served import Served
+
+    run_stdio(Served("index", index, chosen), None if access is None else tuple(access))
 
 
 def _needs_server() -> None:

@@ -8,6 +8,12 @@
     bodies.py       the JSON that goes in and comes out
     asking.py       /v1/indexes/NAME/ask, retrieve, explain
     browsing.py     /v1/indexes/NAME/documents, entities, reports, status, ...
+    neighbours.py   entities and what lies one step from them
+    openai_chat.py  /v1/models, /v1/chat/completions
+    mcp_tools.py    /mcp, and `conspectus mcp`
+    metrics.py      what is counted
+    openapi.py      writes docs/openapi.json
+    run.py          listens
     app.py          the application, its health and its metrics
 
 No other module imports this package, and `import conspectus` imports no web framework.

@@ -8,12 +8,14 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from conspectus.server import asking, browsing
+from conspectus.server import asking, browsing, openai_chat
 from conspectus.server.callers import Callers
 from conspectus.server.guard import Bounds, Guard, Log, Refused, error_body, log_line
+from conspectus.server.mcp_tools import caller_of_request, mcp_server
 from conspectus.server.metrics import CONTENT_TYPE, Metrics
 from conspectus.server.questions import ClientGone, Questions
 from conspectus.server.served import Served
@@ -51,7 +53,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            watcher = asyncio.create_task(_watch(service, log))
+            await stack.enter_async_context(tools.session_manager.run())  # a mounted application has no lifespan
+            watcher = asyncio.create_task(watch(service, log))
             stack.callback(questions.close)
             for one in indexes:
                 stack.callback(one.close)
@@ -60,6 +63,10 @@ def create_app(
 
     app = application(lifespan)
     app.state.service = service
+    tools = mcp_server(service, caller_of_request)
+    # The guard checks Host and Origin, strictly and for every route; agents of the older protocol need no session here.
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app.router.routes.extend(tools.streamable_http_app(stateless_http=True, transport_security=unchecked).routes)
     return Guard(app, hosts, callers, bounds or Bounds(), metrics, log)
 
 
@@ -76,6 +83,7 @@ def application(lifespan: Any = None) -> FastAPI:  # noqa: ANN401  (FastAPI's)
     )
     app.include_router(health)
     app.include_router(asking.router)
+    app.include_router(openai_chat.router)
     routes = APIRouter()
     browsing.add_routes(routes)
     app.include_router(routes)
@@ -111,7 +119,7 @@ async def metrics(request: Request) -> Response:
     return Response(text, media_type=CONTENT_TYPE)
 
 
-async def _watch(service: Service, log: Log) -> None:
+async def watch(service: Service, log: Log) -> None:
     """Load every index, then change to each new version that is published."""
     failed: dict[str, str] = {}
     for one in service.indexes.values():

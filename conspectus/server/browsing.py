@@ -37,7 +37,7 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.locators import described, sections_at
 from conspectus.storage.records import Failure
 
-API_VERSION = "1.0.0"
+API_VERSION = "1.1.0"
 """The version of this interface. It goes up with every change of docs/openapi.json: the last number for additions that
 no client notices, the middle one for new routes and fields, the first one for everything else."""
 LONGEST_TEXT = 100_000
@@ -231,17 +231,7 @@ Looking = Annotated[Look, Depends()]
 async def status(look: Looking) -> Status:
     """What the index holds: its version, its rows and its models."""
 
-    def read(view: Index) -> Status:
-        manifest = view.manifest
-        return Status(
-            index=look.index,
-            version=manifest.version,
-            format=manifest.format_version,
-            rows=dict(manifest.rows),
-            models=dict(manifest.models),
-        )
-
-    return await look.at(read)
+    return await look.at(lambda view: status_of(look.index, view))
 
 
 @router.get("/failures", response_model=Page[FailureRow])
@@ -355,6 +345,18 @@ async def versions(request: Request) -> Versions:
     """The versions of the interface, of the program, and of each index."""
     served = service_of(request).visible(request.state.caller)
     return Versions(api=API_VERSION, conspectus=_program(), indexes={one.name: one.version for one in served})
+
+
+def status_of(name: str, view: Index) -> Status:
+    """Return what a view of an index holds."""
+    manifest = view.manifest
+    return Status(
+        index=name,
+        version=manifest.version,
+        format=manifest.format_version,
+        rows=dict(manifest.rows),
+        models=dict(manifest.models),
+    )
 
 
 def document_text(context: Context, id_: str, start: int, end: int | None) -> DocumentText:

@@ -1,16 +1,20 @@
 """Run the server: listen, say where, answer until told to stop."""
 
+import asyncio
 import socket
 from collections.abc import Callable, Collection, Sequence
 
 import uvicorn
 from starlette.types import ASGIApp
 
-from conspectus.server.app import create_app
-from conspectus.server.callers import Callers, is_loopback
+from conspectus.server.app import create_app, watch
+from conspectus.server.callers import Caller, Callers, is_loopback
 from conspectus.server.guard import Log, log_line
+from conspectus.server.mcp_tools import serve_stdio
+from conspectus.server.metrics import Metrics
 from conspectus.server.questions import Questions
 from conspectus.server.served import Served
+from conspectus.server.service import Service
 from conspectus.storage.errors import UsageError
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
@@ -58,6 +62,17 @@ def run(
         if not is_loopback(host) and not allowed and host in _EVERY_ADDRESS:
             say("conspectus: requests by other names than localhost are refused; see --allow-host")
         uvicorn.Server(configuration(app)).run(sockets=[opened])
+
+
+def run_stdio(index: Served, access: tuple[str, ...] | None) -> None:
+    """Give an agent tools over standard input and output until the input ends.
+
+    Args:
+        index: What the tools read.
+        access: The access tags that the agent holds; None for all documents.
+    """
+    service = Service({index.name: index}, Questions(4, 16, 120.0), Metrics(), tokens=False)
+    asyncio.run(serve_stdio(service, Caller("stdio", access), lambda: watch(service, log_line)))
 
 
 def configuration(app: ASGIApp) -> uvicorn.Config:

@@ -39,6 +39,7 @@ COMMANDS = [
     "doctor",
     "query",
     "serve",
+    "mcp",
     "import-graphrag",
     "export",
     "evaluate",

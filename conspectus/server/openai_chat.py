@@ -1,0 +1,240 @@
+"""OpenAI's chat protocol: a model is an index and a method (`notes/ppr`), and a reply is a cited answer.
+
+What a program shows of the sources differs, so they are sent three times: as text at the end of the reply, which every
+program shows; as `sources`, which Open WebUI shows; and as `annotations` of type `url_citation`, whose addresses lead
+to the cited characters. System messages and parameters of sampling are accepted and have no effect.
+"""
+
+import json
+import re
+import time
+from collections.abc import AsyncIterator
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from conspectus.query.menu import DEFAULT_METHOD, METHODS
+from conspectus.query.types import Answer
+from conspectus.render.answers import citation_lines, triple_lines
+from conspectus.server.asking import Streamed, leaves, service_of, stream_response
+from conspectus.server.bodies import LONGEST_ANSWER, LONGEST_QUESTION, MOST_TURNS, Access, Ask, TurnGiven, Where
+from conspectus.server.guard import Refused, error_body
+
+SOURCES = "\n\nSources:"
+"""What stands before the sources in the text of a reply."""
+CORRECTED = "\n\nAfter the citations were checked:\n\n"
+"""What stands before the answer where it is not what was streamed."""
+_MARK = re.compile(r"\[(\d{1,4})\]")
+_CHORE = "### Task:"
+"""How the messages begin that Open WebUI sends by itself, for a title, tags or further questions."""
+
+router = APIRouter(tags=["openai"])
+
+
+class Part(BaseModel):
+    """A part of a message. Only text is read."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    type: str
+    text: Annotated[str, Field(max_length=LONGEST_ANSWER)] = ""
+
+
+class Message(BaseModel):
+    """A message of the conversation."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    role: str
+    content: Annotated[str, Field(max_length=LONGEST_ANSWER)] | list[Part] | None = None
+
+    @property
+    def text(self) -> str:
+        """Its text."""
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content if part.type == "text")
+        return self.content or ""
+
+
+class StreamOptions(BaseModel):
+    """What a stream has besides pieces."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    include_usage: bool = False
+
+
+class Chat(BaseModel):
+    """A request for a reply; `where` and `access` are ours."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: Annotated[str, Field(max_length=300)]
+    messages: Annotated[list[Message], Field(min_length=1, max_length=4 * MOST_TURNS)]
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+    n: Literal[1] | None = None
+    where: Where = None
+    access: Access = None
+
+
+@router.get("/v1/models")
+async def models(request: Request) -> dict[str, Any]:
+    """The models: every index that the caller may ask, with every method."""
+    names = [f"{one.name}/{method}" for one in service_of(request).visible(request.state.caller) for method in METHODS]
+    data = [{"id": name, "object": "model", "created": 0, "owned_by": "conspectus"} for name in names]
+    return {"object": "list", "data": data}
+
+
+@router.post("/v1/chat/completions")
+async def completions(request: Request, chat: Chat) -> Any:  # noqa: ANN401  (a stream passes as it is)
+    """Reply to the last message with a cited answer."""
+    index, _, method = chat.model.partition("/")
+    reply = _Reply(request, chat.model, index)
+    if chore := _chore(chat.messages[-1].text):
+        service_of(request).find(request.state.caller, index)
+        return stream_response(reply.chunks_of(chore)) if chat.stream else reply.whole(chore)
+    asked = asked_of(chat, method or DEFAULT_METHOD)
+    service, caller = service_of(request), request.state.caller
+    if not chat.stream:
+        answer, version = await service.ask(caller, index, asked, leaves(request))
+        return reply.whole(content_of(answer), answer, version.name)
+    stream = Streamed(lambda say: service.ask(caller, index, asked, leaves(request), say))
+    await stream.begin()
+    return stream_response(reply.chunks(stream, usage=bool(chat.stream_options and chat.stream_options.include_usage)))
+
+
+def asked_of(chat: Chat, method: str) -> Ask:
+    """Return the question of a conversation: its last message, after the turns before it. Raises Refused."""
+    said = [message for message in chat.messages if message.role in {"user", "assistant"} and message.text.strip()]
+    if not said or said[-1].role != "user":
+        raise Refused(400, "bad_request", "the last message should be the user's, with a text")
+    if len(said[-1].text) > LONGEST_QUESTION:
+        raise Refused(400, "bad_request", f"a question has at most {LONGEST_QUESTION:,} characters")
+    turns = [
+        TurnGiven(question=before.text[:LONGEST_QUESTION], answer=after.text.partition(SOURCES)[0])
+        for before, after in pairwise(said)
+        if before.role == "user" and after.role == "assistant"
+    ]
+    return Ask(question=said[-1].text, method=method, where=chat.where, access=chat.access, history=turns[-MOST_TURNS:])
+
+
+def content_of(answer: Answer) -> str:
+    """Return the text of a reply: the answer, and its sources by number."""
+    listed = [(one.number, triple_lines(one)) for one in answer.triples]
+    listed += [(one.number, citation_lines([one])) for one in answer.citations]
+    lines = [line.strip() for _, source in sorted(listed, key=lambda pair: pair[0]) for line in source if line]
+    return answer.text + (SOURCES + "".join(f"\n{line}" for line in lines) if lines else "")
+
+
+class _Reply:
+    """Writes the replies of one request."""
+
+    def __init__(self, request: Request, model: str, index: str) -> None:
+        self._id = f"chatcmpl-{request.state.log['request']}"
+        self._request_id = str(request.state.log["request"])
+        self._created = int(time.time())
+        self._model = model
+        self._base = f"{request.base_url}v1/indexes/{quote(index)}"
+
+    def whole(self, content: str, answer: Answer | None = None, version: str = "") -> dict[str, Any]:
+        """Return a reply that is not streamed."""
+        message = {"role": "assistant", "content": content, "refusal": None}
+        more: dict[str, Any] = {}
+        if answer is not None:
+            message["annotations"] = self._annotations(content, answer, version)  # type: ignore[assignment]
+            more = {"sources": self._sources(answer, version)}
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+        return {**self._head("chat.completion", version), "choices": [choice], "usage": _usage(answer), **more}
+
+    async def chunks(self, stream: Streamed, *, usage: bool) -> AsyncIterator[str]:
+        """Yield a streamed reply. Its pieces together are the content that a whole reply has."""
+        said = ""
+        yield self._chunk({"role": "assistant", "content": ""})
+        try:
+            async for part in stream.parts():
+                if part is None:
+                    yield ": still at work\n\n"
+                elif isinstance(part, str):
+                    said += part
+                    yield self._chunk({"content": part})
+                else:
+                    answer, version = part[0], part[1].name
+                    content = content_of(answer)
+                    rest = content.removeprefix(said) if content.startswith(said) else CORRECTED + content
+                    if rest:
+                        said += rest
+                        yield self._chunk({"content": rest})
+                    found = {"annotations": self._annotations(said, answer, version)}
+                    yield self._chunk(found, sources=self._sources(answer, version))
+                    yield self._chunk({}, "stop")
+                    if usage:
+                        yield self._line(
+                            {**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(answer)}
+                        )
+                    yield "data: [DONE]\n\n"
+        except Refused as refused:
+            yield self._line(error_body(refused.kind, refused.message, self._request_id))
+
+    async def chunks_of(self, content: str) -> AsyncIterator[str]:
+        """Yield a reply that is known already."""
+        yield self._chunk({"role": "assistant", "content": content})
+        yield self._chunk({}, "stop")
+        yield "data: [DONE]\n\n"
+
+    def _chunk(self, delta: dict[str, Any], reason: str | None = None, **more: object) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
+        return self._line({**self._head("chat.completion.chunk"), "choices": [choice], **more})
+
+    @staticmethod
+    def _line(data: dict[str, Any]) -> str:
+        return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+    def _head(self, kind: str, version: str = "") -> dict[str, Any]:
+        named = {"system_fingerprint": version} if version else {}
+        return {"id": self._id, "object": kind, "created": self._created, "model": self._model, **named}
+
+    def _annotations(self, content: str, answer: Answer, version: str) -> list[dict[str, Any]]:
+        """Return an annotation for each mark in the text of the answer."""
+        cited = {one.number: one for one in answer.citations}
+        found = []
+        for mark in _MARK.finditer(content.rpartition(SOURCES)[0] or content):
+            if one := cited.get(int(mark[1])):
+                address = self._address(version, one.document_id, one.start, one.end)
+                place = {"start_index": mark.start(), "end_index": mark.end(), "title": one.title, "url": address}
+                found.append({"type": "url_citation", "url_citation": place})
+        return found
+
+    def _sources(self, answer: Answer, version: str) -> list[dict[str, Any]]:
+        """Return the sources as Open WebUI shows them."""
+        return [
+            {
+                "source": {"id": one.document_id, "name": f"[{one.number}] {one.title}", "url": address},
+                "document": [one.quote],
+                "metadata": [{"source": address, "name": one.title, "start": one.start, "end": one.end}],
+            }
+            for one in answer.citations
+            for address in [self._address(version, one.document_id, one.start, one.end)]
+        ]
+
+    def _address(self, version: str, document: str, start: int, end: int) -> str:
+        return f"{self._base}/versions/{version}/documents/{quote(document)}?start={start}&end={end}"
+
+
+def _usage(answer: Answer | None) -> dict[str, int]:
+    took = (answer.usage.prompt_tokens, answer.usage.completion_tokens) if answer else (0, 0)
+    return {"prompt_tokens": took[0], "completion_tokens": took[1], "total_tokens": sum(took)}
+
+
+def _chore(text: str) -> str:
+    """Return the reply to what a chat program asks by itself; "" for a person's question. Nothing is looked up."""
+    if not (text.startswith(_CHORE) and "<chat_history>" in text):
+        return ""
+    task = text.partition("### Guidelines")[0].casefold()
+    if "title" in task:
+        first = re.search(r"USER:\s*(.+)", text.rpartition("<chat_history>")[2])
+        return json.dumps({"title": " ".join(first[1].split()[:8]) if first else "Conversation"}, ensure_ascii=False)
+    return json.dumps({"tags": []} if "tag" in task else {"follow_ups": []})
