@@ -82,7 +82,8 @@ def caller_of_request(context: Context) -> Caller:
 
 def mcp_server(service: Service, caller_of: CallerOf) -> MCPServer:
     """Return the tools over the indexes of a service."""
-    server = MCPServer("conspectus", instructions=INSTRUCTIONS)
+    # Its constructor sets the log of the whole process up; the guard has a log of its own, without any text.
+    server = MCPServer("conspectus", instructions=INSTRUCTIONS, log_level="CRITICAL")
     tools = _Tools(service, caller_of)
     for tool in (
         tools.ask, tools.retrieve, tools.explain, tools.entity, tools.neighbours, tools.reports, tools.document,
