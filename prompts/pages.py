@@ -3,7 +3,7 @@
 python -m conspectus.prompts.pages docs/prompts.md
 """
 
-import sys
+import argparse
 from importlib.resources import files
 from pathlib import Path
 
@@ -125,4 +125,6 @@ def _values(name: str) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(page(), "utf-8")
+    parser = argparse.ArgumentParser(description="Write the page that shows every prompt as it is sent.")
+    parser.add_argument("target", type=Path, help="the file to write")
+    parser.parse_args().target.write_text(page(), "utf-8")
