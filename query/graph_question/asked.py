@@ -180,8 +180,8 @@ class Asked:
         return self.text[self.words[place].start : self.words[place].end]
 
 
-def read_asked(text: str) -> Asked:
-    """Return what a question asks for.
+def read_asked(text: str, names: frozenset[int] = frozenset()) -> Asked:
+    """Return what a question asks for; words at the places `names` are names of things and order nothing.
 
     >>> read_asked("How many films did Ada Mirren make?").form, read_asked("which film is the oldest").order.superlative
     ('count', True)
@@ -192,7 +192,7 @@ def read_asked(text: str) -> Asked:
     bounds = tuple(_bounds(text, found))
     bounded = {place for bound in bounds for place in range(bound.start, bound.end)}
     named = _capitalised(text, found)
-    order = _order(keys, bounded | named)
+    order = _order(keys, bounded | named | names)
     form = _form(text, keys, order)
     kind, head = _kind(keys, form)
     if _HOW_MUCH.search(text):
@@ -263,7 +263,8 @@ def _kind(keys: Sequence[str], form: Form) -> tuple[str, int]:
         return "", -1
     at = next((place for place, key in enumerate(keys) if key in _QUESTION_WORDS), -1)
     if at >= 0 and keys[at] in ("who", "where", "when"):
-        return KINDS_OF_NOUNS[keys[at]], -1
+        team = keys[at] == "who" and [key for key in keys if key.isalnum()][-1] == "for"  # "who does Ada play for"
+        return "" if team else KINDS_OF_NOUNS[keys[at]], -1
     start = at + 1 if at >= 0 else 0
     if at >= 0 and keys[at] == "how" and start < len(keys) and keys[start] in ("many", "much"):
         start += 1

@@ -5,6 +5,7 @@ their vectors are near. A noun names a kind of things if the predicate that lead
 its vector is near to those of the predicates stated of such things, or to those of their names.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -360,10 +361,11 @@ def read_meanings(context: Context, asked: Asked, named: frozenset[int]) -> Mean
 
 
 def _said(asked: Asked) -> dict[int, set[int]]:
-    """Return the content words that say relations of the list, as predicates name them, with these relations."""
+    """Return the content words that say relations of the list, with these: as predicates name them, or only one."""
     said: dict[int, set[int]] = {}
+    meant = Counter((start, end) for start, end, _ in asked_at(asked.stems))
     for start, end, relation in asked_at(asked.stems):
-        if tuple(asked.stems[start:end]) in relations()[relation].named:
+        if meant[start, end] == 1 or tuple(asked.stems[start:end]) in relations()[relation].named:
             for place in range(start, end):
                 if asked.weights[place] >= 1:
                     said.setdefault(place, set()).add(relation)

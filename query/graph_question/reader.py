@@ -151,6 +151,9 @@ def read_candidates(
     found = [item for item in find_mentions(context, asked, predicates.known) if not item.places & bounded]
     mentions = found if topics is None else _about(found, topics) if topics else []
     mentions = mentions[:_MENTIONS]
+    names = [mention.places for mention in mentions if mention.likeness >= _SURE and len(mention.places) > 1]
+    if asked.order and any(asked.order.place in places for places in names):
+        asked = read_asked(question, frozenset().union(*names))  # "the father of Ada the Elder"
     sure = frozenset(place for mention in mentions if mention.likeness >= _SURE for place in mention.places)
     meanings = read_meanings(context, asked, sure)
     scoring = Scoring(predicates, asked, meanings, _head(asked), weights)

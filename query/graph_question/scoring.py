@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 from conspectus.query.graph_question.asked import Asked
-from conspectus.query.graph_question.candidates import Candidate
+from conspectus.query.graph_question.candidates import Candidate, Leg
 from conspectus.query.graph_question.lexicon import DATE, NUMBER, stems_of
 from conspectus.query.graph_question.meanings import Meanings, Predicates
 from conspectus.query.walk.graph import KnowledgeGraph
@@ -112,7 +112,8 @@ class Scoring:
         for number, (predicate, _) in enumerate(steps):
             column = np.where(near[:, number] >= _ALSO * best, near[:, number], 0.0)
             used = taken.setdefault(predicate, set())
-            ranked = np.argsort(-column, kind="stable").tolist()
+            said = (column >= _SAYS) & (self._importance[free] >= 1)  # of "couple of" the noun says it
+            ranked = np.lexsort((-column, ~said)).tolist()
             options = [at for at in ranked if at not in used and column[at] > _LEAST]
             value, word = 0.0, -1
             if options:
@@ -226,17 +227,32 @@ class Scoring:
         for leg in candidate.legs:
             places = [account.words[number + at] for at in range(len(leg.steps))]
             number += len(leg.steps)
-            far = [_distance(place, leg.mention.start, leg.mention.end) for place in places if place >= 0]
+            far = self._far(leg, places)
             found += sum(one > other for one, other in pairwise(far))
         return float(found)
+
+    def _far(self, leg: Leg, places: Sequence[int]) -> list[int]:
+        """Return how far from its name the words of a leg's steps stand; steps that say the same have the nearer first.
+
+        In "the child of Ada's mother" the words after 's are nearer than all before the name.
+        """
+        start, end = leg.mention.start, leg.mention.end
+        keys = [word.key for word in self._asked.words]
+        owns = keys[end : end + 1] == ["'s"] or keys[end - 1 : end] == ["'s"]
+        far = [(start - place + owns * len(keys) if place < start else place - end + 1) for place in places]
+        for step in set(leg.steps):
+            same = [
+                at
+                for at, (other, place) in enumerate(zip(leg.steps, places, strict=True))
+                if other == step and place >= 0
+            ]
+            for at, distance in zip(same, sorted(far[at] for at in same), strict=True):
+                far[at] = distance
+        return [distance for distance, place in zip(far, places, strict=True) if place >= 0]
 
 
 _LITERAL_UNASKED = -0.3
 """Fit of dates and numbers where the question does not say what kind of thing it asks for."""
-
-
-def _distance(place: int, start: int, end: int) -> int:
-    return start - place if place < start else place - end + 1
 
 
 def dimension_fit(predicates: Predicates, predicate: int, wanted: str, dimensions: dict[str, tuple[str, ...]]) -> float:

@@ -1,5 +1,7 @@
 """What is read from questions to the made-up films, with their answers."""
 
+from pathlib import Path
+
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.graph_question.asked import read_asked
@@ -72,3 +74,19 @@ def test_given_topics_are_where_a_query_starts(films: Context) -> None:
 def test_bounds_are_read_with_their_values() -> None:
     asked = read_asked("films longer than two hours made after 1990")
     assert [(bound.comparison, bound.value) for bound in asked.bounds] == [("more", "2 hours"), ("after", "1990")]
+
+
+def test_chains_of_relations_run_in_the_order_in_which_they_are_said(tmp_path: Path) -> None:
+    """Words nearest to the name come first, those after 's before all others; each word is a step of its own."""
+    triples = [
+        ("olan the elder", "parents", "brida"), ("brida", "children", "olan the elder"),
+        ("brida", "children", "sune"), ("brida", "parents", "gerd"), ("brida", "spouse", "tove"),
+        ("olan the elder", "children", "kari"), ("kari", "parents", "olan the elder"), ("kari", "parents", "maren"),
+        ("kari", "spouse", "nils"), ("kari", "nationality", "norge"), ("brida", "nationality", "eire"),
+        ("maren", "nationality", "suomi"), ("sune", "nationality", "sverige"), ("gerd", "children", "brida"),
+    ]  # fmt: skip
+    family = made_up.build(tmp_path, triples)
+    assert answer(family, "who is the kid of olan the elder 's mom ?") == {"olan the elder", "sune"}
+    assert answer(family, "who is the mom of olan the elder 's heir ?") == {"maren", "olan the elder"}
+    assert answer(family, "what is the olan the elder 's heir 's other half ?") == {"nils"}
+    assert answer(family, "what is the nation of dad of olan the elder 's kid ?") == {"suomi"}
