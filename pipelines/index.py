@@ -24,6 +24,7 @@ from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import synonyms_of
 from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, Embedding, texts_of_chunks
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.prompts.render import prompts_of
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.graph.walk_graph import walk
 from conspectus.storage.manifest import MEMO
@@ -98,7 +99,7 @@ def build_from(
     began = time.perf_counter()
     run = run or RunHere()
     lock = build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 0))
-    with lock, _rare_garbage_collection(bool(settings.kg.files)):
+    with lock, prompts_of(settings.llm.prompts), _rare_garbage_collection(bool(settings.kg.files)):
         plan = plan_build(source, index, settings, retry_failed=retry_failed, decide=decide)
         if plan.is_unchanged and plan.current:
             nothing = Retried() if retry_failed else None

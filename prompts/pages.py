@@ -27,8 +27,8 @@ The Weir Street bridge was built from 1911 to 1913 by the engineer Hanna Olsson.
 
 [2] Hanna Olsson
 Hanna Olsson (1870-1944) was born in the mining town of Kallberg."""
-_MATERIAL = """- The bridge was built by Hanna Olsson. (80) [1]
-- She came from the mining town of Kallberg. (60) [2]"""
+_MATERIAL = """- (score 80) The bridge was built by Hanna Olsson. [1]
+- (score 60) She came from the mining town of Kallberg. [2]"""
 _TEXT = "The Weir Street bridge was built from 1911 to 1913 by the engineer Hanna Olsson, who was born in Kallberg."
 
 EXAMPLES = {
@@ -115,6 +115,8 @@ def _values(name: str) -> dict[str, str]:
         examples = prompt_text("index/claims_examples" if "claims" in name else "index/extract_examples")
         given |= dict.fromkeys(places & {"examples"}, examples)
         given |= {place: prompt_text(f"{name}_example") for place in places & {"example"}}
+    if name in ("query/local_answer", "query/passages_answer"):
+        given["material"] = _PASSAGES
     if name.startswith("query/tog2_last"):
         given["allowed"] = prompt_text("query/tog2_from_knowledge")
     if name == "judge/compare":

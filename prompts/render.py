@@ -12,7 +12,8 @@ No value of the second and third kind can open or close a tag of its prompt: suc
 """
 
 import re
-from collections.abc import Set
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib.resources import files
@@ -48,6 +49,20 @@ def replace_prompts(folder: str) -> None:
     if folder:
         _check_folder(folder)
     _REPLACED.set(folder)
+
+
+@contextmanager
+def prompts_of(folder: str) -> Iterator[None]:
+    """Take templates from a folder as `replace_prompts` does, until the end of the block.
+
+    Threads that are started inside have it where they run in a copy of this context, as a build's do.
+    """
+    before = _REPLACED.get()
+    replace_prompts(folder)
+    try:
+        yield
+    finally:
+        _REPLACED.set(before)
 
 
 @cache

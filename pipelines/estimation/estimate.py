@@ -36,6 +36,7 @@ from conspectus.prompts.client.reply_cache import KIND, ReplyMemo, step_source
 from conspectus.prompts.client.usage import Spending, cost
 from conspectus.prompts.embedding.endpoint import STEP as EMBED
 from conspectus.prompts.model import Reply
+from conspectus.prompts.render import prompts_of
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index
@@ -178,10 +179,11 @@ def estimate_plan(
     rehearsal = _Rehearsal(plan, settings, chunks, retry_failed=retry_failed)
     if not settings.extracts_with and settings.embedding.provider != "endpoint":
         return _estimate(plan, rehearsal.chunks, (), settings, latency, certain=1.0)
-    sample = rehearsal.sample()
-    whole = rehearsal.run(sample.chosen)
-    if not sample.is_whole:
-        whole = _extrapolated(whole, rehearsal.run(sample.chosen[::2]), sample, settings)
+    with prompts_of(settings.llm.prompts):
+        sample = rehearsal.sample()
+        whole = rehearsal.run(sample.chosen)
+        if not sample.is_whole:
+            whole = _extrapolated(whole, rehearsal.run(sample.chosen[::2]), sample, settings)
     return _estimate(
         plan,
         rehearsal.chunks,

@@ -14,6 +14,7 @@ _INLINE = re.compile(r"\[(\d+)\] ([^\[\n]+)")
 _LISTED = re.compile(r"^[ \t]*(\d+)\.[ \t]+(.*)$", re.MULTILINE)
 _LETTERED = re.compile(r"^[ \t]*([A-Z]{1,2})\.[ \t]+(.*)$", re.MULTILINE)
 _MARK = re.compile(r"\s*\[(\d+)\]")
+_LEAD = re.compile(r"\A[-* ]*(?:\(score \d+\) )?")
 _HEAD = re.compile(r"\A[^.:]{1,80}: (?=\S+ \S+ \S+ \S)")
 """The names before the description of a record."""
 _MOST_SENTENCES = 2
@@ -56,7 +57,7 @@ def _notes(text: str) -> list[tuple[tuple[int, ...], str]]:
     pieces: list[tuple[tuple[int, ...], str]] = [((number,), piece) for number, piece in _pieces(text)]
     if pieces:
         return pieces
-    found = ((_MARK.findall(line), _MARK.sub("", line).lstrip("-* ")) for line in text.splitlines())
+    found = ((_MARK.findall(line), _LEAD.sub("", _MARK.sub("", line))) for line in text.splitlines())
     return [(tuple(map(int, numbers)), line) for numbers, line in found if numbers]
 
 
@@ -82,7 +83,7 @@ def cited(asked: Asked) -> str:
     return " ".join(f"{one.text.rstrip('.')} {''.join(f'[{number}]' for number in one.numbers[:3])}." for one in found)
 
 
-def points(asked: Asked) -> dict[str, object]:
+def points(asked: Asked, sources: str = "reports") -> dict[str, object]:
     """Return notes with scores, each from one sentence."""
     question = _question(asked)
     total = max(1, len(key_words(question)))
@@ -90,7 +91,7 @@ def points(asked: Asked) -> dict[str, object]:
         {
             "description": one.text,
             "score": min(100, 20 + 80 * shared(question, one.text) // total),
-            "reports": list(one.numbers[:5]),
+            sources: list(one.numbers[:5]),
         }
         for one in _best(asked, 4)
     ]

@@ -16,6 +16,8 @@ _COMPLAINTS = ("json/again", "query/answer_again")
 _PART = re.compile(r"_examples?$|/tuned_|/answer_again$")
 """Templates that stand within others, or behind a reply."""
 _TURN = re.compile(r"^\[(?:system|user|assistant)\]\n", re.MULTILINE)
+_LAST_LINE = re.compile(r"\n(?=\{\{\w+\}\}\n+\[user\])")
+"""The end of the line before a value that is the last line of the rules: where the value is empty, no such line is sent."""
 _TAGGED = re.compile(r"\s*<(\w+)>\n?(.*?)\n?</\1>", re.DOTALL)
 
 
@@ -42,7 +44,7 @@ class _Template:
 
     @classmethod
     def of(cls, name: str) -> "_Template":
-        first, *parts = PLACEHOLDER.split(_TURN.sub("", prompt_text(name)))
+        first, *parts = PLACEHOLDER.split(_TURN.sub("", _LAST_LINE.sub("", prompt_text(name))))
         places = tuple(zip(parts[0::3], parts[1::3], strict=True))
         fixed = (first, *parts[2::3])
         if not first and places:  # a persona, which may be empty

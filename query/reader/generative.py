@@ -4,6 +4,7 @@ The model cites passages by number; a citation then names the sentences of the p
 answer without marks cites is found by comparing it with the passages (`streamed.py`).
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,6 +28,12 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
 
 STEP = "answer"
+_ANSWER_LINE = re.compile(
+    r"(?:^|[.!?\])]\s)\W*(?:(?:the|my|so|final|short|brief)\s+)*(?:answer|antwort|réponse|respuesta|答案|回答)\W*?[:：]"
+    r"[\s*_]*(?P<said>\S.*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The last line that prompts/query/answer_briefly.txt asks for; its words may stand on the line below the label."""
 
 
 class ModelReader:
@@ -73,7 +80,7 @@ class ModelReader:
         """Return a short answer with what the thoughts before it cite, else the passages that hold it."""
         reply = without_thinking((await self._model.complete(request)).text)
         thoughts, _, last = reply.rpartition("\n") if "\n" in reply.strip() else ("", "", reply)
-        short = without_marks(final_answer(reply, assembly.question)).strip().rstrip(".")
+        short = short_answer(reply, assembly.question)
         assembly.step("thoughts", " ".join(thoughts.split()) or "none")
         if not short or is_unknown(short):
             say(no_answer(assembly.question))
@@ -117,6 +124,20 @@ class _PassageCitations:
         spans = sorted(self._spans.items())
         kept = {number for number, parts in spans if self._citations.number(_hull(parts), number)}
         return keep_marks(text, kept), self._citations
+
+
+def short_answer(reply: str, question: str) -> str:
+    """Return the few words that a reply to prompts/query/answer_briefly.txt ends with, without marks; "" for none.
+
+    >>> short_answer("The bridge is Hanna Olsson's [1].\\n**Answer:** Hanna Olsson [1].", "Whose is it?")
+    'Hanna Olsson'
+    """
+    lines = [found["said"] for found in _ANSWER_LINE.finditer(reply)]
+    said = lines[-1] if lines else final_answer(reply, question)
+    if re.search(r"[{\\]", said):  # braces, LaTeX
+        said = final_answer(said)
+    said = without_marks(said).strip(' \t*_`"{}').rstrip(".")
+    return "" if said.endswith(":") else said
 
 
 def _hull(spans: Sequence[Span]) -> Span:

@@ -15,7 +15,7 @@ from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.query.methods import one_step
 from conspectus.query.methods.fasttog import policy_llm as fasttog_model
 from conspectus.query.methods.graphrag.drift import DriftReply
-from conspectus.query.methods.graphrag.map_step import Points
+from conspectus.query.methods.graphrag.map_step import PassagePoints, Points
 from conspectus.query.methods.hipporag.query_nodes import HelpfulFacts, QuestionEntities
 from conspectus.query.methods.tog import policy_llm as tog_policy
 from conspectus.query.walk import replies as walk_replies
@@ -36,6 +36,7 @@ FORMS: Mapping[type[BaseModel], object] = {
     PersonaAnswer: {"extraction": "You read.", "reports": "You write."},
     TypesAnswer: {"types": ["person", "place"]},
     Points: {"points": [{"description": "A", "score": 80, "reports": [1, 3]}]},
+    PassagePoints: {"points": [{"description": "A", "score": 80, "passages": [1, 3]}]},
     DriftReply: {"answer": [{"text": "A", "sources": [1]}], "score": 40, "follow_ups": ["Who?"]},
     HelpfulFacts: {"facts": [1, 3]},
     QuestionEntities: {"entities": ["Ada"]},

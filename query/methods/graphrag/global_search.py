@@ -88,7 +88,7 @@ def _map_report(windows: list[Window], notes: Notes) -> Step:
         f"{notes.unhelpful} of score zero",
     ]
     if notes.baseless:
-        parts.append(f"{notes.baseless} that named no report of their window")
+        parts.append(f"{notes.baseless} that named no report or passage of their window")
     if notes.cut_off:
         parts.append(f"{notes.cut_off} replies cut off")
     if notes.failures:

@@ -36,6 +36,22 @@ class Points(BaseModel):
     points: list[Point]
 
 
+class PassagePoint(BaseModel):
+    """The same where passages were shown: see prompts/query/global_map_passages.txt."""
+
+    model_config = ConfigDict(frozen=True)
+
+    description: str
+    score: Score = Field(ge=0, le=100)
+    passages: Numbers = []
+
+
+class PassagePoints(BaseModel):
+    """The reply for one window of passages."""
+
+    points: list[PassagePoint]
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """A point with the units that it rests on; `score` is its helpfulness, 1 to 100."""
@@ -52,8 +68,8 @@ class Notes:
     Attributes:
         notes: The notes.
         unhelpful: The number of points with score zero.
-        baseless: The number of points that name no report of their window.
-        dropped: The number of report numbers that name none.
+        baseless: The number of points that name nothing of their window.
+        dropped: The number of numbers that name nothing.
         cut_off: The number of replies that ended early; their complete points count.
         failures: The errors of calls without a usable reply.
     """
@@ -81,7 +97,8 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
         cut_off += not whole
         for point in points.points:
             text, cited = _told(point)
-            numbers = dict.fromkeys([*point.reports, *cited])
+            named = point.reports if isinstance(point, Point) else point.passages
+            numbers = dict.fromkeys([*named, *cited])
             units = tuple(window.units[number - 1] for number in numbers if 1 <= number <= len(window.units))
             dropped += len(numbers) - len(units)
             if not point.score or not text:
@@ -94,7 +111,7 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
     return Notes(tuple(notes), unhelpful, baseless, dropped, cut_off, failures)
 
 
-def _told(point: Point) -> tuple[str, list[int]]:
+def _told(point: Point | PassagePoint) -> tuple[str, list[int]]:
     """Return the text of a point without marks, and the numbers in these: models put [Data: Reports (1)] into it."""
     parts, cited, at = [], list[int](), 0
     for mark in marks_in(point.description, shown=0):
@@ -104,15 +121,21 @@ def _told(point: Point) -> tuple[str, list[int]]:
     return " ".join("".join([*parts, point.description[at:]]).split()), cited
 
 
-async def _points(context: Context, model: LanguageModel, question: str, window: Window) -> tuple[Points, bool]:
+async def _points(
+    context: Context, model: LanguageModel, question: str, window: Window
+) -> tuple[Points | PassagePoints, bool]:
     """Return the points of a window, and whether the reply is complete."""
-    most = str(_MAP_WORDS)
-    asked = messages("query/global_map", reports=window.text, question=question, words=most)
+    given = {"question": question, "words": str(_MAP_WORDS)}
+    form: type[Points] | type[PassagePoints] = Points
+    if window.units[0].table == "chunks":
+        form, asked = PassagePoints, messages("query/global_map_passages", passages=window.text, **given)
+    else:
+        asked = messages("query/global_map", reports=window.text, **given)
     try:
         request = Request(asked, STEP, sources=sources(context, window.units))
-        return await ask_for(model, request, Points), True
+        return await ask_for(model, request, form), True
     except BadAnswer as bad:
-        if isinstance(bad.salvaged, Points) and bad.salvaged.points:
+        if isinstance(bad.salvaged, Points | PassagePoints) and bad.salvaged.points:
             return bad.salvaged, False
         raise
 
@@ -137,7 +160,7 @@ class Material:
 
 
 def material_of(notes: Sequence[Note], limit: int) -> Material:
-    """Return the first notes that fit into `limit` tokens, each followed by the numbers of its units.
+    """Return the first notes that fit into `limit` tokens, each with its score and the numbers of its units.
 
     Units are numbered in the order in which notes name them. If the first note does not fit, it is cut.
     """
@@ -149,12 +172,13 @@ def material_of(notes: Sequence[Note], limit: int) -> Material:
         fresh = [unit for unit in note.units if unit.id not in numbers]
         known = {**numbers, **{unit.id: len(units) + place for place, unit in enumerate(fresh, start=1)}}
         marks = "".join(f"[{known[unit.id]}]" for unit in note.units)
-        line = f"- {note.text} {marks}"
+        begin = f"- (score {note.score})"
+        line = f"{begin} {note.text} {marks}"
         tokens = count_tokens(line)
         if used + tokens > limit:
             if lines:
                 break
-            line = f"- {cut_tokens(note.text, limit - count_tokens(f'- {marks}'))} {marks}"
+            line = f"{begin} {cut_tokens(note.text, limit - count_tokens(f'{begin} {marks}'))} {marks}"
             tokens = count_tokens(line)
         lines.append(line)
         used += tokens

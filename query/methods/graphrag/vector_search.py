@@ -11,11 +11,13 @@ from conspectus.query.reader.extractive import quote_evidence
 from conspectus.query.reader.material import ScoredUnit, evidence, filled
 from conspectus.query.types import Answer, Say
 
+STEP = "passages"
+
 
 class VectorSearch:
     """Answers from the nearest passages that one window holds.
 
-    With a model, by the prompt of the last step of the map-reduce; without one, with sentences of the passages.
+    With a model in one call; without one, with sentences of the passages.
     """
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
@@ -40,7 +42,9 @@ class VectorSearch:
         context = self._context
         window = filled([passage.unit for passage in scored], context.settings.global_search.context_tokens)
         text, units, n_tokens = (window.text, window.units, window.n_tokens) if window else ("", (), 0)
-        written = await write(context, model, assembly.question, text, units, say)
+        written = await write(
+            context, model, assembly.question, text, units, say, prompt="query/passages_answer", step=STEP
+        )
         assembly.add(*written.steps)
         assembly.step("read", f"{len(scored)} passages read, {len(written.citations)} citations made")
         assembly.over(len(scored), n_tokens)

@@ -133,6 +133,24 @@ def test_a_model_s_calls_are_counted_and_its_failures_harm_nothing_else(suite: S
     assert found.tokens_per_question > 10
 
 
+@pytest.mark.parametrize("method", ["bm25", "ppr", "ircot"])
+def test_a_model_that_is_right_and_says_why_matches_exactly(method: str, suite: Suite, context: Context) -> None:
+    """A reader that thinks before it answers scored 0: its thoughts were compared with the accepted answers too."""
+
+    def reply(request: FakeRequest) -> str:
+        gold = next(each for each in suite.questions if each.question in request.prompt).answers[0]
+        if "Answer:" not in request.prompt:
+            return f"So the answer is: {gold}."  # a thought of ircot
+        return f"One passage names it [1], and another says what is asked [2].\nAnswer: {gold}"
+
+    with FakeServer(reply) as server:
+        llm = LlmSettings(model="m", base_url=server.url, attempts=1)
+        served = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
+        found = evaluate(suite, served, [method], [5], no_progress, answers=True)[method]
+    assert found.metrics["exact_match"].mean == found.metrics["f1"].mean == 1
+    assert all(each.span and each.answer and "[" in each.answer for each in found.answers)
+
+
 def test_calls_made_to_retrieve_are_counted_too(suite: Suite, sample_context: Context) -> None:
     first, second = suite.questions[:2]
 

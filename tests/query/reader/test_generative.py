@@ -16,14 +16,20 @@ from conspectus.query.methods.ppr.ppr import PprRetriever
 from conspectus.query.reader.generative import ModelReader
 from conspectus.query.types import Answer
 from conspectus.storage.memo import Memo
-from conspectus.storage.settings import LlmSettings
+from conspectus.storage.settings import AnswerSettings, LlmSettings
 
-from tests.tags import prompt_of
+from tests.query.serving import REDUCE, rules, sent
+from tests.query.serving import served as served_index
+from tests.tags import outside, prompt_of
 
 QUESTION = "Who wrote the novel The Oak House?"
 
 
-def read(context: Context, reply: str, memo: Path | None = None) -> tuple[Answer, list[str], FakeServer]:
+def read(
+    context: Context, reply: str, memo: Path | None = None, **answer: object
+) -> tuple[Answer, list[str], FakeServer]:
+    chosen = AnswerSettings.model_validate(answer)
+    context = replace(context, settings=context.settings.model_copy(update={"answer": chosen}))
     with FakeServer(reply, piece=4) as server:
         model = ModelClient(LlmSettings(model="m", base_url=server.url), Memo(memo) if memo else None)
         said: list[str] = []
@@ -145,6 +151,73 @@ def test_the_same_question_costs_nothing_twice(sample_context: Context, tmp_path
     assert answer.text == "".join(said) == "Eva Brandt [1]."
     assert server.requests == []
     assert (answer.usage.calls, answer.usage.remembered, answer.usage.cost) == (0, 1, 0.0)
+
+
+THOUGHT = "The first passage says who wrote it [1].\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "short"),
+    [
+        (f"{THOUGHT}Answer: Paul Marlow", "Paul Marlow"),
+        (f"{THOUGHT}**Answer:** Paul Marlow [1].", "Paul Marlow"),
+        (f"{THOUGHT}**Final answer**: *Paul Marlow*", "Paul Marlow"),
+        (f"{THOUGHT}Answer:\n\nPaul Marlow\n", "Paul Marlow"),
+        (f"<think>Answer: Eva</think>{THOUGHT.strip()} Answer: Paul Marlow", "Paul Marlow"),
+        (f"Answer: let me see.\n{THOUGHT}Answer: Paul Marlow\n\nSources: [1]", "Paul Marlow"),
+        (f"{THOUGHT}So the answer is: Paul Marlow.", "Paul Marlow"),
+        (f"{THOUGHT}Answer: yes", "yes"),
+        (f"{THOUGHT}Answer: $5", "$5"),
+        (f"{THOUGHT}Answer: \\boxed{{1911}}", "1911"),
+        ("Paul Marlow", "Paul Marlow"),
+    ],
+)
+def test_a_brief_answer_is_thought_out_and_its_few_words_are_the_span(
+    sample_context: Context, reply: str, short: str
+) -> None:
+    answer, said, server = read(sample_context, reply, form="brief")
+    assert answer.span == short
+    assert answer.text == "".join(said) == f"{short} [1]"
+    assert answer.known
+    assert [each.number for each in answer.citations] == [1]
+    assert answer.citations[0].quote in answer.evidence.passages[0].text
+    assert len(server.requests) == 1
+
+
+def test_a_brief_answer_that_nothing_holds_is_marked_and_unknown_is_no_answer(sample_context: Context) -> None:
+    answer, said, _ = read(sample_context, "I know it.\nAnswer: Goethe", form="brief")
+    assert answer.text == "".join(said) == f"Goethe {UNVERIFIED}"
+    assert not answer.known
+    for reply in (f"{THOUGHT}Answer: unknown", f"{THOUGHT}Answer:", ""):
+        answer, said, _ = read(sample_context, reply, form="brief")
+        assert answer.text == "".join(said) == NO_ANSWER
+        assert not answer.span
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("response_type", "a list of names", "Write the answer as: a list of names."),
+        ("words", 37, "Use at most 37 words."),
+        ("tone", "plain", "Write in this tone: plain."),
+        ("instructions", "Give years in Roman numerals.", "- Give years in Roman numerals."),
+    ],
+)
+def test_how_an_answer_is_to_be_written_is_told_to_the_model(
+    sample_context: Context, tmp_path: Path, key: str, value: object, told: str
+) -> None:
+    def rules_of(server: FakeServer) -> str:
+        (request,) = server.requests
+        assert request.body
+        return str(request.body["messages"][0]["content"])
+
+    assert told not in rules_of(read(sample_context, "Eva Brandt [1].")[2])
+    assert told in rules_of(read(sample_context, "Eva Brandt [1].", **{key: value})[2])
+    chosen = AnswerSettings.model_validate({key: value})
+    asked = replace(sample_context, settings=sample_context.settings.model_copy(update={"answer": chosen}))
+    with served_index(asked, tmp_path, rules()) as (opened, server):
+        asyncio.run(METHODS["global:c0"].answerer(opened).answer("What is it all about?", lambda _piece: None))
+        assert told in outside(sent(server, REDUCE)[0]), "the other methods are told too"
 
 
 @pytest.fixture

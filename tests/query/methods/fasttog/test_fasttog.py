@@ -200,6 +200,16 @@ def test_nothing_picked_at_the_start_goes_to_the_fallback(
     assert answer.usage.depth == 0
 
 
+def test_without_own_knowledge_there_is_no_fallback(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, rules(start='{"picks": []}'), walk={"own_knowledge": False}) as (context, server):
+        answer = ask(context, ["Grey Heron"])
+        asked = prompts(server)
+    assert "Atlantis" not in answer.text
+    assert not answer.known
+    assert not answer.names
+    assert all(START in each for each in asked), "the model is not asked what it knows"
+
+
 @pytest.mark.parametrize("reply", ["", "{", '{"answer": ""}', '{"answer": "unknown."}', FakeReply("", status=400)])
 def test_a_reasoning_that_gives_no_answer_is_none(reply: str | FakeReply, films_index: Context, memo: Path) -> None:
     script = rules(start='{"picks": ["A"]}', step='{"answer": "none"}', reason=reply)

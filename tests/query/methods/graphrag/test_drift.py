@@ -118,8 +118,8 @@ def test_a_question_its_follow_ups_and_its_answer(harbour: Context, tmp_path: Pa
 
     def answer(request: FakeRequest) -> str:
         assert shown(request.prompt).splitlines() == [
-            "- Otto Brand sold his share to Lena Fisk in 1920. [1]",
-            "- A bank stands in Port Alma. [2]",
+            "- (score 95) Otto Brand sold his share to Lena Fisk in 1920. [1]",
+            "- (score 40) A bank stands in Port Alma. [2]",
         ]
         return "Otto Brand sold his share to Lena Fisk in 1920 [1]. It stands in Port Alma [2][3]."
 

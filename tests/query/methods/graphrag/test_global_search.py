@@ -18,7 +18,7 @@ from conspectus.storage.records import Community, Document, Report
 from conspectus.storage.text.tokens import count_tokens
 
 from tests.query.serving import MAP, NOTE, RATE, REDUCE, notes, rules, sent, served
-from tests.tags import inside
+from tests.tags import inside, outside
 
 QUESTION = "What do the novels have in common?"
 
@@ -30,15 +30,19 @@ def ask(context: Context, method: str = "global:c0") -> tuple[Answer, list[str]]
 
 
 def shown(prompt: str) -> str:
-    """Return the reports of a map prompt, or the material of a reduce prompt."""
-    return inside(prompt, "reports" if "<reports>" in prompt else "material")
+    """Return the reports or passages of a map prompt, or the material of a reduce prompt."""
+    return inside(prompt, next(tag for tag in ("reports", "passages", "material") if f"<{tag}>" in prompt))
 
 
 @pytest.mark.parametrize("method", ["global", "global:c0", "global:c3", "ts"])
 def test_every_unit_is_shown_once_and_no_window_passes_its_limit(method: str, context: Context, tmp_path: Path) -> None:
     with served(context, tmp_path, rules(), context_tokens=300) as (opened, server):
         answer, _ = ask(opened, method)
-        windows = [shown(each) for each in sent(server, MAP)]
+        prompts = sent(server, MAP)
+        windows = [shown(each) for each in prompts]
+    called = "passage" if method == "ts" else "report"
+    other = "report" if method == "ts" else "passage"
+    assert all(called in outside(each) and other not in outside(each) for each in prompts)
     assert len(windows) > 3
     assert all(count_tokens(each) <= 300 for each in windows)
     assert answer.usage.context_tokens == sum(map(count_tokens, windows))
@@ -77,8 +81,8 @@ def test_zeros_are_dropped_and_the_rest_is_ordered_by_score(context: Context, tm
         (reduce,) = sent(server, REDUCE)
         calls = next(turn)
     lines = [line.split(". [")[0] for line in shown(reduce).splitlines()]
-    assert lines[:calls] == sorted(f"- High {number}" for number in range(calls))
-    assert lines[calls:] == [f"- Point {number}" for number in reversed(range(calls))]
+    assert lines[:calls] == sorted(f"- (score 90) High {number}" for number in range(calls))
+    assert lines[calls:] == [f"- (score {10 + number}) Point {number}" for number in reversed(range(calls))]
     assert f"{calls} of score zero" in str(answer.trace)
     assert answer.evidence.reports[0].score == 90
     assert len(answer.evidence.reports) == calls
@@ -175,7 +179,7 @@ def test_a_reply_that_is_cut_off_gives_its_whole_points(context: Context, tmp_pa
     note = FakeReply(whole[: whole.index("that is cut")], finish="length")
     with served(context, tmp_path, rules(note), context_tokens=100_000) as (opened, server):
         answer, _ = ask(opened)
-        assert shown(sent(server, REDUCE)[0]) == "- A whole point. [1]"
+        assert shown(sent(server, REDUCE)[0]) == "- (score 50) A whole point. [1]"
     assert "1 replies cut off" in str(answer.trace)
 
 

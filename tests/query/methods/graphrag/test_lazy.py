@@ -21,7 +21,7 @@ from tests.query.serving import notes
 from tests.tags import inside, prompt_of
 
 QUESTION = "Which films were made in Marrow, and who directed them?"
-ASKS, TESTS, MAPS = "You prepare a search", "You judge which passages", "You take notes"
+ASKS, TESTS, MAPS = "You prepare a search", "You judge which passages", "take notes for answering"
 
 
 @pytest.fixture(scope="module")

@@ -25,10 +25,10 @@ def test_the_material_never_passes_its_limit(notes: list[Note], limit: int) -> N
     assert list(material.units) == named, "units are numbered as they are first named"
 
 
-def test_notes_bear_the_numbers_of_their_units() -> None:
-    def note(text: str, *units: Unit) -> Note:
-        return Note(text, 50, units)
+def test_notes_bear_their_scores_and_the_numbers_of_their_units() -> None:
+    def note(score: int, text: str, *units: Unit) -> Note:
+        return Note(text, score, units)
 
-    material = material_of([note("A.", UNITS[4], UNITS[2]), note("B.", UNITS[2]), note("C.", UNITS[0])], 100)
-    assert material.text == "- A. [1][2]\n- B. [2]\n- C. [3]"
+    material = material_of([note(90, "A.", UNITS[4], UNITS[2]), note(50, "B.", UNITS[2]), note(5, "C.", UNITS[0])], 100)
+    assert material.text == "- (score 90) A. [1][2]\n- (score 50) B. [2]\n- (score 5) C. [3]"
     assert material.units == (UNITS[4], UNITS[2], UNITS[0])

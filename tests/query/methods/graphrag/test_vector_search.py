@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from conspectus.prompts.fake import Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
@@ -13,9 +14,11 @@ from conspectus.query.types import Answer
 from conspectus.storage.text.tokens import count_tokens
 
 from tests.conftest import Build
-from tests.query.serving import REDUCE, rules, sent, served
+from tests.query.serving import sent, served
+from tests.tags import outside
 
 QUESTION = "Who directed the film Cold Harbour?"
+ASKED = "Base your answer on the numbered passages alone"
 
 
 def ask(context: Context) -> tuple[Answer, list[str]]:
@@ -25,12 +28,12 @@ def ask(context: Context) -> tuple[Answer, list[str]]:
 
 @pytest.mark.parametrize("limit", [256, 2000, 100_000])
 def test_the_nearest_passages_fill_the_window(limit: int, context: Context, tmp_path: Path) -> None:
-    with served(context, tmp_path, rules(answer="So it is [1]. And [2][999]."), context_tokens=limit) as (
+    with served(context, tmp_path, [Rule("So it is [1]. And [2][999].", ASKED)], context_tokens=limit) as (
         opened,
         server,
     ):
         answer, said = ask(opened)
-        (prompt,) = sent(server, REDUCE)
+        (prompt,) = sent(server, ASKED)
     nearest = asyncio.run(DenseRetriever(context).retrieve(QUESTION, 1000)).passages
     found = answer.evidence.passages
     assert found == nearest[: len(found)]
@@ -40,6 +43,8 @@ def test_the_nearest_passages_fill_the_window(limit: int, context: Context, tmp_
     if len(found) < len(nearest):
         assert answer.usage.context_tokens + count_tokens(nearest[len(found)].text) + 20 > limit
     assert all(each.text in prompt for each in found)
+    assert "report" not in outside(prompt), "passages are not called reports"
+    assert "notes" not in outside(prompt)
     assert answer.text == "".join(said) == "So it is [1]. And [2]."
     for number, each in enumerate(answer.citations):
         assert each.quote in found[number].text
@@ -61,6 +66,6 @@ def test_without_a_model_sentences_of_the_same_passages_answer(context: Context)
 
 def test_where_nothing_is_there_it_does_not_know(build: Build, tmp_path: Path) -> None:
     context = build([("", "Hi.")])
-    with served(context, tmp_path, rules(answer="NOTHING")) as (opened, _):
+    with served(context, tmp_path, [Rule("NOTHING", ASKED)]) as (opened, _):
         answer, said = ask(opened)
     assert answer.text == "".join(said) == NO_ANSWER

@@ -10,7 +10,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods.tog.evidence import BEST_EFFORT
 
 from tests.query.graph_serving import prompts, served
-from tests.query.methods.tog.test_tog2 import RELATIONS, ask, every, naming
+from tests.query.methods.tog.test_tog2 import CLUE, RELATIONS, TOPICS, ask, every, naming
 
 ENTITIES, REASON, OWN = "you choose the entities from", "evidence found in a knowledge graph", "from what you know"
 
@@ -65,6 +65,34 @@ def test_bad_replies_end_the_branch_with_a_reason(reply: str | FakeReply, films_
         assert any(
             "(" in each.outcome for each in answer.evidence.walk.decisions if each.stage in ("relations", "entities")
         )
+
+
+@pytest.mark.parametrize("method", ["tog", "tog2"])
+@pytest.mark.parametrize("own", [True, False])
+def test_own_knowledge_is_asked_for_only_where_it_is_allowed(
+    method: str, own: bool, films_index: Context, memo: Path
+) -> None:
+    replies = [
+        Rule('{"1": "Grey Heron"}', TOPICS),
+        Rule(every, RELATIONS),
+        Rule(all_of_them, ENTITIES),
+        Rule("Where was Ada Mirren born?", CLUE),
+        Rule("{No} {nothing}", REASON),
+        Rule("{Atlantis}", OWN),
+    ]
+    with served(films_index, memo, replies, walk={"own_knowledge": own}) as (context, server):
+        answer = ask(context, method=method)
+        asked = "\n".join(prompts(server))
+    allowed, forbidden = "you may use what you know yourself", "your guess included"
+    if method == "tog":
+        assert (OWN in asked) == own, "one more call, from what the model knows"
+    else:
+        assert (allowed in asked) == own
+    assert (forbidden in asked) == (not own)
+    if method == "tog" and own:
+        assert answer.text == f"Atlantis {BEST_EFFORT}", "it is marked"
+    else:
+        assert "Atlantis" not in answer.text
 
 
 def test_without_a_model(films_index: Context) -> None:
