@@ -25,7 +25,7 @@ _ENOUGH = 2
 _SETTLED = 0.6
 """Share of a question's words that a sentence must have to settle it."""
 _RATINGS = 5
-_MATERIAL = ("passages", "material", "reports", "texts", "facts", "chains", "paths", "pieces")
+_MATERIAL = ("passages", "material", "reports", "texts", "facts", "chains", "paths", "pieces", "evidence")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _PART = re.compile(r"_examples?$|/tuned_|/answer_again$")
 """Templates that stand within others, or behind a reply."""
 _TURN = re.compile(r"^\[(?:system|user|assistant)\]\n", re.MULTILINE)
 _LAST_LINE = re.compile(r"\n(?=\{\{\w+\}\}\n+\[user\])")
-"""The end of the line before a value that is the last line of the rules: where the value is empty, no such line is sent."""
+"""The end of the line before a value that ends the rules: an empty one leaves no line."""
 _TAGGED = re.compile(r"\s*<(\w+)>\n?(.*?)\n?</\1>", re.DOTALL)
 
 
