@@ -60,6 +60,7 @@ _MAKERS: Mapping[str, tuple[Form, Callable[[Asked], Made]]] = {
     "query/tog2_score": ("scores", lambda each: answers.scores(each, "pieces")),
     "query/tog2_topics": ("json", answers.topics),
     "query/tog2_qa": ("verdict", answers.reasoning),
+    "query/tog2_last_qa": ("verdict", answers.reasoning),
     "query/tog2": ("verdict", answers.reasoning),
     "query/tog2_clue": ("line", answers.next_question),
     "query/tog_answer": ("verdict", answers.braced),
