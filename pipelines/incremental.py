@@ -18,6 +18,7 @@ from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest, current_version
 from conspectus.storage.records import Document, Failure
 from conspectus.storage.settings import Settings
+from conspectus.storage.settings.root import for_models_only
 
 _MOST_NAMED = 3
 
@@ -145,14 +146,18 @@ def held_documents(index: Path, current: Manifest | None, settings: Settings) ->
 
 
 def _check_settings(index: Path, made_with: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse settings that would make another index of the documents that stay."""
+    """Refuse settings that would make another index of the documents that stay.
+
+    Where no model was asked and none is, settings for one make no difference: their defaults may have changed since.
+    """
+    unread = {("communities", "update")}
+    if "llm" not in made_with and "llm" not in now:
+        unread |= for_models_only()
     other = [
         f"{section}.{key} was {made_with[section][key]!r} and is {value!r}"
         for section, keys in now.items()
         for key, value in keys.items()
-        if key in made_with.get(section, {})
-        and made_with[section][key] != value
-        and (section, key) != ("communities", "update")
+        if key in made_with.get(section, {}) and made_with[section][key] != value and (section, key) not in unread
     ]
     if "llm" in now and "llm" not in made_with:
         other.append(f"no language model was asked, and llm.model is {now['llm']['model']!r}")

@@ -17,6 +17,19 @@ ENVIRONMENT_PREFIX = "CONSPECTUS__"
 INDEX_SECTIONS = tuple(IndexSections.model_fields)
 
 
+def for_models_only() -> set[tuple[str, str]]:
+    """Return the settings of an index, as (section, key), that only a build with a language model reads.
+
+    Their descriptions begin with "model:" or "with a model:".
+    """
+    return {
+        (name, key)
+        for name, section in IndexSections()
+        for key, field in type(section).model_fields.items()
+        if (field.description or "").startswith(("model:", "with a model:"))
+    }
+
+
 class _File(YamlConfigSettingsSource):
     """The settings file. Paths in it are relative to its folder, not to the working directory."""
 

@@ -90,7 +90,7 @@ def test_a_graph_is_for_everybody_unless_the_settings_deny_it(made: Path) -> Non
 def test_where_nothing_is_left_nothing_is_known(made: Path, method: str) -> None:
     index = opened(made, graph="denied").filter("year > 3000")
     found = index.ask(QUESTION, method)
-    assert found.text == NO_ANSWER
+    assert found.text.startswith(NO_ANSWER)
     assert not found.known
     assert found.trace[0].detail == "where year > 3000: 0 documents"
 

@@ -43,7 +43,7 @@ def leaky(request: FakeRequest) -> FakeReply | str:
     form = json.dumps(request.body.get("response_format", "")) + request.last
     words = " ".join(dict.fromkeys(re.findall("|".join(CANARIES), request.prompt, re.IGNORECASE))) or "nothing"
     if "findings" in form:
-        labels = re.findall(r"\b[ERCS]\d+\b", request.prompt)[:2]
+        labels = re.findall(r"(?m)^\[([ERC]\d+)\]", request.prompt)[:2]
         finding = {"summary": words, "explanation": f"It says {words}.", "records": labels}
         return json.dumps(
             {"title": words, "summary": words, "rating": 5, "rating_explanation": "", "findings": [finding]}
