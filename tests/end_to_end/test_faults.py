@@ -87,9 +87,9 @@ def disturbed(run: Run, server: FakeServer, whole: Path, tmp_path_factory: pytes
     errors = {**dict.fromkeys(TRANSPORT, 0.01), **dict.fromkeys(MALFORMED, 0.1 / len(MALFORMED))}
     first = Index.open(whole).rows(Chunk)[0].text
     never = {
-        f"(?s)Now the text to read.*{re.escape(first)}": "500",
-        r"(?s)Several descriptions.*Thing: [A-M]": "drop",
-        r"(?s)Write a report on.*\bE5\b": "timeout",
+        f"(?s)Now the passage to read.*Types: .*{re.escape(first)}": "500",
+        r"(?s)You merge several descriptions.*Thing: [A-M]": "drop",
+        r"(?s)You write a report on.*\[E5\]": "timeout",
     }
     server.change(faults=Faults(errors, script=never, by="prompt", retry_after=0.01, spoilers=MALFORMED))
     done = run(index)

@@ -15,6 +15,7 @@ from tests.tags import prompt_of
 
 ROOT = Path(__file__).parents[2]
 QUESTION = "Who built the harbour of the village where the director of Grey Heron was born?"
+FROM_EVIDENCE = "from evidence found in a knowledge graph and in texts"
 WALKED = [("Grey Heron", "directed_by", "Ada Mirren"), ("Ada Mirren", "born_in", "Pelluci")]
 
 
@@ -59,13 +60,15 @@ def test_the_documented_example_prints_what_it_says(both: Path) -> None:
 
 
 def test_what_neither_says_is_not_known(both: Path) -> None:
-    found = open_index(both).ask("What did the director of Salt Pans eat in the village?", "tog2")
+    index, question = open_index(both), "What did the director of Salt Pans eat in the village?"
+    found = index.ask(question)
     assert (found.known, found.triples) == (False, ())
+    assert "best effort" in index.ask(question, "tog2").text
 
 
 def told(prompt: str, *said: str) -> list[int]:
     """The numbers of the paths and texts of the question asked that say something."""
-    own = prompt.split("Now yours.")[1]
+    own = prompt.rpartition("<evidence>")[2]
     pieces = re.split(r"^\[(\d+)\] ", own, flags=re.MULTILINE)[1:]
     return [int(number) for number, text in zip(pieces[::2], pieces[1::2], strict=True) if any(s in text for s in said)]
 
@@ -73,12 +76,12 @@ def told(prompt: str, *said: str) -> list[int]:
 def test_a_model_answers_from_a_path_and_a_passage(both: Path) -> None:
     def relations(request: FakeRequest) -> str:
         lines = request.prompt.splitlines()
-        wanted = [line for line in lines if re.match(r"\d+\. .*(directed by|born in) \(forward\)", line)]
+        wanted = [line for line in lines if re.match(r"\d+\. .*-\[(directed by|born in)\]->", line)]
         return json.dumps({"relations": [{"number": int(each.split(".")[0]), "score": 9} for each in wanted]})
 
     def reason(request: FakeRequest) -> FakeReply:
         passage = told(request.prompt, "Tomas Reyle")
-        path = [*told(request.prompt, "directed by Ada Mirren"), *told(request.prompt, "Ada Mirren born in Pelluci")]
+        path = [*told(request.prompt, "[directed by]-> (Ada Mirren)"), *told(request.prompt, "[born in]-> (Pelluci)")]
         if not passage or len(path) < 2:
             return FakeReply("{No} {It is not known in which village.}")
         return FakeReply(f"{{Yes}} {{Tomas Reyle}} {''.join(f'[{each}]' for each in (path[0], path[-1], passage[0]))}")
@@ -86,8 +89,8 @@ def test_a_model_answers_from_a_path_and_a_passage(both: Path) -> None:
     script = [
         Rule('{"1": "Grey Heron"}', "You choose the entities of a knowledge graph"),
         Rule(relations, "you choose the relations to follow"),
-        Rule("Who built the harbour of Pelluci?", "should be looked up next"),
-        Rule(reason, "from paths of a knowledge graph and from texts"),
+        Rule("Who built the harbour of Pelluci?", "Write the question to look up next"),
+        Rule(reason, FROM_EVIDENCE),
     ]
     with FakeServer(script) as server:
         index = open_index(both, load_settings(overrides={"llm": {"model": "m", "base_url": server.url}}))
@@ -98,6 +101,6 @@ def test_a_model_answers_from_a_path_and_a_passage(both: Path) -> None:
     assert [each.title for each in answer.citations] == ["Pelluci"]
     assert "Tomas Reyle" in answer.citations[0].quote
     assert answer.citations[0].number > len(answer.triples)
-    reasoned = [each for each in asked if "from paths of a knowledge graph and from texts" in each]
+    reasoned = [each for each in asked if FROM_EVIDENCE in each]
     assert len(reasoned) == 3, "before the walk and after each of its rounds"
-    assert not told(reasoned[0], "born in Pelluci"), "a path is told once the walk has come along it"
+    assert not told(reasoned[0], "[born in]-> (Pelluci)"), "a path is told once the walk has come along it"
