@@ -17,13 +17,16 @@ that were already found), `Assembly.adopt` takes its answer over. Where no answe
 """
 
 import time
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from conspectus.prompts.client.usage import Meter, metered
+from conspectus.prompts.model import LanguageModel
 from conspectus.query.abstention import NO_ANSWER, no_answer
-from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Step, Usage
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Say, Step, Usage
 
 
 class Measure:
@@ -171,3 +174,24 @@ def assembling(question: str, method: str) -> Iterator[Assembly]:
     """
     with measured() as measure:
         yield Assembly(question, method, measure)
+
+
+class TopicMethod(ABC):
+    """A method that starts from entities: those that the question names, or given ones."""
+
+    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
+        self._name = name
+        self._context = context
+        self._model = model
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the answer from the entities that are linked to the question."""
+        return await self._answer(question, None, say)
+
+    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
+        """Return the answer from the entities with these names; the trace lists unknown names."""
+        return await self._answer(question, topics, say)
+
+    @abstractmethod
+    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
+        """Answer from the entities that are given; None where the question names them."""

@@ -32,7 +32,7 @@ from conspectus.server.browsing import (
     status_of,
 )
 from conspectus.server.callers import Caller
-from conspectus.server.guard import Refused
+from conspectus.server.guard import Refused, log_line
 from conspectus.server.neighbours import Direction, EntityDetail, Neighbour, entity_detail, find_entity, neighbours
 from conspectus.server.service import Service, never
 
@@ -245,7 +245,8 @@ def _told(tool: Callable[Arguments, Awaitable[Result]]) -> Callable[Arguments, A
             raise ToolError(refused.message) from None
         except Invalid as wrong:
             raise ToolError("; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in wrong.errors())) from None
-        except Exception:  # noqa: BLE001  (an agent learns nothing of it)
+        except Exception as error:  # noqa: BLE001  (an agent learns nothing of it, the log what kind it was)
+            log_line({"event": "tool failed", "tool": tool.__name__, "cause": type(error).__name__})
             raise ToolError("something went wrong in the server") from None
 
     return called

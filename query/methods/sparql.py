@@ -15,7 +15,7 @@ from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.render import render as prompt_text
 from conspectus.prompts.replies.structured import read_reply
-from conspectus.query.answering import Assembly, assembling
+from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context
 from conspectus.query.graph_question.answer import answer_of, steps_of
 from conspectus.query.graph_question.reader import read_graph_question
@@ -68,29 +68,16 @@ class Found:
     relations: tuple[int, ...]
 
 
-class Sparql:
+class Sparql(TopicMethod):
     """Answers by a query that is read off the question, by rules or by a model."""
 
-    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name
-        self._context = context
-        self._model = model
-
-    async def answer(self, question: str, say: Say) -> Answer:
-        """Return what a query finds that says the question."""
-        return await self._answer(question, None, say)
-
-    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return what a query finds that says the question about the entities with these names."""
-        return await self._answer(question, topics, say)
-
-    async def _answer(self, question: str, topics: Sequence[str] | None, say: Say) -> Answer:
+    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         with assembling(question, self._name) as assembly:
             if self._model is None:
-                rows = None if topics is None else find_topics(self._context, question, topics).rows
+                rows = None if given is None else find_topics(self._context, question, given).rows
                 made = self._read(assembly, question, rows)
             else:
-                about = find_topics(self._context, question, topics)
+                about = find_topics(self._context, question, given)
                 assembly.add(about.step)
                 made = self._assembled(assembly, await self._written(assembly, question, about, self._model))
             say(made.text)

@@ -53,6 +53,8 @@ _BLANK = re.compile(r"\n[ \t>]*\n")
 
 QUOTED = ("sentence", "item", "row", "record", "code")
 """The kinds of pieces that are quoted."""
+ROWS = frozenset({"row", "record"})
+"""The kinds of pieces that are rows of a table: each stands for itself."""
 _SHORT_ITEM = 2
 _LONGEST_TERM = 3
 _LEAST_LETTERS = 2

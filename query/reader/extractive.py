@@ -25,7 +25,7 @@ from conspectus.query.context import Context
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.parts import parts_of
 from conspectus.query.question.question import open_question
-from conspectus.query.reader.excerpts import Excerpt, Part, excerpts, without_fences
+from conspectus.query.reader.excerpts import ROWS, Excerpt, Part, excerpts, without_fences
 from conspectus.query.reader.short_answer import short_answer
 from conspectus.query.reader.support import declined, term_weights, unsupported
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
@@ -223,12 +223,12 @@ def _best_rows(found: Sequence[_Held]) -> list[_Held]:
     """Return the excerpts without the rows of a table that hold only a part of what another row of it holds."""
     tables: dict[tuple[str, ...], list[frozenset[str]]] = {}
     for _, _, excerpt, covers, _ in found:
-        if excerpt.kind in ("row", "record"):
+        if excerpt.kind in ROWS:
             tables.setdefault((excerpt.passage.chunk_id, *excerpt.context), []).append(covers)
     return [
         item
         for item in found
-        if item[2].kind not in ("row", "record")
+        if item[2].kind not in ROWS
         or not any(item[3] < covers for covers in tables[item[2].passage.chunk_id, *item[2].context])
     ]
 
@@ -241,7 +241,7 @@ def _adjoin(excerpt: Excerpt, after: Excerpt) -> bool:
     gap = after.span.start - excerpt.span.end
     if excerpt.span.document_id != after.span.document_id or not 0 <= gap <= _NEXT_WITHIN:
         return False
-    if {excerpt.kind, after.kind} & {"row", "record"}:
+    if not ROWS.isdisjoint((excerpt.kind, after.kind)):
         return False
     passage = excerpt.passage if after.passage is excerpt.passage else after.passage
     between = passage.text[max(0, excerpt.span.end - passage.start) : after.span.start - passage.start]

@@ -14,9 +14,7 @@ relation prunings, W entity prunings and 1 reasoning a round, and 1 final answer
 
 from collections.abc import Sequence
 
-from conspectus.prompts.model import LanguageModel
-from conspectus.query.answering import assembling
-from conspectus.query.context import Context
+from conspectus.query.answering import TopicMethod, assembling
 from conspectus.query.methods.tog.beam import (
     BeamPath,
     BeamPolicy,
@@ -37,23 +35,10 @@ from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.query.walk.log import WalkLog
 
 
-class Tog:
+class Tog(TopicMethod):
     """Answers from paths of the graph; with or without a language model."""
 
-    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name
-        self._context = context
-        self._model = model
-
-    async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of a walk from the topic entities linked to the question."""
-        return await self._walk(question, None, say)
-
-    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer of a walk from the entities with these names; the trace lists unknown names."""
-        return await self._walk(question, topics, say)
-
-    async def _walk(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
+    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         context, settings = self._context, self._context.settings.tog
         policy: BeamPolicy
         if self._model:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from conspectus.prompts.model import LanguageModel
-from conspectus.query.answering import Assembly, assembling
+from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context
 from conspectus.query.graph_question.declining import says_what_was_unmet
 from conspectus.query.methods.tog.beam import (
@@ -204,21 +204,8 @@ class Tog2Walk:
         self.log.add("entities", depth, "", considered[:_MOST_SHOWN], f"{len(kept)} of {len(candidates)} kept")
 
 
-class Tog2:
+class Tog2(TopicMethod):
     """Answers from the graph and the documents; with or without a language model."""
-
-    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name
-        self._context = context
-        self._model = model
-
-    async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of a walk from the entities linked to the question."""
-        return await self._answer(question, None, say)
-
-    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer of a walk from the entities with these names; the trace lists unknown names."""
-        return await self._answer(question, topics, say)
 
     async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         with assembling(question, self._name) as assembly:
