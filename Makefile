@@ -7,8 +7,6 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
-DEMO := .conspectus/demo
-CORPUS := examples/world/pages examples/novel/*.md
 
 export HF_HUB_OFFLINE = 1
 export TOKENIZERS_PARALLELISM = false
@@ -16,16 +14,7 @@ export TOKENIZERS_PARALLELISM = false
 .PHONY: demo test lint docs format clean
 
 demo: $(INSTALLED)
-	@echo "$$ conspectus index $(CORPUS) --index $(DEMO)"
-	@$(BIN)/conspectus index $(CORPUS) --index $(DEMO)
-	@echo; echo "Global: a question about the whole"
-	@$(BIN)/conspectus ask "What are the main themes of The House of Weights?" --method global --index $(DEMO)
-	@echo; echo "Multi-hop: no single passage holds the answer"
-	@$(BIN)/conspectus ask "Who directed the film shot at Marrow, Vey in 1962?" --index $(DEMO)
-	@echo; echo "Single fact"
-	@$(BIN)/conspectus ask "What is painted in the hall of the House of Weights?" --index $(DEMO)
-	@echo; echo "Unknown: nothing in the documents supports an answer"
-	@$(BIN)/conspectus ask "Which moons of Jupiter did Galileo discover?" --index $(DEMO)
+	@$(BIN)/conspectus demo
 
 test: lint
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m 'not clock'

@@ -11,7 +11,13 @@ packages = find_packages(include=["conspectus", "conspectus.*"])
 for folder in FOLDERS:
     packages += [f"conspectus.{package}" for package in find_packages(include=[folder, f"{folder}.*"])]
 
+# The texts of `conspectus demo`: the examples themselves, so that there is one copy.
+EXAMPLES = ("world/pages", "novel")
+packages += [f"conspectus.examples.{folder.replace('/', '.')}" for folder in EXAMPLES]
+
 setup(
     packages=packages,
-    package_dir={"conspectus": "conspectus"} | {f"conspectus.{folder}": folder for folder in FOLDERS},
+    package_dir={"conspectus": "conspectus"}
+    | {f"conspectus.{folder}": folder for folder in FOLDERS}
+    | {f"conspectus.examples.{folder.replace('/', '.')}": f"examples/{folder}" for folder in EXAMPLES},
 )

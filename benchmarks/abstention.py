@@ -2,17 +2,17 @@
 
     python benchmarks/abstention.py --suite QMSUM --books BOOK.txt [BOOK.txt ...] [--foreign SUITE ...] [--sweep]
 
-Every meeting of the suite and every book has an index of its own. To each are put:
+Every meeting of the suite and every book has its own index. Each index is asked:
 
     own      the suite's questions of the kind `specific` about the meeting (answer)
     topics   "What is said about NAME?" of the index's most frequent names (answer)
-    whole    questions about a whole, none of them in query/global_questions.txt (answer)
-    foreign  questions of other suites, and to a book the suite's (do not answer)
-    absent   "What is said about NAME?" of names of other indexes, no word of which stands in this one (do not answer)
+    whole    questions about the whole text, none of them in query/global_questions.txt (answer)
+    foreign  questions of other suites, and for a book the suite's (do not answer)
+    absent   "What is said about NAME?" for names of other indexes that share no word with this one (do not answer)
 
-The indexes are dealt out to two halves (QMSum's even meetings are in the first). With --sweep the table of balanced
-accuracy by `global_search.least_support` and `global_search.about_the_whole` is printed for the first half, which the
-settings are chosen by. Then each half is printed with the settings as they are: the second is the check.
+The indexes are split into two halves (QMSum's even meetings are in the first). With --sweep the table of balanced
+accuracy by `global_search.least_support` and `global_search.about_the_whole` is printed for the first half, on which
+the settings are chosen. Then both halves are printed with the current settings: the second is the check.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conspectus.pipelines.evaluation.jsonl import rows_of
-from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite
+from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite
 from conspectus.query.question.scope import closeness_to_whole, corpus_coverage
 from conspectus.storage.records import Chunk, Entity
 from conspectus.storage.text.names import words
@@ -55,7 +55,7 @@ NAMES = 12
 
 @dataclass(frozen=True)
 class Asked:
-    """A question put to an index, and what is known of it without an answer."""
+    """A question asked of an index, and what is known of it without an answer."""
 
     kind: str
     support: float
@@ -72,7 +72,7 @@ def asked(index: Index, questions: Mapping[str, Sequence[str]]) -> Iterator[Aske
 def questions_to(
     index: Index, others: Iterable[Index], own: Sequence[str], foreign: Sequence[str]
 ) -> dict[str, list[str]]:
-    """Return the questions that are put to an index, by kind."""
+    """Return the questions that an index is asked, by kind."""
     here = {word.key for chunk in index.context.index.rows(Chunk) for word in words(chunk.text)}
     there = [name for other in others for name in names_of(other) if not here & {word.key for word in words(name)}]
     absent = random.Random(7).sample(sorted(set(there)), min(NAMES, len(set(there))))
@@ -101,7 +101,7 @@ def share(rows: Sequence[Asked], kind: str, least: float, whole: float) -> float
 
 
 def balanced(rows: Sequence[Asked], least: float, whole: float) -> float:
-    """Return the mean of the share of what should be answered that is, and of what should not be that is not."""
+    """Return the mean of two shares: answerable questions answered, and unanswerable questions declined."""
     right: defaultdict[bool, list[float]] = defaultdict(list)
     for kind, answered in KINDS.items():
         if any(row.kind == kind for row in rows):
@@ -111,7 +111,7 @@ def balanced(rows: Sequence[Asked], least: float, whole: float) -> float:
 
 
 def sweep(rows: Sequence[Asked]) -> Iterator[str]:
-    """Yield the lines of the table that the settings are chosen by."""
+    """Yield the lines of the table on which the settings are chosen."""
     wholes = [0.38, 0.40, 0.42, 0.44, 0.46, 0.50]
     yield "balanced accuracy, first half: least_support down, about_the_whole across"
     yield " " * 6 + "".join(f"{whole:8.2f}" for whole in wholes)
@@ -126,13 +126,13 @@ def indexes(suite: Suite, books: Sequence[Path], settings: Settings) -> dict[str
     return found | {book.stem: build(book, Path(".conspectus", "books", book.stem), settings) for book in books}
 
 
-def some(questions: Sequence[Question], chance: random.Random) -> list[str]:
+def some(questions: Sequence[SuiteQuestion], chance: random.Random) -> list[str]:
     """Return up to 15 of the questions."""
     return [item.question for item in chance.sample(questions, min(15, len(questions)))]
 
 
 def main() -> None:
-    """Build what is not there and print the tables."""
+    """Build missing indexes and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", type=Path, required=True)
     parser.add_argument("--books", type=Path, nargs="+", default=[])

@@ -2,12 +2,12 @@
 
     python benchmarks/aliases.py [DATA] [--half own] [--indexes .conspectus/aliases]
 
-The pairs are those of benchmarks/data/aliases.jsonl: names only, labelled by reading the texts, whether the two are one
-thing's. The half "own" is about examples/world. The others need DATA, a folder with the question sets that they name
-(`hotpotqa/corpus.jsonl`, ..., and `books/*.txt`); pairs of a set that is not there are left out, and counted. Those of
-MuSiQue were held back while the rules were made (docs/resolution.md says what came of it). A pair counts as merged
-where both names ended in one entity; a pair of which a name was not extracted cannot be merged, counts as not merged,
-and is shown apart. The built indexes are kept, so that a second run pays for what changed.
+The pairs are those of benchmarks/data/aliases.jsonl: names only, labelled by reading the texts, whether both denote the
+same thing. The half "own" is about examples/world. The others need DATA, a folder with the question sets that they name
+(`hotpotqa/corpus.jsonl`, ..., and `books/*.txt`); pairs of a missing set are left out, and counted. The MuSiQue pairs
+were held out while the rules were made (see docs/resolution.md for the result). A pair counts as merged if both names
+ended in one entity; a pair with a name that was not extracted cannot be merged, counts as not merged,
+and is shown separately. The built indexes are kept, so that a second run pays only for what changed.
 """
 
 import argparse
@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.storage.hashing import entity_id
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import current_manifest
 from conspectus.storage.records import Entity, Merge
 from conspectus.storage.settings import Settings, load_settings
@@ -31,7 +31,7 @@ PAIRS = Path(__file__).parent / "data" / "aliases.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Two names of one corpus, whether they are one thing's, and what kind of pair they are."""
+    """Two names of one corpus, whether they denote the same thing, and the kind of the pair."""
 
     half: str
     kind: str
@@ -57,18 +57,18 @@ def read_pairs(file: Path) -> list[Labelled]:
     return [Labelled(**{key: line[key] for key in keys}) for line in lines]
 
 
-def built(folder: Path, indexes: Path, settings: Settings) -> Index:
-    """Return the index of a corpus, built where it is not there yet."""
+def built(folder: Path, indexes: Path, settings: Settings) -> StoredIndex:
+    """Return the index of a corpus, building it if it is missing."""
     inputs = [folder / "corpus.jsonl"] if (folder / "corpus.jsonl").is_file() else sorted(folder.glob("*.txt"))
     root = indexes / folder.name
     build_index(inputs, root, settings)
     manifest = current_manifest(root)
     assert manifest is not None
-    return Index(root, manifest)
+    return StoredIndex(root, manifest)
 
 
-def judged(pairs: Iterable[Labelled], index: Index) -> list[Judged]:
-    """Return what the index says of pairs of its corpus."""
+def judged(pairs: Iterable[Labelled], index: StoredIndex) -> list[Judged]:
+    """Return the decisions of an index about pairs of its corpus."""
     kept_of = {merge.alias_id: merge.entity_id for merge in index.rows(Merge) if not merge.undone}
     known = {entity.id for entity in index.rows(Entity)} | kept_of.keys()
     found = []

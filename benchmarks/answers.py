@@ -2,32 +2,33 @@
 
     python benchmarks/answers.py SUITE SUITE [SUITE ...] [--questions 60]
 
-Every suite's questions are put to every suite's index. Over its own documents a question has an answer; over
-another suite's it has none (but for chance). Printed: the share answered, and over the own documents the share whose
-quoted sentences hold an accepted answer, beside the share whose best five passages hold it (what reading could reach).
+Every suite's questions are asked of every suite's index. Over its own documents a question has an answer; over
+another suite's it has none (except by chance). The output shows the share answered and, over a suite's own documents,
+the share whose quoted sentences contain an accepted answer, next to the share whose best five passages contain it (the
+upper bound for reading).
 """
 
 import argparse
 import random
 from pathlib import Path
 
-from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
+from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, suite_index
 
 from conspectus import Index, build, load_settings
 
 
-def sampled(suite: Suite, count: int) -> list[Question]:
+def sampled(suite: Suite, count: int) -> list[SuiteQuestion]:
     """Return a seeded sample of the questions."""
     return random.Random(7).sample(suite.questions, min(count, len(suite.questions)))
 
 
-def holds(text: str, question: Question) -> bool:
-    """Return whether a text holds one of the accepted answers."""
+def holds(text: str, question: SuiteQuestion) -> bool:
+    """Return whether a text contains one of the accepted answers."""
     return any(answer.casefold() in text.casefold() for answer in question.answers)
 
 
 def row(asked: Suite, over: Suite, index: Index, count: int) -> str:
-    """Put one suite's questions to another's index and return the table's row."""
+    """Ask one suite's questions of another's index and return the table's row."""
     questions = sampled(asked, count)
     answers = [index.ask(question.question, "ppr") for question in questions]
     answered = sum(answer.known for answer in answers) / len(answers)

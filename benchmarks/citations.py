@@ -1,9 +1,9 @@
-"""How well citation verification separates true pairs of sentence and source from swapped ones.
+"""Measure how well citation verification separates true pairs of sentence and source from swapped pairs.
 
-A true pair is what a suite's question and answer state (or, where it has no question, the fact itself) with what
-supports it: of each supporting document the sentence that shares most with it, found as a reader's citation is. The
-swapped pair is the same statement with the like sentences of other documents, those nearest in topic that share most
-with it. The threshold is chosen on every second document, and precision and recall are those on the others.
+A true pair is the statement made by a suite's question and answer (or, without a question, the fact itself) and its
+support: from each supporting document the sentence that shares most with it, chosen like a reader's citation. The
+swapped pair is the same statement with such sentences from other documents: among those nearest in topic, the ones that
+share most with it. The threshold is chosen on every second document; precision and recall are measured on the others.
 
     python benchmarks/citations.py SUITE [--pairs 100] [--threshold 0.6]
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from conspectus.pipelines.evaluation.suites import Question, read_questions
+from conspectus.pipelines.evaluation.suites import SuiteQuestion, read_questions
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.citations.alignment import aligned_span
 from conspectus.query.citations.entailment import CitedText, closeness, missing, quotes
@@ -26,13 +26,13 @@ from conspectus.storage.text.bm25 import Bm25
 
 SEED = 5
 NEAREST = 10
-"""Other documents of the topic among which the swapped ones are chosen."""
+"""Number of other documents on the topic from which the swapped pairs are chosen."""
 TRIED = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A statement, what is cited for it, and whether that is its own source."""
+    """A statement, the text cited for it, and whether the text is its own source."""
 
     statement: str
     sources: tuple[CitedText, ...]
@@ -41,7 +41,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A pair, whether all its names and numbers are there, and its cosine (1 for a quotation)."""
+    """A pair, whether the source contains all its names and numbers, and its cosine (1 for a quotation)."""
 
     pair: Pair
     named: bool
@@ -53,7 +53,7 @@ class Judged:
 
 
 class Corpus:
-    """The documents of a suite as passages, with their nearness to one another."""
+    """The documents of a suite as passages, with their similarities."""
 
     def __init__(self, path: Path) -> None:
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
@@ -67,21 +67,21 @@ class Corpus:
         self._vectors = embedder.embed([embedder.windows(text)[0] for text in texts])
 
     def source(self, statement: str, row: int) -> tuple[CitedText, float]:
-        """Return the sentence of a document that is cited for a statement, and the weight of the words they share."""
+        """Return the sentence of a document that is cited for a statement, and the weight of the shared words."""
         passage = self.passages[row]
         span = aligned_span(statement, passage, self._weigh)
         quote = passage.text[span.start : span.end]
         return CitedText(quote, passage.title), len(set(statement.lower().split()) & set(quote.lower().split()))
 
     def others(self, rows: Sequence[int], statement: str) -> list[CitedText]:
-        """Return as many sources for a statement from other documents of the topic: those that share most with it."""
+        """Return as many sources for a statement from other documents on the topic: those that share most with it."""
         near = np.argsort(-(self._vectors @ self._vectors[rows[0]]), kind="stable").tolist()
         found = [self.source(statement, row) for row in near if row not in rows][:NEAREST]
         return [source for source, _ in sorted(found, key=lambda result: -result[1])[: len(rows)]]
 
 
-def pairs_of(corpus: Corpus, questions: Sequence[Question], half: int, most: int) -> list[Pair]:
-    """Return `most` true pairs and as many swapped ones, of every second supporting document."""
+def pairs_of(corpus: Corpus, questions: Sequence[SuiteQuestion], half: int, most: int) -> list[Pair]:
+    """Return `most` true pairs and as many swapped ones, from every second supporting document."""
     usable = [
         question
         for question in questions
@@ -100,14 +100,14 @@ def pairs_of(corpus: Corpus, questions: Sequence[Question], half: int, most: int
 
 
 def judged(pair: Pair) -> Judged:
-    """Return what the check finds."""
+    """Return the result of the check."""
     if quotes(pair.statement, pair.sources):
         return Judged(pair, True, 1.0)
     return Judged(pair, not missing(pair.statement, pair.sources), closeness(pair.statement, pair.sources))
 
 
 def precision_and_recall(found: Sequence[Judged], threshold: float) -> tuple[float, float]:
-    """Return the share of what passes that is true, and of what is true that passes."""
+    """Return the share of passing pairs that are true, and the share of true pairs that pass."""
     passed = [result for result in found if result.passes(threshold)]
     right = sum(item.pair.true for item in passed)
     return right / max(1, len(passed)), right / max(1, sum(result.pair.true for result in found))
@@ -124,7 +124,7 @@ def told(name: str, found: Sequence[Judged], threshold: float) -> str:
 
 
 def best_threshold(found: Sequence[Judged]) -> float:
-    """Return the tried threshold with the greatest of the lesser of precision and recall."""
+    """Return the threshold with the largest minimum of precision and recall."""
     return max(TRIED, key=lambda item: min(precision_and_recall(found, item)))
 
 

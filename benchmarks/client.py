@@ -1,10 +1,10 @@
 """Overhead of the model client, its utilisation of a server, and its behaviour under rate limits.
 
     python benchmarks/client.py              two minutes
-    python benchmarks/client.py --minute 60 --minutes 2.5    limits in real minutes, not in such of six seconds: ten
+    python benchmarks/client.py --minute 60 --minutes 2.5    limits in real minutes instead of six seconds: ten minutes
 
-The server is `python -m conspectus.prompts.fake`, a process of its own. "CPU ms/call" is processor time of this one
-for a call: bare is the openai package alone, ours the client over it (memo, limiter, tries, accounting).
+The server is `python -m conspectus.prompts.fake`, a separate process. "CPU ms/call" is this process's CPU time per
+call: bare is the openai package alone, ours adds the client (memo, limiter, retries, accounting).
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 import openai
 from conspectus.prompts.client.client import ModelClient, llm_address
 from conspectus.prompts.fake import fake_process
-from conspectus.prompts.model import Message, Request
+from conspectus.prompts.language_model import Message, Request
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 
@@ -59,7 +59,7 @@ def request(number: int) -> Request:
 
 
 def overhead() -> None:
-    """Compare the processor time of a call without latency, and the calls in flight with 200 ms of it."""
+    """Compare the CPU time of a call without latency, and the calls in flight at a latency of 200 ms."""
     print(f"{CALLS} calls, 32 at once\n")
     print("who   latency  CPU ms/call  seconds  in flight, mean  peak")
     for latency in ("0", "0.2"):
@@ -72,15 +72,15 @@ def overhead() -> None:
 
 
 def timed(make: Callable[[str, int], Awaitable[None]], url: str) -> tuple[float, float]:
-    """Return the seconds of all calls, and the processor milliseconds of one."""
-    asyncio.run(make(url, 0))  # imports and the like
+    """Return the seconds of all calls, and the CPU milliseconds per call."""
+    asyncio.run(make(url, 0))  # warm up imports
     began, cpu = time.perf_counter(), time.process_time()
     asyncio.run(make(url, CALLS))
     return time.perf_counter() - began, (time.process_time() - cpu) / CALLS * 1000
 
 
 def limits(minute: float, minutes: float) -> None:
-    """Work for some minutes under each kind of limit, known and unknown to the client."""
+    """Run for some minutes under each kind of limit, known and unknown to the client."""
     print(f"\nlimits, a minute being {minute:g} s\n")
     print("limit     known  calls  429  second 429  seconds  share of the limit used")
     for kind, option, most, a_minute in (("requests", "--rpm", 60, 60), ("tokens", "--tpm", 40_000, 50)):
@@ -95,7 +95,7 @@ def limits(minute: float, minutes: float) -> None:
                 seconds = time.perf_counter() - began
                 found = server.measures()
                 spent = n_calls if kind == "requests" else found.prompt_tokens + found.completion_tokens
-                # The first allowance is there at the start, each other a minute later.
+                # The first allowance is available at the start, each further one a minute later.
                 least = (math.ceil(spent / most) - 1) * minute
                 refused, twice = found.statuses.get("429", 0), found.second_429
                 row = f"{kind:8}  {known!s:5}  {n_calls:5}  {refused:3}  {twice:10}  {seconds:7.1f}"
@@ -103,7 +103,7 @@ def limits(minute: float, minutes: float) -> None:
 
 
 async def limited(settings: LlmSettings, minute: float, n_calls: int) -> None:
-    """Make calls through a client whose minute is as short as the server's."""
+    """Make calls through a client whose limits use the server's shortened minute."""
     model = ModelClient(settings, address=replace(llm_address(settings), window=minute))
     await asyncio.gather(*(model.complete(request(number)) for number in range(n_calls)))
 

@@ -3,15 +3,15 @@
     python benchmarks/conversation.py SUITE [SUITE ...] [--method ppr] [--names 1,2,3] [--questions 60] [--answers]
 
 First turns are the suite's own questions. A follow-up is about one of the documents that support the first question: a
-fixed form ("Who directed it?") whose fact the document's text states, with the pronoun that the text uses of its
-subject. Second follow-ups ask the next such fact about the same document. Everything is answered without a model.
-Asked are: the follow-up alone, behind the question before it, behind all questions before it, shaped by the
-conversation, and with the name in place of the pronoun (what shaping could reach). Printed: recall@5 of the document
-and, with --answers, the share of answers that cite it. Documents that the first question names are told apart from
-those that only its answer can have brought in.
+template ("Who directed it?") for a fact that the document states, with the pronoun that the text uses for its subject.
+Second follow-ups ask for the next such fact about the same document. Everything is answered without a model. Variants:
+the follow-up alone, after the previous question, after all previous questions, rewritten by the conversation, and with
+the name instead of the pronoun (the upper bound for rewriting). The output shows recall@5 of the document and, with
+--answers, the share of answers that cite it. Documents that the first question names are distinguished from those that
+only its answer can have introduced.
 
 Then every question of the suite is asked after an unrelated turn, the question before it in the suite: the share left
-untouched, letter by letter, and recall@5 of its own supporting documents.
+unchanged, character by character, and recall@5 of its own supporting documents.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
-from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
+from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, suite_index
 from conspectus.query.conversation.follow_up import shape
 from conspectus.storage.records import Document
 from conspectus.storage.text.normalise import title_names
@@ -44,7 +44,7 @@ FORMS = (
     (r"\bpublished\b", "When was {they} published?", "it"),
     (r"\bwon\b", "What did {they} win?", "it he she"),
 )
-"""What a text states, the question that it answers, and of whom that can be asked. Fixed before the measurement."""
+"""For each fact: a pattern that states it, the question it answers, and the pronouns it allows. Fixed beforehand."""
 PRONOUNS = {
     "it": {"they": "it", "them": "it", "their": "its"},
     "he": {"they": "he", "them": "him", "their": "his"},
@@ -54,7 +54,7 @@ PRONOUNS = {
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with a pronoun, and the same with the name."""
+    """A question with a pronoun, and the same question with the name."""
 
     text: str
     with_name: str
@@ -62,16 +62,16 @@ class Asked:
 
 @dataclass(frozen=True)
 class Case:
-    """A first question, what is asked after it, and the document that this is about."""
+    """A first question, its follow-ups, and the document that they are about."""
 
-    first: Question
+    first: SuiteQuestion
     then: tuple[Asked, ...]
     document_id: str
     named: bool
 
 
 def cases_of(suite: Suite, documents: dict[str, Document]) -> Iterator[Case]:
-    """Yield for each supporting document of each question up to two questions about what its text states."""
+    """Yield for each supporting document of each question up to two questions about facts that its text states."""
     for question in suite.questions:
         for document_id in question.supporting:
             document = documents[document_id]
@@ -87,13 +87,13 @@ def cases_of(suite: Suite, documents: dict[str, Document]) -> Iterator[Case]:
 
 
 def pronoun_of(text: str) -> str:
-    """Return the pronoun that a text uses most of its subject; "it" where it uses none."""
+    """Return the pronoun that a text uses most for its subject; "it" if it uses none."""
     forms = {"it": r"\b(?:it|its)\b", "he": r"\b(?:he|his|him)\b", "she": r"\b(?:she|her)\b"}
     return max(forms, key=lambda form: len(re.findall(forms[form], text, re.IGNORECASE)))
 
 
 class Measured:
-    """Values by condition: the recall of every question asked, and whether its answer cites what was wanted."""
+    """Values by condition: the recall of every question, and whether its answer cites the wanted document."""
 
     def __init__(self, index: Index, method: str, *, answers: bool) -> None:
         self._index = index
@@ -114,7 +114,7 @@ class Measured:
         return self.recall[condition][-1]
 
     def lines(self) -> Iterator[str]:
-        """Yield a line a condition."""
+        """Yield one line per condition."""
         yield f"  {'asked':28}{f'recall@{K}':24}{'cited' if self._answers else ''}".rstrip()
         for condition, values in self.recall.items():
             cited = _interval(self.cited[condition]) if self._answers else ""
@@ -143,7 +143,7 @@ class FirstTurns:
 
 
 async def shaped(index: Index, history: Conversation, question: str, names: Iterable[int]) -> dict[str, str]:
-    """Return what a question is asked as, by the most names that it may be given."""
+    """Return the rewritten question by the maximum number of names it may be given."""
     found = {}
     for count in names:
         conversation = index.context.settings.conversation.model_copy(update={"names": count})
@@ -189,7 +189,7 @@ async def follow_ups(
 
 
 async def unrelated(
-    index: Index, questions: Sequence[Question], first: FirstTurns, measured: Measured, *, show: bool
+    index: Index, questions: Sequence[SuiteQuestion], first: FirstTurns, measured: Measured, *, show: bool
 ) -> Iterator[str]:
     """Ask every question after the one before it, and return the lines of the table."""
     untouched = 0

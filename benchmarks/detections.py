@@ -3,9 +3,9 @@
     OMP_NUM_THREADS=1 python benchmarks/detections.py SUITE [--index FOLDER] [--questions 100] [--set fasttog.KEY=VALUE]
 
 SUITE is a question set over a graph; topics are given. For each detection of `fasttog.detection`, and for pruning by
-modularity and by chance (`fasttog.coarse`), are told Hits@1 with its 95 % interval, F1, the average depth, Q(c) of the
-communities that the coarse pruning kept (their mean), how many entities they have, and the median of the milliseconds
-of CPU, without those of embedding the question, which is done before.
+modularity and at random (`fasttog.coarse`), the table shows Hits@1 with its 95 % interval, F1, the average depth, the
+mean Q(c) of the communities that survive the coarse pruning, their number of entities, and the median CPU time in
+milliseconds, excluding the embedding of the question.
 """
 
 import argparse
@@ -17,11 +17,11 @@ from pathlib import Path
 from statistics import mean, median
 
 from conspectus.pipelines.evaluation.metrics import answered, bootstrap, set_quality
-from conspectus.pipelines.evaluation.suites import Question, read_suite, sampled, suite_index
+from conspectus.pipelines.evaluation.suites import SuiteQuestion, read_suite, sampled, suite_index
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.fasttog import FastToG
-from conspectus.query.methods.fasttog.local_search import Candidate, CommunitySearch, Members, Searched
-from conspectus.storage.index import Index
+from conspectus.query.methods.fasttog.local_search import CommunityCandidate, CommunitySearch, Members, Searched
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import load_settings, parse_override
 
 DETECTIONS = ("louvain", "girvan_newman", "agglomerative", "spectral", "hierarchy", "random")
@@ -29,12 +29,12 @@ DETECTIONS = ("louvain", "girvan_newman", "agglomerative", "spectral", "hierarch
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noted(CommunitySearch):
-    """A search that notes which communities the coarse pruning kept."""
+    """A search that records which communities survive the coarse pruning."""
 
-    kept: list[Candidate] = field(default_factory=list)
+    kept: list[CommunityCandidate] = field(default_factory=list)
 
     def around(self, origin: Members, visited: Set[Members]) -> Searched:
-        """Return what is found, and note it."""
+        """Return the search result, and record it."""
         found = CommunitySearch.around(self, origin, visited)
         self.kept.extend(found.kept)
         return found
@@ -45,14 +45,14 @@ class Watched(FastToG):
 
     def __init__(self, context: Context) -> None:
         super().__init__("fasttog", context, None)
-        self.kept: list[Candidate] = []
+        self.kept: list[CommunityCandidate] = []
 
     def _search(self, question: str) -> CommunitySearch:
         made = super()._search(question)
         return Noted(made.graph, made.settings, made.closeness, made.hierarchy, self.kept)
 
 
-def measure(context: Context, questions: tuple[Question, ...]) -> str:
+def measure(context: Context, questions: tuple[SuiteQuestion, ...]) -> str:
     """Return a line of the table."""
     walker = Watched(context)
     hits, f1, depth, seconds = list[float](), list[float](), list[float](), list[float]()
@@ -73,7 +73,7 @@ def measure(context: Context, questions: tuple[Question, ...]) -> str:
 
 
 def _nobody(piece: str) -> None:
-    """Listen to an answer that is only wanted whole."""
+    """No-op streaming callback."""
 
 
 def main() -> None:
@@ -89,8 +89,8 @@ def main() -> None:
         overrides.setdefault(section, {})[key] = value
     suite = sampled(read_suite(given.suite), given.questions)
     settings = suite.settings(load_settings(None, overrides))
-    context = Context(Index.open(given.index or suite_index(suite, settings)), settings)
-    measure(context, suite.questions)  # what is embedded of the questions is remembered
+    context = Context(StoredIndex.open(given.index or suite_index(suite, settings)), settings)
+    measure(context, suite.questions)  # warm the cache of question embeddings
     print(f"{suite.name}: {len(suite.questions)} questions, topics given")
     print(
         f"{'detection':<15}{'pruned by':<12}{'hits@1':>8}{'':<15}{'f1':>8}{'depth':>8}{'Q(c)':>8}{'nodes':>8}{'ms':>8}"

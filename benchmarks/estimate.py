@@ -8,9 +8,9 @@
 `metered` estimates the build of three corpora (150 passages of HotpotQA, a book, 30 short Chinese articles), then
 builds with the fake server and several made-up models (estimate_models.py) and prints estimated / metered, by the
 server's own count of tokens. With --again half of each corpus is indexed first: the estimate of the whole then knows
-the model's replies. `prior` measures the estimator's prior on recorded replies of GPT-4o, `density` how many names the
-English corpora have, which is assumed of scripts without capitals;
-`tokens` compares its count with that of the o200k encoding, where the package bpe-openai is installed.
+the model's replies. `prior` measures the estimator's prior on recorded replies of GPT-4o; `density` how many names the
+English corpora contain, which is assumed for scripts without capitals;
+`tokens` compares its count with that of the o200k encoding, if the package bpe-openai is installed.
 """
 
 import argparse
@@ -23,10 +23,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from conspectus.pipelines.estimation.estimate import Estimate, estimate
+from conspectus.pipelines.build_index import build_index
+from conspectus.pipelines.estimation.estimate import estimate
 from conspectus.pipelines.estimation.replies import density, names_in, server_tokens
-from conspectus.pipelines.index import build_index
-from conspectus.prompts.client.usage import Spending
+from conspectus.pipelines.estimation.totals import Estimate
+from conspectus.prompts.client.usage_and_cost import Spending
 from conspectus.prompts.fake import FakeServer
 from conspectus.prompts.replies.records import read_records
 from conspectus.storage.settings import Settings, load_settings
@@ -39,7 +40,7 @@ PASSAGES = 150
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A corpus to be indexed: all of it, and the half that --again begins with."""
+    """A corpus to be indexed: all of it, and the half that --again starts with."""
 
     name: str
     whole: Path
@@ -47,7 +48,7 @@ class Corpus:
 
 
 def corpora(data: Path, folder: Path) -> list[Corpus]:
-    """Return the three corpora, cut and halved in a folder."""
+    """Write the three corpora, shortened and halved, to a folder."""
     book = (data / "books" / "wizard_of_oz.txt").read_text("utf-8")
     chinese = (HERE.parent / "examples" / "chinese" / "corpus.jsonl").read_text("utf-8").splitlines()
     passages = (data / "hotpotqa" / "corpus.jsonl").read_text("utf-8").splitlines()[:PASSAGES]
@@ -73,7 +74,7 @@ def _written(name: str, file: str, whole: str, half: str, folder: Path) -> Corpu
 
 
 def chosen(url: str) -> Settings:
-    """Return the settings of all runs: those that come along, and a server that embeds too."""
+    """Return the settings of all runs: the packaged ones, and a server that embeds too."""
     return load_settings(
         overrides={
             "llm": {"model": "m", "base_url": url},
@@ -84,7 +85,7 @@ def chosen(url: str) -> Settings:
 
 
 def compared(corpus: Corpus, model: Model, again: bool) -> tuple[Estimate, tuple[Spending, ...], float]:
-    """Return the estimate of a build, what the build then took by step, and the seconds of the estimate."""
+    """Return the estimate of a build, its actual spending by step, and the seconds of the estimate."""
     with tempfile.TemporaryDirectory() as folder, FakeServer(model) as server:
         settings, index = chosen(server.url), Path(folder) / "index"
         if again:
@@ -139,7 +140,7 @@ def _ratio(told: float, real: float) -> str:
 
 
 def prior(data: Path) -> None:
-    """Print what replies.py knows beforehand."""
+    """Print what replies.py assumes before any reply."""
     folder = data / "recorded_replies"
     replies = [json.loads(line)["reply"] for line in (folder / "replies.jsonl").read_text("utf-8").splitlines()]
     extractions = [reply for reply in replies if "<|>" in reply]
@@ -211,7 +212,7 @@ def tokens(data: Path) -> None:
 
 
 def main() -> None:
-    """Run what is asked for."""
+    """Run the chosen comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("metered", "prior", "density", "tokens"))
     parser.add_argument("data", type=Path)

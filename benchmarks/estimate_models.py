@@ -1,9 +1,9 @@
 """The simulated models of benchmarks/estimate.py; the estimator knows none of them.
 
-`recorded` writes replies as long as those recorded of GPT-4o, whatever the length of the text; it says yes to every
+`recorded` writes replies as long as those recorded from GPT-4o, whatever the length of the text; it says yes to every
 other gleaning. `proportional` writes in proportion to the text, and never misses anything. `rules` is the model of
-benchmarks/speed.py: up to 14 names, yes to every gleaning, short records. `replayed` gives the recorded replies
-themselves, one by the hash of the prompt, which repeat the same names throughout.
+benchmarks/speed.py: up to 14 names, yes to every gleaning, short records. `replayed` returns the recorded replies
+themselves, chosen by the hash of the prompt; they repeat the same names throughout.
 """
 
 import json
@@ -24,7 +24,7 @@ _LABEL = re.compile(r"^\[([ERCS]\d+(?:\.\d+)?)\]", re.MULTILINE)
 
 
 def recorded(request: FakeRequest) -> str:
-    """Reply at lengths that real replies have."""
+    """Reply at the lengths of real replies."""
     return _reply(
         request,
         characters=lambda text: length("extraction", _share(request)),
@@ -34,7 +34,7 @@ def recorded(request: FakeRequest) -> str:
 
 
 def proportional(request: FakeRequest) -> str:
-    """Reply in proportion to the text: five characters for two of it, twelve for a Chinese one."""
+    """Reply in proportion to the text: five characters for two of the text, twelve for a Chinese one."""
     labels = len(_LABEL.findall(request.prompt))
     return _reply(
         request,
@@ -86,7 +86,7 @@ def _reply(request: FakeRequest, characters: Callable[[str], int], says_yes: boo
         return json.dumps({"answer": "Yes" if says_yes else "No"})
     if "<|>" in request.prompt:
         text = request.last
-        gleaned = len(request.messages) > 1
+        gleaned = len(request.messages) > 2  # system, user, and more
         return _records(text, characters(text) // (2 if gleaned else 1), gleaned, request.digest)
     return prose(request.digest, 600)
 
@@ -105,7 +105,7 @@ def _records(text: str, characters: int, gleaned: bool, key: str) -> str:
         if one != other:
             rows.append(f'("relationship"<|>"{one}"<|>"{other}"<|>"{one} and {other}: {said[1]}"<|>7)')
         size = sum(map(len, rows))
-    # What the names do not suffice for is said of the first of them.
+    # The first name gets all records that the names do not suffice for.
     if rows and size < characters:
         rows.append(f'("entity"<|>"{names[0]}"<|>"person"<|>"{prose((key, "rest"), characters - size)}")')
     return "##\n".join([*rows, "<|COMPLETE|>"])

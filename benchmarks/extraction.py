@@ -3,11 +3,11 @@
     python benchmarks/extraction.py --facts MINE --triples FILE [FILE ...] [--all]
 
 MINE is a folder with corpus.jsonl and questions.jsonl whose accepted answers are facts of the supporting document;
-a FILE has lines {"text", "triples"}. Without --all the first 10 essays and 100 texts of each file are taken: about
-a minute on an idle core. The rules stand in pipelines/evaluation/extraction.py. Beside the graph stand what
-the rule gives for the sentences themselves (nothing is lost) and for the graph of another essay (nothing is held).
+a FILE has lines {"text", "triples"}. Without --all the first 10 essays and 100 texts of each file are used: about
+a minute on an idle core. The rules are in pipelines/evaluation/extraction.py. The table also shows the rule's result
+for the sentences themselves (the upper bound) and for the graph of another essay (the lower bound).
 
-`report` takes any extractor; run as a program, the offline one is measured.
+`report` takes any extractor; as a program, the file measures the offline one.
 """
 
 import argparse
@@ -41,7 +41,7 @@ from conspectus import load_settings
 
 
 def embedding(settings: Settings) -> Embed:
-    """Return what embeds the first window of each text, and each text once."""
+    """Return a function that embeds the first window of each text, and each text once."""
     embedder = open_embedder(settings.embedding, settings.embedding_server)
     known: dict[str, NDArray[np.float32]] = {}
 
@@ -94,7 +94,7 @@ def triples_table(files: Sequence[Path], extract: Extract, embed: Embed, most: i
         rows = read_triples(file)[:most]
         graphs = extract([text for text, _ in rows])
         edges = [edge for (_, true), graph in zip(rows, graphs, strict=True) for edge in (*graph.edges, *true)]
-        embed([spelt_out(edge.predicate) for edge in edges])  # many at once are faster
+        embed([spelt_out(edge.predicate) for edge in edges])  # embedding in one batch is faster
         for rule, same in (("equal", same_name), ("alike", alike_name)):
             total = TripleCounts()
             for (_, true), graph in zip(rows, graphs, strict=True):

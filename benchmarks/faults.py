@@ -1,12 +1,13 @@
-"""Indexing with a failing model server: what is lost, whether each loss is recorded, and whether a retry repairs it.
+"""Indexing with a failing model server: losses, whether each is recorded, and whether a retry repairs it.
 
     python -m benchmarks.faults CORPUS.jsonl                     the first 300 passages
     python -m benchmarks.faults CORPUS.jsonl --passages 60 --errors 0.1 --malformed 0.1
 
-An index is built with a server that does what it should, and one with a server of which one reply in ten is 429, 500, a
-time-out or a dropped connection, and one in ten malformed in one of ten ways. Then `--retry-failed` is repeated, the
-faults going on, until nothing is lost any more. The exit status is 1 where a build does not end, where a mention is
-missing or a description or report other than undisturbed without a row of failures, or where the end is another one.
+One index is built with a correct server, and one with a server that answers one request in ten with 429, 500, a
+timeout or a dropped connection, and one in ten with a reply malformed in one of ten ways. Then `--retry-failed` is
+repeated, with the same fault rates, until nothing is missing. The exit status is 1 if a build does not end, if a
+mention is missing or a description or report differs from the undisturbed one without a row of failures, or if the
+final index differs.
 """
 
 import argparse
@@ -18,10 +19,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
-from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeRequest, FakeServer, FaultKind, Faults
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Failure, Mention
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
@@ -36,11 +37,11 @@ SPOILT = (
 MOST_RETRIES = 12
 
 Said = Mapping[str, frozenset[tuple[str, str]]]
-"""What is said in each chunk: names (or pairs) and descriptions."""
+"""The model's output for each chunk: names (or pairs) and descriptions."""
 
 
 def settings(url: str, attempts: int) -> Settings:
-    """Return settings that ask the server at `url` for everything; `attempts` is how often a call is tried."""
+    """Return settings that ask the server at `url` for everything; `attempts` is the number of tries per call."""
     return load_settings(
         overrides={
             "llm": {"model": "m", "base_url": url, "attempts": attempts, "timeout": 2.0, "concurrency": 32},
@@ -57,8 +58,8 @@ def rates(errors: float, malformed: float) -> dict[str, float]:
     return {**dict.fromkeys(ERRORS, errors / len(ERRORS)), **dict.fromkeys(SPOILT, malformed / len(SPOILT))}
 
 
-def said(index: Index) -> Said:
-    """Return what the model said of each chunk, as it is stored."""
+def said(index: StoredIndex) -> Said:
+    """Return the stored model output for each chunk."""
     found: dict[str, set[tuple[str, str]]] = {chunk.id: set() for chunk in index.rows(Chunk)}
     for mention in index.rows(Mention):
         if mention.description:
@@ -68,18 +69,18 @@ def said(index: Index) -> Said:
 
 @dataclass(frozen=True)
 class Compared:
-    """A disturbed index beside an undisturbed one, in chunks."""
+    """A disturbed index compared with an undisturbed one, in chunks."""
 
     short: int
-    """Chunks of which something is missing."""
+    """Chunks with missing data."""
     unlisted: int
-    """Those of them that have no row of failures."""
+    """Chunks with missing data but without a row of failures."""
     invented: int
-    """Chunks of which more is stored than the model meant."""
+    """Chunks for which more is stored than the model meant."""
 
 
-def compared(disturbed: Index, whole: Index) -> Compared:
-    """Compare what is stored of each chunk."""
+def compared(disturbed: StoredIndex, whole: StoredIndex) -> Compared:
+    """Compare the data stored for each chunk."""
     listed = {failure.item_id for failure in disturbed.rows(Failure) if failure.stage == "extract"}
     found, meant = said(disturbed), said(whole)
     short = {chunk for chunk in meant if meant[chunk] - found[chunk]}
@@ -87,7 +88,7 @@ def compared(disturbed: Index, whole: Index) -> Compared:
 
 
 def told(name: str, built: BuildReport, server: FakeServer, before: int) -> None:
-    """Print a line on a build."""
+    """Print a line about a build."""
     asked = server.requests[before:]
     faults = Counter(question.fault for question in asked if question.fault)
     lost = ", ".join(f"{failure.stage} {failure.lost} of {failure.items}" for failure in built.lost) or "nothing"
@@ -98,12 +99,12 @@ def told(name: str, built: BuildReport, server: FakeServer, before: int) -> None
 
 
 def differing(request: FakeRequest) -> str:
-    """Return what the rules give, but descriptions of one thing that are not all alike, so that they are summed up."""
+    """Return the rules' reply with varying descriptions of the same thing, so that they are summarised."""
     return reply(request).replace("is named in it.", f"is named in a text of {len(request.last)} letters.")
 
 
 def run(corpus: Path, folder: Path, errors: float, malformed: float) -> list[str]:
-    """Build, disturb, heal; return what did not hold."""
+    """Build, disturb, repair; return the violated expectations."""
     problems = []
     with FakeServer(differing) as server:
         # Few attempts, so that calls fail for good; the server asks for no pause, so that this does not take hours.
@@ -115,7 +116,7 @@ def run(corpus: Path, folder: Path, errors: float, malformed: float) -> list[str
         server.change(faults=faults)
         built = build_index([corpus], folder / "disturbed", chosen)
         told("disturbed", built, server, before)
-        index, sound = Index.open(folder / "disturbed"), Index.open(folder / "whole")
+        index, sound = StoredIndex.open(folder / "disturbed"), StoredIndex.open(folder / "whole")
         problems += [f"verify: {item.where}: {item.what}" for item in verify(index)]
         found = compared(index, sound)
         print(f"chunks that lack something: {found.short}, of them without a row: {found.unlisted}")
@@ -134,7 +135,7 @@ def run(corpus: Path, folder: Path, errors: float, malformed: float) -> list[str
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print what happened; exit status 1 where something did not hold."""
+    """Print the result; exit with status 1 if an expectation is violated."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--passages", type=int, default=300)

@@ -1,10 +1,10 @@
 """Fuzz all parsers of external data: documents, graphs, model replies, index files.
 
-    python -m benchmarks.fuzzing                            10,000 cases of each, some hours
-    python -m benchmarks.fuzzing --cases 500 --only read    of those whose name begins so
+    python -m benchmarks.fuzzing                            10,000 cases per target, some hours
+    python -m benchmarks.fuzzing --cases 500 --only read    only targets whose names begin with "read"
 
-Each runs in a process of its own, so that one that ends it is told too. The exit status is 1 where any case raised what
-is none of our errors, took more than 5 s or 1 GB, or ended its process. Cases that did are written to --keep.
+Each target runs in a separate process, so that a crash of the process is reported too. The exit status is 1 if any
+case raised a foreign error, took more than 5 s or 1 GB, or ended its process. Such cases are written to --keep.
 """
 
 import argparse
@@ -27,7 +27,7 @@ LONGEST = 14_400.0
 
 
 def every(index: Path, folder: Path) -> Iterator[Target]:
-    """Yield all that is fuzzed."""
+    """Yield all fuzz targets."""
     yield from replies.targets()
     yield from documents.targets(folder)
     yield from graphrag.targets(folder)
@@ -35,8 +35,8 @@ def every(index: Path, folder: Path) -> Iterator[Target]:
 
 
 def small_index(folder: Path) -> Path:
-    """Build an index with something in every table that needs no model."""
-    from conspectus.pipelines.index import build_index
+    """Build an index with rows in every table that needs no model."""
+    from conspectus.pipelines.build_index import build_index
     from conspectus.storage.settings import load_settings
 
     from tests.samples import PASSAGES
@@ -49,7 +49,7 @@ def small_index(folder: Path) -> Path:
 
 
 def run_one(name: str, count: int, seed: int, index: Path, keep: Path | None) -> None:
-    """Fuzz one target, and tell on stdout: the number of each hundredth case, and what was found."""
+    """Fuzz one target, and report on stdout: the number of each hundredth case, and the findings."""
     with tempfile.TemporaryDirectory() as folder:
         target = next(item for item in every(index, Path(folder)) if item.name == name)
 

@@ -2,8 +2,8 @@
 
     PYTHON graphrag_inside.py FOLDER
 
-Prints one JSON object: what GraphRAG's own readers make of each table, and what its own searches find in them. The
-model is its mock, so an answer says nothing; what counts is the context that it is given.
+Prints one JSON object: what GraphRAG's own readers parse from each table, and what its own searches find in them. The
+model is its mock, so answers mean nothing; only the context passed to it counts.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ MAP_REPLY = json.dumps({"points": [{"description": "A point [Data: Reports (1)]"
 
 
 def tables(folder: Path) -> dict[str, pd.DataFrame]:
-    """Return the tables as GraphRAG types them; a column out of place ends the program."""
+    """Return the tables as GraphRAG types them; a missing or wrong column ends the program."""
     found = {}
     for name, columns in COLUMNS.items():
         if (folder / f"{name}.parquet").is_file():
@@ -52,7 +52,7 @@ def tables(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def read(of: dict[str, pd.DataFrame]) -> dict[str, int]:
-    """Return how many objects GraphRAG's readers make of each table."""
+    """Return how many objects GraphRAG's readers parse from each table."""
     made = {
         "text_units": read_indexer_text_units(of["text_units"].copy()),
         "entities": read_indexer_entities(of["entities"].copy(), of["communities"].copy(), LEVEL),
@@ -66,13 +66,13 @@ def read(of: dict[str, pd.DataFrame]) -> dict[str, int]:
 
 
 def config(folder: Path, work: Path, reply: str) -> GraphRagConfig:
-    """Return a configuration with mock models, over a vector store that is filled from the folder's embeddings."""
+    """Return a configuration with mock models, over a vector store filled from the folder's embeddings."""
     sizes = []
     for name in ("entity_description", "text_unit_text", "community_full_content"):
         frame = pd.read_parquet(folder / f"embeddings.{name}.parquet")
         sizes.append(len(frame["embedding"].iloc[0]) if len(frame) else 1)
     mock = {"type": "mock", "model_provider": "openai", "model": "gpt-4o"}
-    told = {**mock, "type": "litellm", "api_key": "none"}  # LiteLLM gives a mocked reply without asking anybody
+    told = {**mock, "type": "litellm", "api_key": "none"}  # LiteLLM returns a mocked reply without a call
     vector = [
         float(item) for item in pd.read_parquet(folder / "embeddings.entity_description.parquet")["embedding"].iloc[0]
     ]
@@ -99,7 +99,7 @@ def fill(settings: VectorStoreConfig, name: str, frame: pd.DataFrame) -> None:
 
 
 async def search(folder: Path, of: dict[str, pd.DataFrame]) -> dict[str, dict[str, int]]:
-    """Return, for each of GraphRAG's searches, how many records of each kind its context holds."""
+    """Return, for each of GraphRAG's searches, how many records of each kind are in its context."""
     found = {}
     frames = {name: of[name] for name in ("entities", "communities", "community_reports")}
     wider = {**frames, "text_units": of["text_units"], "relationships": of["relationships"]}
@@ -128,13 +128,13 @@ async def search(folder: Path, of: dict[str, pd.DataFrame]) -> dict[str, dict[st
 
 
 def counted(context: object) -> dict[str, int]:
-    """Return how many records of each kind a context holds."""
+    """Return how many records of each kind are in a context."""
     assert isinstance(context, dict), type(context)
     return {name: len(frame) for name, frame in context.items()}
 
 
 def main() -> None:
-    """Read, search, and print what came of it."""
+    """Read, search, and print the result."""
     folder = Path(sys.argv[1])
     of = tables(folder)
     done = {

@@ -2,7 +2,7 @@
 
     python benchmarks/indexing.py INPUT [INPUT ...]
 
-The build runs in a process of its own, so that its peak memory is its own.
+The build runs in a separate process, so that its peak memory can be measured.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def build(inputs: list[str], index: Path) -> tuple[dict[str, object], float]:
-    """Run `conspectus index` and return what it says it did, and its wall seconds."""
+    """Run `conspectus index`; return its report and its wall-clock seconds."""
     command = [sys.executable, "-m", "conspectus.cli", "index", *inputs, "--index", str(index), "--json", "--quiet"]
     began = time.perf_counter()
     done = subprocess.run(command, check=True, capture_output=True, text=True)

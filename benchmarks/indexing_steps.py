@@ -1,10 +1,10 @@
-"""Seconds of processor that indexing takes, by step, and the least that some of them could take.
+"""CPU seconds of indexing, by step, and lower bounds for some of them.
 
     python -m benchmarks.indexing_steps INPUT [INPUT ...] [--json OUT]
 
-The build runs in this process with an empty memo and without a model. Steps that run inside others (the embedding of
-names while names are resolved) are counted apart. Below the steps stand the floors: the tagger alone on the passages,
-the encoder alone on the distinct texts that the index holds vectors of, reading the documents, and writing the tables.
+The build runs in this process with an empty memo and without a model. Nested steps (the embedding of names during
+name resolution) are counted separately. The lower bounds follow the steps: the tagger alone on the passages,
+the encoder alone on the distinct texts that have vectors, reading the documents, and writing the tables.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, rows_to_embed, windows_of_chunks
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.settings import Settings
 from conspectus.storage.tables import TABLES, write_table
@@ -32,17 +32,22 @@ BETWEEN = "between steps"
 
 
 class Clock:
-    """Charges the processor time between two reports of progress to the innermost step that is under way."""
+    """Charges the CPU time between two progress reports to the innermost running step."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self._open: list[str] = []
         self._last = time.process_time()
 
+    @property
+    def running(self) -> str:
+        """The innermost running step."""
+        return self._open[-1] if self._open else BETWEEN
+
     def __call__(self, step: str, done: int, total: int) -> None:
-        """Take a report of progress."""
+        """Take a progress report."""
         now = time.process_time()
-        self.seconds[self._open[-1] if self._open else BETWEEN] += now - self._last
+        self.seconds[self.running] += now - self._last
         self._last = now
         if step not in self._open:
             self._open.append(step)
@@ -51,14 +56,14 @@ class Clock:
 
 
 def spent(work: Callable[[], object]) -> float:
-    """Return the processor seconds of some work."""
+    """Return the CPU seconds of some work."""
     began = time.process_time()
     work()
     return time.process_time() - began
 
 
-def floors(inputs: Sequence[str], index: Index, settings: Settings) -> dict[str, float]:
-    """Return the processor seconds of the parts of an index that no build can do without, each run by itself."""
+def floors(inputs: Sequence[str], index: StoredIndex, settings: Settings) -> dict[str, float]:
+    """Return the CPU seconds of the indispensable parts of a build, each run by itself."""
     chunks, documents, entities = index.rows(Chunk), index.rows(Document), index.rows(Entity)
     relations, reports = index.rows(Relation), index.rows(Report)
     extraction = settings.extraction
@@ -90,7 +95,7 @@ def floors(inputs: Sequence[str], index: Index, settings: Settings) -> dict[str,
 
 
 def main() -> None:
-    """Build, measure the floors, and print both."""
+    """Build, measure the lower bounds, and print both."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("inputs", nargs="+")
     parser.add_argument("--json", type=Path, help="write the figures to this file too")
@@ -103,7 +108,7 @@ def main() -> None:
         whole = time.process_time() - began
         clock.seconds[BETWEEN] += whole - sum(clock.seconds.values())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        least = floors(options.inputs, Index.open(Path(folder) / "index"), settings)
+        least = floors(options.inputs, StoredIndex.open(Path(folder) / "index"), settings)
     steps = dict(sorted(clock.seconds.items(), key=lambda item: -item[1]))
     print(f"{report.rows['documents']:,} documents, {report.rows['chunks']:,} passages; peak {peak:,.0f} MiB")
     for name, seconds in {**steps, "all": whole, **least}.items():

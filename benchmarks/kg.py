@@ -3,10 +3,10 @@
     python benchmarks/kg.py [--triples 1000000] [--things 300000] [--predicates 200] [--set SECTION.KEY=VALUE ...]
     python benchmarks/kg.py --file FILE
 
-Without --file a graph is made up: the ends of a triple are drawn so that few things have many triples and most have
-few, as in graphs of the world. Printed are the seconds of a first build, of a second one (nothing has changed), of the
-files that questions are answered from, each with those of CPU (a busy machine takes longer), the largest resident set,
-and for some methods how long opening, the first question and later ones take. Run with OMP_NUM_THREADS=1.
+Without --file, a graph is generated: the ends of a triple are drawn so that few things have many triples and most have
+few, as in real graphs. The output shows the seconds of a first build, of a second one without changes, and of writing
+the files that questions use, each with its CPU seconds (wall-clock time depends on the load), the peak resident set,
+and for some methods the time to open the index and to answer the first and later questions. Use OMP_NUM_THREADS=1.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.runner import RunHere
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings, parse_override
@@ -74,12 +74,12 @@ def main() -> None:
 
 
 def ask(folder: Path, method: str) -> None:
-    """Print how long opening, the first question and later ones take, in a process that has read nothing yet."""
+    """Print how long opening, the first question and later ones take, in a fresh process."""
     began = time.perf_counter()
     index = open_index(folder)
     graph = open_graph(index.context)
     opened = time.perf_counter() - began
-    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])  # the largest set is that of the parent
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])  # the peak would be that of the parent
     opened_size = pages * resource.getpagesize() / (1 << 20)
     if method == "sparql":
         began = time.perf_counter()
@@ -106,7 +106,7 @@ _QUESTIONS = 41
 
 
 def made_up(triples: int, things: int, predicates: int, seed: int = 7) -> Iterator[str]:
-    """Yield the lines of a graph that is made up; a few triples come twice."""
+    """Yield the lines of a generated graph; a few triples are repeated."""
     chance = random.Random(seed)
     names = [_name(chance, number) for number in range(things)]
     for _ in range(triples):
@@ -120,7 +120,7 @@ def _name(chance: random.Random, number: int) -> str:
 
 
 class _Told:
-    """Says when a step begins."""
+    """Announces the beginning of each step."""
 
     def __init__(self) -> None:
         self._step = ""

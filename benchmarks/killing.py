@@ -1,12 +1,12 @@
-"""Kill builds with kill -9 at random moments: what is lost, and which calls are paid twice.
+"""Kill builds with kill -9 at random moments: which results are lost, and which calls are paid for twice.
 
     python -m benchmarks.killing                   30 moments offline, and 30 with a model at 50 ms a reply
     python -m benchmarks.killing --moments 3 --mode model
 
-Half of the moments are drawn by time, half by the files that Python touches. After each the version in force is
-verified and read, and the next build is compared with that of a twin that nobody kills: same checksums, and no result
-that was remembered is made again. Another process reads the index all the while. The exit status is 1 where anything
-is not so. "again, in flight" is what a server was asked for twice because its reply had not come when the build died.
+Half of the moments are drawn by time, half by the files that Python touches. After each kill the current version is
+verified and read, and the next build is compared with an uninterrupted one: the checksums must be equal, and no cached
+result may be computed again. Another process reads the index throughout. The exit status is 1 if any check fails.
+"again, in flight" counts requests sent twice because their reply had not arrived when the build died.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def row(found: Round) -> str:
 
 
 def offline(number: int, seed: int) -> tuple[list[Round], Seen]:
-    """Kill builds that ask nobody."""
+    """Kill builds that use no model."""
     with tempfile.TemporaryDirectory() as folder, nursery(warm=True) as place:
         life = Life(Path(folder), place, OFFLINE)
         with watching(life.index, QUESTION) as reader:
@@ -45,7 +45,7 @@ def offline(number: int, seed: int) -> tuple[list[Round], Seen]:
 
 
 def model(number: int, seed: int) -> tuple[list[Round], Seen]:
-    """Kill builds that ask a server that takes 50 ms a reply."""
+    """Kill builds that ask a server with 50 ms per reply."""
     with (
         tempfile.TemporaryDirectory() as folder,
         FakeServer(reply, latency=0.05) as server,

@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 python benchmarks/ppr.py [--sizes 100000:500000,1000000:5000000]
 
-One thread, because all the others have one, and because igraph's OpenMP threads spin while they wait.
+One thread, because the other solvers use one, and because igraph's OpenMP threads spin while they wait.
 The graph is random with a heavy-tailed degree (ends drawn with probability ~ (rank + 1) ** -0.6, a power law
-of exponent 2.7) and weights 1 to 5. igraph's PRPACK, which HippoRAG runs, solves the system to 1e-10 and is the
-reference. Then two processes at once open the graph from disk, and say what each step adds to their memory.
+of exponent 2.7) and weights 1 to 5. igraph's PRPACK, which HippoRAG uses, solves the system to 1e-10 and is the
+reference. Then two concurrent processes open the graph from disk and report how much memory each step adds.
 """
 
 import argparse
@@ -35,7 +35,7 @@ TOP = 20
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One solver over all queries: medians of time, means of agreement, the worst of errors."""
+    """One solver over all queries: median time, mean agreement, worst error."""
 
     solver: str
     milliseconds: float
@@ -45,10 +45,10 @@ class Row:
 
 
 def heavy_tailed_graph(n_nodes: int, n_edges: int, rng: np.random.Generator) -> Adjacency:
-    """Return a random graph of about `n_edges` edges (duplicates merge, loops go)."""
+    """Return a random graph of about `n_edges` edges (duplicates are merged, loops dropped)."""
     popularity = (np.arange(n_nodes) + 1.0) ** -0.6
     popularity /= popularity.sum()
-    names = rng.permutation(n_nodes)  # so that a node's id says nothing of its degree
+    names = rng.permutation(n_nodes)  # so that a node's id is independent of its degree
     sources, targets = (names[rng.choice(n_nodes, n_edges, p=popularity)] for _ in range(2))
     return Adjacency.from_edges(n_nodes, sources, targets, rng.integers(1, 6, n_edges))
 
@@ -75,7 +75,7 @@ def igraph_solver(graph: Adjacency, damping: float) -> Callable[[Seeds], Floats]
 def scipy_solver(
     graph: Adjacency, damping: float, dtype: type[np.floating], tolerance: float
 ) -> Callable[[Seeds], Floats]:
-    """Return a bare power iteration over a transition matrix that is normalised once, beforehand."""
+    """Return a plain power iteration over a transition matrix that is normalised once, beforehand."""
     adjacency = csr_array((graph.weights, graph.indices, graph.indptr)).astype(np.float64)
     inverse = np.divide(1.0, graph.strength, out=np.zeros(graph.n_nodes), where=graph.strength > 0)
     transition = (damping * adjacency @ diags_array(inverse)).tocsr().astype(dtype)
@@ -105,7 +105,7 @@ def power_solver(graph: Adjacency, damping: float) -> Callable[[Seeds], Floats]:
 
 
 def push_solver(graph: Adjacency, damping: float, epsilon: float) -> Callable[[Seeds], Floats]:
-    """Return our forward push, spread out for the comparison only."""
+    """Return our forward push, as a dense vector for the comparison only."""
 
     def solve(seeds: Seeds) -> Floats:
         return forward_push(graph, seeds, np.ones(len(seeds)), damping, epsilon).dense(graph.n_nodes)
@@ -134,7 +134,7 @@ def best(scores: Floats) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a process holds, in MiB: its own, of mapped files, and of these its share (a page of n holders is 1/n)."""
+    """Memory of a process in MiB: private, mapped files, and its share of these (a page mapped n times counts 1/n)."""
 
     own: float
     mapped: float
@@ -142,7 +142,7 @@ class Memory:
 
     @classmethod
     def now(cls) -> "Memory":
-        """Return that of this process (Linux)."""
+        """Return the memory of this process (Linux)."""
         lines = Path("/proc/self/smaps_rollup").read_text().splitlines()[1:]
         kib = {line.split(":")[0]: int(line.split()[1]) for line in lines}
         mapped = kib["Rss"] - kib["Anonymous"]
@@ -159,12 +159,12 @@ STEPS = ("opening", "a push", "reading all")
 def memory_growth(
     folder: Path, seeds: Seeds, damping: float, together: "Barrier", results: "Queue[tuple[float, list[Memory]]]"
 ) -> None:
-    """Put the seconds that opening takes, and the growth of memory by each of STEPS, into `results`.
+    """Put the seconds of opening, and the memory growth of each of STEPS, into `results`.
 
     The processes that share the barrier take each step at the same time.
     """
     small = Adjacency.from_edges(2, [0], [1], [1.0])
-    power_iteration(small, [1.0, 0.0])  # what the libraries themselves need is not counted
+    power_iteration(small, [1.0, 0.0])  # exclude memory of the libraries themselves
     forward_push(small, [0], [1.0])
     together.wait()
     before, growth = Memory.now(), []
@@ -187,7 +187,7 @@ def memory_growth(
 
 
 def two_processes(folder: Path, seeds: Seeds, damping: float) -> list[tuple[float, list[Memory]]]:
-    """Return what two processes that open one graph at the same time report."""
+    """Return the reports of two processes that open one graph at the same time."""
     spawn = multiprocessing.get_context("spawn")
     together, results = spawn.Barrier(2), spawn.Queue()
     workers = [spawn.Process(target=memory_growth, args=(folder, seeds, damping, together, results)) for _ in range(2)]
@@ -253,7 +253,7 @@ def compare(n_nodes: int, n_edges: int, options: argparse.Namespace) -> None:
 def random_agreement(
     graph: Adjacency, connected: Seeds, options: argparse.Namespace, rng: np.random.Generator
 ) -> tuple[float, int]:
-    """Return which share of the exact best nodes push finds, over random walks of the default settings."""
+    """Return the share of the exact best nodes that push finds, over random walks with the default settings."""
     exact, push = power_solver(graph, options.damping), push_solver(graph, options.damping, EPSILON)
     shares = []
     for _ in range(options.walks):

@@ -2,9 +2,9 @@
 
     python benchmarks/reading.py [--megabytes 5] [--formats txt,pdf] [--split]
 
-Files of prose are made in a temporary folder. Each is read in a process of its own, so that its peak memory is its
-own; "nothing" is such a process that reads one sentence. A megabyte is one of text in UTF-8, whatever the file
-has. With --split the text is cut into chunks too.
+Files of prose are made in a temporary folder. Each is read in a separate process, so that its peak memory can be
+measured; "nothing" is such a process that reads one sentence. A megabyte means UTF-8 text, whatever the size of the
+file. With --split the text is also cut into chunks.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def prose(size: int, seed: int = 7) -> Iterator[str]:
 
 
 def chinese(size: int) -> Iterator[str]:
-    """Yield paragraphs of Chinese signs, `size` bytes in all."""
+    """Yield paragraphs of Chinese characters, `size` bytes in all."""
     chance = random.Random(7)
     while size > 0:
         paragraph = "".join("".join(chance.choices(CHINESE, k=chance.randint(8, 40))) + "。" for _ in range(6))
@@ -50,7 +50,7 @@ def chinese(size: int) -> Iterator[str]:
 
 
 def emoji(size: int) -> Iterator[str]:
-    """Yield English-like prose with one emoji a megabyte."""
+    """Yield English-like prose with one emoji per megabyte."""
     since = 0
     for paragraph in prose(size):
         since += len(paragraph) + 2
@@ -202,7 +202,7 @@ MAKERS: dict[str, tuple[str, Callable[[Path, int], None]]] = {
 
 
 def measure(path: Path, split: bool) -> None:
-    """Read a file, and print what that took as JSON."""
+    """Read a file, and print time and memory as JSON."""
     from conspectus.pipelines.steps.documents import read_documents
     from conspectus.storage.settings import ChunkSettings, InputSettings
 
@@ -228,7 +228,7 @@ def measure(path: Path, split: bool) -> None:
 
 
 def main() -> None:
-    """Make the files, read each in a process of its own, and print a table."""
+    """Make the files, read each in a separate process, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=float, default=5, help="text in each file")
     parser.add_argument("--formats", default=",".join(MAKERS), help="some of: " + ",".join(MAKERS))
@@ -252,7 +252,7 @@ def main() -> None:
         files = {"nothing": nothing}
         for name in options.formats.split(","):
             files[name] = Path(folder, MAKERS[name][0])
-            # Not here: a process begins with the peak of the one that started it.
+            # Not here: a process inherits the peak of its parent.
             make = ["--make", str(files[name]), "--formats", name, "--megabytes", str(options.megabytes)]
             subprocess.run([sys.executable, __file__, *make], check=True)
         for name, path in files.items():

@@ -2,19 +2,19 @@
 
     python -m benchmarks.realdocs FOLDER [--methods bm25,dense,hybrid,ppr,auto] [--only NAME,...] [--json OUT] [--show]
 
-FOLDER holds a folder for each collection, with `documents/` and `questions.jsonl`: rows with `question`, `answers`
+FOLDER contains a folder for each collection, with `documents/` and `questions.jsonl`: rows with `question`, `answers`
 (accepted strings) and `evidence` (sentences of the documents); a question without evidence cannot be answered.
 
 Measured for each collection and method, and over all questions:
 
-    evidence_recall@5     share of the evidence sentences that stand in the first five passages
-    accepted              share of the answerable questions whose answer holds one of the accepted strings
+    evidence_recall@5     share of the evidence sentences found in the first five passages, if the method ranks passages
+    accepted              share of the answerable questions whose answer contains one of the accepted strings
     complete              ... all of the accepted strings
     declined@unanswerable share of the unanswerable questions that are declined (1 is best)
     declined@answerable   share of the answerable questions that are declined (0 is best)
     seconds               wall-clock time of an answer, mean
 
-Indexes are kept below --indexes and brought up to date where settings or documents changed. With --no-answers only
+Indexes are stored below --indexes and updated if settings or documents changed. With --no-answers only
 retrieval is measured; --show prints every answer.
 """
 
@@ -25,15 +25,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from conspectus.query.menu import find_method
 from conspectus.query.types import Answer, Passage
 
 from conspectus import Index, build, load_settings
 from conspectus.api import open_index
 
 CUT = 5
-"""Passages in which evidence is looked for."""
+"""Passages in which evidence is sought."""
 COVERED = 0.8
-"""A sentence that a passage boundary cuts counts where passages of one document hold this share of its word triples."""
+"""A sentence cut by a passage boundary counts if passages of one document contain this share of its word triples."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Row:
-    """What one method did with one question; what was not measured is None."""
+    """The result of one method on one question; values not measured are None."""
 
     recall: float | None
     accepted: float | None
@@ -69,12 +70,12 @@ def read_questions(path: Path) -> list[Asked]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, lower case, without punctuation and marks of markup."""
+    """Return the words of a text, lower case, without punctuation and markup."""
     return "".join(letter if letter.isalnum() else " " for letter in text.casefold()).split()
 
 
 def found(evidence: str, passages: Sequence[Passage]) -> bool:
-    """Return whether passages hold a sentence, whole or nearly so within one document."""
+    """Return whether passages contain a sentence, whole or nearly so within one document."""
     wanted = words_of(evidence)
     texts: dict[str, list[list[str]]] = {}
     for passage in passages:
@@ -98,9 +99,9 @@ def squeezed(text: str) -> str:
 
 
 def measure(index: Index, question: Asked, method: str, answers: bool) -> tuple[Row, Answer | None]:
-    """Put one question to one method."""
+    """Ask one method one question."""
     recall = accepted = complete = declined = None
-    if question.evidence:
+    if question.evidence and find_method(method).retrieves:
         passages = index.retrieve(question.question, method, CUT).passages
         recall = sum(found(each, passages) for each in question.evidence) / len(question.evidence)
     answer, seconds = None, 0.0
@@ -117,7 +118,7 @@ def measure(index: Index, question: Asked, method: str, answers: bool) -> tuple[
 
 
 def mean(values: Sequence[float | None]) -> float | None:
-    """Return the mean of what was measured; None for nothing."""
+    """Return the mean of the measured values; None if there are none."""
     known = [value for value in values if value is not None]
     return round(sum(known) / len(known), 4) if known else None
 
@@ -136,7 +137,7 @@ def summary(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def main() -> None:
-    """Build or update the indexes, put the questions and print the table."""
+    """Build or update the indexes, ask the questions and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--methods", default="bm25,dense,hybrid,ppr,auto")

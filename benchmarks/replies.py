@@ -2,13 +2,13 @@
 
     python -m benchmarks.replies FOLDER [--json OUT]
 
-FOLDER holds `<category>.jsonl`, one recorded reply a line (`reply`, and where known `prompt`, `gold`, `asked_for`).
-A reply is *heard* if the parser that a method would use gives what a person reads in it: the cited numbers and all the
-words of an answer, the verdict, the scores by name, the records, the members of the JSON. What a person reads is found
-by `benchmarks/reply_contents.py`, without the parsers. That nothing is raised is not enough.
+FOLDER contains `<category>.jsonl`, one recorded reply per line (`reply`, and if known `prompt`, `gold`, `asked_for`).
+A reply counts as *heard* if the parser that a method would use returns what a person reads in it: the cited numbers and
+all words of an answer, the verdict, the scores by name, the records, the members of the JSON. This reference reading
+comes from `benchmarks/reply_contents.py`, which does not use the parsers. Raising no error is not enough.
 
-Printed are the share of replies with usable content that are heard, by category; then the replies that hold nothing to
-use, and those that are not heard, each with its reason.
+The output shows, by category, the share of replies with usable content that are parsed correctly; then the replies
+without usable content and those parsed wrongly, each with the reason.
 """
 
 import argparse
@@ -31,19 +31,19 @@ from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.prompts.replies.typed import read_choice
 from conspectus.query.citations.streaming import Citing
 from conspectus.query.methods.graphrag.map_step import Points
-from conspectus.query.walk.replies import final_answer, in_braces, read_reasoning
+from conspectus.query.walk.verdicts import final_answer, in_braces, read_reasoning
 from conspectus.storage.errors import BadAnswer
 
 from benchmarks import reply_contents as contents
 from benchmarks.reply_contents import NoContent, Row, words
 
 Hear = Callable[[Row], str]
-"""Returns why a reply is not heard, "" where it is; NoContent where there is nothing to hear."""
+"""Returns why a reply is parsed wrongly, "" if it is not; raises NoContent if it has no usable content."""
 
 
 @dataclass(slots=True)
 class Heard:
-    """The replies of one category: how many were heard, and the others with the reason."""
+    """The replies of one category: how many were parsed correctly, and the others with the reason."""
 
     heard: int = 0
     missed: dict[str, str] = field(default_factory=dict)
@@ -51,13 +51,13 @@ class Heard:
 
     @property
     def share(self) -> float:
-        """The share of the replies with usable content that were heard."""
+        """The share of the replies with usable content that were parsed correctly."""
         usable = self.heard + len(self.missed)
         return self.heard / usable if usable else 1.0
 
 
 def cited_answer(row: Row) -> str:
-    """Compare the words and the cited numbers of an answer that is read as it is streamed."""
+    """Compare the words and the cited numbers of an answer parsed from a stream."""
     wanted = contents.cited_text(row)
     citing = Citing(lambda _sentence, number: [number])
     told = citing.take(row["reply"]) + citing.end()
@@ -150,7 +150,7 @@ def report(row: Row) -> str:
 
 
 def judgement(row: Row) -> str:
-    """Compare which answer a judge prefers."""
+    """Compare the preference of a judge."""
     wanted = contents.comparison(row)
     if wanted in ("True", "False"):
         read = read_choice(row["reply"], ("Yes", "No"))
@@ -205,18 +205,18 @@ def questions(row: Row) -> str:
 
 
 def thinking(row: Row) -> str:
-    """Compare what follows the reasoning of a model."""
+    """Compare the text after the reasoning of a model."""
     return _same(words(without_thinking(row["reply"])), contents.answer_behind_thinking(row))
 
 
 def plain_answer(row: Row) -> str:
-    """Compare an answer without marks, which stays as it is."""
+    """Compare an answer without marks, which must stay unchanged."""
     citing = Citing(lambda _sentence, number: [number])
     return _same(words(citing.take(row["reply"]) + citing.end()), contents.plain(row))
 
 
 def broken_json(row: Row) -> str:
-    """Compare the members of JSON with something around it, by the task that it was given to."""
+    """Compare the members of JSON embedded in other text, by the task that it was written for."""
     asked = row.get("asked_for")
     if asked == "yes_no_brace":
         return verdict(row)
@@ -252,7 +252,7 @@ CATEGORIES: Mapping[str, Hear] = {
 
 
 def hear(folder: Path) -> dict[str, Heard]:
-    """Return what was heard of the replies in a folder, by category."""
+    """Return the results for the replies in a folder, by category."""
     found: dict[str, Heard] = {}
     for name, listen in CATEGORIES.items():
         path = folder / f"{name}.jsonl"

@@ -1,8 +1,8 @@
-"""What a person reads in a recorded reply of a language model, found without the project's own parsers.
+"""Reference reading of recorded model replies, independent of the project's own parsers.
 
-Each function gets a row of a collection of replies and returns the content that it holds, or a `NoContent` that says
-why nothing can be used. Plain expressions and `json` do the reading here, and they are loose on purpose: a parser is
-right where it finds the same.
+Each function gets a row of a collection of replies and returns its content, or raises a `NoContent` that says
+why nothing is usable. It uses plain regular expressions and `json`, loosely on purpose: a parser is
+right if it finds the same.
 """
 
 import json
@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 
 class NoContent(Exception):
-    """A reply holds nothing that could be used."""
+    """A reply contains nothing usable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class CitedText:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text in lower case, without any sign between them."""
+    """Return the words of a text in lower case, without punctuation."""
     return tuple(re.findall(r"[^\W_]+", text.casefold()))
 
 
@@ -76,12 +76,12 @@ def cited_text(row: Row) -> CitedText:
 
 
 def without_brackets_in_code(text: str) -> str:
-    """Return a text in which brackets within code are blanks: they cite nothing."""
+    """Return a text with brackets inside code blanked out: they cite nothing."""
     return _CODE.sub(lambda code: re.sub(r"[\[\]【】]", " ", code[0]), text)
 
 
 def _body(reply: str) -> str:
-    """Return an answer without the list of sources at its end: from the first heading with only entries behind it."""
+    """Return an answer without the list of sources at its end: from the first heading followed only by entries."""
     lines = reply.rstrip().split("\n")
     for place, line in enumerate(lines):
         behind = [line for line in lines[place + 1 :] if line.strip() and not _LIST_HEAD.fullmatch(line)]
@@ -94,7 +94,7 @@ def _body(reply: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class YesOrNo:
-    """A verdict, the answer in braces ("" where there is none), and whether the reply holds the reference answer."""
+    """A verdict, the answer in braces ("" without one), and whether the reply contains the reference answer."""
 
     yes: bool
     braced: str
@@ -102,7 +102,7 @@ class YesOrNo:
 
 
 def yes_or_no(row: Row) -> YesOrNo:
-    """Return the verdict of a reply that was to begin with {Yes} or {No}."""
+    """Return the verdict of a reply that should begin with {Yes} or {No}."""
     text = row["reply"].strip()
     told = re.match(r"\W*(?:a|answer|reply)?\W*(yes|no)\b", text, re.IGNORECASE)
     braced = re.search(r"\{\s*(yes|no)\b", text, re.IGNORECASE)
@@ -124,7 +124,7 @@ def _last_braced(text: str) -> str:
 
 
 def _gold_in(row: Row) -> str:
-    """Return the reference answer where the reply names it and the question does not."""
+    """Return the reference answer if the reply names it and the question does not."""
     golds = row.get("gold") or ""
     gold = golds[0] if isinstance(golds, list) and golds else str(golds)
     wanted = words(gold)
@@ -137,7 +137,7 @@ def _holds(text: str, wanted: str) -> bool:
 
 
 def scores(row: Row) -> dict[str, float]:
-    """Return the score that a reply gives to each relation or entity, the first one where it gives several."""
+    """Return the score of each relation or entity in a reply; the first if there are several."""
     text = row["reply"].replace("*", "").replace("`", "")
     found: dict[str, float] = {}
     for names, values in re.findall(r"([\w.;, ]+)\(Score:\s*(\d?\.\d+(?:;\s*\d?\.\d+)+)\)", text):
@@ -184,7 +184,7 @@ def records(row: Row) -> frozenset[tuple[str, ...]]:
 
 
 def json_values(row: Row) -> list[Any]:
-    """Return the JSON values of a reply: of the text as it is, of its fences, or of its outermost brackets."""
+    """Return the JSON values of a reply: of the raw text, of its fences, or of its outermost brackets."""
     text = _after_thinking(row["reply"]).strip()
     marked = dict(re.findall(r"\[\[ ## (\w+) ## \]\]\s*(.*?)\s*(?=\[\[ ##|\Z)", text, re.DOTALL))
     if marked:
@@ -208,7 +208,7 @@ def _loaded(text: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def comparison(row: Row) -> str:
-    """Return which of two answers a judge finds better ("1", "2" or "tie"), or its TRUE or FALSE."""
+    """Return which of two answers a judge prefers ("1", "2" or "tie"), or its TRUE or FALSE."""
     text = row["reply"].strip()
     verdict = re.match(r"\[(TRUE|FALSE)\]", text)
     if verdict:
@@ -251,7 +251,7 @@ def triples(row: Row) -> frozenset[tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Short:
-    """A short answer as written ("" where only prose states it), and the reference answer where the reply names it."""
+    """A short answer as written ("" if only prose states it), and the reference answer if the reply names it."""
 
     text: str
     gold: str
@@ -270,7 +270,7 @@ _UNKNOWING = re.compile(
 
 
 def graph_answer(row: Row) -> Short:
-    """Return the answer of a reply that was to put it into braces, or was to be JSON."""
+    """Return the answer of a reply that should put it into braces, or be JSON."""
     text = row["reply"].strip()
     values = [value for value in [_loaded(text)] if isinstance(value, dict) and isinstance(value.get("A"), dict)]
     if values:
@@ -321,7 +321,7 @@ def listed_questions(row: Row) -> tuple[str, ...]:
 
 
 def answer_behind_thinking(row: Row) -> tuple[str, ...]:
-    """Return the words behind the reasoning of a reply."""
+    """Return the words after the reasoning of a reply."""
     text = _after_thinking(row["reply"])
     if not words(text):
         raise NoContent("the reasoning does not end, or nothing follows it")

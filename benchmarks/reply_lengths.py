@@ -1,7 +1,7 @@
 """Distribution of the lengths of real replies.
 
 Measured on 185 GPT-4o replies recorded over *A Christmas Carol* by nano-graphrag's users (MIT): 84 extractions in
-the delimiter format of GraphRAG and 101 community reports in JSON. Each row holds 21 quantiles, from the shortest
+the delimiter format of GraphRAG and 101 community reports in JSON. Each row has 21 quantiles, from the shortest
 reply to the longest in steps of 5 %.
 """
 

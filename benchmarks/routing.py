@@ -1,8 +1,8 @@
-"""Measure which method `auto` routes the questions of a suite to.
+"""Measure which method `auto` chooses for the questions of a suite.
 
     python benchmarks/routing.py SUITE [SUITE ...]
 
-Questions are grouped by their field `kind` where they have one (QMSum's are general or specific). Multi-hop questions
+Questions are grouped by their field `kind` if they have one (QMSum's are general or specific). Multi-hop questions
 belong to `ppr`, general ones to `global`.
 """
 
@@ -17,7 +17,7 @@ from conspectus import build, load_settings
 
 
 def main() -> None:
-    """Print a line a suite and kind."""
+    """Print one line per suite and kind."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suites", nargs="+", type=Path)
     options = parser.parse_args()

@@ -1,27 +1,29 @@
 """Cost and quality of answering from community reports, compared with answering from all the text.
 
     python benchmarks/sensemaking.py --books BOOK.txt [BOOK.txt ...] --suite QMSUM [--questions 60] [--together]
+        [--methods lazy,global,local,ppr]
 
-Conditions: the reports of the levels c0 to c3 and of a walk down (global:dynamic), all passages (ts), the nearest
-passages that one call holds (ss). For the books: units and tokens that one question about the whole is answered from.
-For the suite also how answers compare with the accepted ones; `answered` is the share of questions that are, and those
-that are not score 0. A question of the suite is put to an index of its own supporting document (a meeting is
-summarised by itself); with --together to one index of all. Without a model answers are those of the `:offline`
-stand-ins; where settings.yaml or the environment name one, it answers (calls: those of a global search for each
-condition and question).
+Conditions, unless --methods names others: the reports of the levels c0 to c3 and of a walk down (global:dynamic), all
+passages (ts), the nearest passages that fit into one call (ss). The books' table shows the units and tokens that one
+question about the whole text needs. The suite's table also compares answers with the accepted ones; `answered` is the
+share of questions answered, and unanswered ones score 0. A question of the suite is asked of the index of its own
+supporting document (a meeting is summarised by itself), or with --together of one index of all. Without a model, the
+`:offline` fallbacks answer; if settings.yaml or the environment names a model, it answers (each condition and question
+makes the calls of a global search).
 """
 
 import argparse
 import asyncio
 import json
 import random
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from conspectus.pipelines.evaluation.evaluate import context_size, quality
 from conspectus.pipelines.evaluation.metrics import bootstrap
-from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
+from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, suite_index
 
 from conspectus import Index, Settings, build, load_settings
 
@@ -30,19 +32,20 @@ WHOLE = "What are the main themes of the book?"
 MEASURES = ("rougeL", "coverage", "coverage_words")
 
 
-def book_table(book: Path, settings: Settings) -> Iterator[str]:
+def book_table(book: Path, settings: Settings, conditions: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a book's table."""
     index = build(book, Path(".conspectus", "books", book.stem), settings)
-    sizes = {name: context_size(index.ask(WHOLE, name)) for name in CONDITIONS}
+    sizes = {name: context_size(index.ask(WHOLE, name)) for name in conditions}
     yield f"{book.stem}: {WHOLE}"
     yield f"{'condition':16}{'units':>8}{'context tokens':>17}{'fewer than ts':>15}"
     for name, size in sizes.items():
         units, tokens = size.get("units", 0.0), size.get("context_tokens", 0.0)
-        yield f"{name:16}{units:8,.0f}{tokens:17,.0f}{1 - tokens / sizes['ts']['context_tokens']:15.1%}"
+        fewer = f"{1 - tokens / sizes['ts']['context_tokens']:15.1%}" if "ts" in sizes else f"{'-':>15}"
+        yield f"{name:16}{units:8,.0f}{tokens:17,.0f}{fewer}"
 
 
 def indexes_of(suite: Suite, settings: Settings, wanted: set[str], together: bool) -> dict[str, Index]:
-    """Return by document id the index that its questions are put to."""
+    """Return by document id the index that is asked its questions."""
     place = suite_index(suite, settings)
     if together:
         return dict.fromkeys(wanted, build(suite.corpus, place, settings))
@@ -58,7 +61,9 @@ def indexes_of(suite: Suite, settings: Settings, wanted: set[str], together: boo
     return found
 
 
-def suite_table(suite: Suite, settings: Settings, most: int, together: bool) -> Iterator[str]:
+def suite_table(
+    suite: Suite, settings: Settings, conditions: Sequence[str], most: int, together: bool
+) -> Iterator[str]:
     """Yield the lines of a suite's table."""
     able = [question for question in suite.questions if question.answers and len(question.supporting) == 1]
     questions = random.Random(7).sample(able, min(most or len(able), len(able)))
@@ -66,24 +71,28 @@ def suite_table(suite: Suite, settings: Settings, most: int, together: bool) -> 
     asked = "one index of all" if together else "each asked of its own document"
     yield f"{suite.name}: {len(questions)} questions, {asked}; means with bootstrap 95 % intervals"
     head = "".join(f"{item:>25}" for item in MEASURES)
-    yield f"{'condition':16}{'units':>8}{'context tokens':>17}{'answered':>10}{head}"
-    for name in CONDITIONS:
+    yield f"{'condition':16}{'units':>8}{'context tokens':>17}{'answered':>10}{'seconds':>9}{head}"
+    for name in conditions:
         values = asyncio.run(measured(name, questions, indexes))
         mean = {metric: sum(value) / len(questions) for metric, value in values.items()}
         intervals = [bootstrap(values[item]) for item in MEASURES]
         shown = "".join(
             f"{f'{interval.mean:.4f} [{interval.low:.4f}, {interval.high:.4f}]':>25}" for interval in intervals
         )
-        yield f"{name:16}{mean['units']:8,.1f}{mean['context_tokens']:17,.0f}{mean['known']:10.2f}{shown}"
+        size = f"{mean['units']:8,.1f}{mean['context_tokens']:17,.0f}"
+        yield f"{name:16}{size}{mean['known']:10.2f}{mean['seconds']:9.2f}{shown}"
 
 
-async def measured(name: str, questions: Sequence[Question], indexes: dict[str, Index]) -> dict[str, list[float]]:
-    """Return the values of one condition by metric, one a question."""
+async def measured(name: str, questions: Sequence[SuiteQuestion], indexes: dict[str, Index]) -> dict[str, list[float]]:
+    """Return the values of one condition by metric, one per question."""
     values: defaultdict[str, list[float]] = defaultdict(list)
     for question in questions:
         index = indexes[question.supporting[0]]
+        start = time.perf_counter()
         answer = await index.aio.ask(question.question, name)
+        seconds = time.perf_counter() - start
         row = {"units": 0.0, "context_tokens": 0.0, **context_size(answer), "known": float(answer.known)}
+        row["seconds"] = seconds
         row |= quality(answer.text if answer.known else "", question, index.context)
         for metric, value in row.items():
             values[metric].append(value)
@@ -91,20 +100,23 @@ async def measured(name: str, questions: Sequence[Question], indexes: dict[str, 
 
 
 def main() -> None:
-    """Build what is not there and print the tables."""
+    """Build missing indexes and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--books", type=Path, nargs="+", default=[])
     parser.add_argument("--suite", type=Path)
     parser.add_argument("--questions", type=int, default=60, help="how many of the suite's are asked; 0: all")
     parser.add_argument("--together", action="store_true", help="one index of the whole suite")
+    parser.add_argument("--methods", default=",".join(CONDITIONS))
     options = parser.parse_args()
+    conditions = options.methods.split(",")
     settings = load_settings(Path("settings.yaml") if Path("settings.yaml").is_file() else None)
     for book in options.books:
-        for line in book_table(book, settings):
+        for line in book_table(book, settings, conditions):
             print(line, flush=True)
         print()
     if options.suite:
-        for line in suite_table(read_suite(options.suite), settings, options.questions, options.together):
+        suite = read_suite(options.suite)
+        for line in suite_table(suite, settings, conditions, options.questions, options.together):
             print(line, flush=True)
 
 

@@ -3,11 +3,11 @@
     python benchmarks/speed.py ../shared/data/hotpotqa/corpus.jsonl --passages 300 994
     python benchmarks/speed.py CORPUS --passages 300 --nano /path/to/venv/bin/python
 
-A server in a process of its own (benchmarks/speed_model.py) answers every call, embeddings too, after 200 ms; 32 may be
-in flight. The index process extracts with one gleaning, sums descriptions up, writes reports and embeds. Ideal is
+A server in a separate process (benchmarks/speed_model.py) answers every call, embeddings too, after 200 ms; 32 may be
+in flight. The index process extracts with one gleaning, summarises descriptions, writes reports and embeds. Ideal is
 calls x latency / 32. CPU and memory are those of the index process, from the first read to the published version.
-With --nano the same passages are indexed by nano-graphrag 0.0.8.x, which that Python has installed, against the same
-server (its networkx and nano-vectordb storages, 32 calls at once, one gleaning).
+With --nano the same passages are indexed by nano-graphrag 0.0.8.x, installed for that Python, against the same
+server (its networkx and nano-vectordb storages, 32 concurrent calls, one gleaning).
 """
 
 import argparse
@@ -40,8 +40,8 @@ def model_server(latency: float) -> Iterator[FakeProcess]:
 
 
 def index_here(url: str, corpus: Path, index: Path) -> dict[str, float]:
-    """Index a corpus in this process and return what it took."""
-    from conspectus.pipelines.index import build_index
+    """Index a corpus in this process and return time and memory."""
+    from conspectus.pipelines.build_index import build_index
     from conspectus.storage.settings import load_settings
 
     settings = load_settings(
@@ -66,7 +66,7 @@ def index_here(url: str, corpus: Path, index: Path) -> dict[str, float]:
 
 
 def measured(command: list[str], latency: float) -> tuple[dict[str, float], Measures]:
-    """Run a command that indexes against a fresh server, whose URL it gets; return what both say."""
+    """Run an indexing command against a fresh server, passing its URL; return the measures of both."""
     with model_server(latency) as server:
         done = subprocess.run(
             [item.replace("URL", server.url) for item in command], check=True, stdout=subprocess.PIPE, text=True

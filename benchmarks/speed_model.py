@@ -3,8 +3,8 @@
     python benchmarks/speed_model.py LATENCY
 
 It prints its base URL and serves until its standard input ends. Every chunk is gleaned once: asked whether something
-was missed it says yes the first time, and adds two records. The number of records and the words of a description are
-about those of real replies on chunks of that length.
+was missed, the model says yes the first time and adds two records. The number of records and the words of a description
+are about those of real replies on chunks of that length.
 """
 
 import json
@@ -15,21 +15,25 @@ from itertools import pairwise
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 
 NAME = re.compile(r"\b[A-Z][\w'-]+(?:[ ](?:of |the )?[A-Z][\w'-]+)*")
+LATE = re.compile(r"MANY |missed many records")
 DIMENSIONS = 384
 MOST = 14
 
 
 def reply(request: FakeRequest) -> str | FakeReply:
-    """Return records, a yes or no, a report, or a summary: what the prompt asks for."""
+    """Return records, votes, a yes or no, a report, or a summary, depending on the prompt."""
     last, prompt = request.last, request.prompt
     form = json.dumps(request.body.get("response_format", ""))
     if "findings" in form or "findings" in prompt:
         return report(prompt)
+    if '"votes"' in form:
+        pairs = re.findall(r"^Pair (\d+)$", prompt, re.M)
+        return json.dumps({"votes": [{"pair": int(pair), "why": "Two names.", "same": False} for pair in pairs]})
     if '"enum"' in form or "YES | NO" in last or '"Yes"' in form:
         said = sum(message["role"] == "assistant" for message in request.body["messages"])
         yes = said < 2
         return json.dumps({"answer": "Yes" if yes else "No"}) if '"enum"' in form else ("yes" if yes else "no")
-    if "MANY" in last:
+    if LATE.search(last):
         return records(text_of(prompt), late=True)
     if "<|>" in prompt:
         return records(text_of(prompt), late=False)
@@ -38,13 +42,13 @@ def reply(request: FakeRequest) -> str | FakeReply:
 
 
 def text_of(prompt: str) -> str:
-    """Return the text to read, which stands at the end of what an indexer asks first."""
-    first = prompt.split("MANY ", 1)[0]
-    return re.split(r"Now the text to read|-Real Data-|Real Data", first)[-1]
+    """Return the text to read, at the end of an indexer's first prompt."""
+    first = LATE.split(prompt, maxsplit=1)[0]
+    return re.split(r"Now the (?:text|passage) to read|-Real Data-|Real Data", first)[-1]
 
 
 def records(text: str, *, late: bool) -> str:
-    """Return the names of a text as entities, and those that follow one another as related."""
+    """Return the names of a text as entities, and consecutive names as related."""
     names = list(dict.fromkeys(match for match in NAME.findall(text) if len(match) > 3))
     names = names[MOST : MOST + 2] if late else names[:MOST]
     rows = [
@@ -59,7 +63,7 @@ def records(text: str, *, late: bool) -> str:
 
 
 def report(prompt: str) -> str:
-    """Return a report of five findings that rest on the first records of the prompt."""
+    """Return a report of five findings that cite the first records of the prompt."""
     labels = re.findall(r"^\[([ERCS]\d+)\]", prompt, re.M)[:5] or ["1"]
     findings = [
         {

@@ -2,8 +2,8 @@
 
     python benchmarks/speed_nano.py URL CORPUS.jsonl FOLDER
 
-Its defaults, but 32 calls at once and embeddings from the server. Its tokenizer (tiktoken) wants a download and is
-replaced by one that counts bytes, four of which are taken for one token; each passage is shorter than a chunk.
+Its defaults, but 32 concurrent calls and embeddings from the server. Its tokenizer (tiktoken) needs a download and is
+replaced by a count of bytes, four to a token; each passage is shorter than a chunk.
 """
 
 import json
@@ -38,7 +38,7 @@ async def embed(texts: list[str]) -> np.ndarray:
 
 
 def main() -> None:
-    """Index the corpus and print what it took."""
+    """Index the corpus and print time and memory."""
     texts = [json.loads(line)["text"] for line in CORPUS.read_text("utf-8").splitlines()]
     began, cpu = time.perf_counter(), time.process_time()
     made = GraphRAG(

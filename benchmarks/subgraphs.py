@@ -2,12 +2,12 @@
 
     python benchmarks/subgraphs.py SUITE --index INDEX [--exact [--vectors FILE]] [--topic linked] [--set KEY=VALUE ...]
 
-SUITE is a question set over a graph whose questions name the things they are about, INDEX its index. The table has
-nodes and tokens of the 2-hop neighbourhoods of these things, and of the subgraphs. The triples are those nearest of
-the whole graph and of the neighbourhood by the cosine of their embedded sentences. With --exact all of the graph's
-triples are embedded (minutes; FILE keeps them for the next time), and those of each question have as many tokens as its
-subgraph is allowed. With `--topic linked` all begin at what is found in the question. Settings were chosen on the half
-of the questions whose ids' SHA-256 begins with an even byte, so what is found is told for both halves.
+SUITE is a question set over a graph whose questions name their topics, INDEX its index. The table shows nodes and
+tokens of the 2-hop neighbourhoods of these topics, and of the subgraphs. The triples are the nearest of the whole graph
+and of the neighbourhood by the cosine of their embedded sentences. With --exact all of the graph's triples are embedded
+(minutes; FILE stores them for the next time), and those of each question have as many tokens as its subgraph may have.
+With `--topic linked` all start from the entities linked in the question. Settings were chosen on the half of the
+questions whose ids' SHA-256 begins with an even byte, so the results are shown for both halves.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from conspectus.query.methods.gretriever.triples import nearest_triples, triple_
 from conspectus.query.question.topics import link_topics, rows_of
 from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.walk.graph import around, open_graph, sentence
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import load_settings, parse_override
 from conspectus.storage.text.tokens import count_each, count_tokens
 
@@ -39,7 +39,7 @@ def holds(found: RetrievedSubgraph, answers: tuple[str, ...]) -> bool:
 
 
 def shares(hit: Sequence[bool], chosen_on: npt.NDArray[np.bool_]) -> str:
-    """Return the share of hits, of all questions and of either half."""
+    """Return the share of hits, over all questions and over either half."""
     found = np.array(hit)
     return (
         f"{found.mean():.3f} (settings chosen here: {found[chosen_on].mean():.3f}, not: {found[~chosen_on].mean():.3f})"
@@ -60,14 +60,14 @@ def main() -> None:
     for entry in chosen.set:
         section, key, value = parse_override(entry)
         overrides.setdefault(section, {})[key] = value
-    context = Context(Index.open(chosen.index), load_settings(overrides=overrides))
+    context = Context(StoredIndex.open(chosen.index), load_settings(overrides=overrides))
     graph, questions = open_graph(context), [question for question in read_questions(chosen.suite) if question.answers]
     rows = range(len(graph.sources))
     names = np.array(count_each([node_text(graph, number) for number in range(graph.n_entities)]))
     said = np.array(count_each([edge_text(graph, row) for row in rows]))
     chosen_on = np.array([hashlib.sha256(question.id.encode()).digest()[0] % 2 == 0 for question in questions])
     given = chosen.topic == "given"
-    retrieve_subgraph(context, questions[0].question)  # what is loaded on first use is not the question's time
+    retrieve_subgraph(context, questions[0].question)  # exclude loading on first use from the time
     subgraphs, seconds, busy, before, topics = [], [], [], [], []
     for element in questions:
         began, worked = time.perf_counter(), time.process_time()
@@ -77,7 +77,9 @@ def main() -> None:
         subgraphs.append(found.subgraph)
         topics.append(rows_of(context, element.entities)[0] if given else link_topics(context, element.question))
         relations, distance = around(graph, topics[-1], 2)
-        # Of a row of the tables: the texts, about four tokens of an edge's ends and commas, two of a node's number.
+        # Rough size of a table row besides its texts: four tokens for an edge's ends and commas, two for a node's
+        # number.
+
         size = int((said[relations] + 4).sum() + (names[distance >= 0] + 2).sum())
         before.append((int((distance >= 0).sum()), len(relations), size))
     tokens = [count_tokens(subgraph.text.to_text()) for subgraph in subgraphs]

@@ -2,13 +2,13 @@
 
     OMP_NUM_THREADS=1 python benchmarks/synonyms.py NAMES.txt [--vectors NAMES.npy]
 
-NAMES.txt holds a phrase a line; their vectors are made with the packaged encoder, and kept in --vectors where it is
+NAMES.txt has one phrase per line; their vectors are made with the packaged encoder, and stored in --vectors if it is
 given. HippoRAG compares blocks of 1,000 queries with blocks of 10,000 keys, keeps the 2,047 best keys of each query,
-and then goes down each list to the threshold; the same is done here, with torch. All pairs above the threshold are in
+and then reads each list down to the threshold; the same is done here, with torch. All pairs above the threshold are in
 these lists, as long as no phrase has more of them, so recall is the share of them that ours finds.
 
-Ours are given one name for all, so that the rules on names, which HippoRAG does not have, keep no pair out. Last, half
-of the phrases are searched alone: the pairs among them must be those that were found among all.
+Ours are all given the same name, so that the name rules, which HippoRAG lacks, exclude no pair. Last, half
+of the phrases are searched alone: the pairs among them must be those found among all.
 """
 
 import argparse
@@ -30,7 +30,7 @@ QUERIES, KEYS = 1_000, 10_000
 
 
 def vectors_of(names: list[str], kept: Path | None) -> Vectors:
-    """Return the unit vectors of the names, (n, d), from the file if it is there."""
+    """Return the unit vectors of the names, (n, d), from the file if it exists."""
     if kept and kept.is_file():
         found: Vectors = np.load(kept, allow_pickle=False)
         return found
@@ -65,7 +65,7 @@ def by_hipporag(vectors: Vectors, threshold: float, rows: int) -> Pairs:
 
 
 def by_us(vectors: Vectors, rows: NDArray[np.int64], threshold: float, exact: bool) -> Pairs:
-    """Return the pairs that `find_synonyms` finds among some rows, by all pairs or by partitions."""
+    """Return the pairs that `find_synonyms` finds among some rows, exhaustively or by partitions."""
     ids, names = [f"{row:09}" for row in rows], ["name"] * len(rows)
     limit = max(len(vectors), 1) if exact else 1
     wanted = SynonymSettings(threshold=threshold)

@@ -2,10 +2,10 @@
 
     python benchmarks/untitled.py --suite SUITE [--suite SUITE ...] [--books FOLDER]
 
-A suite is indexed with every title empty (its own files stay as they are) and measured by documents. The folder of
-books holds alice_in_wonderland.txt and wizard_of_oz.txt of Project Gutenberg; the 30 questions of
-benchmarks/data/books_questions.jsonl name the places in these books that answer them, and a place counts as found where
-one of the first chunks holds its words. They were written by one person before any method had seen them.
+A suite is indexed with every title empty (its own files are not changed) and measured by documents. The folder of
+books contains alice_in_wonderland.txt and wizard_of_oz.txt of Project Gutenberg; the 30 questions of
+benchmarks/data/books_questions.jsonl name the places in these books that answer them, and a place counts as found if
+one of the first chunks contains its words. They were written by one person before any method had seen them.
 """
 
 import argparse
@@ -48,9 +48,9 @@ def main() -> None:
 
 
 def quotations(evidence: Sequence[dict[str, Any]], books: Path) -> tuple[str, ...]:
-    """Return the words at places of books, counted in the text with every run of white space as one blank.
+    """Return the words at places of books; offsets count every run of white space as one blank.
 
-    ValueError where a book has other words there: it is another edition.
+    Raises ValueError if a book has other words there: it is another edition.
     """
     found = []
     for place in evidence:
@@ -85,7 +85,7 @@ def table(name: str, index: Index, asked: Sequence[Asked]) -> None:
 
 
 def share(k: int, passages: Sequence[Passage], wanted: tuple[str, ...]) -> float:
-    """Return the share of what is wanted that the first `k` documents are, or the first `k` chunks hold."""
+    """Return the share of the wanted documents, or quotations, found in the first `k` documents, or chunks."""
     documents = rank_documents([passage.document_id for passage in passages])
     if not any(" " in item for item in wanted):
         return recall_at(k, documents, wanted)

@@ -3,11 +3,11 @@
     python -m benchmarks.updating CORPUS.jsonl [--steps 50] [--memo MEMO.sqlite] [--seed 1]
     python -m benchmarks.updating --rings
 
-CORPUS has a row {"id", "title", "text"} a line; all is done without a model. First one document is added, one edited
+CORPUS has one row {"id", "title", "text"} per line; no model is used. First one document is added, one edited
 and one deleted by builds of an index on disk, each compared with the version before, and the last with a build from
-nothing. Then as many further changes as --steps follow each other, of which only the communities are made. `--memo` is
-a memo to begin with (INDEX/cache/memo.sqlite), which spares the extraction and the vectors. `--rings` makes 40 updates
-of rings of people, graphs that divide in many ways alike, and prints how often communities were detected again, how
+scratch. Then --steps further changes follow each other, for which only the communities are computed. `--memo` is
+an initial memo (INDEX/cache/memo.sqlite), which saves the extraction and the vectors. `--rings` makes 40 updates
+of rings of people, graphs with many equally good partitions, and prints how often communities were detected again, how
 many stayed, and the mean loss of modularity against a fresh hierarchy.
 """
 
@@ -24,8 +24,8 @@ from pathlib import Path
 
 import numpy as np
 from conspectus.pipelines.backends.nlp import NlpBackend
-from conspectus.pipelines.index import build_index
-from conspectus.pipelines.plan import read_input
+from conspectus.pipelines.build_index import build_index
+from conspectus.pipelines.build_plan import read_input
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import Before, divide
@@ -33,18 +33,18 @@ from conspectus.pipelines.steps.sentences import place_sentences, sentences_of
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import changed_nodes, is_worse, losses, updated_leiden
 from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Community, Entity, Report
 from conspectus.storage.settings import Settings, load_settings
 
 Row = dict[str, str]
 AFTER = ("communities.parquet", "reports.parquet", "vectors/reports")
-"""Files that may differ from those of a build from nothing."""
+"""Files that may differ from those of a build from scratch."""
 
 
 def main() -> None:
-    """Make the changes and print what each did."""
+    """Make the changes and print the effect of each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path, nargs="?")
     parser.add_argument("--rings", action="store_true")
@@ -70,7 +70,7 @@ def main() -> None:
 
 @dataclass
 class Changes:
-    """A corpus that changes by one document at a time; one row is kept back to be added first."""
+    """A corpus that changes by one document at a time; one row is held out to be added first."""
 
     rows: list[Row]
     rng: random.Random
@@ -79,12 +79,12 @@ class Changes:
         self.out = [self.rows.pop(self.rng.randrange(len(self.rows)))]
 
     def write(self, path: Path) -> Path:
-        """Write the corpus as it is now."""
+        """Write the corpus in its current state."""
         path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows), "utf-8")
         return path
 
     def each(self) -> Iterator[str]:
-        """Make one change after the other, and say which."""
+        """Make one change after the other, and yield a description of each."""
         while True:
             self.rows.append(self.out.pop(0))
             yield "add"
@@ -103,11 +103,11 @@ def on_disk(place: Path, changes: Changes, builds: int) -> None:
     index = place / "index"
     build_index([changes.write(corpus)], index, stable)
     for _, what in zip(range(builds), changes.each(), strict=False):
-        before = {report.id: report for report in Index.open(index).rows(Report)}
+        before = {report.id: report for report in StoredIndex.open(index).rows(Report)}
         began = time.perf_counter()
         done = build_index([changes.write(corpus)], index, stable)
         seconds = time.perf_counter() - began
-        now = Index.open(index).rows(Report)
+        now = StoredIndex.open(index).rows(Report)
         new = sum(item.id not in before for item in now)
         other = sum(item.id in before and item.full_text != before[item.id].full_text for item in now)
         rows = sum(item.id in before and item != before[item.id] for item in now)
@@ -120,7 +120,7 @@ def on_disk(place: Path, changes: Changes, builds: int) -> None:
     (place / "fresh" / "cache").mkdir(parents=True)
     shutil.copy(index / "cache" / "memo.sqlite", place / "fresh" / "cache" / "memo.sqlite")
     build_index([corpus], place / "fresh", exact)
-    fresh, updated = Index.open(place / "fresh").manifest.files, Index.open(index).manifest.files
+    fresh, updated = StoredIndex.open(place / "fresh").manifest.files, StoredIndex.open(index).manifest.files
     differing = sorted(name for name in fresh if fresh[name] != updated.get(name))
     kept = [name for name in differing if not name.startswith(AFTER)]
     print(f"against a build from nothing: {kept or 'no'} table before communities differs", flush=True)
@@ -128,7 +128,7 @@ def on_disk(place: Path, changes: Changes, builds: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What communities are made of, and they themselves."""
+    """The communities and their inputs."""
 
     before: Before
     entities: Sequence[Entity]
@@ -138,7 +138,7 @@ class World:
 
 
 def in_memory(place: Path, changes: Changes, steps: int) -> None:
-    """Change and divide over and over, each time from the communities before."""
+    """Change and partition repeatedly, each time from the previous communities."""
     settings = load_settings()
     memo = Memo(place / "index" / "cache" / "memo.sqlite")
     world = divided(place, changes, settings, memo, None)
@@ -165,7 +165,7 @@ def in_memory(place: Path, changes: Changes, steps: int) -> None:
 
 
 def divided(place: Path, changes: Changes, settings: Settings, memo: Memo, before: Before | None) -> World:
-    """Return the communities of the corpus as it is now, kept from before where that is told."""
+    """Return the communities of the current corpus, updated from `before` if given."""
     documents, _ = read_input([changes.write(place / "steps.jsonl")], settings)
     chunks = split_documents(documents, settings.chunks)
     knowledge = NlpBackend(settings, memo, RunHere()).extract(documents, chunks).knowledge
@@ -184,7 +184,7 @@ def divided(place: Path, changes: Changes, settings: Settings, memo: Memo, befor
 
 
 def divided_anew(world: World, settings: Settings) -> World:
-    """Return the same with communities that know nothing of those before."""
+    """Return the same with communities computed from scratch."""
     edges, chosen = world.edges, settings.communities
     hierarchy = hierarchical_leiden(
         edges.n_nodes,
@@ -245,7 +245,7 @@ def ring(people: int, documents: int, chance: random.Random, updates: int = 40) 
 
 
 def joined(before: Before) -> Edges:
-    """Return what joins the entities."""
+    """Return the edges between the entities."""
     from conspectus.pipelines.steps.communities import edges_of
 
     row_of = {entity.id: row for row, entity in enumerate(before.entities)}
@@ -253,7 +253,7 @@ def joined(before: Before) -> Edges:
 
 
 def reported(world: World, settings: Settings) -> set[str]:
-    """Return the ids of the communities that get a report."""
+    """Return the ids of the communities with a report."""
     least = settings.reports.min_size
     return {community.id for community in world.communities if community.same_as is None and community.size >= least}
 
@@ -270,7 +270,7 @@ def qualities(edges: Edges, world: World) -> list[float]:
 
 
 def told(found: Sequence[float]) -> str:
-    """Return numbers in a row."""
+    """Return numbers as one line of text."""
     return " ".join(f"{result:.4f}" for result in found)
 
 

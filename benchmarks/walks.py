@@ -2,9 +2,10 @@
 
     OMP_NUM_THREADS=1 python benchmarks/walks.py SUITE [--index FOLDER] [--questions 100]
 
-For `ppr`, `ppr:hipporag1` and `ppr:hipporag2` the seeds of each question are taken as the method makes them, and walked
-from by push and exactly. Told are the share of the 20 best nodes, and of the 20 best passages, that push has too, and
-the milliseconds of both walks. SUITE is a question set; its index is that of `conspectus evaluate SUITE`.
+For `ppr`, `ppr:hipporag1` and `ppr:hipporag2`, the seeds of each question are computed as in the method, and the walk
+is computed by push and exactly. The output shows the shares of the 20 best nodes and of the 20 best passages that push
+also finds, and the milliseconds of both walks. SUITE is a question set; the index is that of `conspectus evaluate
+SUITE`.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from conspectus.query.types import Step
 from conspectus.storage.arrays import Floats
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import forward_push, personalized_pagerank, power_iteration
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import load_settings
 from numpy.typing import NDArray
 
@@ -34,7 +35,7 @@ TOP = 20
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where one walk begins, and how the passages are scored by it."""
+    """The seeds of one walk, and how it scores the passages."""
 
     graph: Adjacency
     seeds: NDArray[np.int64]
@@ -44,7 +45,7 @@ class Start:
 
 @dataclass(slots=True)
 class Tally:
-    """What was measured over the walks of a method."""
+    """Measurements over the walks of a method."""
 
     nodes: list[float] = field(default_factory=list)
     passages: list[float] = field(default_factory=list)
@@ -63,7 +64,7 @@ def of_ppr(context: Context, question: str) -> Start | None:
 
 
 def of_hipporag(context: Context, question: str, method: type[HippoRag1] | type[HippoRag2]) -> Start | None:
-    """Return the walk of a method of HippoRAG; None where nothing seeds it."""
+    """Return the walk of a HippoRAG method; None if it has no seeds."""
     found = asyncio.run(method(context).rank(question, TOP))
     memory = open_memory(context)
     if not isinstance(found, hipporag.MemoryRanking):
@@ -74,7 +75,7 @@ def of_hipporag(context: Context, question: str, method: type[HippoRag1] | type[
 
 
 def measure(start: Start, epsilon: float, tally: Tally) -> None:
-    """Walk both ways and add what they agree in."""
+    """Walk both ways and add their agreement."""
     graph = start.graph
     began = time.process_time()
     push = forward_push(graph, start.seeds, start.mass, epsilon=epsilon).dense(graph.n_nodes)
@@ -88,7 +89,7 @@ def measure(start: Start, epsilon: float, tally: Tally) -> None:
 
 
 def shared(found: Floats, truth: Floats) -> float:
-    """Return which share of the TOP best of the truth are among those found; ties go by number."""
+    """Return the share of the TOP best of the truth that are among those found; ties go by number."""
     ours, best = (np.lexsort((np.arange(len(item)), -item.round(12)))[:TOP] for item in (found, truth))
     return len(np.intersect1d(ours, best)) / len(best)
 
@@ -102,7 +103,7 @@ def main() -> None:
     parser.add_argument("--random-seed", type=int, default=0)
     options = parser.parse_args()
     suite, settings = read_suite(options.suite), load_settings()
-    context = Context(Index.open(options.index or suite_index(suite, settings)), settings)
+    context = Context(StoredIndex.open(options.index or suite_index(suite, settings)), settings)
     order = np.random.default_rng(options.random_seed).permutation(len(suite.questions))[: options.questions]
     epsilon = settings.ppr.epsilon
     print(f"{suite.name}: {len(order)} random questions, push to {epsilon:g}")

@@ -5,15 +5,16 @@
     index = conspectus.build("papers/", "papers.index")
     print(index.ask("Who funded the second study?").text)
 
-Everything that the command line does is a line or two here (see `conspectus.api`).
+Everything that the command line can do takes a line or two of Python (see `conspectus.api`).
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conspectus.api import AsyncIndex, Index, open_index
+    from conspectus.api import Index, open_index
     from conspectus.api import open_index as open  # noqa: A004  (conspectus.open reads as gzip.open does)
+    from conspectus.async_index import AsyncIndex
     from conspectus.building import (
         add,
         build,
@@ -28,17 +29,20 @@ if TYPE_CHECKING:
         undo_merges,
     )
     from conspectus.chat import Chat
+    from conspectus.endpoint import GraphEndpoint, open_endpoint
     from conspectus.query.conversation.history import Conversation
     from conspectus.query.types import Answer, Citation, Evidence, Passage
     from conspectus.storage.errors import ConspectusError
     from conspectus.storage.settings import Settings, load_settings
 
 _HOMES = {
-    "conspectus.api": "AsyncIndex Index open_index",
+    "conspectus.api": "Index open_index",
+    "conspectus.async_index": "AsyncIndex",
     "conspectus.building": (
         "add build estimate evaluate import_graphrag migrate preview prune redo_merges remove undo_merges"
     ),
     "conspectus.chat": "Chat",
+    "conspectus.endpoint": "GraphEndpoint open_endpoint",
     "conspectus.query.conversation.history": "Conversation",
     "conspectus.query.types": "Answer Citation Evidence Passage",
     "conspectus.storage.errors": "ConspectusError",
@@ -54,6 +58,7 @@ __all__ = [
     "ConspectusError",
     "Conversation",
     "Evidence",
+    "GraphEndpoint",
     "Index",
     "Passage",
     "Settings",
@@ -65,6 +70,7 @@ __all__ = [
     "load_settings",
     "migrate",
     "open",
+    "open_endpoint",
     "open_index",
     "preview",
     "prune",

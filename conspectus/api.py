@@ -1,7 +1,7 @@
-"""Asking an index from Python.
+"""Ask an index from Python.
 
-`conspectus.open` and `conspectus.build` return an `Index`. Its methods block; `index.aio` has the same questions as
-coroutines. The examples below run over an index of three short notes:
+`conspectus.open` and `conspectus.build` return an `Index`. Its methods block; `index.aio` has the same methods as
+coroutines. The examples below use an index of three short notes:
 
     >>> import conspectus
     >>> index = conspectus.open("notes.index")
@@ -9,222 +9,42 @@ coroutines. The examples below run over an index of three short notes:
 
 import asyncio
 import functools
+import weakref
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
+from conspectus.async_index import AsyncIndex
 from conspectus.query.conversation.history import Conversation
-from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
-from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
+from conspectus.query.menu import DEFAULT_METHOD
+from conspectus.query.types import Answer
+from conspectus.storage.blas_threads import one_blas_thread
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings, load_settings
-from conspectus.storage.threads import one_blas_thread
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from conspectus.chat import Chat
     from conspectus.pipelines.build_report import BuildReport
     from conspectus.pipelines.exchange.export_result import ExportResult
     from conspectus.query.context import Context
-    from conspectus.query.explain.types import Explanation
     from conspectus.query.sparql.result import SparqlResult
     from conspectus.storage.manifest import Manifest
     from conspectus.storage.records import Failure, Link, Merge, Report
     from conspectus.storage.structure.outline import DocumentOutline
     from conspectus.storage.verify import Problem
 
-QUESTIONS_AT_ONCE = 64
-"""Questions of `retrieve_many` that are embedded, and put to a model, together."""
-
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class AsyncIndex:
-    """The questions that an `Index` answers, as coroutines. `index.aio` returns it."""
-
-    context: "Context"
-
-    def __repr__(self) -> str:
-        """Return the folder, the version and the numbers of documents and passages."""
-        return f"AsyncIndex({self.context})"
-
-    async def ask(
-        self,
-        question: str,
-        method: str = DEFAULT_METHOD,
-        say: Say | None = None,
-        history: Conversation | None = None,
-        topics: Sequence[str] = (),
-    ) -> Answer:
-        """Answer a question, citing the documents.
-
-        Args:
-            question: the question, in any language that the index's encoder knows.
-            method: a name of `conspectus methods`; `auto` chooses one and says why in the answer's trace.
-            say: called with each piece of the answer while a model writes it.
-            history: the conversation before. The question may then be a follow-up ("and who directed it?"); what it
-                was taken to mean stands in `Answer.standalone`.
-            topics: names of graph entities from which a walk starts, instead of those that the question names.
-
-        Returns:
-            The answer: its text with marks like [1], the citations that the marks point to, the evidence, what it
-            cost, and a trace of the steps. `Answer.known` is false where nothing supports an answer.
-
-        Raises:
-            UnknownMethod: no method has that name; the message names the nearest one.
-            UsageError: the question is empty; or `topics` are given for a method that does not walk, or together with
-                `history`.
-            NeedsModel: the method needs a language model and the settings name none.
-            ModelError: the model's server gave no usable answer.
-            BudgetReached: the next call could pass the budget of the settings.
-
-        Example:
-            >>> answer = index.ask("Who repaired the lighthouse lamp?", method="ppr")
-            >>> [citation.title for citation in answer.citations][:1]
-            ['lighthouse']
-            >>> "Mara Quill" in answer.text
-            True
-        """
-        from conspectus.query.citations.verification import verified
-        from conspectus.query.conversation.follow_up import ShapedAnswerer
-        from conspectus.query.filter.view import with_filter_step
-        from conspectus.query.menu import find_method
-        from conspectus.query.types import TopicAnswerer
-
-        context = self._asked(question)
-        answerer = find_method(method).answerer(context)
-        if topics:
-            if not isinstance(answerer, TopicAnswerer):
-                raise UsageError(f"method {method!r} does not walk from topics; choose one that does, such as tog2")
-            if history is not None:
-                raise UsageError("topics cannot be combined with a conversation")
-            answer = await answerer.answer_about(question, topics, say or ignore_pieces)
-        else:
-            if history is not None:
-                answerer = ShapedAnswerer(context, answerer, history)
-            answer = await answerer.answer(question, say or ignore_pieces)
-        return with_filter_step(context, await verified(context, answer))
-
-    async def retrieve(
-        self, question: str, method: str = DEFAULT_RETRIEVER, k: int = 5, history: Conversation | None = None
-    ) -> Evidence:
-        """Find the best passages for a question, without answering it.
-
-        Args:
-            question: the question.
-            method: a method that finds passages.
-            k: the number of passages, at least 1.
-            history: the conversation before, where the question may be a follow-up.
-
-        Returns:
-            At most `k` passages, best first, ties by chunk id. Scores compare passages of one call only.
-
-        Raises:
-            UnknownMethod: no method has that name.
-            UsageError: a question is empty, `k` is below 1, or the method finds no passages.
-
-        Example:
-            >>> found = index.retrieve("lighthouse lamp", method="bm25", k=1)
-            >>> found.passages[0].title
-            'lighthouse'
-        """
-        return (await self.retrieve_many([question], method, k, history))[0]
-
-    async def retrieve_many(
-        self, questions: Sequence[str], method: str = DEFAULT_RETRIEVER, k: int = 5, history: Conversation | None = None
-    ) -> list[Evidence]:
-        """Find the best passages for each of many questions.
-
-        Faster than one question at a time: `QUESTIONS_AT_ONCE` questions are embedded together, and calls to a model
-        run side by side.
-
-        Args:
-            questions: the questions.
-            method: a method that finds passages.
-            k: the number of passages for each question, at least 1.
-            history: the conversation before, the same for each question.
-
-        Returns:
-            What `retrieve` returns for each question, in their order.
-
-        Raises:
-            UnknownMethod: no method has that name.
-            UsageError: a question is empty, `k` is below 1, or the method finds no passages.
-
-        Example:
-            >>> found = index.retrieve_many(["lighthouse lamp", "harbour dredging"], method="bm25", k=1)
-            >>> [evidence.passages[0].title for evidence in found]
-            ['lighthouse', 'harbour']
-        """
-        from conspectus.prompts.client.event_loop import gather_all
-        from conspectus.query.conversation.follow_up import ShapedRetriever
-        from conspectus.query.filter.view import with_filter_step_of_evidence
-        from conspectus.query.menu import find_retriever
-
-        if k < 1:
-            raise UsageError(f"k is the number of passages, at least 1, not {k}")
-        context = self._asked(*questions)
-        retriever = find_retriever(method, context)
-        if history is not None:
-            retriever = ShapedRetriever(context, retriever, history)
-        found: list[Evidence] = []
-        for start in range(0, len(questions), QUESTIONS_AT_ONCE):
-            batch = questions[start : start + QUESTIONS_AT_ONCE]
-            if len(batch) > 1:
-                context.embedder.embed_queries(batch)  # cached until each question asks for its vector
-            found += await gather_all(retriever.retrieve(question, k) for question in batch)
-        return [with_filter_step_of_evidence(context, evidence) for evidence in found]
-
-    async def explain(
-        self,
-        question: str,
-        method: str = DEFAULT_RETRIEVER,
-        k: int = 5,
-        *,
-        passage: int | None = None,
-        chunk: str | None = None,
-        paths: int = 5,
-    ) -> "Explanation":
-        """Explain why a method ranks passages as it does: the graph paths, shared words and cosines behind each.
-
-        Args:
-            question: the question.
-            method: `ppr`, `ppr:hipporag1`, `ppr:hipporag2`, `bm25`, `dense` or `hybrid`.
-            k: the number of passages to explain.
-            passage: explain the passage of this rank only, from 1.
-            chunk: explain the chunk with this id, whether it was found or not.
-            paths: the most paths shown for a passage.
-
-        Returns:
-            The explanation; `conspectus.render.explanation_svg` draws it.
-
-        Raises:
-            UsageError: the question is empty, the method cannot be explained, or no such passage exists.
-
-        Example:
-            >>> index.explain("lighthouse lamp", method="bm25", k=1).passages[0].passage.title
-            'lighthouse'
-        """
-        from conspectus.query.explain.explain import explain
-
-        return await explain(self._asked(question), question, method, k, passage=passage, chunk=chunk, paths=paths)
-
-    def _asked(self, *questions: str) -> "Context":
-        """Return the documents that may be asked: settings can hide those with access tags by default."""
-        from conspectus.query.filter.view import filtered
-
-        if not all(question.strip() for question in questions):
-            raise UsageError("the question is empty")
-        return filtered(self.context, None, None)
 
 
 def _blocking(
     coroutine: Callable[Concatenate[AsyncIndex, Arguments], Coroutine[Any, Any, Result]],
 ) -> Callable[Concatenate["Index", Arguments], Result]:
-    """Return the method of `Index` that waits for a method of `AsyncIndex`."""
+    """Return the method of `Index` that blocks on a method of `AsyncIndex`."""
 
     @functools.wraps(coroutine)
     def wait(self: "Index", /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -235,12 +55,12 @@ def _blocking(
 
 
 def run_blocking(work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of a coroutine, also where a loop runs already (a notebook)."""
+    """Return the result of a coroutine, even if an event loop is running already (in a notebook)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    with ThreadPoolExecutor(1) as other:  # a thread can run one loop only
+    with ThreadPoolExecutor(1) as other:  # a thread can run only one event loop
         return other.submit(asyncio.run, work).result()
 
 
@@ -248,7 +68,7 @@ def run_blocking(work: Coroutine[Any, Any, Result]) -> Result:
 class Index:
     """One version of an index, open for questions. It never changes, and threads may share it.
 
-    `context` is what methods ask with. `report` is what the build did (failures, cost, notes) where `build`, `add`,
+    `context` is what methods receive. `report` is the result of the build (failures, cost, notes) if `build`, `add`,
     `remove` or `import_graphrag` returned the index, and None for one that was opened.
     """
 
@@ -259,6 +79,11 @@ class Index:
         """Return the folder, the version and the numbers of documents and passages."""
         return f"Index({self.context})"
 
+    def _repr_html_(self) -> str:
+        from conspectus.query.types.html_display import index_html
+
+        return index_html(repr(self), self.filter().manifest.rows)
+
     ask = _blocking(AsyncIndex.ask)
     retrieve = _blocking(AsyncIndex.retrieve)
     retrieve_many = _blocking(AsyncIndex.retrieve_many)
@@ -266,20 +91,20 @@ class Index:
 
     @property
     def aio(self) -> AsyncIndex:
-        """The same questions as coroutines: `await index.aio.ask("...")`."""
+        """The question methods as coroutines: `await index.aio.ask("...")`."""
         return AsyncIndex(self.context)
 
     def filter(self, where: str | None = None, access: Sequence[str] | None = None) -> "Index":
         """Return a view restricted to some documents. Filters combine with AND.
 
-        Only what the documents of the view support is looked at, and shown to a model.
+        Only content that documents of the view support is searched or shown to a model.
 
         Args:
             where: a condition over the documents' metadata, such as 'year >= 2020 and lang = "en"'.
-            access: the access tags that the reader holds; documents with other tags are left out.
+            access: the access tags of the reader; documents with other tags are left out.
 
         Raises:
-            UsageError: the condition cannot be read; the message names the character.
+            UsageError: the condition cannot be parsed; the message gives the position of the character.
 
         Example:
             >>> index.filter('title = "harbour"').retrieve("lamp", method="dense", k=3).passages[0].title
@@ -290,18 +115,18 @@ class Index:
         return Index(filtered(self.context, where, access), self.report)
 
     def query(self, text: str, rows: int = 1_000, seconds: float = 10.0) -> "SparqlResult":
-        """Query the graph with SPARQL 1.1; nothing can be changed, and no other server is asked.
+        """Query the graph with SPARQL 1.1; nothing can be changed, and no other server is called.
 
         Args:
             text: a SELECT, ASK, CONSTRUCT or DESCRIBE. Prefixes and content of the graph: docs/graphs.md.
-            rows: the largest number of rows.
-            seconds: the longest time; the first query of a version also makes the store that it is put to.
+            rows: the maximum number of rows.
+            seconds: the time limit; the first query of a version also creates the store that queries use.
 
         Returns:
             The rows, a term or None for each variable. `dicts()` has the names of entities.
 
         Raises:
-            SparqlError: the query is wrong, would change something, or passed its limits.
+            SparqlError: the query is wrong, would change something, or exceeds its limits.
 
         Example:
             >>> index.query("ASK { ?person rdfs:label 'Mara Quill' }").boolean
@@ -316,7 +141,7 @@ class Index:
         """Start a conversation, or continue one.
 
         Args:
-            method: the method of all questions that name none.
+            method: the default method for questions.
             history: the conversation to continue.
 
         Example:
@@ -334,7 +159,7 @@ class Index:
 
         Args:
             answer: an answer of this index by a method that walks, or by `gretriever`.
-            form: "svg", or "html" for a subgraph in a page of its own.
+            form: "svg", or "html" for a subgraph in a separate page.
 
         Raises:
             UsageError: the method made neither a walk nor a subgraph, or another view of the index was asked.
@@ -344,20 +169,20 @@ class Index:
         return draw(answer, self._source_of(answer), form)
 
     def walk_text(self, answer: Answer) -> str:
-        """Return the walk behind an answer as text, one decision a line."""
+        """Return the walk behind an answer as text, one decision per line."""
         from conspectus.render.walks import text_of
 
         return text_of(answer, self._source_of(answer))
 
     def walk_json(self, answer: Answer) -> dict[str, Any]:
-        """Return the walk behind an answer as plain values: decisions with the ids and names that they were about."""
+        """Return the walk behind an answer as plain values: decisions, with the ids and names of what they concern."""
         from conspectus.render.walks import json_of
 
         return json_of(answer, self._source_of(answer))
 
     @property
     def manifest(self) -> "Manifest":
-        """What the version says of itself: row counts, models, settings, checksums.
+        """The description of the version: row counts, models, settings, checksums.
 
         Example:
             >>> index.manifest.rows["documents"]
@@ -366,7 +191,7 @@ class Index:
         return self.context.index.manifest
 
     def failures(self) -> "list[Failure]":
-        """Return what could not be read, extracted or reported, one row each, with the reason.
+        """Return one row, with the reason, for everything that could not be read, extracted or reported.
 
         Example:
             >>> index.failures()
@@ -380,7 +205,7 @@ class Index:
         """Return the community reports, best rated first on each level.
 
         Args:
-            level: "c0" (the coarsest), "c1", ...; all levels where it is None.
+            level: "c0" (the coarsest), "c1", ...; None for all levels.
 
         Raises:
             UsageError: the hierarchy has no such level.
@@ -405,7 +230,7 @@ class Index:
         return outline(self.filter().context.index)
 
     def links(self) -> "list[Link]":
-        """Return the links that the documents' own structure makes between passages, sorted by id.
+        """Return the links between passages that the documents' own structure defines, sorted by id.
 
         Example:
             >>> {link.kind for link in index.links()} <= {"parent", "next", "hyperlink", "reference", "definition"}
@@ -418,26 +243,38 @@ class Index:
     def merges(self) -> "list[Merge]":
         """Return all entity merges, including undone ones, sorted by canonical name.
 
-        A filtered view returns none: merges could name what hidden documents say.
+        A filtered view returns none, because merges could reveal names in hidden documents.
         """
         from conspectus.storage.records import Merge
 
         rows = self.filter().context.index.rows(Merge)
         return sorted(rows, key=lambda merge: (merge.name, merge.alias, merge.id))
 
+    def tables(self) -> "dict[str, pa.Table]":
+        """Return all tables as Arrow, by name, ready for `pandas`, `polars` and `duckdb`.
+
+        Example:
+            >>> index.tables()["documents"].num_rows
+            3
+        """
+        from conspectus.storage.tables import TABLES
+
+        stored = self.filter().context.index
+        return {name: stored.arrow(record) for name, record in TABLES.items()}
+
     def export(self, name: str, to: str | Path, *, force: bool = False) -> "ExportResult":
         """Write the index, or the view of a filter, in a format that other programs read.
 
         Args:
             name: "html", "graphrag", "graphml", "ntriples", "openie", "csv" or "csv:spreadsheet".
-            to: the file or folder to write. It is written whole or not at all.
-            force: replace what is there, if it is of the same format.
+            to: the file or folder to write, atomically.
+            force: replace what exists there, if it is of the same format.
 
         Returns:
-            The files, and how many rows of each kind they hold.
+            The files, and the number of rows of each kind.
 
         Raises:
-            UsageError: no such format, or something is at `to` already.
+            UsageError: there is no such format, or `to` already exists.
 
         Example:
             >>> [path.name for path in index.export("graphml", "notes.graphml", force=True).files]
@@ -467,7 +304,7 @@ class Index:
         return verify(self.context.index)
 
     def _source_of(self, answer: Answer) -> "Context":
-        """Return what an answer was made over; UsageError where that is another view than this."""
+        """Return the context that an answer was made with. Raises UsageError if it belongs to another view."""
         context = self.filter().context
         if context.narrowed != answer.narrowed:
             raise UsageError(f"the answer is from another view of the index ({answer.narrowed or 'all'})")
@@ -478,19 +315,31 @@ def open_index(path: str | Path, settings: Settings | None = None) -> Index:
     """Open the current version of an index.
 
     Args:
-        path: the index folder.
-        settings: how to ask (methods, models, budgets). What made the index, such as its encoder, comes from the
-            index. Where it is None: the defaults, and the environment (see `load_settings`).
+        path: the index folder; or the URL of an index in an object store, "s3://bucket/docs.index", which is copied
+            to the user's cache and mapped from there (docs/remote.md).
+        settings: how to ask (methods, models, budgets). Settings of the build, such as the encoder, come from the
+            index. None for the defaults and the environment (see `load_settings`).
 
     Raises:
         IndexNotFound: no index is at `path`.
-        IndexCorrupt: a file is not what the manifest says.
+        IndexCorrupt: a file does not match the manifest.
+        IndexUnusable: the object store refuses, or gives no answer and there is no copy.
+        MissingPart: the library for the URL is not installed.
 
     Example:
         >>> conspectus.open("notes.index").manifest.rows["chunks"]
         3
     """
     from conspectus.query.context import Context
-    from conspectus.storage.index import Index as StoredIndex
+    from conspectus.storage.index import StoredIndex
 
-    return Index(Context(StoredIndex.open(path), settings or load_settings()))
+    if "://" not in str(path):
+        return Index(Context(StoredIndex.open(path), settings or load_settings()))
+    from conspectus.pipelines.remote_index.local_copy import located
+    from conspectus.storage.leases import take_lease
+
+    stored = StoredIndex.open(located(path))
+    lease = take_lease(stored.root, stored.manifest.version)
+    if lease:  # as long as it is open, a newer version that is fetched leaves this one
+        weakref.finalize(stored, lease.give_back)
+    return Index(Context(stored, settings or load_settings()))

@@ -8,34 +8,35 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from conspectus.storage.errors import UsageError
+from conspectus.storage.publishing import flush
 
 
 @contextmanager
 def placing(to: Path, names: Sequence[str], *, force: bool) -> Iterator[Path]:
-    """Give a path to write one file at, or one folder; what is there when the block ends takes the place `to`.
+    """Yield a path to write one file or folder at; it replaces `to` when the block ends.
 
-    Where the block raises, nothing has changed. `names` are patterns of what is in a folder that is written, none for
-    what is one file. UsageError where `to` is taken, but for an empty folder that a folder is to be; with `force` also
-    where it is taken by the same kind of thing: a file, or a folder that holds nothing but such names.
+    If the block raises, nothing changes. `names` are patterns for the files of a folder, empty for a single file.
+    Raises UsageError if `to` exists, unless a folder is written and `to` is an empty one. With `force`, a file may
+    also replace a file, and a folder may replace a folder that contains only files with such names.
     """
     check_place(to, names, force=force)
-    # In the same folder: from one file system to another nothing is renamed.
+    # In the same folder, because files cannot be renamed across file systems.
     with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.absolute().parent) as beside:
         staged = Path(beside) / to.name
         yield staged
         for path in (staged, *staged.rglob("*")):
-            _flush(path)
-        check_place(to, names, force=force)  # it took a while
+            flush(path)
+        check_place(to, names, force=force)  # it may have changed meanwhile
         if to.is_dir():
             to.rename(Path(beside) / "before")
         staged.replace(to)
 
 
 def check_place(to: Path, names: Sequence[str], *, force: bool) -> None:
-    """Refuse a place that cannot be written, before anything is made for it."""
+    """Raise UsageError if a path cannot be written, before any work is done."""
     folder = to.absolute().parent
     if not to.name:
-        raise UsageError(f"{to} is no name of a file or folder to write; name one with --to")
+        raise UsageError(f"{to} is not the name of a file or folder; give one with --to")
     if not folder.is_dir():
         raise UsageError(f"{to}: there is no folder {folder}")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -46,7 +47,7 @@ def check_place(to: Path, names: Sequence[str], *, force: bool) -> None:
         if to.is_dir():
             raise UsageError(f"{to} is a folder; name a file to write")
         if not force:
-            raise UsageError(f"{to} exists already; --force overwrites it")
+            raise UsageError(f"{to} already exists; --force overwrites it")
         return
     if not to.is_dir():
         raise UsageError(f"{to} is a file; name a folder to write")
@@ -54,17 +55,8 @@ def check_place(to: Path, names: Sequence[str], *, force: bool) -> None:
     if not there:
         return
     if not force:
-        raise UsageError(f"{to} is not empty; --force overwrites an export that is there")
+        raise UsageError(f"{to} is not empty; --force overwrites an existing export")
     others = [item for item in there if not any(fnmatchcase(item, name) for name in names)]
     if others or to.is_symlink() or to.is_mount():
         held = f"holds {others[0]}, which is no part of such an export" if others else "is a link"
         raise UsageError(f"{to} {held}; name a new or an empty folder")
-
-
-def _flush(path: Path) -> None:
-    """Ask the disk to have it before it takes the place of another."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

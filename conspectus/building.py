@@ -1,4 +1,4 @@
-"""Making, changing and measuring an index from Python: what the commands `index`, `add`, `evaluate` ... do.
+"""Make, change and evaluate an index from Python, like the commands `index`, `add`, `evaluate` ...
 
 Functions that change an index return it open, with a `report` of failures, cost and notes:
 
@@ -10,11 +10,14 @@ Functions that change an index return it open, with a `report` of failures, cost
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from conspectus.api import Index, open_index
-from conspectus.pipelines.runner import Progress, RunHere, no_progress
+from conspectus.pipelines.readers.remote import is_url
+from conspectus.pipelines.remote_index.local_copy import prune_remote, written
+from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.query.menu import COMPARED
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings, load_settings
@@ -22,13 +25,13 @@ from conspectus.storage.settings import Settings, load_settings
 if TYPE_CHECKING:
     from conspectus.pipelines.build_report import BuildReport
     from conspectus.pipelines.diff import Preview
-    from conspectus.pipelines.estimation.estimate import Estimate
+    from conspectus.pipelines.estimation.totals import Estimate
     from conspectus.pipelines.migration import Migrated
     from conspectus.pipelines.purge import Purged
     from conspectus.pipelines.steps.documents import Texts
 
 DEFAULT_INDEX = Path(".conspectus/index")
-"""The index folder where none is named; also that of the command line."""
+"""The default index folder, also of the command line."""
 Inputs = Sequence[str | Path] | str | Path
 """A file, folder, glob or URL, or several."""
 
@@ -44,26 +47,26 @@ def build(
 ) -> Index:
     """Make an index equal to its input: new documents are added, changed ones redone, missing ones removed.
 
-    A build that was killed continues where it was, an unchanged input is a no-op, and readers see the old version until
-    the new one is complete.
+    A build that was killed continues where it stopped, an unchanged input is a no-op, and readers see the old version
+    until the new one is complete.
 
     Args:
         inputs: files, folders, globs or URLs.
-        index: the index folder; it is created where there is none.
-        settings: see `load_settings`; the defaults and the environment where it is None.
-        texts: documents from memory: texts by name, `{"minutes": "The board met ..."}`, or a list of them. A record
-            with metadata stands for a text too: `{"text": "...", "title": "Minutes", "year": 2024}`.
-        retry_failed: also ask again for the model's replies that failed or lost a part.
-        progress: called as work goes on with a step's name, the number of its items that are done (files, passages,
-            names, reports) and the number of all. The latter is 0 while a step runs whose items are not counted.
+        index: the index folder, or the URL of an index in an object store; it is created if there is none.
+        settings: see `load_settings`; None for the defaults and the environment.
+        texts: documents from memory: texts by name, `{"minutes": "The board met ..."}`, or a list of them. Instead of a
+            text, a record with metadata is possible: `{"text": "...", "title": "Minutes", "year": 2024}`.
+        retry_failed: also repeat model calls whose replies failed or were incomplete.
+        progress: called as work advances with a step's name, the number of finished items (files, passages, names,
+            reports) and the total number. The total is 0 while a step runs whose items are not counted.
 
     Returns:
-        The index, open; `Index.report` says what the build did.
+        The index, open; `Index.report` is the result of the build.
 
     Raises:
         InputError: no input can be read. A single bad file is a row of `failures` instead.
-        IndexBusy: another build of this index is running.
-        BudgetReached: the next call to a model could pass the budget. What is done so far is kept.
+        IndexBusy: another build of this index is running, or another writer published at the URL in the meantime.
+        BudgetReached: the next call to a model could exceed the budget. Results so far are cached.
         ModelError: the model's server cannot be used.
 
     Example:
@@ -74,14 +77,12 @@ def build(
         >>> index.retrieve("Which ferry crosses the bay?", "bm25", k=1).passages[0].title
         'ferry'
     """
-    from conspectus.pipelines.index import build_index
+    from conspectus.pipelines.build_index import build_index
 
     settings = settings or load_settings()
-    runner = RunHere(progress)
-    report = build_index(
-        _listed(inputs), Path(index), settings, runner, progress, retry_failed=retry_failed, texts=texts
-    )
-    return _opened(report, settings)
+    with written(index, wait=settings.build.wait) as folder:
+        report = build_index(_listed(inputs), folder, settings, None, progress, retry_failed=retry_failed, texts=texts)
+    return _opened(report, settings, index)
 
 
 def add(
@@ -94,7 +95,7 @@ def add(
 ) -> Index:
     """Add documents to an index. Documents with the same ids are replaced.
 
-    The result is that of building the index from all documents together.
+    The result is the same as building the index from all documents together.
 
     Args:
         inputs: files, folders, globs or URLs.
@@ -104,7 +105,7 @@ def add(
         progress: as for `build`.
 
     Returns:
-        The index, open; `Index.report` says what the build did.
+        The index, open; `Index.report` is the result of the build.
 
     Raises:
         UsageError: the index was made with other settings.
@@ -118,8 +119,9 @@ def add(
     from conspectus.pipelines.incremental import add_documents
 
     settings = settings or load_settings()
-    report = add_documents(_listed(inputs), Path(index), settings, RunHere(progress), progress, texts)
-    return _opened(report, settings)
+    with written(index, wait=settings.build.wait) as folder:
+        report = add_documents(_listed(inputs), folder, settings, None, progress, texts)
+    return _opened(report, settings, index)
 
 
 def remove(
@@ -129,9 +131,9 @@ def remove(
     *,
     progress: Progress = no_progress,
 ) -> Index:
-    """Remove documents from an index, and with them what they alone supported.
+    """Remove documents from an index, and everything that only they supported.
 
-    Older versions and the cache hold their texts until `prune(index, purge=True)`.
+    Older versions and the cache contain their texts until `prune(index, purge=True)`.
 
     Args:
         names: ids or URIs of documents, or names of files and folders.
@@ -140,7 +142,7 @@ def remove(
         progress: as for `build`.
 
     Returns:
-        The index, open; `Index.report` says what the build did.
+        The index, open; `Index.report` is the result of the build.
 
     Raises:
         UsageError: a name belongs to no document, no document would be left, or the settings differ.
@@ -153,7 +155,9 @@ def remove(
 
     settings = settings or load_settings()
     listed = [names] if isinstance(names, str) else names
-    return _opened(remove_documents(listed, Path(index), settings, RunHere(progress), progress), settings)
+    with written(index, wait=settings.build.wait) as folder:
+        report = remove_documents(listed, folder, settings, None, progress)
+    return _opened(report, settings, index)
 
 
 def import_graphrag(folder: str | Path, index: str | Path, settings: Settings | None = None) -> Index:
@@ -165,7 +169,7 @@ def import_graphrag(folder: str | Path, index: str | Path, settings: Settings | 
         settings: see `load_settings`.
 
     Returns:
-        The index, open; `Index.report` names the rows that could not be used.
+        The index, open; `Index.report` lists the rows that could not be used.
 
     Raises:
         InputError: the tables cannot be read.
@@ -174,7 +178,9 @@ def import_graphrag(folder: str | Path, index: str | Path, settings: Settings | 
     from conspectus.pipelines.exchange.graphrag.importer import import_graphrag as import_tables
 
     settings = settings or load_settings()
-    return _opened(import_tables(Path(folder), Path(index), settings).build, settings)
+    with written(index, wait=settings.build.wait) as written_folder:
+        report = import_tables(Path(folder), written_folder, settings).build
+    return _opened(report, settings, index)
 
 
 def estimate(
@@ -185,13 +191,13 @@ def estimate(
     latency: float | None = None,
     retry_failed: bool = False,
 ) -> "Estimate":
-    """Estimate the calls, tokens, dollars and seconds that `build` would take. No server is asked, nothing is written.
+    """Estimate the calls, tokens, dollars and seconds of `build`. No server is called, nothing is written.
 
     Args:
         inputs: as for `build`.
         index: as for `build`; replies in its cache cost nothing.
         settings: as for `build`.
-        latency: seconds a call takes; from the length of its reply where it is None.
+        latency: seconds per call; None to derive it from the length of the reply.
         retry_failed: as for `build`.
 
     Returns:
@@ -204,7 +210,8 @@ def estimate(
     from conspectus.pipelines.estimation.estimate import estimate as estimate_build
 
     chosen = settings or load_settings()
-    return estimate_build(_listed(inputs), Path(index), chosen, latency=latency, retry_failed=retry_failed)
+    with written(index, publishes=False) as folder:
+        return estimate_build(_listed(inputs), folder, chosen, latency=latency, retry_failed=retry_failed)
 
 
 def preview(inputs: Inputs, index: str | Path, settings: Settings | None = None) -> "Preview":
@@ -224,7 +231,8 @@ def preview(inputs: Inputs, index: str | Path, settings: Settings | None = None)
     """
     from conspectus.pipelines.diff import preview as preview_build
 
-    return preview_build(_listed(inputs), Path(index), settings or load_settings())
+    with written(index, publishes=False) as folder:
+        return preview_build(_listed(inputs), folder, settings or load_settings())
 
 
 def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Settings | None = None) -> "Purged":
@@ -232,13 +240,13 @@ def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Se
 
     Args:
         index: the index folder.
-        keep: the number of versions to keep, the current one included.
-        purge: also delete everything that was made from texts which the current version does not hold: from the cache
-            too. Only with `keep=1`.
-        settings: those that the index was made with; only read with `purge`.
+        keep: the number of versions to keep, including the current one.
+        purge: also delete everything made from texts that the current version does not contain, from the cache too.
+            Only with `keep=1`.
+        settings: those that the index was made with; only used with `purge`.
 
     Returns:
-        The versions deleted, their bytes, and with `purge` the deleted results of the cache by kind.
+        The deleted versions, their size in bytes, and with `purge` the number of deleted cache results by kind.
 
     Raises:
         UsageError: `purge` with `keep` above 1, or `keep` below 1.
@@ -257,9 +265,11 @@ def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Se
     if keep < 1:
         raise UsageError("keep is the number of versions to keep, at least 1")
     if purge and keep != 1:
-        raise UsageError("purge keeps the current version only; leave keep out")
+        raise UsageError("purge keeps only the current version; omit keep")
+    if is_url(str(index)):
+        return prune_remote(str(index), keep, (settings or load_settings()) if purge else None)
     folder = Path(index)
-    current_version(folder)  # refuses a folder that is no index before a lock file is made in it
+    current_version(folder)  # refuses a folder that is not an index before a lock file is made in it
     if purge:
         return purge_index(folder, settings or load_settings())
     with build_lock(folder):
@@ -267,7 +277,7 @@ def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Se
 
 
 def migrate(index: str | Path, settings: Settings | None = None, *, progress: Progress = no_progress) -> "Migrated":
-    """Bring an index of an earlier format up to date, without the files that it was made from.
+    """Migrate an index of an earlier format, without the files that it was made from.
 
     Args:
         index: the index folder.
@@ -275,7 +285,7 @@ def migrate(index: str | Path, settings: Settings | None = None, *, progress: Pr
         progress: as for `build`.
 
     Returns:
-        The versions before and after, and whether files were taken over or built again.
+        The versions before and after, and whether files were copied or the index was rebuilt.
 
     Example:
         >>> conspectus.migrate("notes.index").how
@@ -283,11 +293,12 @@ def migrate(index: str | Path, settings: Settings | None = None, *, progress: Pr
     """
     from conspectus.pipelines.migration import migrate as migrate_index
 
-    return migrate_index(Path(index), settings or load_settings(), progress)
+    with written(index) as folder:
+        return migrate_index(folder, settings or load_settings(), progress)
 
 
 def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
-    """Undo merges of entity names. Later builds remember it.
+    """Undo merges of entity names. Later builds preserve this.
 
     Args:
         names: names of aliases, canonical names or ids of merges; None for all merges.
@@ -295,7 +306,7 @@ def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: 
         settings: those that the index was made with.
 
     Returns:
-        The index, open; `Index.report` says what the build did.
+        The index, open; `Index.report` is the result of the build.
 
     Raises:
         UsageError: a name belongs to no merge, or the settings differ.
@@ -303,15 +314,19 @@ def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: 
     from conspectus.pipelines.resolution.undo import undo
 
     settings = settings or load_settings()
-    return _opened(undo([names] if isinstance(names, str) else names, Path(index), settings), settings)
+    with written(index, wait=settings.build.wait) as folder:
+        report = undo([names] if isinstance(names, str) else names, folder, settings)
+    return _opened(report, settings, index)
 
 
 def redo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
-    """Merge again what `undo_merges` undid; arguments, result and errors are the same."""
+    """Redo merges that `undo_merges` undid; arguments, result and errors are the same."""
     from conspectus.pipelines.resolution.undo import redo
 
     settings = settings or load_settings()
-    return _opened(redo([names] if isinstance(names, str) else names, Path(index), settings), settings)
+    with written(index, wait=settings.build.wait) as folder:
+        report = redo([names] if isinstance(names, str) else names, folder, settings)
+    return _opened(report, settings, index)
 
 
 def evaluate(
@@ -327,22 +342,22 @@ def evaluate(
     settings: Settings | None = None,
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
-    """Measure methods side by side on a question set.
+    """Evaluate methods on a question set.
 
     Args:
         suite: a folder with `corpus.jsonl` or `kg.tsv`, and `questions.jsonl`; or a file of questions.
         methods: names of `conspectus methods`.
-        k: ranks at which recall is taken.
+        k: the cut-offs of recall@k.
         answers: also measure the answers.
-        topics: where walks start: at the topics that the suite gives, at those linked from the question, or both.
+        topics: whether walks start at the topics given by the suite, at those linked from the question, or both.
         questions: measure a random sample of this many questions (fixed seed).
         sweep: measure with each value of a setting: "max_community_size=1,2,4".
-        index: where the suite's index is kept; under `.conspectus/suites/` where it is None.
+        index: the index folder of the suite; under `.conspectus/suites/` if None.
         settings: see `load_settings`.
         progress: as for `build`.
 
     Returns:
-        Means with 95 % bootstrap intervals by method, and every question's figures: the JSON of `conspectus evaluate`.
+        Means with 95 % bootstrap intervals by method, and each question's values: the JSON of `conspectus evaluate`.
 
     Raises:
         InputError: the question set cannot be read.
@@ -382,19 +397,22 @@ def _listed(inputs: Inputs) -> Sequence[str | Path]:
     return [inputs] if isinstance(inputs, str | Path) else inputs
 
 
-def _opened(report: "BuildReport", settings: Settings) -> Index:
-    index = Index(open_index(report.index, settings).context, report)
+def _opened(report: "BuildReport", settings: Settings, place: str | Path) -> Index:
+    opened = open_index(place, settings)
+    index = Index(opened.context, replace(report, index=opened.context.index.root))
     prepare(index)
     return index
 
 
 def prepare(index: Index) -> None:
-    """Make the files that questions to a large graph are answered from, which otherwise the first question makes."""
+    """Create the files that questions to a large graph need; otherwise the first question creates them."""
     from conspectus.query.walk.graph import LARGE
 
     if index.manifest.rows["relations"] >= LARGE:
         from conspectus.query.graph_question.mentions import open_names
         from conspectus.query.question.topics import open_graph_names
+        from conspectus.query.sparql.store import open_store
 
         open_names(index.context)
         open_graph_names(index.context)
+        open_store(index.context.index)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Chat:
-    """A conversation with an index: each question may build on those before it. One question at a time."""
+    """A conversation with an index: each question may refer to earlier ones. One question at a time."""
 
     def __init__(self, index: "Index", method: str = DEFAULT_METHOD, history: Conversation | None = None) -> None:
         self._index = index
@@ -30,7 +30,7 @@ class Chat:
         return answer
 
     def ask(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
-        """Answer a question and add it to the conversation. An error leaves the conversation as it was.
+        """Answer a question and add it to the conversation. An error leaves the conversation unchanged.
 
         Args:
             question: the question, which may be a follow-up.
@@ -45,7 +45,7 @@ class Chat:
         return run_blocking(self.ask_async(question, method, say))
 
     def retrieve(self, question: str, method: str = DEFAULT_RETRIEVER, k: int = 5) -> Evidence:
-        """Find passages for what the question means here. The conversation stays as it is."""
+        """Find passages for the question in the context of the conversation, which is not changed."""
         return self._index.retrieve(question, method, k, self._history)
 
     def new(self) -> None:

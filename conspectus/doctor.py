@@ -11,18 +11,21 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from conspectus.storage.errors import ConspectusError, IndexNotFound, ModelUnavailable
+from conspectus.pipelines.readers.remote import is_url
+from conspectus.pipelines.remote_index.local_copy import cache_folder, located
+from conspectus.storage.errors import ConspectusError, IndexNotFound, ModelUnavailable, PluginFailed
+from conspectus.storage.plugins import KINDS, plugins
 from conspectus.storage.settings import Settings
 from conspectus.storage.text.language import unknown_to_encoder
 
 State = Literal["ok", "off", "warning", "failed"]
 
 _LITTLE_SPACE = 2_000_000_000
-"""Bytes: an index of some thousand pages takes a tenth of this, a version beside it as much again."""
+"""Free bytes below which to warn: an index of a few thousand pages takes a tenth of this, as does a second version."""
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Diagnosis:
     """The result of one check. "off" means not configured and not required; `exit_status` is 0 if it did not fail."""
 
     name: str
@@ -31,59 +34,60 @@ class Check:
     exit_status: int = 0
 
 
-def examine(settings: Settings, index: Path, *, calls: bool = True) -> Iterator[Check]:
-    """Yield the checks as they are made. With `calls` false no server is asked anything."""
-    yield Check("program", "ok", f"conspectus {importlib.metadata.version('conspectus')}")
+def examine(settings: Settings, index: str | Path, *, calls: bool = True) -> Iterator[Diagnosis]:
+    """Yield the checks one by one. If `calls` is false, no server is called."""
+    yield Diagnosis("program", "ok", f"conspectus {importlib.metadata.version('conspectus')}")
     yield from _guarded("language model", lambda: _language_model(settings, calls))
     yield from _guarded("embedding", lambda: _embedding(settings, calls))
     yield from _guarded("rerank", lambda: _rerank(settings))
     yield from _guarded("extraction", lambda: _extraction(settings))
     yield from _guarded("prefect", lambda: _prefect(calls))
+    yield from _plugins()
     yield from _guarded("disk", lambda: _disk(index))
     yield from _guarded("index", lambda: _index(index))
 
 
-def _guarded(name: str, check: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+def _guarded(name: str, check: Callable[[], Iterator[Diagnosis]]) -> Iterator[Diagnosis]:
     try:
         yield from check()
     except ConspectusError as error:
-        yield Check(name, "failed", str(error), error.exit_status)
+        yield Diagnosis(name, "failed", str(error), error.exit_status)
 
 
-def _language_model(settings: Settings, calls: bool) -> Iterator[Check]:
+def _language_model(settings: Settings, calls: bool) -> Iterator[Diagnosis]:
     name, llm = "language model", settings.llm
     if not llm.model:
-        yield Check(name, "off", "none is configured (llm.model), and none is needed")
+        yield Diagnosis(name, "off", "none is configured (llm.model), and none is needed")
         return
     from conspectus.prompts.client.client import ModelClient, llm_address
 
-    ModelClient(llm)  # says what is missing
+    ModelClient(llm)  # raises an error that names what is missing
     where = f"{llm.model} at {llm_address(llm).shown}"
     key = f"key from {llm.api_key_variable}" if os.environ.get(llm.api_key_variable) else "no key"
     if not calls:
-        yield Check(name, "ok", f"{where}, {key}; not asked")
+        yield Diagnosis(name, "ok", f"{where}, {key}; not asked")
         return
     from conspectus.prompts.client.probe import probe
 
     found = asyncio.run(probe(llm))
     if found.problem:
         listed = f". The server lists: {', '.join(found.listed[:10])}" if found.listed else ""
-        yield Check(name, "failed", f"{where}, {key}: {found.problem}{listed}", ModelUnavailable.exit_status)
+        yield Diagnosis(name, "failed", f"{where}, {key}: {found.problem}{listed}", ModelUnavailable.exit_status)
         return
-    yield Check(
+    yield Diagnosis(
         name, "ok", f"{where}, {key}; answers in {found.seconds:.2f} s ({found.tokens} tokens for these checks)"
     )
     yield _structured(found.structured_output or "none")
     if found.streams is False:
-        yield Check("streaming", "warning", "the server does not stream; answers come whole")
+        yield Diagnosis("streaming", "warning", "the server does not stream; answers come whole")
     if found.tells_usage is False:
-        yield Check("usage", "warning", "the server tells no token counts; they are estimated")
+        yield Diagnosis("usage", "warning", "the server tells no token counts; they are estimated")
     unpriced = sorted({llm.model, *llm.step_models.values()} - set(llm.prices))
     if unpriced:
-        yield Check("prices", "off", f"costs are not known: llm.prices names no price of {', '.join(unpriced)}")
+        yield Diagnosis("prices", "off", f"costs are not known: llm.prices names no price of {', '.join(unpriced)}")
 
 
-def _structured(how: str) -> Check:
+def _structured(how: str) -> Diagnosis:
     says: dict[str, tuple[State, str]] = {
         "json_schema": ("ok", "the server keeps to JSON schemas"),
         "json_object": ("ok", "the server knows JSON but no schemas; the schema is put in words"),
@@ -93,52 +97,64 @@ def _structured(how: str) -> Check:
             "the server takes a JSON schema and does not keep to it; set llm.structured_output=none",
         ),
     }
-    return Check("structured output", *says[how])
+    return Diagnosis("structured output", *says[how])
 
 
-def _embedding(settings: Settings, calls: bool) -> Iterator[Check]:
+def _embedding(settings: Settings, calls: bool) -> Iterator[Diagnosis]:
     from conspectus.prompts.embedding.embedder import open_embedder
 
     if settings.embedding.provider == "endpoint" and not calls:
-        yield Check("embedding", "ok", f"{settings.embedding.model} at an endpoint; not asked")
+        yield Diagnosis("embedding", "ok", f"{settings.embedding.model} at an endpoint; not asked")
         return
     embedder = open_embedder(settings.embedding, settings.embedding_server)
     began = time.perf_counter()
     dimension = len(embedder.embed_query("Where is the library?"))
     seconds = time.perf_counter() - began
-    yield Check("embedding", "ok", f"{embedder.name}, {dimension} dimensions; first vector after {seconds:.1f} s")
+    yield Diagnosis("embedding", "ok", f"{embedder.name}, {dimension} dimensions; first vector after {seconds:.1f} s")
 
 
-def _rerank(settings: Settings) -> Iterator[Check]:
+def _rerank(settings: Settings) -> Iterator[Diagnosis]:
     if not settings.rerank.model:
-        yield Check("rerank", "off", "no cross-encoder is configured (rerank.model)")
+        yield Diagnosis("rerank", "off", "no cross-encoder is configured (rerank.model)")
         return
     from conspectus.prompts.embedding.reranker import open_reranker
 
     open_reranker(settings.rerank.model).scores("Where is it?", ["It is here."])
-    yield Check("rerank", "ok", settings.rerank.model)
+    yield Diagnosis("rerank", "ok", settings.rerank.model)
 
 
-def _extraction(settings: Settings) -> Iterator[Check]:
+def _extraction(settings: Settings) -> Iterator[Diagnosis]:
     from conspectus.storage.text.nlp import open_annotator
 
     pipeline = settings.extraction.pipeline
     if pipeline == "regex":
-        yield Check("extraction", "warning", "regex: capitalised names only; a spaCy pipeline finds more")
+        yield Diagnosis("extraction", "warning", "regex: capitalised names only; a spaCy pipeline finds more")
         return
     open_annotator(pipeline, settings.extraction.concepts)
-    yield Check("extraction", "ok", f"spaCy pipeline {pipeline}")
+    yield Diagnosis("extraction", "ok", f"spaCy pipeline {pipeline}")
 
 
-def _prefect(calls: bool) -> Iterator[Check]:
+def _plugins() -> Iterator[Diagnosis]:
+    for plugin in (each for kind in KINDS for each in plugins(kind).values()):
+        try:
+            plugin.load()
+        except PluginFailed as error:
+            yield Diagnosis("plug-in", "warning", str(error))
+        else:
+            yield Diagnosis("plug-in", "ok", f"{plugin.name} ({plugin.kind}) of {plugin.package}")
+
+
+def _prefect(calls: bool) -> Iterator[Diagnosis]:
     url = os.environ.get("PREFECT_API_URL", "")
     version = f"Prefect {importlib.metadata.version('prefect')}"
     if not url:
-        yield Check("prefect", "off", f"{version}; no server is configured (PREFECT_API_URL), indexing runs without")
+        yield Diagnosis(
+            "prefect", "off", f"{version}; no server is configured (PREFECT_API_URL), indexing runs without"
+        )
         return
     where = _without_user(url)
     if not calls:
-        yield Check("prefect", "ok", f"{version}, server {where}; not asked")
+        yield Diagnosis("prefect", "ok", f"{version}, server {where}; not asked")
         return
     import httpx
 
@@ -146,47 +162,47 @@ def _prefect(calls: bool) -> Iterator[Check]:
         answer = httpx.get(f"{url.rstrip('/')}/health", timeout=10)
         answer.raise_for_status()
     except httpx.HTTPStatusError as error:
-        yield Check("prefect", "failed", f"{version}; the server {where} answers {error.response.status_code}", 1)
+        yield Diagnosis("prefect", "failed", f"{version}; the server {where} answers {error.response.status_code}", 1)
         return
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # their messages may hold the URL
-        yield Check("prefect", "failed", f"{version}; {where} does not answer ({type(error).__name__})", 1)
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # their messages may contain the URL
+        yield Diagnosis("prefect", "failed", f"{version}; {where} does not answer ({type(error).__name__})", 1)
         return
-    yield Check("prefect", "ok", f"{version}, server {where} answers")
+    yield Diagnosis("prefect", "ok", f"{version}, server {where} answers")
 
 
 def _without_user(url: str) -> str:
-    """Return a URL without a user's name and password, and without its query."""
+    """Return a URL without user name, password and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _disk(index: Path) -> Iterator[Check]:
-    folder = index.resolve()
+def _disk(index: str | Path) -> Iterator[Diagnosis]:
+    folder = cache_folder() if is_url(str(index)) else Path(index).resolve()
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     where = f"{free / 1e9:.1f} GB free for {index}"
     if not os.access(folder, os.W_OK):
-        yield Check("disk", "failed", f"{folder} cannot be written to", 1)
+        yield Diagnosis("disk", "failed", f"{folder} cannot be written to", 1)
     elif free < _LITTLE_SPACE:
-        yield Check("disk", "warning", f"only {where}")
+        yield Diagnosis("disk", "warning", f"only {where}")
     else:
-        yield Check("disk", "ok", where)
+        yield Diagnosis("disk", "ok", where)
 
 
-def _index(index: Path) -> Iterator[Check]:
-    from conspectus.storage.index import Index
+def _index(index: str | Path) -> Iterator[Diagnosis]:
+    from conspectus.storage.index import StoredIndex
 
     try:
-        opened = Index.open(index)
+        opened = StoredIndex.open(located(index))
         manifest = opened.manifest
     except IndexNotFound:
-        yield Check("index", "off", f"none at {index} yet: conspectus index INPUT")
+        yield Diagnosis("index", "off", f"none at {index} yet: conspectus index INPUT")
         return
     documents, chunks = manifest.rows["documents"], manifest.rows["chunks"]
-    yield Check("index", "ok", f"{index}, version {manifest.version}: {documents:,} documents, {chunks:,} chunks")
+    yield Diagnosis("index", "ok", f"{index}, version {manifest.version}: {documents:,} documents, {chunks:,} chunks")
     languages = opened.lexical().analysis
     if languages.known:
         encoder = str(manifest.settings["embedding"]["model"])
         unknown = unknown_to_encoder(encoder, languages.languages or ())
-        yield Check("languages", "warning" if unknown else "ok", unknown or ", ".join(languages.known))
+        yield Diagnosis("languages", "warning" if unknown else "ok", unknown or ", ".join(languages.known))

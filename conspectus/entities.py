@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from conspectus.render.terminal import one_line
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Entity, Mention, Report
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """An entity, and how many others share a passage with it."""
+    """An entity, and the number of other entities that share a passage with it."""
 
     name: str
     type: str
@@ -28,8 +28,8 @@ class Largest:
     entities: int
 
 
-def most_connected(index: Index, count: int) -> list[Connected]:
-    """Return the entities that share a passage with most others, the best connected first, ties by name."""
+def most_connected(index: StoredIndex, count: int) -> list[Connected]:
+    """Return the entities that share passages with the most other entities, best connected first, ties by name."""
     in_chunk: defaultdict[str, set[str]] = defaultdict(set)
     for mention in index.rows(Mention):
         if mention.entity_id is not None:
@@ -45,15 +45,15 @@ def most_connected(index: Index, count: int) -> list[Connected]:
     return sorted(found, key=lambda each: (-each.neighbours, -each.passages, each.name))[:count]
 
 
-def largest_communities(index: Index, count: int) -> list[Largest]:
-    """Return the largest communities that have a report, each once, the largest first, ties by title."""
+def largest_communities(index: StoredIndex, count: int) -> list[Largest]:
+    """Return the largest distinct communities that have a report, largest first, ties by title."""
     titles = {report.community_id: report.title for report in index.rows(Report)}
     found = [Largest(titles[each.id], each.level, each.size) for each in index.rows(Community) if each.id in titles]
     return sorted(found, key=lambda each: (-each.entities, each.level, each.title))[:count]
 
 
 def as_json(entities: list[Connected], communities: list[Largest]) -> dict[str, Any]:
-    """Return both lists as JSON has them."""
+    """Return both lists as plain values, for JSON."""
     return {"entities": [asdict(each) for each in entities], "communities": [asdict(each) for each in communities]}
 
 

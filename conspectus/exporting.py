@@ -1,31 +1,33 @@
-"""The formats that an index can be exported to. A new format is a function and a row of `EXPORTS`."""
+"""The formats that an index can be exported to. A new format is a function and a row of `EXPORTS`, or a plug-in."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conspectus.atomic_write import placing
-from conspectus.storage.errors import UsageError, did_you_mean
+from conspectus.storage.errors import ConspectusError, PluginFailed, UsageError, did_you_mean
+from conspectus.storage.plugins import plugins
 
 if TYPE_CHECKING:
     from conspectus.pipelines.exchange.export_result import ExportResult
-    from conspectus.storage.index import Index
+    from conspectus.storage.index import StoredIndex
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """A format.
+    """An export format.
 
     Attributes:
         about: What the format is for, in one line.
-        writer: The function that writes it, as "module:function" below `conspectus`. It takes an index and a path that
-            does not exist, writes a file there (or makes a folder and writes its files) and returns an ExportResult.
-        holds: Patterns of the files of a format that is a folder; empty for a format that is one file.
+        writer: The function that writes it, or "module:function" below `conspectus`. It takes an index and a path that
+            does not exist, writes a file (or a folder with files) there and returns an ExportResult.
+        holds: Patterns for the files of a format that is a folder; empty for a format that is one file.
     """
 
     about: str
-    writer: str
+    writer: "str | Callable[[StoredIndex, Path], ExportResult]"
     holds: tuple[str, ...] = ()
 
 
@@ -57,18 +59,24 @@ EXPORTS: dict[str, ExportFormat] = {
         ("*.csv",),
     ),
 }
-"""Every format, by the name that the command line and the API take."""
+"""Every format, by its name on the command line and in the API."""
 
 
 def find_export(name: str) -> ExportFormat:
-    """Return the format of that name; UsageError names the nearest known one."""
+    """Return the format with this name. Raises UsageError, which suggests the nearest known name."""
     if name in EXPORTS:
         return EXPORTS[name]
-    raise UsageError(f"unknown format {name!r}{did_you_mean(name, EXPORTS) or '.'} There are: {', '.join(EXPORTS)}")
+    if plugin := plugins("exporters").get(name):
+        chosen = plugin.load()
+        if not isinstance(chosen, ExportFormat):
+            raise PluginFailed(plugin.complaint(TypeError("it should be an ExportFormat")))
+        return chosen
+    known = [*EXPORTS, *plugins("exporters")]
+    raise UsageError(f"unknown format {name!r}{did_you_mean(name, known) or '.'} There are: {', '.join(known)}")
 
 
-def export(index: "Index", name: str, to: Path, *, force: bool = False) -> "ExportResult":
-    """Write an index in a format, whole or not at all.
+def export(index: "StoredIndex", name: str, to: Path, *, force: bool = False) -> "ExportResult":
+    """Export an index atomically.
 
     Args:
         index: The index.
@@ -77,15 +85,23 @@ def export(index: "Index", name: str, to: Path, *, force: bool = False) -> "Expo
         force: Replace what exists at `to`: a file, or a folder that contains only files of this format.
 
     Returns:
-        The files that were written, and what they contain.
+        The files written and their content.
 
     Raises:
         UsageError: There is no such format, or something exists at `to`.
+        PluginFailed: The format is a plug-in that cannot be used.
         IndexCorrupt: The index cannot be read.
     """
     chosen = find_export(name)
-    module, function = chosen.writer.split(":")
-    write = getattr(import_module(f"conspectus.{module}"), function)
+    write = chosen.writer
+    if isinstance(write, str):
+        module, function = write.split(":")
+        write = getattr(import_module(f"conspectus.{module}"), function)
     with placing(to, chosen.holds, force=force) as staged:
-        result: ExportResult = write(index, staged)
+        try:
+            result: ExportResult = write(index, staged)
+        except Exception as error:
+            if name in EXPORTS or isinstance(error, ConspectusError | OSError):
+                raise
+            raise PluginFailed(plugins("exporters")[name].complaint(error)) from error
     return replace(result, files=tuple(to / file.relative_to(staged) for file in result.files))

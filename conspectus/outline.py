@@ -1,4 +1,4 @@
-"""The outline of documents as text and JSON: their headings, nested, and the links from and to them, counted."""
+"""The outline of documents as text and JSON: their nested headings and the numbers of links from and to them."""
 
 import difflib
 from collections import Counter
@@ -10,7 +10,7 @@ import numpy as np
 
 from conspectus.render.terminal import count, one_line
 from conspectus.storage.errors import UsageError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Link
 from conspectus.storage.structure.outline import DocumentOutline, Section, outline
 from conspectus.storage.tables import rows_of_ids
@@ -23,27 +23,27 @@ _COUNTED = {
     "reply": "replies",
     "definition": "term uses",
 }
-"""The kinds of links that are counted, and what they are called; those of sections and neighbours every text has."""
+"""The kinds of links that are counted, with their names; section and neighbour links occur in every text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlined:
-    """A document with its outline, and how many links of each kind lead from it (`out`) and to it (`into`)."""
+    """A document with its outline, and the number of links of each kind from it (`out`) and to it (`into`)."""
 
     document: DocumentOutline
     out: Mapping[str, int]
     into: Mapping[str, int]
 
 
-def outlined(index: Index, name: str | None = None) -> list[Outlined]:
-    """Return the documents of an index with their outlines, in the order of their uris.
+def outlined(index: StoredIndex, name: str | None = None) -> list[Outlined]:
+    """Return the documents of an index with their outlines, sorted by URI.
 
     Args:
         index: The index.
-        name: Only the document of this id, uri or title, or those in the folder or file of this uri.
+        name: Return only the document with this id, URI or title, or those in the folder or file with this URI.
 
     Raises:
-        UsageError: There is no such document; the message says the nearest name.
+        UsageError: There is no such document; the message suggests the nearest name.
     """
     every = outline(index)
     found = every if name is None else [each for each in every if _is_named(each, name)]
@@ -109,7 +109,7 @@ def _is_named(document: DocumentOutline, name: str) -> bool:
     return within or name in (document.document_id, document.uri, document.title)
 
 
-def _counts(index: Index) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+def _counts(index: StoredIndex) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
     """Return the number of links from and to each document, by its id and the kind of link."""
     links, chunks = index.arrow(Link, "kind", "source_id", "target_id"), index.arrow(Chunk, "id", "document_id")
     documents = np.array(chunks.column("document_id").to_pylist(), dtype=object)

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, plain lines elsewhere. Always on stderr, so that output can be piped."""
+"""Progress of long operations: a bar on a terminal, plain lines otherwise; on stderr, so output can be piped."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from conspectus.render.terminal import duration
 
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_OF_A_RATE = 1.0
-"""A rate, and the time left, are told after this time."""
+"""Seconds after which a rate and the remaining time are shown."""
 _ITEMS = {
     "read": "files",
     "extract": "passages",
@@ -24,12 +24,12 @@ _ITEMS = {
     "embed predicates": "predicates",
     "embed reports": "reports",
 }
-"""What each step of a build works on."""
+"""The items of each step of a build."""
 
 
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Progress]:
-    """Yield a function that shows progress; it shows nothing if `quiet`."""
+    """Yield a function that reports progress; it does nothing if `quiet`."""
     if quiet:
         yield lambda _what, _done, _total: None
     elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
@@ -45,7 +45,7 @@ def progress(quiet: bool = False) -> Iterator[Progress]:
 
 @dataclass(slots=True)
 class _Step:
-    """How far a step is. A step whose items are not counted has a total of 0 until it ends."""
+    """The progress of a step. A step whose items are not counted has a total of 0 until it ends."""
 
     name: str
     began: float = field(default_factory=lambda: time.monotonic())
@@ -63,7 +63,7 @@ class _Step:
         return 0 < self.total <= self.done
 
     def __str__(self) -> str:
-        """Return how far it is in words: `128 of 415 passages, 2.1/s, 2 min 17 s left`."""
+        """Return the progress in words: `128 of 415 passages, 2.1/s, 2 min 17 s left`."""
         now = time.monotonic()
         passed = (self.updated if self.has_ended else now) - self.began
         parts = []
@@ -89,7 +89,7 @@ def _bars() -> Iterator[Progress]:
     steps: dict[TaskID, _Step] = {}
 
     class Told(ProgressColumn):
-        """How far a step is, in words."""
+        """The progress of a step, in words."""
 
         def render(self, task: Task) -> Text:
             return Text(str(steps[task.id]))
@@ -111,9 +111,9 @@ def _bars() -> Iterator[Progress]:
 
 
 class _Lines:
-    """Writes a line when a step ends, and in between every ten seconds.
+    """Writes a line when a step ends, and every ten seconds in between.
 
-    Of a step whose items are not counted there is a line after ten seconds, and at the end if it took one second.
+    For a step whose items are not counted, it writes a line after ten seconds, and at the end if it took a second.
     """
 
     def __init__(self) -> None:
@@ -142,6 +142,6 @@ class _Lines:
         sys.stderr.flush()
 
     def close(self) -> None:
-        """Write nothing any more."""
+        """Stop writing."""
         for timer in self._timers.values():
             timer.cancel()

@@ -1,4 +1,4 @@
-"""List the reports of an index: level by level, or one in full."""
+"""List the reports of an index by level, or show one in full."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,14 +10,14 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.dynamic import ReportHierarchy, hierarchy_of
 from conspectus.query.types import Citation
 from conspectus.render.answers import citation_lines
-from conspectus.storage.community_level import level_name, level_number
 from conspectus.storage.errors import UsageError
+from conspectus.storage.level_names import level_name, level_number
 from conspectus.storage.records import Community, Report
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A report in the list of a level: its community's entities, and what it lies in and is divided into.
+class ReportEntry:
+    """A report in the list of a level: its community's entities, and its parent and children.
 
     `parent` and `children` are the ids of communities that have reports.
     """
@@ -33,15 +33,15 @@ class Entry:
 class Opened:
     """One report in full; the marks in `findings` are the numbers of `citations`."""
 
-    entry: Entry
+    entry: ReportEntry
     findings: tuple[str, ...]
     citations: tuple[Citation, ...]
 
 
-def entries(context: Context, level: str | None = None) -> list[Entry]:
-    """Return the reports of one level ("c0" is the coarsest), or each once on the first level that it stands on.
+def entries(context: Context, level: str | None = None) -> list[ReportEntry]:
+    """Return the reports of one level ("c0" is the coarsest), or every report once, on its first level.
 
-    Best rated first on each level. UsageError where the hierarchy does not reach so deep.
+    The best rated come first on each level. Raises UsageError if the hierarchy has no such level.
     """
     communities = context.index.rows(Community)
     deepest = max((community.level for community in communities), default=0)
@@ -60,7 +60,7 @@ def entries(context: Context, level: str | None = None) -> list[Entry]:
 
 
 def opened(context: Context, id_: str) -> Opened:
-    """Return the report of a community (or of that id) with its citations; UsageError where there is none."""
+    """Return the report of a community, or with this id, and its citations. Raises UsageError if there is none."""
     again = {community.id: community.same_as for community in context.index.rows(Community) if community.same_as}
     wanted = again.get(id_, id_)
     for entry in entries(context):
@@ -75,8 +75,8 @@ def opened(context: Context, id_: str) -> Opened:
     raise UsageError(f"no report on a community {id_!r}; list them with: conspectus reports")
 
 
-def listed(found: Sequence[Entry]) -> str:
-    """Return the lists of levels as text."""
+def listed(found: Sequence[ReportEntry]) -> str:
+    """Return the reports of all levels as text."""
     lines = []
     for level, on_it in groupby(found, key=lambda result: result.level):
         rows = list(on_it)
@@ -88,8 +88,8 @@ def listed(found: Sequence[Entry]) -> str:
     return "\n".join(lines[1:]) or "the index holds no report"
 
 
-def listed_json(found: Sequence[Entry]) -> dict[str, Any]:
-    """Return the lists of levels in the form of `conspectus reports --json`."""
+def listed_json(found: Sequence[ReportEntry]) -> dict[str, Any]:
+    """Return the reports of all levels in the form of `conspectus reports --json`."""
     levels = groupby(found, key=lambda result: result.level)
     return {
         "levels": [{"level": level_name(level), "reports": [_row(item) for item in on_it]} for level, on_it in levels]
@@ -97,7 +97,7 @@ def listed_json(found: Sequence[Entry]) -> dict[str, Any]:
 
 
 def full(report: Opened) -> str:
-    """Return one report as text, its citations below."""
+    """Return one report as text, followed by its citations."""
     entry = report.entry
     facts = [f"level c{entry.level}", f"rating {entry.report.rating:.1f}", f"{entry.size} entities"]
     lines = [entry.report.title, f"  {', '.join(facts)}"]
@@ -121,16 +121,16 @@ def full_json(report: Opened) -> dict[str, Any]:
     }
 
 
-def _entry(community: Community, reports: Mapping[str, Report], hierarchy: ReportHierarchy) -> Entry:
+def _entry(community: Community, reports: Mapping[str, Report], hierarchy: ReportHierarchy) -> ReportEntry:
     id_ = community.same_as or community.id
     above = hierarchy.parent[id_]
     while above is not None and above not in reports:
         above = hierarchy.parent[above]
     children = tuple(sorted(item for item in hierarchy.children.get(id_, ()) if item in reports))
-    return Entry(community.level, reports[id_], community.size, above, children)
+    return ReportEntry(community.level, reports[id_], community.size, above, children)
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: ReportEntry) -> dict[str, Any]:
     report = entry.report
     return {
         "community_id": report.community_id,

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.client.usage_and_cost import Spending
 from conspectus.prompts.replies.structured import Retried
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.records import SKIP, Failure
 
@@ -19,12 +19,12 @@ KG = "kg"
 IMPORT = "import"
 """Stage of the failures of an imported index."""
 DANGLING = "no row describes this end"
-"""Reason of a failure that loses nothing: a relationship of an imported index names an entity without a row."""
+"""Reason of a harmless failure: a relationship of an imported index names an entity without a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostShare:
-    """The items that a stage works on, and how many of them lost something, be it a part or the whole."""
+    """The number of items that a stage works on, and of those that failed in whole or in part."""
 
     stage: str
     items: int
@@ -32,20 +32,20 @@ class LostShare:
 
     @property
     def share(self) -> float:
-        """The part of the items that lost something, 0 to 1."""
+        """The fraction of the items that failed in whole or in part, 0 to 1."""
         return self.lost / self.items if self.items else 0.0
 
 
 def lost_shares(rows: Mapping[str, int], failures: Sequence[Failure]) -> tuple[LostShare, ...]:
-    """Return what each stage that lost something lost, the largest share first.
+    """Return the share of failed items of each stage with failures, the largest share first.
 
-    An item counts once, whether it lost a part or the whole: a chunk whose replies lost one record of thirty is not
-    whole in the index. The items are the files and rows that should have given documents, the chunks, the entities and
+    An item counts once, whether it failed in whole or in part: a chunk that lost one record of thirty is incomplete in
+    the index. The items are the files and rows that should have become documents, the chunks, the entities and
     relations with descriptions, the reports, the triples of a graph, and the rows of an imported index.
 
     Args:
         rows: Sizes of the tables by name.
-        failures: What was lost.
+        failures: The failures.
     """
     lost: defaultdict[str, set[str]] = defaultdict(set)
     for failure in failures:
@@ -59,7 +59,7 @@ _IMPORTED = ("documents", "chunks", "entities", "relations", "claims", "reports"
 
 
 def can_be_retried(failures: Sequence[Failure]) -> bool:
-    """Return whether trying again may mend any: what could not be read is tried in every build anyway."""
+    """Return whether retrying may fix any failure; unreadable inputs are tried in every build anyway."""
     return any(failure.stage not in {READ, SKIP, KG, IMPORT} for failure in failures)
 
 
@@ -77,22 +77,22 @@ def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did.
+    """The result of a build.
 
     Attributes:
         index: The folder of the index.
-        version: Name of the version that is in force now.
-        unchanged: The version in force already held this input, and nothing was done.
+        version: Name of the current version.
+        unchanged: The current version already matches this input, and nothing was done.
         rows: Number of rows of each table.
-        failures: Everything that was lost, as rows of the table of failures; see `conspectus status --failures`.
-        lost: The same counted by stage, the largest share first.
-        failed_share: The largest share that a stage lost, 0 to 1. `conspectus index` exits with status 5 where it is
+        failures: Everything that was dropped, as rows of the table of failures; see `conspectus status --failures`.
+        lost: The failed share of each stage, the largest share first.
+        failed_share: The largest failed share of a stage, 0 to 1. `conspectus index` exits with status 5 if it is
             above `build.failure_threshold`.
-        seconds: How long the build took.
-        spending: What language models were asked, by step and model, with tokens and cost.
-        retried: What came of asking again for replies that had lost something; None where that was not wanted.
-        notes: What else the person who ordered the build should know.
-        skipped: Files of formats that no reader is for, as rows of the table of failures.
+        seconds: The duration of the build.
+        spending: The calls to language models by step and model, with tokens and cost.
+        retried: The result of retrying incomplete replies; None if no retry was requested.
+        notes: Other messages for the user.
+        skipped: Files of formats without a reader, as rows of the table of failures.
     """
 
     index: Path
@@ -115,7 +115,7 @@ class BuildReport:
 
     @property
     def cost(self) -> float | None:
-        """US dollars for all calls; None where a model that was asked has no price in `llm.prices`."""
+        """US dollars for all calls; None if a model that was called has no price in `llm.prices`."""
         costs = [spent.cost for spent in self.spending if spent.prompt_tokens or spent.completion_tokens]
         known = [cost for cost in costs if cost is not None]
         return sum(known) if len(known) == len(costs) else None
@@ -132,7 +132,7 @@ def build_report(
     retried: Retried | None = None,
     notes: tuple[str, ...] = (),
 ) -> BuildReport:
-    """Return the report of a build that began at `began` (time.perf_counter) and has ended now."""
+    """Return the report of a build that began at `began` (time.perf_counter) and ends now."""
     lost = lost_shares(manifest.rows, failures)
     return BuildReport(
         index,
@@ -151,7 +151,7 @@ def build_report(
 
 
 def failures_of(index: Path) -> list[Failure]:
-    """Return everything that the version in force lost, as `conspectus status --failures` lists it.
+    """Return the failures of the current version, as `conspectus status --failures` lists them.
 
     Args:
         index: The folder of the index.
@@ -159,7 +159,7 @@ def failures_of(index: Path) -> list[Failure]:
     Raises:
         IndexNotFound: There is no index.
     """
-    return Index.open(index).rows(Failure)
+    return StoredIndex.open(index).rows(Failure)
 
 
 def summary(report: BuildReport) -> dict[str, Any]:

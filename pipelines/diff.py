@@ -5,26 +5,27 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.estimation.estimate import Estimate, estimate_plan
-from conspectus.pipelines.plan import plan_build, source_of
+from conspectus.pipelines.build_plan import plan_build, source_of
+from conspectus.pipelines.estimation.estimate import estimate_plan
+from conspectus.pipelines.estimation.totals import Estimate
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.extract.nlp import unannotated
 from conspectus.pipelines.steps.vectors import vector_kind, windows_of_chunks
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.hashing import digest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import MEMO
 from conspectus.storage.memo import MemoReader
 from conspectus.storage.records import Document
 from conspectus.storage.settings import Settings
 
 _SHOWN = 20
-"""Uris that are named of each kind of change."""
+"""Maximum number of uris listed for each kind of change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The documents that an update treats alike: how many, and the uris of the first."""
+    """The documents with one kind of change: their number, and the first uris."""
 
     count: int
     uris: tuple[str, ...]
@@ -32,23 +33,23 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What `build_index` with the same arguments would find changed, and what it would do about it.
+    """What `build_index` with the same arguments would find changed, and what it would redo.
 
     Attributes:
         index: The folder of the index.
         unchanged: A build would do nothing.
-        new: Documents that the index does not have. A renamed file without an id of its own is gone and new.
+        new: Documents that the index does not have. A renamed file without its own id counts as gone and new.
         changed: Documents of the same id with another text, title, uri or metadata.
-        gone: Documents that the input does not have any more.
-        same: Number of documents that stay as they are.
+        gone: Documents that the input no longer has.
+        same: Number of unchanged documents.
         unreadable: Number of files and rows that cannot be read.
         chunks: Number of chunks of the input.
-        extract: Number of distinct chunk texts without a remembered annotation; None where a model extracts, whose
-            calls `estimate` counts.
-        embed: Number of distinct texts of chunks without a vector; those of names, relations and reports are not
-            known before.
-        other_settings: The index was made with other settings, so more is redone than what changed.
-        estimate: What models will be asked.
+        extract: Number of distinct chunk texts without a cached annotation; None if a model extracts, whose calls
+            `estimate` counts.
+        embed: Number of distinct chunk texts without a vector; those of names, relations and reports are not known
+            in advance.
+        other_settings: The index was made with other settings, so more is redone than the changed documents.
+        estimate: The model calls that the build would make.
     """
 
     index: Path
@@ -66,7 +67,7 @@ class Preview:
 
 
 def preview(inputs: Sequence[str | Path], index: Path, settings: Settings) -> Preview:
-    """Return what an update of the index to these inputs would redo. Nothing is written, and no server is asked.
+    """Return what an update of the index to these inputs would redo. Nothing is written, and no server is called.
 
     Args:
         inputs: As for `build_index`.
@@ -78,7 +79,7 @@ def preview(inputs: Sequence[str | Path], index: Path, settings: Settings) -> Pr
     """
     plan = plan_build(source_of(inputs, settings), index, settings)
     current = plan.current
-    before = {document.id: document for document in (Index(index, current).rows(Document) if current else ())}
+    before = {document.id: document for document in (StoredIndex(index, current).rows(Document) if current else ())}
     now = {document.id: document for document in plan.documents}
     same = {id_ for id_, document in now.items() if id_ in before and _content(document) == _content(before[id_])}
     chunks = split_documents(plan.documents, settings.chunks)

@@ -1,26 +1,89 @@
 """Add documents to an index, remove documents, or retry failures, without the original files.
 
-Each of these builds the index from the texts that the version in force contains.
+Each of these builds the index from the texts that the current version contains.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from conspectus.pipelines.build_index import build_from
+from conspectus.pipelines.build_plan import BuildSource, check_built_here
 from conspectus.pipelines.build_report import BuildReport
-from conspectus.pipelines.index import build_from
-from conspectus.pipelines.plan import BuildSource, check_built_here
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.pipelines.steps.documents import Texts, once_each, read_documents
 from conspectus.storage.errors import IndexNotFound, UsageError, did_you_mean
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, current_version
 from conspectus.storage.records import Document, Failure
 from conspectus.storage.settings import Settings
 from conspectus.storage.settings.root import for_models_only
 
 _MOST_NAMED = 3
+
+
+def change_documents(
+    inputs: Sequence[str | Path],
+    names: Sequence[str],
+    index: Path,
+    settings: Settings,
+    run: Runner | None = None,
+    progress: Progress = no_progress,
+    *,
+    texts: Texts = (),
+    retry_failed: bool = False,
+) -> BuildReport:
+    """Remove and add documents of an index in one build; the result is that of indexing what it then holds.
+
+    Args:
+        inputs: What to add, as for `add_documents`; it replaces documents with the same ids.
+        names: What to remove, as for `remove_documents`. It is removed before anything is added.
+        index: The folder of the index.
+        settings: The settings that the index was made with.
+        run: Runs the shards of a step; by default in this process.
+        progress: Called as work advances.
+        texts: Documents from memory, which are added too.
+        retry_failed: Also retry failures, as `retry_failed` does.
+
+    Returns:
+        The report of the build, with all failures of the new version.
+
+    Raises:
+        UsageError, IndexNotFound, InputError, NeedsModel, IndexBusy, BudgetReached: As for `add_documents` and
+            `remove_documents`.
+    """
+    source = changed_source(inputs, names, index, settings, progress, texts)
+    return build_from(source, index, settings, run, progress, retry_failed=retry_failed)
+
+
+def changed_source(
+    inputs: Sequence[str | Path],
+    names: Sequence[str],
+    index: Path,
+    settings: Settings,
+    progress: Progress = no_progress,
+    texts: Texts = (),
+) -> BuildSource:
+    """Return the documents of an index without those of `names` and with those of `inputs`, as a source to build from.
+
+    The arguments and errors are those of `change_documents`.
+    """
+
+    def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
+        held, lost = _without(names, index, *held_documents(index, current, settings))
+        if inputs or texts:
+            new, failures = read_documents(inputs, settings.input, progress, texts)
+            held = once_each({document.id: document for document in (*held, *new)}.values())
+            read_now = {*(item.uri for item in new), *(failure.item_id for failure in failures)}
+            lost = [failure for failure in lost if not any(_lies_in(uri, failure.item_id) for uri in read_now)]
+            lost = sorted([*failures, *lost], key=lambda failure: (failure.item_id, failure.reason))
+        if not held:
+            raise UsageError(f"this would leave no document; to remove the index, delete the folder {index}")
+        return held, lost
+
+    current_version(index)  # raises before a folder is made for a missing index
+    return BuildSource(read)
 
 
 def add_documents(
@@ -31,35 +94,25 @@ def add_documents(
     progress: Progress = no_progress,
     texts: Texts = (),
 ) -> BuildReport:
-    """Add documents to an index, in the place of those with the same ids; the result is that of indexing all together.
+    """Add documents to an index, replacing those with the same ids; the result is that of indexing all together.
 
     Args:
         inputs: Files, folders, globs and URLs; documents are named as `conspectus index` names them.
         index: The folder of the index.
         settings: The settings that the index was made with.
-        run: What runs the shards of a step; by default this process.
-        progress: Called as work goes on.
+        run: Runs the shards of a step; by default in this process.
+        progress: Called as work advances.
         texts: Documents from memory.
 
     Returns:
-        What was done, with all failures of the new version.
+        The report of the build, with all failures of the new version.
 
     Raises:
         IndexNotFound: There is no index.
         UsageError: The index was made with other settings, or imported from another program.
         InputError, NeedsModel, IndexBusy, BudgetReached: As for `build_index`.
     """
-
-    def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
-        held, lost = held_documents(index, current, settings)
-        new, failures = read_documents(inputs, settings.input, progress, texts)
-        of_id = {document.id: document for document in (*held, *new)}
-        read_now = {*(item.uri for item in new), *(failure.item_id for failure in failures)}
-        failures += [failure for failure in lost if not any(_lies_in(uri, failure.item_id) for uri in read_now)]
-        return once_each(of_id.values()), sorted(failures, key=lambda failure: (failure.item_id, failure.reason))
-
-    current_version(index)  # before a folder is made for what is no index
-    return build_from(BuildSource(read), index, settings, run, progress)
+    return change_documents(inputs, (), index, settings, run, progress, texts=texts)
 
 
 def remove_documents(
@@ -75,80 +128,57 @@ def remove_documents(
         names: For each document its id, its uri, or the uri of the file or folder that contains it.
         index: The folder of the index.
         settings: The settings that the index was made with.
-        run: What runs the shards of a step; by default this process.
-        progress: Called as work goes on.
+        run: Runs the shards of a step; by default in this process.
+        progress: Called as work advances.
 
     Returns:
-        What was done, with all failures of the new version.
+        The report of the build, with all failures of the new version.
 
     Raises:
-        UsageError: A name names nothing (the message says the nearest known name), no document would be left, or as
-            for `add_documents`.
+        UsageError: A name matches nothing (the message suggests the nearest known name), no document would be left,
+            or as for `add_documents`.
         IndexNotFound, IndexBusy: As for `add_documents`.
     """
-
-    def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
-        held, lost = held_documents(index, current, settings)
-        named: set[str] = set()
-        forgotten: set[str] = set()
-        for name in names:
-            those = {document.id for document in held if name == document.id or _lies_in(document.uri, name)}
-            unread = {failure.item_id for failure in lost if _lies_in(failure.item_id, name)}
-            if not those and not unread:
-                raise UsageError(f"no document of {index} is called {name!r}{_nearest(name, held)}")
-            named |= those
-            forgotten |= unread
-        kept = [document for document in held if document.id not in named]
-        if not kept:
-            raise UsageError(f"this would leave no document; to be rid of the index delete the folder {index}")
-        return kept, [failure for failure in lost if failure.item_id not in forgotten]
-
-    current_version(index)
-    return build_from(BuildSource(read), index, settings, run, progress)
+    return change_documents((), names, index, settings, run, progress)
 
 
 def retry_failed(
     index: Path, settings: Settings, run: Runner | None = None, progress: Progress = no_progress
 ) -> BuildReport:
-    """Try again what had failed in an index, and ask the model again for replies that lost something.
+    """Retry the failures of an index, and ask the model again for incomplete replies.
 
-    What could not be read is not tried: that needs the files, as `build_index(..., retry_failed=True)` has them.
+    Unreadable inputs are not retried: that needs the files, as in `build_index(..., retry_failed=True)`.
 
     Args:
         index: The folder of the index.
         settings: The settings that the index was made with.
-        run: What runs the shards of a step; by default this process.
-        progress: Called as work goes on.
+        run: Runs the shards of a step; by default in this process.
+        progress: Called as work advances.
 
     Returns:
-        What was done; `retried` says what came of asking again.
+        The report of the build; `retried` is the result of the retries.
 
     Raises:
         IndexNotFound, UsageError, IndexBusy, BudgetReached: As for `add_documents`.
     """
-
-    def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
-        return held_documents(index, current, settings)
-
-    current_version(index)
-    return build_from(BuildSource(read), index, settings, run, progress, retry_failed=True)
+    return change_documents((), (), index, settings, run, progress, retry_failed=True)
 
 
 def held_documents(index: Path, current: Manifest | None, settings: Settings) -> tuple[list[Document], list[Failure]]:
-    """Return the documents of the current version, and what could not be read of its input."""
+    """Return the documents of the current version, and the failures of its input."""
     if current is None:
         raise IndexNotFound(f"no index at {index} to change; build one with: conspectus index INPUT")
     check_built_here(index, current)
     _check_settings(index, current.settings, settings.of_the_index())
-    opened = Index(index, current)
+    opened = StoredIndex(index, current)
     lost = [failure for failure in opened.rows(Failure) if failure.stage == STAGE]
     return list(opened.rows(Document)), lost
 
 
 def _check_settings(index: Path, made_with: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse settings that would make another index of the documents that stay.
+    """Refuse settings that would change the index of the remaining documents.
 
-    Where no model was asked and none is, settings for one make no difference: their defaults may have changed since.
+    If no model was used and none is configured, model settings are ignored: their defaults may have changed since.
     """
     unread = {("communities", "update")}
     if "llm" not in made_with and "llm" not in now:
@@ -166,9 +196,27 @@ def _check_settings(index: Path, made_with: Mapping[str, Any], now: Mapping[str,
     if other:
         shown = "; ".join(other[:_MOST_NAMED]) + ("; ..." if len(other) > _MOST_NAMED else "")
         raise UsageError(
-            f"{index} was made with other settings ({shown}): give the same, or make it anew with: "
-            f"conspectus index INPUT"
+            f"{index} was built with other settings ({shown}): use the same, or rebuild it with: conspectus index INPUT"
         )
+
+
+def _without(
+    names: Sequence[str], index: Path, held: list[Document], lost: list[Failure]
+) -> tuple[list[Document], list[Failure]]:
+    """Return the documents and failures that no name means; UsageError for a name that means none."""
+    named: set[str] = set()
+    forgotten: set[str] = set()
+    for name in names:
+        those = {document.id for document in held if name == document.id or _lies_in(document.uri, name)}
+        unread = {failure.item_id for failure in lost if _lies_in(failure.item_id, name)}
+        if not those and not unread:
+            raise UsageError(f"no document of {index} is called {name!r}{_nearest(name, held)}")
+        named |= those
+        forgotten |= unread
+    return (
+        [document for document in held if document.id not in named],
+        [failure for failure in lost if failure.item_id not in forgotten],
+    )
 
 
 def _lies_in(uri: str, name: str) -> bool:

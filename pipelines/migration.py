@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from conspectus.pipelines.index import build_from
-from conspectus.pipelines.plan import BuildSource
+from conspectus.pipelines.build_index import build_from
+from conspectus.pipelines.build_plan import BuildSource
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, RunHere, no_progress
 from conspectus.pipelines.steps.chunks import languages_of_chunks
@@ -38,8 +38,8 @@ from conspectus.storage.vectors.windowed import write_windowed
 
 _OLDEST = 1
 _WITH_ALL_TABLES = 2
-"""The first format whose tables are all as they are now, or lack columns that have a default; from it on they are
-taken over."""
+"""The first format whose tables equal the current ones or only lack columns that have a default; from it on they are
+copied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Migrated:
     Attributes:
         before: Name of the version before.
         before_format: Format of that version.
-        after: Name of the version in force now.
-        how: There was nothing to do, files were taken over, or the index was built from its documents.
+        after: Name of the current version.
+        how: Nothing to do, files copied, or index rebuilt from its documents.
     """
 
     before: str
@@ -60,17 +60,17 @@ class Migrated:
 
 
 def migrate(root: Path, settings: Settings, progress: Progress = no_progress) -> Migrated:
-    """Bring an index to the present format. The old version stays until it is pruned.
+    """Migrate an index to the current format. The old version remains until it is pruned.
 
-    From format 2 on the files are taken over and what they lack is added: empty tables of merges and origins, the
-    links that follow from the texts (hyperlinks were not kept), and the vectors of predicates, by the embedding model
-    of the index. An older index is built from the documents that it contains, with these settings and what the memo
-    remembers.
+    From format 2 on the files are copied and the missing parts added: empty tables of merges and origins, the links
+    that follow from the texts (hyperlinks were not stored), and the vectors of predicates, by the embedding model of
+    the index. An older index is rebuilt from the documents that it contains, with these settings and the cached
+    results.
 
     Args:
         root: The folder of the index.
-        settings: Settings of a build, where one is needed.
-        progress: Called as work goes on.
+        settings: Settings of a build, if one is needed.
+        progress: Called as work advances.
 
     Raises:
         IndexNotFound: There is no index.
@@ -120,7 +120,7 @@ def _taken_over(root: Path, folder: Path, found: Manifest, settings: Settings, p
 
 
 def _links(folder: Path, made_with: Mapping[str, Any]) -> int:
-    """Write the links that the texts make, add them to the graph, and return how many there are."""
+    """Write the links between the texts, add them to the graph, and return their number."""
     documents = read_older_table(folder / "documents.parquet", Document)
     chunks = read_table(folder / "chunks.parquet", Chunk)
     links = find_links(documents, chunks)
@@ -133,7 +133,7 @@ def _links(folder: Path, made_with: Mapping[str, Any]) -> int:
 
 
 def _count_words(folder: Path, made_with: Mapping[str, Any]) -> None:
-    """Write the lexical index anew: the terms that it counts have changed."""
+    """Rewrite the lexical index, because the terms that it counts have changed."""
     documents, chunks = (
         read_older_table(folder / "documents.parquet", Document),
         read_table(folder / "chunks.parquet", Chunk),
@@ -145,7 +145,7 @@ def _count_words(folder: Path, made_with: Mapping[str, Any]) -> None:
 
 
 def _predicates(root: Path, folder: Path, made_with: Mapping[str, Any], settings: Settings, progress: Progress) -> int:
-    """Write the vectors of the distinct predicates and return how many there are."""
+    """Write the vectors of the distinct predicates and return their number."""
     embedding = Embedding(
         EmbeddingSettings.of_manifest(made_with["embedding"]),
         settings.embedding_server,
@@ -166,18 +166,18 @@ def _predicates(root: Path, folder: Path, made_with: Mapping[str, Any], settings
 
 
 def _completed(made_with: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with the defaults of those that there were none of: what was done without them."""
+    """Return settings in which missing ones have the defaults that reproduce the old behaviour."""
     complete = {}
     for name in INDEX_SECTIONS:
         if name == "resolution" and name not in made_with:
-            continue  # its names were not resolved; with the next change they are
+            continue  # its names were not resolved; the next change resolves them
         section = Settings.model_fields[name].default.model_dump(mode="json")
         complete[name] = {**section, **made_with.get(name, {})}
     return {**made_with, **complete}
 
 
 def _built(root: Path, found: Manifest, settings: Settings, progress: Progress) -> str:
-    """Build the index from the documents that it holds, and return the new version."""
+    """Build the index from the documents that it contains, and return the new version."""
     folder = root / "versions" / found.version
     documents = read_older_table(folder / "documents.parquet", Document)
     failures = [item for item in read_older_table(folder / "failures.parquet", Failure) if item.stage in (STAGE, SKIP)]

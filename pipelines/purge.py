@@ -1,7 +1,7 @@
 """Delete all data derived from texts that an index no longer contains.
 
-The version in force has nothing of them, because it is a build of the documents that are left. Older versions have, and
-so has the memo, which saves work. Both are purged here, and no byte of them stays in the files.
+The current version contains none of it, because it is built from the remaining documents. Older versions do, and so
+does the memo, which caches results. Both are purged here, and no byte of the data remains in the files.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,44 +19,51 @@ from conspectus.prompts.client.reply_cache import step_source
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.errors import IndexBusy, IndexUnusable
 from conspectus.storage.hashing import digest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import MEMO
 from conspectus.storage.memo import Memo
 from conspectus.storage.publishing import Pruned, build_lock, prune
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.settings import EmbeddingSettings, Settings
-from conspectus.storage.text.embedded import chunk_windows, entity_text, predicate_texts, relation_text, report_text
+from conspectus.storage.text.embedded import (
+    chunk_windows,
+    description_text,
+    entity_text,
+    predicate_texts,
+    relation_text,
+    report_text,
+)
 
 INDEXING = (*CHUNK_STEPS, NER, TRIPLES, SUMMARISE, REPORT)
-"""Steps of a build, of whose replies all sources are known; of the replies of an answer they are known in part only."""
+"""Steps of a build, for whose replies all sources are known; for the replies of an answer only some are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What was deleted: old versions, and results of the memo by kind."""
+    """What was deleted: old versions, and results in the memo by kind."""
 
     pruned: Pruned
     forgotten: dict[str, int]
 
 
 def purge(root: Path, settings: Settings) -> Purged:
-    """Delete from the folder of an index everything made from texts that the version in force does not contain.
+    """Delete from the folder of an index everything made from texts that the current version does not contain.
 
-    All other versions are deleted. The memo keeps the vectors of the texts of this version, what was extracted from its
-    chunks, and the replies of builds that rest on its chunks alone; remembered answers go. The memo is then rewritten,
-    so that no byte of what was deleted stays in it.
+    All other versions are deleted. The memo retains the vectors of the texts of this version, the extraction results of
+    its chunks, and the replies of builds that depend on its chunks alone; cached answers are deleted. The memo is then
+    rewritten, so that no byte of the deleted data remains in it.
 
     Args:
         root: The folder of the index.
-        settings: Settings; `embedding_server` counts where an endpoint made the vectors.
+        settings: Settings; `embedding_server` matters if an endpoint made the vectors.
 
     Returns:
         What was deleted.
 
     Raises:
         IndexNotFound: There is no index.
-        IndexBusy: A build holds the index, or a server still answers from an older version.
-        IndexUnusable: Another process uses the memo, or the memo holds results of an unknown kind.
+        IndexBusy: A build locks the index, or a server still answers from an older version.
+        IndexUnusable: Another process uses the memo, or the memo contains results of an unknown kind.
     """
     with build_lock(root):
         pruned = prune(root)
@@ -66,10 +73,10 @@ def purge(root: Path, settings: Settings) -> Purged:
                 "it changes to the new version within seconds, or stop it; then run the command again"
             )
         path = root / MEMO
-        return Purged(pruned, _forget(Index.open(root), Memo(path), settings) if path.is_file() else {})
+        return Purged(pruned, _forget(StoredIndex.open(root), Memo(path), settings) if path.is_file() else {})
 
 
-def _forget(index: Index, memo: Memo, settings: Settings) -> dict[str, int]:
+def _forget(index: StoredIndex, memo: Memo, settings: Settings) -> dict[str, int]:
     held = {digest(chunk.text) for chunk in index.rows(Chunk)}
     vectors = set(_embedded(index, settings))
     forgotten = {}
@@ -82,13 +89,13 @@ def _forget(index: Index, memo: Memo, settings: Settings) -> dict[str, int]:
             steps = {step_source(step) for step in INDEXING}
             forgotten[kind] = memo.forget_made_from_others(kind, held, steps)
         else:
-            raise IndexUnusable(f"the memo {memo.path} holds {kind!r}, which this program does not know; delete it")
+            raise IndexUnusable(f"the memo {memo.path} holds {kind!r}, which is unknown to this program; delete it")
     memo.compact()
     return forgotten
 
 
-def _embedded(index: Index, settings: Settings) -> Iterator[str]:
-    """Yield the keys of the vectors that a build of this version looks for."""
+def _embedded(index: StoredIndex, settings: Settings) -> Iterator[str]:
+    """Yield the keys of the vectors that a build of this version looks up."""
     model = EmbeddingSettings.of_manifest(index.manifest.settings["embedding"])
     embedder = open_embedder(model, settings.embedding_server)
     for text in _texts(index):
@@ -96,7 +103,7 @@ def _embedded(index: Index, settings: Settings) -> Iterator[str]:
             yield digest(piece)
 
 
-def _texts(index: Index) -> Iterator[str]:
+def _texts(index: StoredIndex) -> Iterator[str]:
     document_of = {document.id: document for document in index.rows(Document)}
     entities: Sequence[Entity] = index.rows(Entity)
     relations: Sequence[Relation] = index.rows(Relation)
@@ -105,9 +112,10 @@ def _texts(index: Index) -> Iterator[str]:
         yield from chunk_windows(chunk, document_of[chunk.document_id])
     for entity in entities:
         yield entity_text(entity)
+        yield description_text(entity)
     for relation in relations:
         yield relation_text(relation, name_of)
     yield from predicate_texts(relations)
     for report in index.rows(Report):
         yield report_text(report)
-    yield ""  # tells how long a vector is
+    yield ""  # gives the dimension of vectors

@@ -1,27 +1,29 @@
-"""Run the shards of a step with a `Runner`, and overlap whole steps with a slow server by an `Overlap`.
+"""Run the shards of a step with a `Runner`, and run steps concurrently with a slow server by an `Overlap`.
 
-A step gives its shards to a `Runner` and does not know whether they run in this process or as Prefect tasks. The flow
-starts a step with an `Overlap` and passes on what the step will return.
+A step passes its shards to a `Runner` and does not know whether they run in this process or as Prefect tasks. The
+flow starts a step with an `Overlap` and passes on its pending result.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from functools import cache
 from types import TracebackType
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
 
-from conspectus.prompts.client.event_loop import Waits
+from conspectus.prompts.client.event_loop import Waits, raise_if_given_up
+from conspectus.storage.blas_threads import processors
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
 Progress = Callable[[str, int, int], None]
-"""Called as work goes on with the step, the number of items done (passages, files, names), and the number of all items.
+"""Called as work advances with the step, the number of items done (passages, files, names), and the total number.
 
-The number of all items is 0 while a step runs whose items are not counted. At the end of a step both are equal.
+The total is 0 while a step runs whose items are not counted. At the end of a step both numbers are equal.
 """
 
 
@@ -29,7 +31,7 @@ class Runner(Protocol):
     """Runs `work` on every shard and returns the results in the order of the shards.
 
     `work` must be picklable (a top-level function or a partial of one), because a shard may run in another process or
-    on another machine. A shard may run twice: its results are remembered by content.
+    on another machine. A shard may run twice: its results are cached by content.
     """
 
     def __call__(
@@ -41,6 +43,24 @@ class Runner(Protocol):
 
 def no_progress(step: str, done: int, total: int) -> None:
     """Report nothing."""
+
+
+_of_caller: ContextVar[Progress] = ContextVar("progress", default=no_progress)
+
+
+@contextmanager
+def progress_for_calls(progress: Progress) -> Iterator[None]:
+    """Let `callers_progress` return this progress inside the block: for a flow, whose parameters Prefect stores."""
+    before = _of_caller.set(progress)
+    try:
+        yield
+    finally:
+        _of_caller.reset(before)
+
+
+def callers_progress() -> Progress:
+    """Return the progress of `progress_for_calls`; `no_progress` outside of its block."""
+    return _of_caller.get()
 
 
 class RunHere:
@@ -55,6 +75,7 @@ class RunHere:
         """Run the shards in order."""
         results, done, total = [], 0, sum(map(len, parts))
         for part in parts:
+            raise_if_given_up()
             self._progress(step, done, total)
             results.append(work(part))
             done += len(part)
@@ -63,8 +84,30 @@ class RunHere:
         return results
 
 
+def driver_of(run: Runner) -> Runner:
+    """Return the runner for work that calls a server: in the process that counts limits and budgets."""
+    return cast(Runner, getattr(run, "in_driver", run))
+
+
+@contextmanager
+def open_runner(address: str, progress: Progress) -> Iterator[Runner]:
+    """Open the runner of `build.runner`, until the end of the block.
+
+    Raises:
+        SettingsError: no Dask scheduler answers at the address.
+        MissingPart: Dask is not installed.
+    """
+    if not address:
+        yield RunHere(progress)
+        return
+    from conspectus.pipelines.dask_runner import RunOnDask
+
+    with RunOnDask(address, progress) as run:
+        yield run
+
+
 def announced(progress: Progress, step: str, work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Return a function that does the same and reports its beginning and its end as a step without counted items."""
+    """Return a function that does the same and reports its start and end as a step without counted items."""
 
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         progress(step, 0, 0)
@@ -76,7 +119,7 @@ def announced(progress: Progress, step: str, work: Callable[Arguments, Result]) 
 
 
 def shards(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
-    """Cut items into runs of `size`, the last one shorter.
+    """Split items into runs of `size`, the last one shorter.
 
     >>> shards("abcde", 2)
     ['ab', 'cd', 'e']
@@ -85,7 +128,7 @@ def shards(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
 
 
 class Pending(ABC, Generic[Result]):
-    """The result of work that was started."""
+    """The result of a step that was started."""
 
     @abstractmethod
     def result(self) -> Result:
@@ -93,7 +136,7 @@ class Pending(ABC, Generic[Result]):
 
 
 class Ready(Pending[Result]):
-    """A result that is there already."""
+    """A result that is available immediately."""
 
     def __init__(self, value: Result) -> None:
         self._value = value
@@ -126,32 +169,51 @@ class _InThread(Pending[Result]):
 class Overlap:
     """Runs steps in one background thread, in the order in which they are started, while a server is awaited.
 
-    Where nothing waits for a server (`in_background` false) a step runs in the calling thread when its result is first
-    needed, or at the end of the block: two things that need the processor gain nothing from two threads.
+    If nothing waits for a server (`in_background` is false), a step runs in the calling thread when its result is first
+    needed, or at the end of the block: two CPU-bound steps gain nothing from two threads.
+
+    A step that leaves Python's interpreter to others, such as the encoder's passes, runs `beside` the calling thread if
+    there is a second processor.
 
     Used as a context manager. At the end of the block all steps have run, and the first error among them is raised.
-    Where the block raises, steps that have not begun are dropped, and the one under way is finished, because its calls
-    are paid for. After an interruption (Ctrl-C) no server is waited for any more.
+    If the block raises, steps that have not started are dropped, and the running one is completed, because its calls
+    are paid for. After an interruption (Ctrl-C) no server is awaited any more.
     """
 
     def __init__(self, in_background: bool) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="overlap") if in_background else None
         self._waits = Waits()
+        self._beside: ThreadPoolExecutor | None = None
+        self._work_beside = Waits()
         self._started: list[Pending[Any]] = []
 
     def start(self, step: Callable[..., Result], *arguments: object) -> Pending[Result]:
-        """Start a step and return its pending result. An argument that is pending itself is waited for first."""
+        """Start a step and return its pending result. A pending argument is awaited first."""
+        return self._start(self._thread, self._waits, step, arguments)
 
+    def beside(self, step: Callable[..., Result], *arguments: object) -> Pending[Result]:
+        """Start a step on another processor; without one, or in the background anyway, this is `start`.
+
+        Its result must not depend on the number of threads of matrix products, which other steps may change meanwhile.
+        """
+        if self._thread is None and self._beside is None and processors() > 1:
+            self._beside = ThreadPoolExecutor(1, thread_name_prefix="beside")
+        thread, waits = (self._thread, self._waits) if self._thread else (self._beside, self._work_beside)
+        return self._start(thread, waits, step, arguments)
+
+    def _start(
+        self, thread: ThreadPoolExecutor | None, waits: Waits, step: Callable[..., Result], arguments: Sequence[object]
+    ) -> Pending[Result]:
         def work() -> Result:
             return step(*(given.result() if isinstance(given, Pending) else given for given in arguments))
 
         started: Pending[Result]
-        if self._thread is None:
+        if thread is None:
             started = _Deferred(work)
         else:
-            context = copy_context()  # Prefect and meters keep their place in it
-            context.run(self._waits.enter)
-            started = _InThread(self._thread.submit(context.run, work))
+            context = copy_context()  # preserves the context of Prefect and of meters
+            context.run(waits.enter)
+            started = _InThread(thread.submit(context.run, work))
         self._started.append(started)
         return started
 
@@ -174,13 +236,20 @@ class Overlap:
             raise
         if error is not None:
             self._stop(error)
-        elif self._thread:
-            self._thread.shutdown()
+        else:
+            self._shut_down()
 
     def _stop(self, error: BaseException) -> None:
-        if self._thread is None:
-            return
-        self._thread.shutdown(wait=False, cancel_futures=True)
-        if not isinstance(error, Exception):  # an interruption: a server that is down is tried for minutes
+        for thread in self._threads():
+            thread.shutdown(wait=False, cancel_futures=True)
+        if not isinstance(error, Exception):  # an interruption: do not retry a dead server for minutes
             self._waits.give_up()
-        self._thread.shutdown()
+        self._work_beside.give_up()  # nobody is paid for it
+        self._shut_down()
+
+    def _shut_down(self) -> None:
+        for thread in self._threads():
+            thread.shutdown()
+
+    def _threads(self) -> list[ThreadPoolExecutor]:
+        return [thread for thread in (self._thread, self._beside) if thread]

@@ -1,1 +1,1 @@
-"""Everything said to a model, how it is sent, and how its answer is read."""
+"""Prompts, model clients, and parsers of replies."""

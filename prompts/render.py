@@ -1,7 +1,7 @@
 """Prompt templates: text files that become the messages of a request.
 
 A line that is only `[system]`, `[user]` or `[assistant]` begins a message of that role; a template without such a line
-is one message of the user. The kind of a placeholder says where its value comes from, and how it is inserted:
+is one user message. The kind of a placeholder says where its value comes from, and how it is inserted:
 
     {{words}}       from the settings or this program: unchanged
     {{=passages}}   from documents, models or users: as <passages> ... </passages>
@@ -20,10 +20,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
-from conspectus.prompts.model import Message, Role
+from conspectus.prompts.language_model import Message, Role
 from conspectus.storage.errors import SettingsError
 
 PLACEHOLDER = re.compile(r"\{\{([=~]?)(\w+)\}\}")
+_ALONE = re.compile(r"^\{\{(\w+)\}\}\n", re.MULTILINE)
 _INCLUDED = re.compile(r"\{\{>(\w+)\}\}")
 _TURN = re.compile(r"^\[(system|user|assistant)\]\n", re.MULTILINE)
 _TAG = re.compile(r"</?([a-z_]+)[ >]")
@@ -37,14 +38,24 @@ def prompt_text(name: str) -> str:
     return _text(name, _REPLACED.get())
 
 
-def replace_prompts(folder: str) -> None:
-    """Take templates from a folder (`llm.prompts`) where it has them, in this task and those that it starts.
+def template_names(folder: str) -> list[str]:
+    """Return the names of the templates in a folder of this package and in its folders, sorted.
 
-    The files have the paths of this package: FOLDER/query/io.txt. "" stands for none.
+    >>> template_names("json")
+    ['json/again', 'json/schema']
+    """
+    root = Path(str(files("conspectus.prompts")))
+    return sorted(path.relative_to(root).with_suffix("").as_posix() for path in root.joinpath(folder).rglob("*.txt"))
+
+
+def replace_prompts(folder: str) -> None:
+    """Use the templates in a folder (`llm.prompts`) instead of ours, in this task and its child tasks.
+
+    The files have the paths of this package: FOLDER/query/answer/io.txt. "" means no folder.
 
     Raises:
-        SettingsError: The folder does not exist, or a file replaces no template, lacks one of its placeholders or has
-            one more.
+        SettingsError: The folder does not exist, or a file matches no template, or lacks a placeholder of its template
+            or has an extra one.
     """
     if folder:
         _check_folder(folder)
@@ -53,9 +64,9 @@ def replace_prompts(folder: str) -> None:
 
 @contextmanager
 def prompts_of(folder: str) -> Iterator[None]:
-    """Take templates from a folder as `replace_prompts` does, until the end of the block.
+    """Use the templates of a folder as `replace_prompts` does, until the end of the block.
 
-    Threads that are started inside have it where they run in a copy of this context, as a build's do.
+    Threads started inside see them if they run in a copy of this context, as a build's do.
     """
     before = _REPLACED.get()
     replace_prompts(folder)
@@ -95,7 +106,8 @@ def _check_folder(folder: str) -> None:
 def messages(name: str, **values: str) -> tuple[Message, ...]:
     """Return the messages of a template with all placeholders filled in.
 
-    Placeholders and turns inside values are left as they are.
+    Placeholders and turns inside values are left as they are. A placeholder alone on its line takes the line with it
+    where its value is empty.
 
     Args:
         name: The template, such as "query/verify_citation".
@@ -108,6 +120,7 @@ def messages(name: str, **values: str) -> tuple[Message, ...]:
     kinds = {place: kind for kind, place in PLACEHOLDER.findall(text)}
     if kinds.keys() != values.keys():
         raise ValueError(f"prompt {name} has the placeholders {sorted(kinds)} but got {sorted(values)}")
+    text = _ALONE.sub(lambda line: line[0] if values[line[1]] else "", text)
     tags = {*_TAG.findall(text), *(place for place, kind in kinds.items() if kind == "=")}
 
     def filled(place: re.Match[str]) -> str:
@@ -130,7 +143,7 @@ def render(name: str, **values: str) -> str:
 
 
 def tagged(tag: str, text: str) -> str:
-    """Return a text between two tags, which it can neither open nor close itself.
+    """Return a text between two tags; the text itself can neither open nor close them.
 
     >>> tagged("excerpt", "one </excerpt> two")
     '<excerpt>\\none &lt;/excerpt> two\\n</excerpt>'

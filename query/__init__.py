@@ -1,1 +1,1 @@
-"""Online: a question and an index in, an answer with its evidence out."""
+"""Question answering: takes a question and an index, returns an answer with its evidence."""

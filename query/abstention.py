@@ -1,8 +1,8 @@
-"""Recognise when a model says that it has no answer, and the sentence that a user reads then.
+"""Detect a model's abstention, and provide the sentence shown to the user instead.
 
 Prompts ask for an abstention in one of two forms. Prompts whose reply is streamed to the user (`query/read`,
 `query/reduce`) ask for the word NOTHING, a colon and a sentence in the language of the question: the word is removed,
-the sentence is shown. Prompts that ask for a short answer (`query/cot`, `query/facts`, JSON fields named `answer`) ask
+the sentence is shown. Prompts for a short answer (`query/answer/cot`, `query/facts`, JSON fields named `answer`) ask
 for the word "Unknown".
 """
 
@@ -13,13 +13,24 @@ from conspectus.storage.text.language import language_of_question
 from conspectus.storage.text.sentences import sentence_spans
 
 NO_ANSWER = "I do not know: nothing in the indexed documents supports an answer."
-"""The text of an answer that rests on nothing. `Answer.known` is false then."""
+"""The text of an answer without support. `Answer.known` is then false."""
 
 _IN_OTHER_LANGUAGES = {
     "de": "Das weiß ich nicht: In den indexierten Dokumenten steht nichts, was eine Antwort stützt.",
     "fr": "Je ne sais pas : rien dans les documents indexés ne permet de répondre.",
     "es": "No lo sé: nada en los documentos indexados respalda una respuesta.",
 }
+
+_OF_GRAPH = {
+    "en": "I do not know: nothing in the graph supports an answer.",
+    "de": "Das weiß ich nicht: Im Graphen steht nichts, was eine Antwort stützt.",
+    "fr": "Je ne sais pas : rien dans le graphe ne permet de répondre.",
+    "es": "No lo sé: nada en el grafo respalda una respuesta.",
+    "it": "Non lo so: nulla nel grafo sostiene una risposta.",
+    "nl": "Dat weet ik niet: niets in de graaf ondersteunt een antwoord.",
+    "pt": "Não sei: nada no grafo sustenta uma resposta.",
+}
+"""The same where a graph without documents was asked."""
 
 _NEAREST = {
     "en": "The nearest that they deal with: {}.",
@@ -29,12 +40,12 @@ _NEAREST = {
 }
 
 UNCITED = "the answer cites nothing"
-"""In the trace of a model's answer that names no valid source: it stands as written, and is not `known`."""
+"""Trace note for a model's answer without a valid citation: it is returned as written, and is not `known`."""
 
 ABSTENTION = "NOTHING"
 """The word that opens a streamed reply without an answer."""
 SEPARATORS = " \t\r\n:：*\"'`.!–—-"
-"""Characters that may separate the word from the sentence behind it."""
+"""Characters that may separate the word from the sentence after it."""
 
 _UNKNOWN = frozenset(
     word.strip()
@@ -50,7 +61,7 @@ _OPENING = re.compile(rf"""[\s*"'`]*{ABSTENTION}[*"'`]*(?:\s*[:：.!–—-]|[ \
 
 
 def uncited(cited: Sequence[object]) -> str:
-    """Return what a trace adds about an answer without citations; "" if it cites something.
+    """Return the trace note about an answer without citations; "" if it cites something.
 
     >>> uncited([]), uncited([7])
     ('; the answer cites nothing', '')
@@ -59,11 +70,11 @@ def uncited(cited: Sequence[object]) -> str:
 
 
 def no_answer(question: str, topics: Sequence[str] = ()) -> str:
-    """Return NO_ANSWER in the language of a question, where that is German, French or Spanish; else in English.
+    """Return NO_ANSWER in the language of a question if that is German, French or Spanish; else in English.
 
     Args:
         question: The question.
-        topics: What the documents deal with that is nearest to the question; it is named behind the sentence.
+        topics: The nearest subjects in the documents; listed after the sentence.
 
     Example:
         >>> no_answer("Qui est Ivo ?")
@@ -76,9 +87,18 @@ def no_answer(question: str, topics: Sequence[str] = ()) -> str:
     return f"{sentence} {_NEAREST[language].format('; '.join(topics))}" if topics else sentence
 
 
+def no_answer_of_graph(question: str) -> str:
+    """Return that nothing in a graph supports an answer, in the language of the question if it is one of seven.
+
+    >>> no_answer_of_graph("Qui est Ivo ?")
+    'Je ne sais pas : rien dans le graphe ne permet de répondre.'
+    """
+    return _OF_GRAPH[language_of_question(question, tuple(_OF_GRAPH)) or "en"]
+
+
 def is_no_answer(text: str) -> bool:
-    """Return whether the text of an answer is NO_ANSWER in one of its languages, with or without topics."""
-    return text.startswith((NO_ANSWER, *_IN_OTHER_LANGUAGES.values()))
+    """Return whether a text is NO_ANSWER in one of its languages, with or without topics."""
+    return text.startswith((NO_ANSWER, *_IN_OTHER_LANGUAGES.values(), *_OF_GRAPH.values()))
 
 
 _MATERIAL = (
@@ -128,7 +148,7 @@ def abstains(reply: str) -> bool:
 
 
 def is_unknown(answer: str) -> bool:
-    """Return whether the short answer of a model is empty, or one of the words for "Unknown".
+    """Return whether the short answer of a model is empty or a word for "Unknown".
 
     >>> [is_unknown(answer) for answer in ("", "Unknown.", "{N/A}", "The Unknown Soldier")]
     [True, True, True, False]
@@ -137,7 +157,7 @@ def is_unknown(answer: str) -> bool:
 
 
 def may_abstain(beginning: str) -> bool:
-    """Return whether a streamed reply that begins so may still turn out to be the word NOTHING.
+    """Return whether a streamed reply with this beginning may still turn out to be the word NOTHING.
 
     >>> [may_abstain(text) for text in ("", "**NOTH", "NOTHING.", "NOTHING: No", "Not")]
     [True, True, True, False, False]
@@ -146,7 +166,7 @@ def may_abstain(beginning: str) -> bool:
 
 
 def abstention(reply: str) -> str | None:
-    """Return the sentence behind the word NOTHING; None if the reply is an answer.
+    """Return the sentence after the word NOTHING; None if the reply is an answer.
 
     >>> [abstention(text) for text in ("NOTHING: Das steht nirgends.", "NOTHING.", "Nothing yet.")]
     ['Das steht nirgends.', '', None]

@@ -1,6 +1,6 @@
 """Meter, time and assemble an answer: every method builds its `Answer` here.
 
-A method opens an assembly before it looks anything up, records its steps, and assembles the answer:
+A method opens an assembly before it does any work, records its steps, and assembles the answer:
 
     async def answer(self, question: str, say: Say) -> Answer:
         with assembling(question, self._name) as assembly:
@@ -10,9 +10,9 @@ A method opens an assembly before it looks anything up, records its steps, and a
             assembly.step("read", "5 passages read")
             return assembly.assemble(text, citations=citations, evidence=evidence)
 
-The usage of the answer holds every model call made inside the block (by this task and those that it starts) and the
-seconds from the start of the block to `assemble`. Where another method answers (a fallback, a reader over passages
-that were already found), `Assembly.adopt` takes its answer over. Where no answer is assembled but work is added to one
+The usage of the answer includes every model call made inside the block (by this task and its child tasks) and the
+seconds from the start of the block to `assemble`. If another method answers (a fallback, a reader over passages
+already found), `Assembly.adopt` takes over its answer. If no answer is assembled but work is added to an existing one
 (verification, rewriting of a follow-up question), `measured` gives the usage alone.
 """
 
@@ -22,15 +22,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from conspectus.prompts.client.usage import Meter, metered
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.client.usage_and_cost import Meter, metered
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.abstention import NO_ANSWER, no_answer
 from conspectus.query.context import Context
+from conspectus.query.step_listeners import tell_step
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Say, Step, Usage
 
 
 class Measure:
-    """The model calls and the time since a point in time."""
+    """The model calls and the time since a starting point."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -40,7 +41,7 @@ class Measure:
         """Return the usage until now.
 
         Args:
-            units: The number of reports, passages or records that the answer is made over.
+            units: The number of reports, passages or records that the answer is based on.
             context_tokens: Their tokens, in total.
             depth: The number of steps of a walk.
         """
@@ -73,13 +74,13 @@ def measured() -> Iterator[Measure]:
 
 @dataclass(slots=True)
 class Assembly:
-    """An answer in the making.
+    """An answer under construction.
 
     Attributes:
-        question: The question as the method was asked it.
-        method: The name of the method that runs (`global:offline` for a stand-in).
+        question: The question as the method received it.
+        method: The name of the running method (`global:offline` for a fallback).
         measure: The calls and time so far.
-        units: The number of reports, passages or records that the answer is made over.
+        units: The number of reports, passages or records that the answer is based on.
         context_tokens: Their tokens, in total.
         depth: The number of steps of a walk.
         trace: The steps so far, in order.
@@ -95,14 +96,16 @@ class Assembly:
 
     def step(self, name: str, detail: str) -> None:
         """Add one step to the trace."""
-        self.trace.append(Step(name, detail))
+        self.add(Step(name, detail))
 
     def add(self, *steps: Step) -> None:
         """Add steps to the trace."""
         self.trace += steps
+        for each in steps:
+            tell_step(each)
 
     def over(self, units: int, context_tokens: int) -> None:
-        """Set the number of units that the answer is made over, and their tokens."""
+        """Set the number of units that the answer is based on, and their tokens."""
         self.units, self.context_tokens = units, context_tokens
 
     def usage(self) -> Usage:
@@ -138,14 +141,14 @@ class Assembly:
         )
 
     def no_answer(self, evidence: Evidence | None = None) -> Answer:
-        """Return the answer that nothing supports an answer."""
+        """Return the abstention."""
         return self.assemble(no_answer(self.question), evidence=evidence)
 
     def adopt(self, answer: Answer, evidence: Evidence | None = None) -> Answer:
         """Return the answer of another method as the answer of this one.
 
         Its trace follows the steps so far; the question, method name and usage are those of this assembly (calls that
-        the other method made inside the block are metered here). `evidence` replaces its evidence where given.
+        the other method made inside the block are metered here). `evidence`, if given, replaces its evidence.
         """
         return replace(
             answer,
@@ -162,8 +165,8 @@ def assembling(question: str, method: str) -> Iterator[Assembly]:
     """Open the assembly of one answer; model calls made inside the block count towards its usage.
 
     Args:
-        question: The question that is answered.
-        method: The name of the method that really runs.
+        question: The question to answer.
+        method: The name of the method that actually runs.
 
     Example:
         >>> with assembling("Who wrote it?", "bm25") as assembly:
@@ -177,7 +180,7 @@ def assembling(question: str, method: str) -> Iterator[Assembly]:
 
 
 class TopicMethod(ABC):
-    """A method that starts from entities: those that the question names, or given ones."""
+    """A method that starts from entities: those linked from the question, or given ones."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
         self._name = name
@@ -185,7 +188,7 @@ class TopicMethod(ABC):
         self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer from the entities that are linked to the question."""
+        """Return the answer from the entities linked to the question."""
         return await self._answer(question, None, say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
@@ -194,4 +197,4 @@ class TopicMethod(ABC):
 
     @abstractmethod
     async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
-        """Answer from the entities that are given; None where the question names them."""
+        """Answer from the given entities, or with None from those linked from the question."""

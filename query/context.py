@@ -1,21 +1,24 @@
 """The context of a method: one open index, its embedder, the language model and the settings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.types import Passage
 from conspectus.storage.hashing import digest
-from conspectus.storage.index import Index, per_index
+from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.locators import described
 from conspectus.storage.records import Chunk, Document, Place
 from conspectus.storage.settings import EmbeddingSettings, Settings
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    from conspectus.query.remote_graph.counting import PartOfGraph
+    from conspectus.query.walk.graph_protocol import WalkGraph
     from conspectus.storage.text.bm25 import Bm25
     from conspectus.storage.vectors.windowed import WindowedIndex
 
@@ -24,10 +27,14 @@ if TYPE_CHECKING:
 class Context:
     """An index open for questions. Read-only, and safe to share between threads."""
 
-    index: Index
+    index: StoredIndex
     settings: Settings
     narrowed: str = ""
-    """What the index was narrowed to, in words; "" where it is whole."""
+    """Description of the filter; "" if the index is not restricted."""
+    part: "PartOfGraph | None" = None
+    """Completes answers if the index contains only the part of a live graph around a question."""
+    live: "WalkGraph | None" = None
+    """The remote graph that is walked instead of the index's own, which is then empty."""
 
     def __str__(self) -> str:
         """Return the folder, the version, the filter if there is one, and the numbers of documents and passages."""
@@ -63,18 +70,17 @@ class Context:
         return self.index.lexical()
 
     @property
-    def chunks(self) -> list[Chunk]:
-        """All chunks, in table order."""
-        return self.index.rows(Chunk)
+    def chunks(self) -> Sequence[Chunk]:
+        """All chunks, in table order; each is made when it is asked for."""
+        return self.index.each(Chunk)
 
     @property
-    @per_index
-    def chunk_rows(self) -> dict[str, int]:
+    def chunk_rows(self) -> Mapping[str, int]:
         """The row of each chunk by its id."""
-        return {chunk.id: row for row, chunk in enumerate(self.chunks)}
+        return self.index.ids(Chunk)
 
     def sources(self, chunk_ids: Iterable[str]) -> tuple[str, ...]:
-        """Return the sorted distinct hashes of chunks; a model's reply over them depends on these."""
+        """Return the sorted distinct hashes of chunks; a model's reply about them depends on these."""
         hashes = self._chunk_hashes
         wanted = set(chunk_ids)
         for id_ in wanted - hashes.keys():
@@ -83,22 +89,19 @@ class Context:
 
     @property
     @per_index
-    def titles(self) -> dict[str, str]:
+    def titles(self) -> Mapping[str, str]:
         """Document titles by document id, without loading the texts."""
-
-        table = self.index.arrow(Document, "id", "title")
-        return dict(zip(table.column("id").to_pylist(), table.column("title").to_pylist(), strict=True))
+        return self.index.by_id(Document, "title")
 
     def places_of(self, document_id: str) -> tuple[Place, ...]:
-        """Return the places of a document; those of all documents are loaded once, without the texts."""
-        return self._places.get(document_id, ())
+        """Return the places of a document; none of a document that does not exist."""
+        row = self.index.ids(Document).get(document_id)
+        return () if row is None else tuple(Place(**place) for place in self._places[row].as_py())
 
     @property
     @per_index
-    def _places(self) -> dict[str, tuple[Place, ...]]:
-        table = self.index.arrow(Document, "id", "places")
-        rows = zip(table.column("id").to_pylist(), table.column("places").to_pylist(), strict=True)
-        return {id_: tuple(Place(**place) for place in places) for id_, places in rows if places}
+    def _places(self) -> "pa.ChunkedArray":
+        return self.index.arrow(Document, "places").column("places")
 
     @property
     @per_index
@@ -113,6 +116,6 @@ class Context:
         return Passage(chunk.document_id, chunk.id, chunk.start, chunk.end, float(score), chunk.text, title, place)
 
     def best(self, scores: npt.NDArray[np.floating], k: int) -> tuple[Passage, ...]:
-        """Return the `k` chunks of highest positive score (one score a chunk), ties by chunk id."""
+        """Return the `k` chunks with the highest positive score (one score per chunk), ties by chunk id."""
         rows = np.argsort(-scores, kind="stable")[:k]  # rows are sorted by id, so a stable sort breaks ties by id
         return tuple(self.passage(int(row), float(scores[row])) for row in rows if scores[row] > 0)

@@ -1,33 +1,35 @@
-"""The menu: every way to ask, by name. A new method is one file and one line here.
+"""The menu: every method by name. A new method is one file and one line here, or a plug-in.
 
-METHODS is the only place that names a method. A line has the name, one sentence for users, and where the code is: a
-class or function below `conspectus.query`, imported when the method is first used.
+METHODS is the only place that names our methods. A line has the name, one sentence for users, and the location of the
+code: a class or function below `conspectus.query`, imported when the method is first used.
 
     retriever   called with (context): returns a `Retriever`
     answerer    called with (name, context, model): returns an `Answerer`; `name` is what the answer reports
 
-Without a language model `model` is None and `name` ends in ":offline": the answerer is an extractive stand-in then. A
-method that has none is marked `needs_model`. A method with a retriever and no answerer of its own is answered by a
-reader of its passages (`query/reader`).
+Without a language model `model` is None and `name` ends in ":offline": the answerer is then an extractive fallback. A
+method without a fallback is marked `needs_model`. A method with a retriever but no answerer is answered by a
+reader of its passages (`query/answer_writing`).
 """
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from conspectus.storage.community_level import LEVELS, Level
-from conspectus.storage.errors import NeedsModel, UnknownMethod, UsageError, did_you_mean
+from conspectus.storage.errors import NeedsModel, PluginFailed, UnknownMethod, UsageError, did_you_mean
+from conspectus.storage.level_names import LEVELS, Level
+from conspectus.storage.plugins import Plugin, plugins, warn
 
 if TYPE_CHECKING:
-    from conspectus.prompts.model import LanguageModel
+    from conspectus.prompts.language_model import LanguageModel
     from conspectus.query.context import Context
     from conspectus.query.types import Answerer, Retriever
 
 DEFAULT_METHOD = "auto"
-"""What `ask` uses by default."""
+"""The default method of `ask`."""
 DEFAULT_RETRIEVER = "ppr"
-"""What `retrieve` and `explain` use by default."""
+"""The default method of `retrieve` and `explain`."""
 COMPARED = ("bm25", "dense", "hybrid", "ppr")
-"""What an evaluation of retrieval compares by default."""
+"""The methods that an evaluation of retrieval compares by default."""
 
 
 class _Lazy:
@@ -44,33 +46,37 @@ class _Lazy:
 
 
 class Method:
-    """A way to ask."""
+    """A method of answering questions."""
 
     def __init__(
         self,
         name: str,
         about: str,
-        retriever: str | None,
-        answerer: str | _Lazy | None = None,
+        retriever: "str | Callable[[Context], Retriever] | None",
+        answerer: "str | Callable[[str, Context, LanguageModel | None], Answerer] | _Lazy | None" = None,
         *,
         needs_model: bool = False,
         section: str = "",
+        over_endpoint: bool = False,
     ) -> None:
         """Describe a method.
 
         Args:
-            name: The name that --method takes.
+            name: The value of --method.
             about: One sentence for the list of methods.
-            retriever: Where its retriever is, as "module:name"; None if it retrieves no passages.
-            answerer: Where its answerer is; None for a reader of the passages of `retriever`.
-            needs_model: Whether it has no stand-in without a language model.
-            section: The section of the settings that belongs to it; by default of the same name.
+            retriever: The location of its retriever, as "module:name", or its factory; None if it retrieves no
+            passages.
+            answerer: The location of its answerer, or its factory; None for a reader of the passages of `retriever`.
+            needs_model: Whether it has no fallback without a language model.
+            section: The section of the settings for it; by default the section of the same name.
+            over_endpoint: Whether it needs no documents, so that it can answer over a graph behind a SPARQL endpoint.
         """
         self.name = name
         self.about = about
         self.needs_model = needs_model
         self.section = section or name.partition(":")[0]
-        self._retriever = _Lazy(retriever) if retriever else None
+        self.over_endpoint = over_endpoint
+        self._retriever = _Lazy(retriever) if isinstance(retriever, str) else retriever
         self._answerer = _Lazy(answerer) if isinstance(answerer, str) else answerer
 
     @property
@@ -93,7 +99,7 @@ class Method:
         return cast("Retriever", self._retriever(context))
 
     def answerer(self, context: "Context") -> "Answerer":
-        """Return the answerer of the method, or its stand-in if the settings name no language model.
+        """Return the answerer of the method, or its fallback if the settings name no language model.
 
         Raises:
             NeedsModel: The method needs a language model and the settings name none.
@@ -102,7 +108,7 @@ class Method:
         name = self.name if model else f"{self.name}:offline"
         if self._answerer is not None:
             return cast("Answerer", self._answerer(name, context, model))
-        from conspectus.query.reader.generative import open_reader
+        from conspectus.query.answer_writing.generative import open_reader
 
         return open_reader(name, context, self.retriever(context), model)
 
@@ -119,7 +125,8 @@ class Method:
 # fmt: off
 _MENU = (
     Method("auto", "chooses between a query of the graph, global and ppr, and says why",
-           "ppr.ppr:PprRetriever", _Lazy("auto:open_auto", whole="global", passages="ppr", walk="tog2")),
+           "ppr.ppr:PprRetriever", _Lazy("auto:open_auto", whole="global", passages="ppr", walk="tog2",
+                                                     paths="plan"), over_endpoint=True),
     Method("bm25", "passages that share words with the question", "baselines:Bm25Retriever"),
     Method("dense", "passages near in meaning", "baselines:DenseRetriever"),
     Method("hybrid", "reciprocal rank fusion of bm25 and dense", "baselines:HybridRetriever"),
@@ -143,30 +150,32 @@ _MENU = (
     Method("drift", "a first answer from reports, then follow-up questions by local search",
            None, "graphrag.drift:open_drift", section="drift_search"),
     Method("tog", "beam search over the graph: relations are pruned, then the entities behind them",
-           None, "tog.tog:Tog"),
+           None, "tog.tog:Tog", over_endpoint=True),
     Method("tog2", "the same beam search, reading at every step what the documents say of the entities it came to",
-           "tog.tog2:Tog2Retriever", "tog.tog2:Tog2", section="tog"),
+           "tog.tog2:Tog2Retriever", "tog.tog2:Tog2", section="tog", over_endpoint=True),
     Method("fasttog", "chains of communities of the graph, from what the question names towards its answer",
-           None, "fasttog.fasttog:FastToG"),
+           None, "fasttog.fasttog:FastToG", over_endpoint=True),
+    Method("plan", "relation paths are planned first, then looked up; paths between two things that are named",
+           None, "plan.plan:Plan", over_endpoint=True),
     Method("gretriever", "the connected part of the graph that is worth most to the question, as text "
                          "(prize-collecting Steiner tree)",
-           "gretriever.gretriever:GRetrieverRetriever", "gretriever.gretriever:open_gretriever"),
+           "gretriever.gretriever:GRetrieverRetriever", "gretriever.gretriever:open_gretriever", over_endpoint=True),
     Method("sparql", "one SPARQL query over the graph: counts, yes or no, comparisons, dates, several conditions",
-           None, "sparql:Sparql"),
+           None, "sparql:Sparql", over_endpoint=True),
     Method("triples", "the triples nearest to the question, each by itself: what subgraphs are compared with",
-           "gretriever.triples:TriplesRetriever", "gretriever.triples:TriplesBaseline"),
+           "gretriever.triples:TriplesRetriever", "gretriever.triples:TriplesBaseline", over_endpoint=True),
     Method("kaping", "the triples around what the question names that are nearest to it",
-           None, "one_step:open_kaping"),
-    Method("kgp", "groups of neighbours of what the question names, and of these the nearest",
-           None, "one_step:open_kgp"),
+           None, "nearest_facts:open_kaping", over_endpoint=True),
+    Method("groups", "groups of neighbours of what the question names, and of these the nearest",
+           None, "nearest_facts:open_groups", over_endpoint=True),
     Method("io", "what a model knows, asked at once",
-           None, _Lazy("direct:Direct", prompt="query/io"), needs_model=True),
+           None, _Lazy("no_retrieval:Direct", prompt="query/answer/io"), needs_model=True),
     Method("cot", "what a model knows, step by step",
-           None, _Lazy("direct:Direct", prompt="query/cot"), needs_model=True),
+           None, _Lazy("no_retrieval:Direct", prompt="query/answer/cot"), needs_model=True),
     Method("cot_sc", "the most frequent of several chains of thought",
-           None, _Lazy("direct:Direct", prompt="query/cot", sampled=True), needs_model=True),
-    Method("cok", "the nearest triples and the nearest passages, read together",
-           None, "one_step:Cok", needs_model=True, section="kaping"),
+           None, _Lazy("no_retrieval:Direct", prompt="query/answer/cot", sampled=True), needs_model=True),
+    Method("mixed", "the nearest triples and the nearest passages, read together",
+           None, "nearest_facts:Mixed", needs_model=True, section="kaping"),
     Method("ts", "map-reduce over all passages: what global search is compared with",
            None, "graphrag.global_search:open_passage_search"),
     Method("ss", "as many of the nearest passages as one call holds: the other comparison",
@@ -175,24 +184,57 @@ _MENU = (
 # fmt: on
 
 METHODS: dict[str, Method] = {method.name: method for method in _MENU}
+_RENAMED = {
+    "kgp": (
+        "groups",
+        "it reads groups of neighbours, as FastToG compares with, and walks no graph of passages",
+    ),
+    "cok": ("mixed", "it reads triples beside passages, and does not correct rationales as Chain-of-Knowledge does"),
+}
+"""Former names of methods, with the current name and the reason."""
+
+
+def methods() -> dict[str, Method]:
+    """Return all methods by name: ours, then those of usable plug-ins."""
+    found = dict(METHODS)
+    for name, plugin in plugins("methods").items():
+        try:
+            found.setdefault(name, _of_plugin(plugin))
+        except PluginFailed as error:
+            warn(str(error))
+    return found
+
+
+def _of_plugin(plugin: Plugin) -> Method:
+    method = plugin.load()
+    if not isinstance(method, Method) or method.name != plugin.name:
+        raise PluginFailed(plugin.complaint(TypeError(f"it should be a Method of the name {plugin.name!r}")))
+    return method
 
 
 def find_method(name: str) -> Method:
-    """Return the method of a name.
+    """Return the method with this name.
 
     >>> find_method("bm25").about
     'passages that share words with the question'
 
     Raises:
         UnknownMethod: There is no such method; the message names the nearest one and lists all.
+        PluginFailed: It is a plug-in that cannot be used.
     """
     if name in METHODS:
         return METHODS[name]
-    raise UnknownMethod(f"unknown method {name!r}{did_you_mean(name, METHODS) or '.'} There are: {', '.join(METHODS)}")
+    if name in plugins("methods"):
+        return _of_plugin(plugins("methods")[name])
+    if name in _RENAMED:
+        new, why = _RENAMED[name]
+        raise UnknownMethod(f"the method {name!r} is now called {new!r}: {why}")
+    known = [*METHODS, *plugins("methods")]
+    raise UnknownMethod(f"unknown method {name!r}{did_you_mean(name, known) or '.'} There are: {', '.join(known)}")
 
 
 def find_retriever(name: str, context: "Context") -> "Retriever":
-    """Return the retriever of the method of a name.
+    """Return the retriever of the method with this name.
 
     Raises:
         UnknownMethod: There is no such method, or it retrieves no passages.

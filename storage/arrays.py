@@ -1,6 +1,6 @@
-"""Array aliases, compressed sparse rows, and what NumPy raises for a corrupt array file.
+"""Array aliases, compressed sparse rows, and the exceptions that `np.load` raises for a corrupt file.
 
-The aliases name a use, not only a dtype: a signature says in its docstring which shape it wants.
+The aliases name a use, not only a dtype; the docstring of a signature states the shape.
 """
 
 from tokenize import TokenError
@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-"""Scores, weights, probabilities: everything that is computed with."""
+"""Scores, weights, probabilities: all values used in computations."""
 Vectors = npt.NDArray[np.float32]
-"""Embeddings as they are stored: one vector (d,) or one per row (n, d)."""
+"""Embeddings as stored: one vector (d,) or one per row (n, d)."""
 Ints = npt.NDArray[np.int64]
 """Counts, node numbers, offsets."""
 Rows = npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ UNREADABLE_ARRAY = (
     RecursionError,
     TokenError,
 )
-"""What `np.load` raises for a corrupt file.
+"""Exceptions that `np.load` raises for a corrupt file.
 
 The header of an .npy file is Python text: it may be truncated (TokenError), nested too deeply (RecursionError), or
 state a size beyond all memory.
@@ -38,14 +38,14 @@ state a size beyond all memory.
 
 
 def gather(indptr: Ints, rows: Rows) -> tuple[Ints, Ints]:
-    """Return where the entries of some rows of a compressed sparse matrix are stored, row after row.
+    """Return the storage positions of the entries of some rows of a compressed sparse matrix, row after row.
 
     Args:
         indptr: (n + 1,) offsets; the entries of row i are `indptr[i]` to `indptr[i + 1]`.
         rows: (k,) rows in any order, repeated or not.
 
     Returns:
-        (counts (k,), entries (e,)): how many entries each row has, and their positions in the order of `rows`.
+        (counts (k,), entries (e,)): the number of entries of each row, and their positions in the order of `rows`.
 
     >>> gather(np.array([0, 1, 1, 4]), np.array([2, 0]))
     (array([3, 1]), array([1, 2, 3, 0]))

@@ -1,8 +1,8 @@
-"""Files derived from the tables of a version, made when they are first needed and mapped from then on.
+"""Files derived from the tables of a version, created on first use and memory-mapped from then on.
 
 They are caches: `INDEX/cache/<name>/<version>-<form>/`, never needed to read an index and, like the memo, trusted. They
-are written beside their place and renamed, so that they are complete or absent, and are deleted with their version.
-Views of an index, and indexes that cannot be written to, have theirs in a temporary folder until the process ends.
+are written next to their final path and renamed, so they are complete or absent, and are deleted with their version.
+Views of an index, and read-only indexes, have theirs in a temporary folder until the process ends.
 """
 
 import atexit
@@ -11,24 +11,27 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from conspectus.storage.index import Index
+from conspectus.storage.checked_files import FOLDER
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.memory_index import MemoryIndex
+from conspectus.storage.tables import TABLES
 
-DERIVED = ("sparql", "graph", "names", "topics")
+_TABLES = tuple(f"table-{name}" for name in TABLES)
+DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "entity-names", "title-names", "mentioned", *_TABLES)
 """The names of all derived files."""
 
 
-def derived_folder(index: Index, name: str, form: int, make: Callable[[Path], None]) -> Path:
-    """Return the folder of derived files, made where it is not there.
+def derived_folder(index: StoredIndex, name: str, form: int, make: Callable[[Path], None]) -> Path:
+    """Return the folder of derived files, creating them if they are missing.
 
     Args:
         index: The open index.
         name: One of `DERIVED`.
-        form: Raised when the content of the files changes.
-        make: Writes them into a folder that it makes.
+        form: Version of the file format; raised when the content of the files changes.
+        make: Writes them into a folder that it creates.
 
     Raises:
-        Exception: What `make` raises; nothing is left behind then.
+        Exception: Whatever `make` raises; nothing is left behind.
     """
     if not isinstance(index, MemoryIndex):
         place = index.root / "cache" / name / f"{index.manifest.version}-{form}"
@@ -38,7 +41,7 @@ def derived_folder(index: Index, name: str, form: int, make: Callable[[Path], No
             place.parent.mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(prefix=".", dir=place.parent))
         except OSError:
-            pass  # an index that cannot be written to
+            pass  # the index is read-only
         else:
             return _made(folder, place, make)
     folder = Path(tempfile.mkdtemp(prefix=f"conspectus-{name}-"))
@@ -61,7 +64,7 @@ def _made(folder: Path, place: Path, make: Callable[[Path], None]) -> Path:
 
 
 def delete_derived(root: Path, kept: set[str]) -> int:
-    """Delete the derived files of all versions but some, and return the bytes that they took."""
+    """Delete the derived files of all versions except `kept`, and return the number of bytes freed."""
     freed = 0
     for name in DERIVED:
         for folder in (root / "cache" / name).glob("*"):

@@ -1,29 +1,29 @@
-"""Everything that can go wrong and is not a bug, in one tree.
+"""All errors that are not bugs, in one tree.
 
     ConspectusError
     ├── UsageError            exit 2   the request itself is wrong
     │   ├── SettingsError              an unknown key or a value out of range
     │   ├── UnknownMethod              no query method of that name
-    │   └── SparqlError                a query is not SPARQL, is not allowed, or passed its limits
+    │   └── SparqlError                a query is not SPARQL, is not allowed, or exceeded its limits
     ├── InputError            exit 3   the documents (or a question set) cannot be read
     ├── IndexUnusable         exit 4   the index cannot be used
-    │   ├── IndexNotFound              the folder holds no published index
+    │   ├── IndexNotFound              the folder contains no published index
     │   ├── IndexCorrupt               a file is missing, damaged or of the wrong shape
     │   ├── IndexTooNew                a newer version of this program made it
-    │   └── IndexBusy                  another build holds the index
-    ├── NeedsModel            exit 6   the method has no honest stand-in and no model is configured
+    │   └── IndexBusy                  another build has locked the index
+    ├── NeedsModel            exit 6   the method has no faithful fallback and no model is configured
     ├── ModelError            exit 8   a model's server gave no usable answer
-    │   ├── ModelRefused               the server will not do it: key, model name, request
-    │   ├── ModelUnavailable           the server cannot be reached, or failed every time it was asked
+    │   ├── ModelRefused               the server refuses: key, model name, request
+    │   ├── ModelUnavailable           the server cannot be reached, or failed on every attempt
     │   ├── Deferred                   the request waits for a batch
-    │   └── BadAnswer                  the reply is not what was asked for (holds the raw reply)
-    ├── BudgetReached         exit 9   `llm.max_cost` or `llm.max_tokens` would be passed
-    ├── BatchWritten          exit 10  requests are written to files; the results of a batch let the build go on
-    ├── MissingPart           exit 7   something that should be installed is not (names what to install)
+    │   └── BadAnswer                  the reply does not have the requested form (contains the raw reply)
+    ├── BudgetReached         exit 9   `llm.max_cost` or `llm.max_tokens` would be exceeded
+    ├── BatchWritten          exit 10  requests are written to files; the build continues with the results of a batch
+    ├── MissingPart           exit 7   a required part is not installed (names what to install)
     └── NotConverged          exit 1   a numerical method did not reach its tolerance
 
 Exit 0 is success, 1 an unexpected error, 5 a build that was published although more items failed than
-`build.failure_threshold` allows. Every message says what was wrong, where, and what to do.
+`build.failure_threshold` allows. Every message states the problem, its location, and the remedy.
 """
 
 import difflib
@@ -35,7 +35,7 @@ from pathlib import Path
 
 
 class ConspectusError(Exception):
-    """The root: catch this to catch all that a user's input or environment can cause."""
+    """The root: catch this to catch every error caused by the user's input or environment."""
 
     exit_status = 1
 
@@ -47,7 +47,7 @@ class UsageError(ConspectusError):
 
 
 class SettingsError(UsageError):
-    """A setting is unknown or has a value that it cannot have."""
+    """A setting is unknown or has an invalid value."""
 
 
 class UnknownMethod(UsageError):
@@ -55,11 +55,11 @@ class UnknownMethod(UsageError):
 
 
 class SparqlError(UsageError):
-    """A query is not SPARQL 1.1, would change or fetch something, or passed the limit of its time."""
+    """A query is not SPARQL 1.1, would change or fetch something, or exceeded its time limit."""
 
 
 class InputError(ConspectusError):
-    """The input holds nothing that can be indexed or evaluated."""
+    """The input contains nothing that can be indexed or evaluated."""
 
     exit_status = 3
 
@@ -71,11 +71,11 @@ class IndexUnusable(ConspectusError):
 
 
 class IndexNotFound(IndexUnusable):
-    """The folder holds no published index."""
+    """The folder contains no published index."""
 
 
 class IndexCorrupt(IndexUnusable):
-    """A file of the index is missing, damaged, or not what its manifest says."""
+    """A file of the index is missing, damaged, or differs from its manifest."""
 
 
 class IndexTooNew(IndexUnusable):
@@ -99,22 +99,22 @@ class ModelError(ConspectusError):
 
 
 class ModelRefused(ModelError):
-    """The server answers that it will not do what it was asked: a wrong key, an unknown model, a bad request."""
+    """The server refuses the request: a wrong key, an unknown model, a bad request."""
 
 
 class ModelUnavailable(ModelError):
-    """The server cannot be reached, or failed every time that it was asked."""
+    """The server cannot be reached, or failed on every attempt."""
 
 
 class Deferred(ModelError):
-    """The request is written to a batch file; its reply comes with a later run."""
+    """The request is written to a batch file; a later run gets its reply."""
 
 
 class BadAnswer(ModelError):
-    """A model's reply is not of the form that was asked for.
+    """A model's reply does not have the requested form.
 
-    `raw` is the reply as it came, `reason` what is wrong with it. `salvaged` is what can be relied on of a reply
-    that was cut off (the records before the cut), None where nothing can.
+    `raw` is the reply as received, `reason` the problem. `salvaged` is the reliable part of a reply
+    that was cut off (the records before the cut), None if there is none.
     """
 
     def __init__(self, reason: str, raw: str, salvaged: object = None) -> None:
@@ -126,19 +126,25 @@ class BadAnswer(ModelError):
 
 
 class BudgetReached(ConspectusError):
-    """The next call could pass `llm.max_cost` or `llm.max_tokens`; what is remembered stays, and a rerun goes on."""
+    """The next call could exceed `llm.max_cost` or `llm.max_tokens`; cached replies stay, and a rerun continues."""
 
     exit_status = 9
 
 
 class BatchWritten(ConspectusError):
-    """A stage's requests are written to batch files (`--batch`); a rerun takes the results back and goes on."""
+    """A stage's requests are written to batch files (`--batch`); a rerun stores the results and continues."""
 
     exit_status = 10
 
 
 class MissingPart(ConspectusError):
     """A library, pipeline or model that the settings name is not installed."""
+
+    exit_status = 7
+
+
+class PluginFailed(ConspectusError):
+    """A plug-in of another package cannot be imported, or failed."""
 
     exit_status = 7
 
@@ -153,19 +159,24 @@ FAILURES_PAST_THRESHOLD = 5
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NOTHING = 262_144
-"""Bytes: where fewer are free, what could not be written found no space. SQLite and FAISS do not say why."""
+"""Bytes: if fewer are free, a failed write means a full disk. SQLite and FAISS do not give the reason."""
 
 
 def no_space(folder: Path) -> IndexUnusable:
-    """Return the error of a disk that is full."""
+    """Return the error for a full disk."""
     return IndexUnusable(
         f"no space left on the disk of {folder}: free some and run the same command again; "
         "what is published stays in force, and what was paid for is kept"
     )
 
 
+def is_out_of_space(error: BaseException | None) -> bool:
+    """Return whether an error says that a disk, or the share of a user, is full."""
+    return isinstance(error, OSError) and error.errno in _FULL
+
+
 def is_full(folder: Path) -> bool:
-    """Tell whether next to nothing can be written where a folder is; False where that cannot be told."""
+    """Return whether the disk of a folder is nearly full; False if this cannot be determined."""
     try:
         return shutil.disk_usage(folder).free < _NOTHING
     except OSError:
@@ -173,10 +184,10 @@ def is_full(folder: Path) -> bool:
 
 
 def unwritten(root: Path, error: OSError) -> IndexUnusable | None:
-    """Return what an error of writing into `root` means; None for one that has nothing to do with it."""
+    """Return the meaning of an error of writing into `root`; None for an unrelated error."""
     within = error.filename is not None and Path(os.fsdecode(error.filename)).absolute().is_relative_to(root.absolute())
-    # NumPy only counts what was written: its errors have neither a number nor a name.
-    if error.errno in _FULL or ((within or error.errno is None) and is_full(root)):
+    # NumPy only counts the bytes written: its errors have neither a number nor a name.
+    if is_out_of_space(error) or ((within or error.errno is None) and is_full(root)):
         return no_space(root)
     if within:
         why = f"{error.filename}: {error.strerror}"
@@ -185,7 +196,7 @@ def unwritten(root: Path, error: OSError) -> IndexUnusable | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a suggestion to end a message with, or nothing where no known name is near.
+    """Return a suggestion for the end of a message, or "" if no known name is close.
 
     >>> did_you_mean("graphmll", ["csv", "graphml"]), did_you_mean("pdf", ["csv", "openie"])
     ("; did you mean 'graphml'?", '')
@@ -195,7 +206,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like another, whatever the case, or None where none is near."""
+    """Return the known name most similar to another, ignoring case, or None if none is close."""
     spelling = {known_name.casefold(): known_name for known_name in known}
     found = difflib.get_close_matches(name.casefold(), spelling, n=1)
     return spelling[found[0]] if found else None

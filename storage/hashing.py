@@ -9,18 +9,18 @@ _BLOCK = 1 << 20
 
 def digest(*parts: str) -> str:
     """Return the sha256 (hex) of the parts; ("ab", "c") and ("a", "bc") differ."""
-    # All at once, each part after its length: twice as fast as part by part.
+    # All together, each part after its length: twice as fast as part by part.
     return hashlib.sha256(b"".join([sized(part) for part in parts])).hexdigest()
 
 
 def sized(part: str) -> bytes:
-    """Return a part as `digest` hashes it: its length, then itself."""
+    """Return a part in the form that `digest` hashes: its length, then itself."""
     coded = part.encode("utf-8", "surrogatepass")
     return len(coded).to_bytes(8, "big") + coded
 
 
 def short_id_of(parts: bytes) -> str:
-    """Return the `short_id` of parts that are `sized` and joined already, for who has millions of the same ones.
+    """Return the `short_id` of parts already `sized` and joined, for callers that reuse parts millions of times.
 
     >>> short_id_of(sized("ab") + sized("c")) == short_id("ab", "c")
     True

@@ -1,7 +1,7 @@
-"""Leases: a program that serves a version marks it as in use, so that `prune` leaves it.
+"""Leases: a program that serves a version marks it as in use, so that `prune` does not delete it.
 
-A lease is a file `versions/.lease-VERSION-...` that its holder has locked. The operating system frees the lock when
-the holder ends, however it ends, so that a lease without a lock is a left-over and counts for nothing.
+A lease is a file `versions/.lease-VERSION-...` that its owner has locked. The operating system releases the lock when
+the owner ends, even by a crash, so a lease without a lock is a leftover and is ignored.
 """
 
 import os
@@ -35,7 +35,7 @@ def take_lease(root: Path, version: str) -> Lease | None:
         version: The name of the version.
 
     Returns:
-        The lease; None where nothing can be written, so that nothing can be marked (nor pruned by this user).
+        The lease; None if nothing can be written, so that nothing can be marked (or pruned by this user).
     """
     file = root / "versions" / f"{_PREFIX}{version}-{os.getpid()}-{secrets.token_hex(4)}"
     lock = FileLock(file, thread_local=False)
@@ -47,7 +47,7 @@ def take_lease(root: Path, version: str) -> Lease | None:
 
 
 def leased(root: Path) -> set[str]:
-    """Return the versions that programs have in use; left-overs of programs that died are deleted."""
+    """Return the versions that programs have in use, and delete the leases of programs that crashed."""
     found = set()
     for file in (root / "versions").glob(f"{_PREFIX}*"):
         lock = FileLock(file)
@@ -56,7 +56,7 @@ def leased(root: Path) -> set[str]:
         except Timeout:
             found.add(file.name.removeprefix(_PREFIX).partition("-")[0])
         except OSError:
-            continue  # given back since
+            continue  # released in the meantime
         else:
             file.unlink(missing_ok=True)
             lock.release()

@@ -51,7 +51,7 @@ def sections_at(places: Sequence[Place], start: int) -> tuple[str, ...]:
 
 
 def _longest_section(places: Sequence[Place], start: int, end: int) -> int:
-    """Return where the part of characters [start, end) begins that is the longest under one heading."""
+    """Return the start of the longest part of characters [start, end) under one heading."""
     inside = places[bisect_right(places, start, key=_start) : bisect_left(places, end, key=_start)]
     bounds = [start, *(place.start for place in inside if place.kind == HEADING), end]
     return max(pairwise(bounds), key=lambda part: part[1] - part[0])[0]

@@ -1,8 +1,9 @@
-"""The manifest of a version: its settings, rows and files, which version is current, and whether a file is intact.
+"""The manifest of a version: its settings, rows and files; which version is current; and whether a file is intact.
 
-No file of a version is parsed or mapped before its size and SHA-256 equal the manifest's. A file is hashed once per
-process (about a second for 400 MB), and again if it changed. Checksums protect against damage, and against whoever can
-write to the files but not to the manifest. An index that a stranger made passes, so parsers check what they read too.
+No file of a version is parsed or mapped before its size and SHA-256 match the manifest's. A file is hashed once per
+process, and again if it changed; a large one once for all processes (see `checked_files`). Checksums protect against
+damage, and against anyone who can write to the files but not to the manifest. An index made by a stranger passes, so
+parsers validate their input too.
 """
 
 import importlib.metadata
@@ -17,18 +18,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from conspectus.storage.checked_files import LARGE_FILE, is_remembered, remember, state
 from conspectus.storage.errors import IndexCorrupt, IndexNotFound, IndexTooNew
 from conspectus.storage.hashing import file_digest
 
 FORMAT_VERSION = 7
-"""Raised when an older reader could misread what a newer writer makes.
+"""Version of the format; raised when an older reader could misread a newer writer's files.
 
 1 had documents without places; 2 had no vectors of predicates, and every entity and relation had one; 4 had documents
 without hyperlinks and anchors; 5 had no table of links between chunks; 6 had relations without qualifiers.
 """
 
 OLDEST_READABLE = 4
-"""The oldest format that is read as it is: columns that it lacks have their defaults, the table of links is empty."""
+"""The oldest readable format: missing columns get their defaults, a missing table of links is empty."""
 WITH_LINKS = 6
 """The first format with a table of links."""
 
@@ -38,15 +40,15 @@ MEMO = Path("cache", "memo.sqlite")
 _VERSION_NAME = re.compile(r"[0-9a-f]{12}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][\w.-]*(?:/[A-Za-z0-9_][\w.-]*)*", re.ASCII)
-"""No part of it begins with a dot, so that none leads out of the version."""
+"""No path component begins with a dot, so no path leads out of the version."""
 _LONGEST_NAME = 200
 _LARGEST = 64_000_000
-"""Bytes of a manifest: it names some forty files."""
+"""Most bytes in a manifest: it names some forty files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a version says of itself. `files` maps each path inside the version to its sha256 and size."""
+    """The description of a version. `files` maps each path inside the version to its sha256 and size."""
 
     format_version: int
     version: str
@@ -59,12 +61,12 @@ class Manifest:
 
 
 def current_version(root: Path) -> str:
-    """Return the name of the current version; IndexNotFound if the folder is no index."""
+    """Return the name of the current version; IndexNotFound if the folder is not an index."""
     pointer = root / "CURRENT"
     if not root.is_dir():
         raise IndexNotFound(f"no index at {root}: there is no such folder; build one with: conspectus index INPUT")
     if not pointer.is_file():
-        raise IndexNotFound(f"{root} is no index: it has no CURRENT file; build one with: conspectus index INPUT")
+        raise IndexNotFound(f"{root} is not an index: it has no CURRENT file; build one with: conspectus index INPUT")
     name = _head(pointer)
     if not _VERSION_NAME.fullmatch(name):
         raise IndexCorrupt(f"{pointer} does not name a version: {name!r}")
@@ -72,7 +74,7 @@ def current_version(root: Path) -> str:
 
 
 def is_index(folder: Path) -> bool:
-    """Tell whether a folder is an index, published or begun."""
+    """Return whether a folder is an index, published or begun."""
     pointer = folder / "CURRENT"
     published = pointer.is_file() and _VERSION_NAME.fullmatch(_head(pointer))
     return bool(published) or (folder / MEMO).is_file() or any(folder.glob("versions/*/manifest.json"))
@@ -84,9 +86,9 @@ def _head(pointer: Path) -> str:
 
 
 def current_manifest(root: Path) -> Manifest | None:
-    """Return the manifest in force, or None where there is no readable one (a build then makes it anew).
+    """Return the current manifest, or None if there is no readable one (a build then makes it anew).
 
-    Raises IndexTooNew where a newer program made it: it must not be replaced by what this one makes.
+    Raises IndexTooNew if a newer program made it: this program must not replace it.
     """
     try:
         return read_manifest(root, current_version(root))
@@ -95,7 +97,7 @@ def current_manifest(root: Path) -> Manifest | None:
 
 
 def read_manifest(root: Path, version: str, oldest: int = OLDEST_READABLE) -> Manifest:
-    """Return the manifest of a version of the formats from `oldest` on.
+    """Return the manifest of a version, of format `oldest` or later.
 
     Raises IndexCorrupt if it is missing, damaged or of an older format, IndexTooNew if it is of a newer one.
     """
@@ -119,7 +121,7 @@ def read_manifest(root: Path, version: str, oldest: int = OLDEST_READABLE) -> Ma
 
 
 def _check_shape(manifest: Manifest) -> None:
-    """Raise ValueError where a manifest does not hold what one holds: nothing of it is used before."""
+    """Raise ValueError if a manifest is malformed; called before any of it is used."""
     for name in ("settings", "rows", "models", "tools", "files"):
         if not isinstance(getattr(manifest, name), dict):
             raise ValueError(f"{name} is not an object")
@@ -137,7 +139,7 @@ def _check_shape(manifest: Manifest) -> None:
 
 
 def _check_counts(manifest: Manifest) -> None:
-    """Raise ValueError if a file is listed without the facts that reading it needs."""
+    """Raise ValueError if a file is listed without the values needed to read it."""
     tables = {name.removesuffix(".parquet") for name in manifest.files if name.endswith(".parquet")}
     vectors = {Path(name).stem for name in manifest.files if name.endswith(".faiss")}
     lexical = {"chunks" for name in manifest.files if name.startswith("bm25/")}
@@ -167,7 +169,7 @@ def _refuse_other_formats(root: Path, format_version: int, found: Mapping[str, A
 
 
 def damaged_files(root: Path, manifest: Manifest) -> list[str]:
-    """Return the files of a version that are missing or differ from their checksum (all, if it is not there)."""
+    """Return the files of a version that are missing or differ from their checksum (all, if the version is missing)."""
     folder = root / "versions" / manifest.version
     return [
         name
@@ -178,7 +180,7 @@ def damaged_files(root: Path, manifest: Manifest) -> list[str]:
     ]
 
 
-_checked: set[tuple[int, int, int, int, int, str]] = set()
+_checked: set[tuple[int | str, ...]] = set()
 _lock = threading.Lock()
 
 
@@ -200,13 +202,13 @@ def verified_file(folder: Path, name: str, files: Mapping[str, Mapping[str, Any]
         raise IndexCorrupt(f"{path} is missing: the manifest does not name it; {_AGAIN}")
     try:
         if path.resolve() != folder.resolve() / name:
-            raise IndexCorrupt(f"{path} is a link, which nothing in an index is; {_AGAIN}")
+            raise IndexCorrupt(f"{path} is a link, and an index contains no links; {_AGAIN}")
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode):
             raise IndexCorrupt(f"{path} is not a file; {_AGAIN}")
         if found.st_size != facts["bytes"]:
             raise IndexCorrupt(f"{path} has {found.st_size} bytes; the manifest says {facts['bytes']}; {_AGAIN}")
-        _check(path, found, facts["sha256"])
+        _check(folder, name, found, facts["sha256"])
     except FileNotFoundError as error:
         raise IndexCorrupt(f"{path} is missing; {_AGAIN}") from error
     except OSError as error:
@@ -215,7 +217,7 @@ def verified_file(folder: Path, name: str, files: Mapping[str, Mapping[str, Any]
 
 
 def verified_folder(folder: Path, place: str, files: Mapping[str, Mapping[str, Any]]) -> Path:
-    """Return the path of a folder of a version after checking every file below it that the manifest names."""
+    """Return the path of a folder of a version after checking every file in it that the manifest names."""
     for name in files:
         if name.startswith(f"{place}/"):
             verified_file(folder, name, files)
@@ -225,12 +227,16 @@ def verified_folder(folder: Path, place: str, files: Mapping[str, Mapping[str, A
 _AGAIN = "see: conspectus verify, and build the index again"
 
 
-def _check(path: Path, found: os.stat_result, checksum: str) -> None:
-    known = (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size, checksum)
+def _check(folder: Path, name: str, found: os.stat_result, checksum: str) -> None:
+    known = state(found, checksum)
     with _lock:
-        if known in _checked:
+        if tuple(known) in _checked:
             return
-    if file_digest(path) != checksum:
-        raise IndexCorrupt(f"{path} is not what its checksum says; {_AGAIN}")
+    is_large = found.st_size >= LARGE_FILE
+    if not (is_large and is_remembered(folder, name, known)):
+        if file_digest(folder / name) != checksum:
+            raise IndexCorrupt(f"{folder / name} does not match its checksum; {_AGAIN}")
+        if is_large:
+            remember(folder, {name: known})
     with _lock:
-        _checked.add(known)
+        _checked.add(tuple(known))

@@ -15,10 +15,10 @@ from conspectus.storage.errors import IndexUnusable, is_full, no_space
 from filelock import FileLock
 
 _MOST_VARIABLES = 500
-"""Keys per SQL statement, well below SQLite's limit."""
+"""Most keys per SQL statement, well below SQLite's limit."""
 
 _PAGE_BYTES = 16_384
-"""Of a new file: ten vectors of 384 numbers fill one to 97 %, two fill SQLite's usual page to 80 %."""
+"""Page size of a new file: ten vectors of 384 numbers fill one to 97 %, two fill SQLite's default page to 80 %."""
 
 _OTHERS = "key NOT IN (SELECT name FROM temp.held)"
 _MADE_FROM_OTHERS = """
@@ -31,17 +31,17 @@ _MADE_FROM_OTHERS = """
 
 
 class Memo:
-    """The memo at `path`, created if missing. Safe to open from several processes and threads at once."""
+    """The memo at `path`, created if missing. Several processes and threads may open it concurrently."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Two processes that create the file at the same moment would find it locked: SQLite does not wait here.
+        # Two processes that create the file simultaneously would find it locked: SQLite does not wait here.
         with FileLock(f"{path}.lock"), self._connection() as connection:
             connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode=WAL")
-            # With rows in the order in which they come pages are full: a vector in a table WITHOUT ROWID has a page of
-            # its own (manuals: 101 MB for 34 MB of results).
+            # Rows in order of insertion fill the pages: in a table WITHOUT ROWID each vector takes a whole page
+            # (manuals: 101 MB for 34 MB of results).
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS results "
                 "(kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (kind, key))"
@@ -98,6 +98,15 @@ class Memo:
                 [(source, kind, key) for key, item in (sources or {}).items() for source in item],
             )
 
+    def add_all_of(self, path: Path) -> None:
+        """Add all results of another memo, of which no process is writing; an existing key keeps its first value."""
+        with self._connection() as connection:
+            connection.execute("ATTACH DATABASE ? AS other", (str(path),))
+            connection.execute("INSERT OR IGNORE INTO results SELECT kind, key, value FROM other.results")
+            connection.execute("INSERT OR IGNORE INTO sources SELECT source, kind, key FROM other.sources")
+            connection.commit()
+            connection.execute("DETACH DATABASE other")
+
     def made_from(self, source: str) -> list[tuple[str, str]]:
         """Return kind and key of every result derived from a text with this hash, sorted."""
         with self._connection() as connection:
@@ -116,7 +125,7 @@ class Memo:
     def forget_made_from_others(self, kind: str, held: Iterable[str], marks: Iterable[str] = ()) -> int:
         """Delete the results of a kind derived from any text outside the hashes `held`, and return how many.
 
-        Results without a known source are deleted too, and with `marks` those with none of them among their sources.
+        Results without a known source are deleted too, and if `marks` is given, those with none of them as a source.
         """
         return self._forget(kind, held, _MADE_FROM_OTHERS, marks)
 
@@ -151,7 +160,7 @@ class Memo:
         except sqlite3.OperationalError as error:
             raise IndexUnusable(f"cannot open the memo {self.path}: {error}") from error
         try:
-            # With a write-ahead log a killed process loses nothing, and a power cut at most the last results.
+            # With a write-ahead log a killed process loses nothing, and a power failure at most the last results.
             connection.execute("PRAGMA synchronous=NORMAL")
             with connection:
                 yield connection

@@ -1,4 +1,4 @@
-"""In-memory index: each part comes from a function instead of a file. The base of filtered views."""
+"""In-memory index: functions instead of files provide each part. The base of filtered views."""
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from conspectus.storage import tables
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.records import Entity
 
@@ -24,10 +24,12 @@ Rows = Callable[[], Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What makes each part of an index; each is called once, when the part is first needed.
+    """Functions that make each part of an index; each is called once, when the part is first needed.
 
-    `rows` gives every table, `vectors` those of chunks, entities, relations, predicates and reports. `undescribed` are
-    the entities without their descriptions, for whoever asks for other columns: descriptions may cost more.
+    `rows` gives every table, `vectors` those of chunks, entities, relations, predicates and reports, and of
+    descriptions if there are any. `undescribed` gives the entities without descriptions, for callers that need only
+    other
+    columns: descriptions may be more expensive.
     """
 
     rows: Mapping[type, Rows]
@@ -37,15 +39,15 @@ class Parts:
     lexical: "Callable[[], Bm25]"
 
 
-class MemoryIndex(Index):
-    """An index made of parts. It has no folder: what would be read there cannot be.
+class MemoryIndex(StoredIndex):
+    """An index made of parts. It has no folder, so nothing can be read from one.
 
-    `root` is the place of the replies that are remembered; the manifest is that of the index on disk, without its
-    files, and counts the rows of this one.
+    `root` is the location of the cached replies; the manifest is that of the index on disk, without its
+    files and with this index's row counts.
     """
 
     def __init__(self, root: "Path", manifest: Manifest, parts: Parts) -> None:
-        # Not what Index does: without a folder nothing of an index on disk can be reached from here.
+        # Unlike the base class: without a folder, nothing of an index on disk is reachable from here.
         self.root = root
         self._parts = parts
         self._cache: dict[Hashable, Any] = {}
@@ -55,12 +57,20 @@ class MemoryIndex(Index):
     def rows(self, record: type[Record]) -> list[Record]:
         """Return a table's rows as records, in table order. Treat the list as read-only."""
         name = self.table_name(record)
-        return self.once((Index.rows, name), lambda: cast(list[Record], list(self._parts.rows[record]())))
+        return self.once((StoredIndex.rows, name), lambda: cast(list[Record], list(self._parts.rows[record]())))
 
     def arrow(self, record: type, *columns: str) -> "pa.Table":
-        """Return some columns of a table as Arrow (all where none are named)."""
+        """Return some columns of a table as Arrow (all if none are named)."""
         bare = record is Entity and columns and "description" not in columns
         return tables.arrow_of(record, self._undescribed() if bare else self.rows(record), columns or None)
+
+    def is_mapped(self, record: type) -> bool:  # noqa: ARG002  (that of the base class)
+        """Return False: nothing here is a file."""
+        return False
+
+    def each(self, record: type[Record]) -> Sequence[Record]:
+        """Return a table's rows as records."""
+        return self.rows(record)
 
     def count(self, record: type) -> int:
         """Return the number of rows of a table."""
@@ -70,20 +80,24 @@ class MemoryIndex(Index):
         return self.once(MemoryIndex._undescribed, self._parts.undescribed)
 
     def vectors(self, name: str) -> "WindowedIndex":
-        """Return the vector index of a table, or of the "predicates"."""
-        return self.once((Index.vectors, name), self._parts.vectors[name])
+        """Return the vector index of a table, of the "predicates" or of the "descriptions"."""
+        return self.once((StoredIndex.vectors, name), self._parts.vectors[name])
+
+    def has_vectors(self, name: str) -> bool:
+        """Return whether the index has vectors of that name."""
+        return name in self._parts.vectors
 
     def graph(self) -> Adjacency:
-        """Return the graph that PageRank runs on: its first nodes are the chunks, then the entities, in table order."""
-        return self.once(Index.graph, self._parts.graph)
+        """Return the PageRank graph: its first nodes are the chunks, then the entities, in table order."""
+        return self.once(StoredIndex.graph, self._parts.graph)
 
     def lexical(self) -> "Bm25":
         """Return the lexical index of the chunks, each under its document's title."""
-        return self.once(Index.lexical, self._parts.lexical)
+        return self.once(StoredIndex.lexical, self._parts.lexical)
 
 
 class _Counts(Mapping[str, int]):
-    """How many rows each table has, counted when asked for."""
+    """The row count of each table, counted on demand."""
 
     def __init__(self, index: MemoryIndex) -> None:
         self._index = index

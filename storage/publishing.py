@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from conspectus.storage.checked_files import LARGE_FILE, remember, state
 from conspectus.storage.derived import delete_derived
 from conspectus.storage.errors import IndexBusy, IndexNotFound, IndexUnusable, UsageError, unwritten
 from conspectus.storage.hashing import digest, file_digest
@@ -36,19 +37,19 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
     """Lock the index for one build, creating its folder if missing. Readers are not blocked.
 
     If another process has the lock, `waiting` is called, and IndexBusy is raised after `wait` seconds. The operating
-    system releases the lock when its process ends, however it ends.
-    Raises IndexNotFound where the folder holds something else, so that no file is put among strangers; IndexTooNew
-    where a newer program made the index; UsageError for a name that is no UTF-8, under which Arrow writes nothing;
-    IndexUnusable where nothing can be written, at first or within the block: the disk is full, say.
+    system releases the lock when its process ends, even by a crash.
+    Raises IndexNotFound if the folder contains other files, so that nothing is written among them; IndexTooNew
+    if a newer program made the index; UsageError for a name that is not UTF-8, which Arrow cannot write to;
+    IndexUnusable if nothing can be written, at first or within the block (for example, the disk is full).
     """
     from filelock import FileLock, Timeout
 
     if any("\udc80" <= sign <= "\udcff" for sign in str(root)):
-        raise UsageError(f"the name of the index folder is no UTF-8: {str(root)!r}; name another with --index")
+        raise UsageError(f"the name of the index folder is not UTF-8: {str(root)!r}; name another with --index")
     if root.exists() and not root.is_dir():
         raise IndexNotFound(f"{root} is a file; name a folder with --index")
     if root.exists() and not is_index(root) and not _is_empty(root):
-        raise IndexNotFound(f"{root} holds other things than an index; name a new or an empty folder with --index")
+        raise IndexNotFound(f"{root} contains something other than an index; name a new or empty folder with --index")
     current_manifest(root)
     is_new = not root.exists()
     lock = FileLock(root / _LOCK)
@@ -62,16 +63,16 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
             waiting()
             try:
                 lock.acquire(timeout=wait)
-            except FileNotFoundError:  # what was waited for failed, and removed the folder it had made
+            except FileNotFoundError:  # the other build failed, and removed the folder it had created
                 root.mkdir(parents=True, exist_ok=True)
                 lock.acquire(timeout=wait)
     except Timeout as error:
         told = f"has held {root} for {wait:g} s and more" if wait else f"holds {root}"
-        raise IndexBusy(f"another build {told}; run the command again when it has ended, or --wait SECONDS") from error
+        raise IndexBusy(f"another build {told}; run the command again when it ends, or use --wait SECONDS") from error
     except OSError as error:
         raise IndexUnusable(f"cannot write in {root}: {error.strerror}; name another folder with --index") from error
     try:
-        current_manifest(root)  # what was waited for may have been a newer program's build
+        current_manifest(root)  # the other build may have been a newer program's
         yield
     except OSError as error:
         if meant := unwritten(root, error):
@@ -84,7 +85,7 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
 
 
 def _remove_unused(root: Path) -> None:
-    """Remove the folder of a build that failed before it wrote anything. Call it while the lock is held."""
+    """Remove the folder of a build that failed before it wrote anything. The caller must have the lock."""
     if [item.name for item in root.iterdir()] == [_LOCK]:
         (root / _LOCK).unlink()
         root.rmdir()
@@ -98,11 +99,11 @@ def _is_empty(root: Path) -> bool:
 
 @contextmanager
 def staging(root: Path) -> Iterator[Path]:
-    """Give an empty folder to write a version into; it is removed unless `publish` took it."""
+    """Yield an empty folder to write a version into; it is removed unless `publish` took it."""
     versions = root / "versions"
     versions.mkdir(parents=True, exist_ok=True)
     for left_over in versions.glob(f"{_STAGING_PREFIX}*"):
-        shutil.rmtree(left_over)  # left by a build that died: with the lock, no other process writes here
+        shutil.rmtree(left_over)  # left by a crashed build: with the lock, no other process writes here
     folder = versions / f"{_STAGING_PREFIX}{os.getpid()}"
     folder.mkdir()
     try:
@@ -114,7 +115,7 @@ def staging(root: Path) -> Iterator[Path]:
 def version_name(settings: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the first 12 hex digits of the sha256 of settings and file checksums.
 
-    So the same content has the same name, whenever and wherever it was built.
+    The same content has the same name, whenever and wherever it was built.
     """
     return digest(_json(settings), _json(files))[:12]
 
@@ -130,30 +131,30 @@ def publish(
     tools: Mapping[str, str],
 ) -> Manifest:
     """Make the staged folder the current version (see `version_name`) and return its manifest."""
-    files = {
+    files: dict[str, dict[str, Any]] = {
         path.relative_to(folder).as_posix(): {"sha256": file_digest(path), "bytes": path.stat().st_size}
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
     version = version_name(settings, files)
     manifest = Manifest(FORMAT_VERSION, version, settings, fingerprint, rows, models, tools, files)
-    _write_durably(folder / MANIFEST, _json(asdict(manifest), indent=2) + "\n")
+    (folder / MANIFEST).write_text(_json(asdict(manifest), indent=2) + "\n", "utf-8")
     for path in (folder, *folder.rglob("*")):
-        _flush(path)  # sync the folder too: it stores the names of its files
+        flush(path)  # sync the folder too: it stores the names of its files
     target = root / "versions" / version
     if damaged_files(root, manifest):
         if target.exists():
             target.rename(folder.with_name(f"{folder.name}-damaged"))
         folder.rename(target)
-        _flush(target.parent)
+        flush(target.parent)
     else:
         # The tables are the same; other fields of the manifest (input, packages) may have changed.
         (folder / MANIFEST).replace(target / MANIFEST)
-        _flush(target)
-    pointer = root / "CURRENT.new"
-    _write_durably(pointer, version + "\n")
-    pointer.replace(root / "CURRENT")
-    _flush(root)
+        flush(target)
+    large = {name: facts["sha256"] for name, facts in files.items() if facts["bytes"] >= LARGE_FILE}
+    remember(target, {name: state((target / name).stat(), checksum) for name, checksum in large.items()})
+    set_current(root, version)
+    flush(root)
     return manifest
 
 
@@ -161,13 +162,21 @@ def _json(value: object, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, indent=indent)
 
 
-def _write_durably(path: Path, text: str) -> None:
-    path.write_text(text, "utf-8")
-    _flush(path)
+def set_current(root: Path, version: str) -> None:
+    """Make a version of a local index the one that readers open."""
+    write_whole(root / "CURRENT", f"{version}\n")
 
 
-def _flush(path: Path) -> None:
-    """Ask the disk to have it before anything points at it."""
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader, or a start after a crash, sees the old text or the new one."""
+    beside = path.with_name(f"{path.name}.new")
+    beside.write_text(text, "utf-8")
+    flush(beside)
+    beside.replace(path)
+
+
+def flush(path: Path) -> None:
+    """Flush a path to disk before anything refers to it."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -177,19 +186,19 @@ def _flush(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """The names of the versions that were deleted, and the bytes that they and left-overs of dead builds took."""
+    """The names of the deleted versions, and the bytes freed, including leftovers of crashed builds."""
 
     versions: tuple[str, ...]
     bytes: int
     in_use: tuple[str, ...] = ()
-    """Versions that were left because a program serves them."""
+    """Versions that were not deleted because a program serves them."""
 
 
 def prune(root: Path, keep: int = 1) -> Pruned:
     """Delete all versions except the current one and the `keep` - 1 published before it.
 
-    Versions that a program serves are left (see `leases`). Leftovers of dead builds and the derived files of deleted
-    versions are deleted too. The caller must have the build lock. Raises IndexNotFound if nothing is published,
+    Versions that a program serves are not deleted (see `leases`). Leftovers of crashed builds and the derived files of
+    deleted versions are deleted too. The caller must have the build lock. Raises IndexNotFound if nothing is published,
     IndexUnusable if a version cannot be deleted.
     """
     current = current_version(root)
@@ -208,7 +217,7 @@ def prune(root: Path, keep: int = 1) -> Pruned:
             shutil.rmtree(folder)
         except OSError as error:
             why = error.strerror or error
-            raise IndexUnusable(f"cannot delete {folder}: {why}; the version in force is whole") from error
+            raise IndexUnusable(f"cannot delete {folder}: {why}; the current version is complete") from error
     freed += delete_derived(root, kept)
     in_use = sorted(item.name for item in folders if item.name in kept - wanted)
     return Pruned(tuple(item.name for item in gone if not item.name.startswith(".")), freed, tuple(in_use))

@@ -1,4 +1,4 @@
-"""The IRIs of our RDF, exported or queried: established vocabularies where there are any, our own otherwise.
+"""The IRIs of our RDF, exported or queried: established vocabularies if there are any, our own otherwise.
 
 urn:conspectus:entity:<id>          rdfs:label is its name; <entity> <predicate> <entity> is a relation
 urn:conspectus:predicate:<text>     the predicate, percent-encoded
@@ -9,7 +9,7 @@ urn:conspectus:vocabulary#<column>  a column of our tables
 
 Only for queries (`query/sparql`):
 
-urn:conspectus:value:<text>         from an entity to the typed literal that the object of this predicate is
+urn:conspectus:value:<text>         from an entity to the typed literal that is the object of this predicate
 urn:conspectus:qualifier:<text>     from a statement of a relation (urn:conspectus:relation:<id>/<n>) to a qualifier
 """
 
@@ -40,17 +40,17 @@ _ESCAPED = re.compile('[\\\\"\x00-\x1f\x7f-\x9f\ufffe\uffff]')
 
 
 def iri(text: str) -> str:
-    """Return an IRI as N-Triples and SPARQL write it."""
+    """Return an IRI in the syntax of N-Triples and SPARQL."""
     return f"<{text}>"
 
 
 def named(prefix: str, text: str) -> str:
-    """Return the IRI for a text, a predicate's say, percent-encoded."""
+    """Return the IRI for a text such as a predicate, percent-encoded."""
     return prefix + quote(text, safe="")
 
 
 def literal(text: str, datatype: str = "") -> str:
-    """Return a literal as N-Triples and SPARQL write it.
+    """Return a literal in the syntax of N-Triples and SPARQL.
 
     >>> literal('a "b"', XSD + "string")
     '"a \\\\"b\\\\""^^<http://www.w3.org/2001/XMLSchema#string>'

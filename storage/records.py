@@ -1,7 +1,7 @@
 """Record types: one frozen dataclass per table. Parquet columns follow from the annotations (see tables.py).
 
 Offsets are counted in characters (Unicode code points) of the document's text, `end` exclusive.
-Every id is 16 hex digits of a sha256 unless the input supplied a document's own. Rows of a table
+Every id is 16 hex digits of a sha256 unless the input supplied a document's own id. Rows of a table
 are sorted by id, and row i of `vectors/<table>` is row i of the table.
 """
 
@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Match = Literal["exact", "alias", "chunk"]
-"""How a mention is tied to text: the name itself, another form of it, or only the chunk as a whole."""
+"""How a mention matches the text: the name itself, another form of it, or only the chunk as a whole."""
+LANGUAGE = "lang"
+"""The metadata key of a document's language, an ISO 639-1 code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A landmark of a text: from the character `start` on, until the next of its kind.
+    """A landmark of a text, from the character `start` to the next landmark of its kind.
 
-    `kind` is page, slide, sheet or heading; `label` what a reader would call it ("3", "Budget", "2. Methods");
+    `kind` is page, slide, sheet or heading; `label` its label for a reader ("3", "Budget", "2. Methods");
     `level` the depth of a heading, from 1, and 0 for the other kinds. A heading ends those of its level and below.
     """
 
@@ -31,11 +33,11 @@ class Place:
 class Hyperlink:
     """A hyperlink: the characters [start, end) of a text lead to `target`, there to `anchor` ("" for its beginning).
 
-    `target` is the `uri` of another document of the input (or of none, where the link leads out of it), the document's
-    own for a link within it, or an address with a scheme (https://...). `kind` is text; contents for an entry of a
-    table of contents; definition for a term that is defined there, and index for one that a back-of-book index leads
-    to, both with the document itself as target; next, previous, up, index or glossary where the page says that of the
-    target. Links whose text is not part of the document are spans of length 0.
+    `target` is the `uri` of another document of the input (or of none, if the link leads out of it), the document's
+    own for an internal link, or an address with a scheme (https://...). `kind` is text; contents for an entry of a
+    table of contents; definition for a term that is defined there, and index for the target of a back-of-book index
+    entry, both with the document itself as target; next, previous, up, index or glossary if the page declares this of
+    the target. Links whose text is not part of the document are spans of length 0.
     """
 
     start: int
@@ -47,7 +49,7 @@ class Hyperlink:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A character of a text that hyperlinks can lead to: `id` is what stands behind # in their address."""
+    """A character of a text that hyperlinks can point to: `id` is the part after # in their address."""
 
     start: int
     id: str
@@ -87,15 +89,15 @@ class Chunk:
 
 
 LinkKind = Literal["parent", "next", "hyperlink", "reference", "contents", "index", "reply", "definition"]
-"""What a link between two passages of the documents is (see storage/structure/links.py)."""
+"""The kind of a link between two passages (see storage/structure/links.py)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
     """A link that the documents' own structure makes from one chunk to another.
 
-    `text` is what the document says at characters [start, end) of the source's document: the words of a hyperlink or a
-    reference, a term that is used. A link that no words make (a section and its parent, a reply) has None for both, and
+    `text` is the document's text at characters [start, end) of the source's document: the words of a hyperlink or a
+    reference, or a term in use. A link without words (a section and its parent, a reply) has None for both, and
     as `text` the heading or the subject that it leads to.
     """
 
@@ -110,7 +112,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing with a name. `frequency`: chunks it occurs in; `degree`: entities it has relations with."""
+    """A thing with a name. `frequency`: number of chunks that contain it; `degree`: number of related entities."""
 
     id: str
     name: str
@@ -138,7 +140,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Qualifier:
-    """What an imported graph says of one statement of a relation: `predicate` is start, end, role, ...
+    """An imported graph's qualifier of one statement of a relation: `predicate` is start, end, role, ...
 
     A relation may be stated several times (two terms of office); `statement` numbers these from 0.
     """
@@ -152,7 +154,7 @@ class Qualifier:
 class Relation:
     """A statement that joins two entities; `weight` is the number of its mentions.
 
-    `strength` is the mean of the strengths that a language model stated, None where it stated none. `qualifiers` are
+    `strength` is the mean of the strengths that a language model stated, None if it stated none. `qualifiers` are
     sorted by statement, in the order of the imported graph.
     """
 
@@ -226,7 +228,7 @@ class Merge:
 
 
 GRAPH_FILE = "graph file"
-"""The key of `Origin.details` that names the file of an imported graph."""
+"""The key of `Origin.details` for the file name of an imported graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +288,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a community is about.
+    """A report on a community.
 
     `rating` (0 to 10) is a model's, with its reason in `rating_explanation`, or the community's share of the corpus
     (steps/reports/extractive.py).
@@ -305,12 +307,12 @@ class Report:
 
 
 SKIP = "skip"
-"""The stage of files of a format that no reader is for: they are listed, and nothing of them is lost."""
+"""The stage of files of a format without a reader: they are listed, but do not count as failures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that was lost, or a file that was skipped: in which stage, which item, and why."""
+    """A failed item or a skipped file: the stage, the item and the reason."""
 
     stage: str
     item_id: str

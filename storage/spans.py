@@ -9,7 +9,7 @@ def span_in(chunk: Chunk, start: int | None = None, end: int | None = None) -> S
     Args:
         chunk: the chunk that the record names.
         start: offset of the first character in the document; None (or negative, as in integer arrays) if unknown.
-        end: offset behind the last character in the document.
+        end: offset after the last character in the document.
 
     >>> chunk = Chunk("c1", "d1", ordinal=0, start=100, end=200, text="...", n_tokens=20)
     >>> span_in(chunk, 110, 120)

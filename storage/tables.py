@@ -1,4 +1,4 @@
-"""Record types to Parquet files and back, with the schema checked on the way in."""
+"""Record types to Parquet files and back, with the schema checked on reading."""
 
 import dataclasses
 import types
@@ -9,7 +9,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.records import (
     Chunk,
@@ -30,6 +29,7 @@ from conspectus.storage.records import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from conspectus.storage.arrays import Ints
 
 Record = TypeVar("Record")
 
@@ -78,7 +78,7 @@ def arrow_of(record: type, rows: Sequence[object], names: Sequence[str] | None =
 
 
 def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -> "pa.Table":
-    """Return a table (or some of its columns) as Arrow; IndexCorrupt where it is not such a table.
+    """Return a table (or some of its columns) as Arrow; IndexCorrupt if the file is not such a table.
 
     A table of an earlier format may lack the last columns, which then have their defaults.
     """
@@ -86,22 +86,24 @@ def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -
     import pyarrow.parquet as pq
 
     try:
-        found = pq.read_schema(path)
+        # ParquetFile and not read_table, whose import of pyarrow.dataset takes longer than reading most tables.
+        file = pq.ParquetFile(path)
+        found = file.schema_arrow
         wanted = schema(record)
         lacks = wanted.names[len(found.names) :]
         if not found.equals(pa.schema(list(wanted)[: len(found.names)])) or not _defaults(record).keys() >= set(lacks):
             raise IndexCorrupt(f"{path} has columns {found.names}, not those of {record.__name__}: {wanted.names}")
         names = wanted.names if columns is None else list(columns)
-        table = pq.read_table(path, columns=[name for name in names if name not in lacks])
-        table.validate(full=True)  # texts are UTF-8 and list offsets are valid: nothing checks that later
-        n_rows = pq.read_metadata(path).num_rows
+        table = file.read([name for name in names if name not in lacks])
+        table.validate(full=True)  # texts are UTF-8 and list offsets are valid: not checked later
         for name in lacks:
             if name in names:
-                table = table.append_column(wanted.field(name), _default_column(record, name, n_rows))
+                column = _default_column(record, name, file.metadata.num_rows)
+                table = table.append_column(wanted.field(name), column)
         return table.select(names)
     except FileNotFoundError as error:
         raise IndexCorrupt(f"{path} is missing") from error
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns may be no UTF-8
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # column names may be invalid UTF-8
         raise IndexCorrupt(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
 
 
@@ -111,9 +113,9 @@ def read_table(path: Path, record: type[Record]) -> list[Record]:
 
 
 def read_older_table(path: Path, record: type[Record]) -> list[Record]:
-    """Return the rows of a table of an earlier format: a column that it lacks has its field's default.
+    """Return the rows of a table of an earlier format: a missing column gets its field's default.
 
-    IndexCorrupt where it lacks one that has none, or cannot be read.
+    Raises IndexCorrupt if a column without a default is missing, or the table cannot be read.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -145,7 +147,7 @@ def _default_column(record: type, name: str, n_rows: int) -> "pa.Array":
 
 def records_of(table: "pa.Table", record: type[Record]) -> list[Record]:
     """Return the rows of an Arrow table that has all columns of a record, in its order."""
-    build = _builders(typing.cast(Hashable, record))
+    build = builders(record)
     columns = [
         [make(value) for value in table.column(name).to_pylist()] if make else table.column(name).to_pylist()
         for name, make in build.items()
@@ -214,9 +216,13 @@ def _plainer(hint: Any) -> Any:  # noqa: ANN401
     return None
 
 
+def builders(record: type) -> dict[str, Any]:
+    """Return, by column, the function that converts Arrow's value back to ours, or None if they are equal."""
+    return _builders(typing.cast(Hashable, record))
+
+
 @cache
 def _builders(record: Hashable) -> dict[str, Any]:
-    """Return, by column, the function that turns Arrow's value back into ours, or None where they are equal."""
     return {name: _builder(_without_none(hint)) for name, hint in _hints(record).items()}
 
 
@@ -234,7 +240,7 @@ def _builder(hint: Any) -> Any:  # noqa: ANN401
 
 
 def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "Ints":
-    """Return the table row of each id; IndexCorrupt for an id that is not in its table."""
+    """Return the table row of each id; IndexCorrupt for an unknown id."""
     import numpy as np
     from pyarrow import compute
 

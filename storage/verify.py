@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, get_args
 
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.locators import HEADING
 from conspectus.storage.manifest import MANIFEST, damaged_files
 from conspectus.storage.publishing import version_name
@@ -38,14 +38,14 @@ class Problem:
     what: str
 
 
-def verify(index: Index) -> list[Problem]:
+def verify(index: StoredIndex) -> list[Problem]:
     """Return every problem found; empty for a valid index.
 
     An index is valid if each file has its checksum and there are no other files; the version's name matches its
     content; every table has its schema and the manifest's row count, is sorted by id and has no duplicate ids; every
-    referenced id exists; every span lies in its document and has the recorded text; the places of a document are sorted
-    and lie in its text; each level of the hierarchy partitions the entities; vectors, lexical index and graph have one
-    row for each row of their tables.
+    referenced id exists; every span is inside its document and has the recorded text; the places of a document are
+    sorted and inside its text; each level of the hierarchy partitions the entities; vectors, lexical index and graph
+    have one row for each row of their tables.
     """
     damaged = [
         Problem(name, "missing or not what its checksum says") for name in damaged_files(index.root, index.manifest)
@@ -69,7 +69,7 @@ def verify(index: Index) -> list[Problem]:
     return problems
 
 
-def _tables(index: Index) -> Iterator[Problem]:
+def _tables(index: StoredIndex) -> Iterator[Problem]:
     for name, record in TABLES.items():
         rows: list[Any] = index.rows(record)
         if len(rows) != index.manifest.rows.get(name, 0):
@@ -79,7 +79,7 @@ def _tables(index: Index) -> Iterator[Problem]:
             yield Problem(name, "ids are not sorted, or one stands twice")
 
 
-def _references(index: Index) -> Iterator[Problem]:
+def _references(index: StoredIndex) -> Iterator[Problem]:
     documents, chunks = _ids(index, Document), _ids(index, Chunk)
     entities, relations = _ids(index, Entity), _ids(index, Relation)
     communities = _ids(index, Community)
@@ -117,7 +117,7 @@ def _references(index: Index) -> Iterator[Problem]:
             yield from missing("merges", merge.id, "entity", [merge.entity_id], entities)
             if merge.alias_id in entities:
                 yield Problem(f"merges {merge.id}", "its alias is an entity of its own, and the merge was not undone")
-        else:  # each end is an entity, or was merged into yet another
+        else:  # each end is an entity, or was merged into another
             yield from missing("merges", merge.id, "entity", [merge.entity_id, merge.alias_id], entities | merged)
     tables = {record.table for record in index.rows(Origin)} & TABLES.keys()
     held = {name: _ids(index, TABLES[name]) for name in tables}
@@ -139,7 +139,7 @@ def _references(index: Index) -> Iterator[Problem]:
             yield from missing("reports", report.id, "chunk", [span.chunk_id], chunks)
 
 
-def _spans(index: Index) -> Iterator[Problem]:
+def _spans(index: StoredIndex) -> Iterator[Problem]:
     text_of = {row.id: row.text for row in index.rows(Document)}
     chunk_of = {row.id: row for row in index.rows(Chunk)}
     for chunk in chunk_of.values():
@@ -164,7 +164,7 @@ def _spans(index: Index) -> Iterator[Problem]:
                 yield Problem(f"reports {report.id}", "a citation lies outside its document")
 
 
-def _places(index: Index) -> Iterator[Problem]:
+def _places(index: StoredIndex) -> Iterator[Problem]:
     for document in index.rows(Document):
         starts = [place.start for place in document.places]
         if any(first > second for first, second in pairwise(starts)):
@@ -183,7 +183,7 @@ def _within(span: Span, text_of: dict[str, str]) -> bool:
     return 0 <= span.start < span.end <= len(text_of.get(span.document_id, ""))
 
 
-def _communities(index: Index) -> Iterator[Problem]:
+def _communities(index: StoredIndex) -> Iterator[Problem]:
     everyone = sorted(_ids(index, Entity))
     levels: dict[int, list[str]] = {}
     for community in index.rows(Community):
@@ -193,18 +193,18 @@ def _communities(index: Index) -> Iterator[Problem]:
             yield Problem(f"communities of level {level}", "do not hold every entity exactly once")
 
 
-def _arrays(index: Index) -> Iterator[Problem]:
+def _arrays(index: StoredIndex) -> Iterator[Problem]:
     for name in ("chunks", "entities", "relations", "reports", "predicates"):
-        index.vectors(name)  # IndexCorrupt where they are for other rows
+        index.vectors(name)  # IndexCorrupt if they belong to other rows
     predicates = len(index.arrow(Relation, "predicate").column("predicate").unique())
     if index.manifest.rows.get("predicates") != predicates:
         yield Problem("vectors/predicates", f"for {index.manifest.rows.get('predicates')}; there are {predicates}")
-    index.lexical()  # IndexCorrupt where it has other rows
+    index.lexical()  # IndexCorrupt if it belongs to other rows
     nodes = index.manifest.rows["chunks"] + index.manifest.rows["entities"]
     if index.graph().n_nodes != nodes:
         yield Problem("graph", f"{index.graph().n_nodes} nodes; chunks and entities are {nodes}")
 
 
-def _ids(index: Index, record: type) -> set[str]:
+def _ids(index: StoredIndex, record: type) -> set[str]:
     rows: list[Any] = index.rows(record)
     return {row.id for row in rows if hasattr(row, "id")}

@@ -3,6 +3,7 @@
 import io
 import os
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -54,3 +55,10 @@ def conspectus_apart(*words: str | Path | bytes, cwd: Path | None = None, **vari
     process = start(*words, cwd=cwd, **variables)
     out, err = process.communicate(timeout=180)
     return Done(process.returncode, out.decode(), err.decode())
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.query.context import Context
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import load_settings
 
 from tests import samples
@@ -22,7 +22,7 @@ Build = Callable[[Iterable[tuple[str, str]]], Context]
 @pytest.fixture(scope="session")
 def index_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the shared index. Tests that change anything work on a copy."""
-    from conspectus.pipelines.index import build_index
+    from conspectus.pipelines.build_index import build_index
 
     folder = tmp_path_factory.mktemp("shared")
     passages = folder / "samples.jsonl"
@@ -48,13 +48,13 @@ def reranking(cross_encoder: Path) -> dict[str, dict[str, object]]:
 @pytest.fixture(scope="session")
 def context(index_root: Path, reranking: dict[str, dict[str, object]]) -> Context:
     """The shared index, open for questions."""
-    return Context(Index.open(index_root), load_settings(overrides=reranking))
+    return Context(StoredIndex.open(index_root), load_settings(overrides=reranking))
 
 
 @pytest.fixture(scope="session")
 def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an index of the sample passages only, with something in every table that needs no model."""
-    from conspectus.pipelines.index import build_index
+    from conspectus.pipelines.build_index import build_index
 
     folder = tmp_path_factory.mktemp("samples")
     write_rows(folder / "samples.jsonl", [{"title": title, "text": text} for title, text in samples.PASSAGES.items()])
@@ -65,7 +65,7 @@ def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def sample_context(sample_root: Path, reranking: dict[str, dict[str, object]]) -> Context:
     """The index of the sample passages, open for questions."""
-    return Context(Index.open(sample_root), load_settings(overrides=reranking))
+    return Context(StoredIndex.open(sample_root), load_settings(overrides=reranking))
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +78,7 @@ def questions() -> list[str]:
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory, reranking: dict[str, dict[str, object]]) -> Build:
     """Makes further indexes of a few texts, without spaCy."""
-    from conspectus.pipelines.index import build_index
+    from conspectus.pipelines.build_index import build_index
 
     def make(passages: Iterable[tuple[str, str]]) -> Context:
         folder = tmp_path_factory.mktemp("small")
@@ -86,7 +86,7 @@ def build(tmp_path_factory: pytest.TempPathFactory, reranking: dict[str, dict[st
         write_rows(folder / "input.jsonl", rows)
         chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}, **reranking})
         build_index([folder / "input.jsonl"], folder / "index", chosen)
-        return Context(Index.open(folder / "index"), chosen)
+        return Context(StoredIndex.open(folder / "index"), chosen)
 
     return make
 

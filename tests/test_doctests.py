@@ -9,9 +9,12 @@ from types import ModuleType
 import pytest
 
 import conspectus
-from conspectus import api, building
+from conspectus import api, async_index, building
 
 FOLDERS = ("storage", "prompts", "query", "pipelines")
+
+INTERFACE = (api, async_index, building)
+"""Modules whose examples need an index."""
 
 NOTES = {
     "lighthouse": "The lamp of the lighthouse on Gull Point failed in the storm of 1911. Mara Quill repaired it.",
@@ -34,7 +37,9 @@ def failed(module: ModuleType, **names: object) -> int:
     return doctest.testmod(module, extraglobs={"Path": Path, **names}).failed
 
 
-@pytest.mark.parametrize("name", [name for name in modules() if name not in {api.__name__, building.__name__}])
+@pytest.mark.parametrize(
+    "name", [name for name in modules() if name not in {module.__name__ for module in (api, async_index, building)}]
+)
 def test_examples_in_docstrings_run(name: str) -> None:
     assert failed(import_module(name)) == 0
 
@@ -47,4 +52,5 @@ def test_examples_of_the_python_interface_run(tmp_path: Path, monkeypatch: pytes
         (tmp_path / "notes" / f"{name}.txt").write_text(text)
     index = conspectus.build("notes", "notes.index")
     assert failed(api, index=index, conspectus=conspectus) == 0
+    assert failed(async_index, index=index) == 0
     assert failed(building, conspectus=conspectus) == 0

@@ -63,7 +63,7 @@ def records(text: str) -> str:
         for each in names
     ]
     related = [
-        f'("relationship"<|>"{one}"<|>"{other}"<|>"{one} und {other} begegnen einander."<|>6)'
+        f'("relationship"<|>"{one}"<|>"{other}"<|>"begegnete"<|>"{one} und {other} begegnen einander."<|>6)'
         for one, other in pairwise(names)
     ]
     return "##\n".join([*entities, *related]) + "##\n<|COMPLETE|>"

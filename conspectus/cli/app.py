@@ -1,6 +1,5 @@
-"""The program, the options that several commands share, and how they print and fail."""
+"""The program, the options that several commands share, and their printing and errors."""
 
-import importlib.metadata
 import json
 import re
 import shlex
@@ -15,11 +14,13 @@ from conspectus.storage.errors import NeedsModel, UsageError
 
 if TYPE_CHECKING:
     from conspectus.api import Index
-    from conspectus.prompts.model import LanguageModel
+    from conspectus.prompts.language_model import LanguageModel
     from conspectus.query.context import Context
     from conspectus.storage.settings import Settings
 
-DEFAULT_INDEX = Path(".conspectus/index")
+DEFAULT_INDEX = ".conspectus/index"
+COMPLETION = "_CONSPECTUS_COMPLETE"
+"""The environment variable by which a shell requests completions."""
 
 
 def examples(*lines: str) -> str:
@@ -29,8 +30,8 @@ def examples(*lines: str) -> str:
 
 app = typer.Typer(
     name="conspectus",
-    help="One knowledge index over your documents, and every Graph RAG method to ask it.\n\n"
-    "First make an index, then ask it. No model, key or server is needed.",
+    help="Build one index over your documents and query it with every Graph RAG method.\n\n"
+    "First build an index, then ask it questions. No model, key or server is needed.",
     epilog=examples(
         "conspectus index docs",
         'conspectus ask "Who founded the company?"',
@@ -45,7 +46,14 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-IndexOption = Annotated[Path, typer.Option("--index", help="The index folder.", metavar="FOLDER")]
+IndexOption = Annotated[
+    str,
+    typer.Option(
+        "--index",
+        help="The index: a folder, or a URL in an object store (s3://bucket/docs.index).",
+        metavar="FOLDER|URL",
+    ),
+]
 WhereOption = Annotated[
     str | None,
     typer.Option(
@@ -58,7 +66,7 @@ AccessOption = Annotated[
     list[str] | None,
     typer.Option(
         "--access",
-        help="An access tag that you hold; repeatable. Other tags are left out.",
+        help="An access tag that you have. Documents with other tags are left out. Repeatable.",
         metavar="TAG",
     ),
 ]
@@ -97,8 +105,16 @@ KgLabelsOption = Annotated[
         "--kg-labels",
         exists=True,
         dir_okay=False,
-        help="Labels for the ids of the graph, one a line: id, tab, label. Repeatable.",
+        help="Labels for the ids of the graph, one per line: id, tab, label. Repeatable.",
         metavar="FILE",
+    ),
+]
+RunnerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--runner",
+        help="Read and embed chunks on the workers of a Dask scheduler: dask://HOST:PORT. Sets build.runner.",
+        metavar="ADDRESS",
     ),
 ]
 SessionOption = Annotated[
@@ -107,7 +123,20 @@ SessionOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on stderr.")]
-MethodOption = Annotated[str, typer.Option("--method", help="The method; see: conspectus methods.", metavar="NAME")]
+
+
+def _names_of_methods(begun: str) -> list[str]:
+    from conspectus.query.menu import methods
+
+    return [name for name in methods() if name.startswith(begun)]
+
+
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        "--method", help="The method; see: conspectus methods.", metavar="NAME", autocompletion=_names_of_methods
+    ),
+]
 
 TraceOption = Annotated[bool, typer.Option("--trace", help="Also print the steps that led to the answer.")]
 
@@ -121,6 +150,13 @@ def question_text(text: str | None) -> str | None:
     return text.encode("utf-8", "replace").decode("utf-8")  # bytes that are not UTF-8 arrive as lone surrogates
 
 
+def query_text(text: str | None, *, schema: bool) -> str:
+    """Return a query from the command line, or from standard input if it is "-"; reject it together with --schema."""
+    if (text is None) == (not schema):
+        raise UsageError("give a query, or --schema")
+    return sys.stdin.read() if text == "-" else text or ""
+
+
 QuestionArgument = Annotated[
     str, typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=question_text)
 ]
@@ -128,7 +164,9 @@ QuestionArgument = Annotated[
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"conspectus {importlib.metadata.version('conspectus')}")
+        from importlib.metadata import version
+
+        typer.echo(f"conspectus {version('conspectus')}")
         raise typer.Exit
 
 
@@ -179,13 +217,13 @@ def chosen_settings(
 
 
 def open_filtered(
-    index: Path,
+    index: str,
     settings: Path | None,
     overrides: list[str] | None,
     where: str | None,
     access: list[str] | None,
 ) -> "Index":
-    """Return the index of the options, restricted to the permitted documents; say on stderr if there are none."""
+    """Return the index of the options, restricted to the permitted documents; warn on stderr if there are none."""
     from conspectus.api import open_index
 
     opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)

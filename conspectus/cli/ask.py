@@ -21,24 +21,25 @@ from conspectus.cli.app import (
     WhereOption,
     app,
     check_folder_of,
+    chosen_settings,
     examples,
     open_filtered,
     print_json,
     question_text,
 )
-from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER, METHODS, at_level
+from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER, at_level
 from conspectus.render.answers import answer_json, evidence_json, evidence_text, methods_text, support_text
 from conspectus.render.terminal import safe_lines
-from conspectus.storage.community_level import Level
 from conspectus.storage.errors import UsageError
+from conspectus.storage.level_names import Level
 
 if TYPE_CHECKING:
     from conspectus.api import Index
-    from conspectus.pipelines.evaluation.suites import Question
+    from conspectus.pipelines.evaluation.suites import SuiteQuestion
     from conspectus.query.types import Answer, Say
 
 _AT_ONCE = 64
-"""Questions of `retrieve --questions` that are looked up together; their results are printed before the next batch."""
+"""Questions of `retrieve --questions` in one batch; its results are printed before the next batch."""
 
 OptionalQuestion = Annotated[
     str | None, typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=question_text)
@@ -54,6 +55,7 @@ OptionalQuestion = Annotated[
         "conspectus ask \"What changed?\" --where 'year >= 2020 and lang = en' --access team-a",
         'conspectus ask "Who directed it?" --method tog2 --topic "Jack Frost" --index films.index',
         'conspectus ask "Who directed it?" --method fasttog --topic "Jack Frost" --show walk.svg',
+        'conspectus ask "Who directed Grey Heron?" --endpoint http://localhost:7878/query',
     ),
 )
 def ask(
@@ -72,6 +74,12 @@ def ask(
     topic: Annotated[
         list[str] | None,
         typer.Option("--topic", help="An entity at which a walk over the graph starts. Repeatable.", metavar="NAME"),
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--endpoint", help="Ask the graph behind this SPARQL endpoint instead of an index.", metavar="URL"
+        ),
     ] = None,
     where: WhereOption = None,
     access: AccessOption = None,
@@ -92,13 +100,16 @@ def ask(
 ) -> None:
     """Answer a question, with numbered citations into the documents.
 
-    With --where and --access only matching documents are searched, and shown to a model.
+    With --where and --access, only matching documents are searched or shown to a model.
 
     With --session the question may be a follow-up ("And who wrote it?"). The question and its answer are appended to
     the file, which is created if it does not exist.
 
     Methods that walk over the graph start at the entities of --topic, or else at those that the question names. --show
     draws such a walk, and --trace prints it decision by decision.
+
+    With --endpoint, the question goes to the graph behind a SPARQL endpoint. Section `endpoint` of the
+    settings controls how names are found there and how much is read.
     """
     from conspectus.query.conversation.history import turn_of
     from conspectus.query.conversation.session import append_turn, read_session
@@ -108,7 +119,14 @@ def ask(
     _check_form(picture)
     topics = topic or []
     history = read_session(session) if session else None
-    opened = open_filtered(index, settings, overrides, where, access)
+    if endpoint is None:
+        opened = open_filtered(index, settings, overrides, where, access)
+    else:
+        from conspectus.endpoint import open_endpoint
+
+        if where or access or session:
+            raise UsageError("--where, --access and --session are for an index, not for --endpoint")
+        opened = open_endpoint(endpoint, chosen_settings(settings, overrides)).about(question, name, topics)
     if as_json:
         answer = opened.ask(question, name, history=history, topics=topics)
     else:
@@ -162,7 +180,7 @@ def print_answer(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
     typer.echo()
     if single_marks("".join(streamed).strip()) != single_marks(
         without_verdicts(answer.text).strip()
-    ):  # what was streamed is not what the answer says; [1, 2] for [1][2] is no difference
+    ):  # the streamed text differs from the answer; [1, 2] for [1][2] is no difference
         typer.echo(f"\n{safe_lines(answer.text)}")
     typer.echo(support_text(answer, trace))
     return answer
@@ -223,7 +241,7 @@ def retrieve(
         typer.echo(evidence_text(evidence))
 
 
-def _retrieve_all(questions: "Sequence[Question]", opened: "Index", method: str, k: int, as_json: bool) -> None:
+def _retrieve_all(questions: "Sequence[SuiteQuestion]", opened: "Index", method: str, k: int, as_json: bool) -> None:
     for start in range(0, len(questions), _AT_ONCE):
         batch = questions[start : start + _AT_ONCE]
         texts = [question.question for question in batch]
@@ -237,8 +255,11 @@ def _retrieve_all(questions: "Sequence[Question]", opened: "Index", method: str,
 @app.command(short_help="List all methods.", epilog=examples("conspectus methods"))
 def methods(as_json: JsonOption = False) -> None:
     """List all methods by the name that --method takes."""
+    from conspectus.query import menu
+
     about = {
-        name: f"{value.about}; needs a model" if value.needs_model else value.about for name, value in METHODS.items()
+        name: f"{value.about}; needs a model" if value.needs_model else value.about
+        for name, value in menu.methods().items()
     }
     if as_json:
         print_json(about)

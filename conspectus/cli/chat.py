@@ -25,10 +25,10 @@ from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.storage.errors import ModelError
 
 _QUIT, _NEW, _HELP = "/quit", "/new", "/help"
-_COMMANDS = f"""Ask a question, one a line. It may refer to those before it: "And who wrote it?"
+_COMMANDS = f"""Ask a question, one per line. It may refer to earlier ones: "And who wrote it?"
 {_NEW}   start a new conversation; the next question stands alone
 {_HELP}  show this
-{_QUIT}  end; so does the end of the input (Ctrl-D)"""
+{_QUIT}  end the conversation (or press Ctrl-D)"""
 
 
 @app.command(
@@ -47,11 +47,11 @@ def chat(
     settings: SettingsOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Read questions from stdin, one a line, and answer them with citations. Each may refer to those before it.
+    """Read questions from stdin, one per line, and answer them with citations. Each may refer to earlier ones.
 
-    /new starts a new conversation, /help lists the commands, /quit or the end of the input exits. What only thanks or
-    greets is not asked. If the model's server fails on a question, the error is printed on stderr, the question is
-    skipped, and the final exit status is 8.
+    /new starts a new conversation, /help lists the commands, /quit or the end of the input exits. Thanks and greetings
+    are not treated as questions. If the model's server fails on a question, the error is printed on stderr, the
+    question is skipped, and the final exit status is 8.
     """
     from conspectus.query.conversation.anaphora import is_courtesy
     from conspectus.query.menu import find_method

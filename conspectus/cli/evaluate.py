@@ -45,7 +45,7 @@ def evaluate(
         typer.Argument(help="A folder with corpus.jsonl or kg.tsv, and questions; or its questions.", metavar="SUITE"),
     ],
     methods: Annotated[
-        str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")
+        str, typer.Option("--methods", help="Methods, separated by commas.", metavar="NAME,...")
     ] = "bm25,dense,hybrid,ppr",
     k: Annotated[str, typer.Option("--k", help="Ranks at which recall is measured.", metavar="N,...")] = "2,5",
     answers: Annotated[
@@ -138,8 +138,8 @@ def evaluate(
 def questions(
     to: Annotated[Path, typer.Option("--to", help="The file to write.", dir_okay=False, metavar="FILE")],
     index: IndexOption = DEFAULT_INDEX,
-    users: Annotated[int, typer.Option("--users", min=1, help="Kinds of people.", metavar="N")] = 5,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Tasks of each of them.", metavar="N")] = 5,
+    users: Annotated[int, typer.Option("--users", min=1, help="Number of kinds of users.", metavar="N")] = 5,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Tasks for each kind of user.", metavar="N")] = 5,
     questions: Annotated[int, typer.Option("--questions", min=1, help="Questions for each task.", metavar="N")] = 5,
     about: Annotated[
         str | None,
@@ -147,7 +147,7 @@ def questions(
             "--about", help="What the documents are. [default: the topics of the coarsest reports]", metavar="TEXT"
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     settings: SettingsOption = None,
     overrides: SetOption = None,
 ) -> None:
@@ -161,7 +161,7 @@ def questions(
     from conspectus.pipelines.evaluation.questions import Description, describe_corpus, generate, write_questions
 
     if to.exists() and not force:
-        raise UsageError(f"{to} exists already; --force overwrites it")
+        raise UsageError(f"{to} already exists; --force overwrites it")
     check_folder_of("--to", to)
     context = open_index(index, chosen_settings(settings, overrides)).context
     model = model_of(context, "writing questions")
@@ -183,7 +183,7 @@ def questions(
 )
 def judge(
     suite: Annotated[Path, typer.Argument(help="A question set, or a file of questions.", metavar="SUITE")],
-    methods: Annotated[str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")],
+    methods: Annotated[str, typer.Option("--methods", help="Methods, separated by commas.", metavar="NAME,...")],
     index: IndexOption = DEFAULT_INDEX,
     repeats: Annotated[
         int, typer.Option("--repeats", min=1, help="How often each pair is judged in both orders.", metavar="N")
@@ -233,7 +233,7 @@ def _ranks(text: str) -> list[int]:
 
 
 def _topics(text: str) -> "list[Topic]":
-    """Return where walks start."""
+    """Return the starts of walks."""
     found: list[Topic] = []
     for name in map(str.strip, text.split(",")):
         if name == "given":

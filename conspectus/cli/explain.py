@@ -44,7 +44,7 @@ def explain(
         str | None,
         typer.Option("--chunk", help="Explain only the chunk with this id, whether it was found or not.", metavar="ID"),
     ] = None,
-    paths: Annotated[int, typer.Option("--paths", min=1, help="Most paths shown for a passage.", metavar="N")] = 5,
+    paths: Annotated[int, typer.Option("--paths", min=1, help="Maximum number of paths per passage.", metavar="N")] = 5,
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Draw the paths into this file.", metavar="FILE", dir_okay=False)
     ] = None,

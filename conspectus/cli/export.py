@@ -33,10 +33,10 @@ def _help() -> str:
 
 _WHAT = """Write an index in a format that other programs read.
 
-An existing PATH is an error unless --force is given; --force replaces a file, or a folder that holds only files of
-this format. The export is written beside PATH and renamed, so it is complete or absent.
+An existing PATH is an error unless --force is given; --force replaces a file, or a folder that contains only files of
+this format. The export is written to a temporary path and renamed, so it is complete or absent.
 
-With --where and --access only matching documents, and what they support, are written."""
+With --where and --access, only matching documents and the content that they support are written."""
 
 
 @app.command(

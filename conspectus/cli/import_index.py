@@ -42,7 +42,7 @@ def import_graphrag(
 ) -> None:
     """Make an index from the output of Microsoft GraphRAG: documents, graph, communities and reports.
 
-    Reads the tables of GraphRAG 3, 2 and 1. No model is asked: vectors, synonyms and the graph that PageRank walks are
+    Reads the tables of GraphRAG 3, 2 and 1. No model is called: vectors, synonyms and the graph that PageRank walks are
     computed here, and every method works on the result. `conspectus export graphrag` writes such tables.
 
     Inconsistencies (a relationship whose entity is missing, a chunk that no document contains) are imported as far as
@@ -51,11 +51,12 @@ def import_graphrag(
     """
     from conspectus.pipelines.exchange.graphrag.importer import import_graphrag as imported
     from conspectus.pipelines.exchange.graphrag.importer import imported_summary
-    from conspectus.pipelines.runner import RunHere
+    from conspectus.pipelines.remote_index.local_copy import written
 
     chosen = chosen_settings(settings, overrides)
-    with progress(quiet) as report:
-        done = imported_summary(imported(folder, index, chosen, RunHere(report), report))
+    with progress(quiet) as report, written(index, wait=chosen.build.wait) as local:
+        done = imported_summary(imported(folder, local, chosen, None, report))
+    done["index"] = index
     if as_json:
         print_json(done)
     else:

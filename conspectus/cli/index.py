@@ -14,6 +14,7 @@ from conspectus.cli.app import (
     KgOption,
     OpenieOption,
     QuietOption,
+    RunnerOption,
     SetOption,
     SettingsOption,
     app,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from conspectus.storage.settings import Settings
 
 _LONGEST_CALL = 86_400.0
-"""Seconds. A bound, because JSON has no infinity."""
+"""Seconds. An upper bound, because JSON has no infinity."""
 
 
 @app.command(
@@ -91,6 +92,7 @@ def index(
             metavar="FOLDER",
         ),
     ] = None,
+    runner: RunnerOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -102,8 +104,8 @@ def index(
     continues where it stopped; an unchanged input is a no-op. If PREFECT_API_URL is set, the same steps run as a
     Prefect flow.
 
-    Communities that a change does not touch keep their reports. --exact computes communities as a build from scratch
-    does, and then most reports are written again.
+    Communities that a change does not affect keep their reports. --exact computes communities as in a build from
+    scratch, and then most reports are written again.
 
     A model's reply that lost a part (a record, a report, an answer) is cached like any other. --retry-failed asks again
     for these replies and for calls that failed; a better reply replaces the cached one.
@@ -119,9 +121,9 @@ def index(
     The exit status is 5 if more items of one kind (documents, chunks, descriptions, reports) lost something than
     build.failure_threshold allows. An item counts once, whether it lost a part or everything.
 
-    --batch sends nothing to the model. What a stage asks for is written as files for OpenAI's batch API, at half the
-    price, and the exit status is 10; put the output files into the same folder and repeat the command, until the index
-    is made. Each stage needs a batch: extraction, gleaning (twice), votes on names, summaries, reports.
+    --batch sends nothing to the model. The requests of a stage are written as files for OpenAI's batch API, at half the
+    price, and the exit status is 10. Put the output files into the same folder and repeat the command until the index
+    is built. Each stage needs a batch: extraction, gleaning (twice), votes on names, summaries, reports.
 
     --estimate calls no server and writes nothing: it runs the steps with cached or synthetic replies, and reports by
     step what the build would take.
@@ -130,9 +132,11 @@ def index(
         overrides = [*(overrides or []), "communities.update=exact"]
     if wait is not None:
         overrides = [*(overrides or []), f"build.wait={wait}"]
+    if runner is not None:
+        overrides = [*(overrides or []), f"build.runner={runner}"]
     if batch is not None:
         if retry_failed:
-            raise UsageError("--retry-failed asks the server at once; leave --batch out")
+            raise UsageError("--retry-failed calls the server immediately; omit --batch")
         overrides = [*(overrides or []), f"build.batch={batch}"]
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
     inputs = inputs or []
@@ -146,19 +150,20 @@ def index(
     if os.environ.get("PREFECT_API_URL"):
         if quiet:
             os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "WARNING")
-        from conspectus.pipelines.tasks import run_flow
+        from conspectus.pipelines.prefect_flow import run_flow
 
         done = run_flow(inputs, index, chosen, retry_failed=retry_failed)
     else:
         with progress(quiet) as report:
             report("load", 0, 0)
+            from conspectus.pipelines.build_index import build_index
             from conspectus.pipelines.build_report import summary
-            from conspectus.pipelines.index import build_index
-            from conspectus.pipelines.runner import RunHere
+            from conspectus.pipelines.remote_index.local_copy import written
 
             report("load", 1, 1)
-            made = build_index(inputs, index, chosen, RunHere(report), report, retry_failed=retry_failed)
-            done = summary(made)
+            with written(index, wait=chosen.build.wait) as folder:
+                made = build_index(inputs, folder, chosen, None, report, retry_failed=retry_failed)
+            done = {**summary(made), "index": index}
             if not made.unchanged:
                 from conspectus.api import open_index
                 from conspectus.building import prepare
@@ -168,7 +173,7 @@ def index(
 
 
 def end(done: dict[str, Any], chosen: "Settings", *, as_json: bool) -> None:
-    """Print what a build did; exit with status 5 if it lost too much."""
+    """Print the result of a build; exit with status 5 if too much failed."""
     if as_json:
         print_json(done)
     else:
@@ -177,7 +182,7 @@ def end(done: dict[str, Any], chosen: "Settings", *, as_json: bool) -> None:
 
 
 def check_lost(done: dict[str, Any], chosen: "Settings") -> None:
-    """Exit with status 5 if a build lost too much."""
+    """Exit with status 5 if too much failed in a build."""
     threshold = chosen.build.failure_threshold
     if done["failed_share"] > threshold:
         share = f"{lost_text(done['lost'][0])} ({done['failed_share']:.1%}) lost something"
@@ -186,11 +191,15 @@ def check_lost(done: dict[str, Any], chosen: "Settings") -> None:
 
 
 def _estimate(
-    inputs: list[str], index: Path, chosen: "Settings", latency: float | None, *, retry_failed: bool, as_json: bool
+    inputs: list[str], index: str, chosen: "Settings", latency: float | None, *, retry_failed: bool, as_json: bool
 ) -> None:
-    from conspectus.pipelines.estimation.estimate import estimate, summary
+    from conspectus.pipelines.estimation.estimate import estimate
+    from conspectus.pipelines.estimation.totals import summary
+    from conspectus.pipelines.remote_index.local_copy import written
 
-    made = summary(estimate(inputs, index, chosen, latency=latency, retry_failed=retry_failed))
+    with written(index, publishes=False) as folder:
+        made = summary(estimate(inputs, folder, chosen, latency=latency, retry_failed=retry_failed))
+    made["index"] = index
     if as_json:
         print_json(made)
     else:

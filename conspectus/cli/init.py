@@ -48,9 +48,9 @@ def init(
 
     target = directory / "settings.yaml"
     if not tune and (settings or overrides or sample):
-        raise UsageError("--settings, --set and --sample need --tune; without it settings.yaml holds the defaults")
+        raise UsageError("--settings, --set and --sample need --tune; without it, settings.yaml contains the defaults")
     if target.exists() and not force:
-        raise UsageError(f"{target} exists already; --force overwrites it")
+        raise UsageError(f"{target} already exists; --force overwrites it")
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is a file, not a folder to write settings.yaml in")
     if tune:

@@ -1,7 +1,6 @@
-"""`conspectus status`, `reports`, `outline`, `entities`, `verify`, `doctor`: what an index holds and what is set."""
+"""`conspectus status`, `reports`, `outline`, `entities`, `verify`, `doctor`: contents of an index, and its setup."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @app.command(
-    short_help="Show what an index holds, or what an update would redo.",
+    short_help="Show the contents of an index, or what an update would redo.",
     epilog=examples("conspectus status", "conspectus status --failures --index docs.index", "conspectus status docs"),
 )
 def status(
@@ -52,7 +51,7 @@ def status(
     kg_labels: KgLabelsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what an index holds, and what failed.
+    """Show the contents of an index, and what failed.
 
     With INPUT, show which documents `conspectus index` with the same arguments would find new, changed and gone, how
     much it would extract and embed, and what it would ask a model (as `conspectus index --estimate`). Nothing is
@@ -63,23 +62,27 @@ def status(
             raise UsageError("--failures lists the failures of the index; INPUT previews an update: give one of them")
         _preview(inputs, index, chosen_settings(settings, overrides, openie, kg, kg_labels), as_json=as_json)
         return
-    from conspectus.storage.index import Index
+    from conspectus.pipelines.remote_index.local_copy import located
+    from conspectus.storage.index import StoredIndex
     from conspectus.storage.records import SKIP, Failure
 
-    opened = Index.open(index)
+    opened = StoredIndex.open(located(index))
     lost = opened.rows(Failure)
     if as_json:
         failed = [asdict(failure) for failure in lost if failure.stage != SKIP]
         skipped = [failure.item_id for failure in lost if failure.stage == SKIP]
-        print_json({**asdict(opened.manifest), "index": str(index), "failures": failed, "skipped": skipped})
+        print_json({**asdict(opened.manifest), "index": index, "failures": failed, "skipped": skipped})
     else:
         typer.echo(status_text(opened, failures))
 
 
-def _preview(inputs: list[str], index: Path, chosen: "Settings", *, as_json: bool) -> None:
+def _preview(inputs: list[str], index: str, chosen: "Settings", *, as_json: bool) -> None:
     from conspectus.pipelines.diff import preview, summary
+    from conspectus.pipelines.remote_index.local_copy import written
 
-    made = summary(preview(inputs, index, chosen))
+    with written(index, publishes=False) as folder:
+        made = summary(preview(inputs, folder, chosen))
+    made["index"] = made["estimate"]["index"] = index
     print_json(made) if as_json else typer.echo(preview_text(made))
 
 
@@ -131,7 +134,7 @@ def outline(
     index: IndexOption = DEFAULT_INDEX,
     depth: Annotated[
         int | None,
-        typer.Option("--depth", min=0, help="Headings to this depth (all).", metavar="N", show_default=False),
+        typer.Option("--depth", min=0, help="Maximum depth of headings (all).", metavar="N", show_default=False),
     ] = None,
     where: WhereOption = None,
     access: AccessOption = None,
@@ -139,7 +142,7 @@ def outline(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the documents of an index with their headings, nested, and the links from and to them, counted."""
+    """Show the documents of an index with their nested headings, and the numbers of links from and to them."""
     from conspectus import outline as outlines
 
     found = outlines.outlined(open_filtered(index, settings, overrides, where, access).context.index, document)
@@ -156,25 +159,31 @@ def entities(
     communities: Annotated[int, typer.Option("--communities", min=0, help="Number of communities.", metavar="N")] = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the entities that share a passage with most others, and the largest communities with a report."""
+    """Show the entities that share passages with the most others, and the largest communities with a report."""
     from conspectus import entities as about
-    from conspectus.storage.index import Index
+    from conspectus.pipelines.remote_index.local_copy import located
+    from conspectus.storage.index import StoredIndex
 
-    opened = Index.open(index)
+    opened = StoredIndex.open(located(index))
     found = about.most_connected(opened, top), about.largest_communities(opened, communities)
     print_json(about.as_json(*found)) if as_json else typer.echo(about.as_text(*found))
 
 
 @app.command(short_help="Check an index.", epilog=examples("conspectus verify --index docs.index"))
 def verify(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
-    """Check every checksum, id, span and row count of an index; exit with status 4 if anything is wrong."""
+    """Check every checksum, id, span and row count of an index; exit with status 4 if anything is wrong.
+
+    Of an index in an object store every object is read, and damaged files of the local copy are fetched again.
+    """
+    from conspectus.pipelines.readers.remote import is_url
+    from conspectus.pipelines.remote_index.local_copy import verify_remote
     from conspectus.storage.errors import IndexCorrupt
-    from conspectus.storage.index import Index
+    from conspectus.storage.index import StoredIndex
     from conspectus.storage.verify import verify as find_problems
 
-    problems = find_problems(Index.open(index))
+    problems = verify_remote(index) if is_url(index) else find_problems(StoredIndex.open(index))
     if as_json:
-        print_json({"index": str(index), "problems": [asdict(problem) for problem in problems]})
+        print_json({"index": index, "problems": [asdict(problem) for problem in problems]})
     elif not problems:
         typer.echo(f"{index}: sound; all checksums, ids, spans and row counts are correct")
     else:

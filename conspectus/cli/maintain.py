@@ -1,7 +1,7 @@
 """`conspectus add`, `remove`, `prune` and `migrate`: changes to an existing index."""
 
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,8 +22,15 @@ from conspectus.cli.app import (
 )
 from conspectus.cli.index import end
 from conspectus.progress import progress
-from conspectus.render.builds import migration_text, pruning_text
+from conspectus.render.builds import estimate_text, migration_text, pruning_text
 from conspectus.storage.errors import UsageError
+
+if TYPE_CHECKING:
+    from conspectus.storage.settings import Settings
+
+EstimateOption = Annotated[
+    bool, typer.Option("--estimate", help="Only estimate tokens, calls, cost and time; no server is called.")
+]
 
 
 @app.command(
@@ -38,6 +45,7 @@ def add(
     openie: OpenieOption = None,
     kg: KgOption = None,
     kg_labels: KgLabelsOption = None,
+    estimate: EstimateOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -49,11 +57,15 @@ def add(
     """
     from conspectus.pipelines.build_report import summary
     from conspectus.pipelines.incremental import add_documents
-    from conspectus.pipelines.runner import RunHere
+    from conspectus.pipelines.remote_index.local_copy import written
 
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
-    with progress(quiet) as report:
-        done = summary(add_documents(inputs, index, chosen, RunHere(report), report))
+    if estimate:
+        _print_estimate(inputs, (), index, chosen, as_json=as_json)
+        return
+    with progress(quiet) as report, written(index, wait=chosen.build.wait) as folder:
+        done = summary(add_documents(inputs, folder, chosen, None, report))
+    done["index"] = index
     end(done, chosen, as_json=as_json)
 
 
@@ -72,21 +84,26 @@ def remove(
     openie: OpenieOption = None,
     kg: KgOption = None,
     kg_labels: KgLabelsOption = None,
+    estimate: EstimateOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Remove documents from an index, and everything that only they supported.
 
-    The result is the same as indexing the other documents. Older versions and the cache still hold the removed text
+    The result is the same as indexing the other documents. Older versions and the cache still contain the removed text
     until: conspectus prune --purge. The settings must be those that the index was made with.
     """
     from conspectus.pipelines.build_report import summary
     from conspectus.pipelines.incremental import remove_documents
-    from conspectus.pipelines.runner import RunHere
+    from conspectus.pipelines.remote_index.local_copy import written
 
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
-    with progress(quiet) as report:
-        done = summary(remove_documents(names, index, chosen, RunHere(report), report))
+    if estimate:
+        _print_estimate((), names, index, chosen, as_json=as_json)
+        return
+    with progress(quiet) as report, written(index, wait=chosen.build.wait) as folder:
+        done = summary(remove_documents(names, folder, chosen, None, report))
+    done["index"] = index
     end(done, chosen, as_json=as_json)
 
 
@@ -102,35 +119,27 @@ def prune(
     purge: Annotated[
         bool,
         typer.Option(
-            "--purge", help="Also delete everything made from text that the index no longer holds; keeps 1 version."
+            "--purge", help="Also delete everything made from text that is no longer in the index; keeps 1 version."
         ),
     ] = False,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete old versions of an index; the current one and the most recent before it stay.
+    """Delete old versions of an index; the current one and the most recent ones before it are kept.
 
-    With --purge nothing in the index folder comes from text that the current version does not hold: vectors,
-    extractions and replies of such text, and all answers, are deleted from the cache. What remains in the cache still
+    With --purge, nothing made from text outside the current version remains in the index folder: vectors,
+    extractions and replies for such text, and all answers, are deleted from the cache. The rest of the cache still
     makes later builds cheap.
     """
     from dataclasses import asdict
 
-    from conspectus.pipelines.purge import purge as purge_index
-    from conspectus.storage.publishing import build_lock
-    from conspectus.storage.publishing import prune as prune_index
+    from conspectus.building import prune as prune_index
 
     if purge and keep != 1:
-        raise UsageError("--purge keeps the current version only; leave --keep out")
-    _check_index(index)
-    done: dict[str, Any]
-    if purge:
-        purged = purge_index(index, chosen_settings(settings, overrides))
-        done = {"index": str(index), **asdict(purged.pruned), "forgotten": purged.forgotten}
-    else:
-        with build_lock(index):
-            done = {"index": str(index), **asdict(prune_index(index, keep)), "forgotten": {}}
+        raise UsageError("--purge keeps only the current version; omit --keep")
+    purged = prune_index(index, keep, purge=purge, settings=chosen_settings(settings, overrides) if purge else None)
+    done = {"index": index, **asdict(purged.pruned), "forgotten": purged.forgotten}
     print_json(done) if as_json else typer.echo(pruning_text(done))
 
 
@@ -148,19 +157,25 @@ def migrate(
     """Convert an index of an earlier format to the current one, without the original files.
 
     Existing tables are kept and missing ones are computed; indexes of the oldest formats are built again from the
-    documents that they hold. The old version stays until: conspectus prune.
+    documents that they contain. The old version remains until: conspectus prune.
     """
     from dataclasses import asdict
 
     from conspectus.pipelines.migration import migrate as migrate_index
+    from conspectus.pipelines.remote_index.local_copy import written
 
-    with progress(quiet) as report:
-        done = migrate_index(index, chosen_settings(settings, overrides), report)
-    print_json({"index": str(index), **asdict(done)}) if as_json else typer.echo(f"{index}: {migration_text(done)}")
+    with progress(quiet) as report, written(index) as folder:
+        done = migrate_index(folder, chosen_settings(settings, overrides), report)
+    print_json({"index": index, **asdict(done)}) if as_json else typer.echo(f"{index}: {migration_text(done)}")
 
 
-def _check_index(index: Path) -> None:
-    """Reject a folder that is not an index before a lock file is created in it."""
-    from conspectus.storage.manifest import current_version
+def _print_estimate(
+    inputs: Sequence[str], names: Sequence[str], index: str, chosen: "Settings", *, as_json: bool
+) -> None:
+    from conspectus.pipelines.estimation.estimate import estimate_change
+    from conspectus.pipelines.estimation.totals import summary
+    from conspectus.pipelines.remote_index.local_copy import written
 
-    current_version(index)
+    with written(index, publishes=False) as folder:
+        made = {**summary(estimate_change(inputs, names, folder, chosen)), "index": index}
+    print_json(made) if as_json else typer.echo(estimate_text(made))

@@ -1,6 +1,5 @@
 """`conspectus query`: SPARQL over the graph of an index."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +16,7 @@ from conspectus.cli.app import (
     examples,
     open_filtered,
     print_json,
+    query_text,
 )
 from conspectus.storage.errors import UsageError
 
@@ -37,14 +37,12 @@ def query(
         typer.Argument(help="The query; - reads it from standard input.", metavar="SPARQL", show_default=False),
     ] = None,
     index: IndexOption = DEFAULT_INDEX,
-    schema: Annotated[
-        bool, typer.Option("--schema", help="Show the prefixes and predicates that queries are made of.")
-    ] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Show the prefixes and predicates for queries.")] = False,
     endpoint: Annotated[
         str | None, typer.Option("--endpoint", help="Query this SPARQL endpoint instead of an index.", metavar="URL")
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", min=1, help="The largest number of rows.", metavar="N")] = 1_000,
-    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="The longest time.", metavar="S")] = 10.0,
+    rows: Annotated[int, typer.Option("--rows", min=1, help="Maximum number of rows.", metavar="N")] = 1_000,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Time limit.", metavar="S")] = 10.0,
     where: WhereOption = None,
     access: AccessOption = None,
     settings: SettingsOption = None,
@@ -53,12 +51,10 @@ def query(
 ) -> None:
     """Query the graph of an index with SPARQL 1.1: SELECT, ASK, CONSTRUCT, DESCRIBE.
 
-    Nothing can be changed and no other server is asked. The first query of a version makes the store that queries are
-    put to. Names of entities stand for their IRIs; --json has both, in the form of SPARQL 1.1 Query Results JSON.
+    Nothing can be changed and no other server is called. The first query of a version creates the store for
+    queries. Names of entities replace their IRIs; --json has both, in the form of SPARQL 1.1 Query Results JSON.
     """
-    if (text is None) == (not schema):
-        raise UsageError("give a query, or --schema")
-    asked = sys.stdin.read() if text == "-" else text or ""
+    asked = query_text(text, schema=schema)
     if endpoint is not None:
         from conspectus.query.sparql.endpoint import query_endpoint
 
@@ -84,7 +80,7 @@ def query(
 
 
 def _table(result: "SparqlResult") -> str:
-    """Return a result as columns of text; what is longer than a screen is for --json."""
+    """Return a result as columns of text; --json is for results longer than a screen."""
     from conspectus.pipelines.readers.filenames import visible
 
     if result.boolean is not None:
@@ -99,4 +95,4 @@ def _table(result: "SparqlResult") -> str:
 
 
 _WIDEST = 60
-"""Characters of a column; longer cells move the rest of their line."""
+"""Maximum width of a column in characters; longer cells shift the rest of their line."""

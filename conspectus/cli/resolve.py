@@ -56,29 +56,30 @@ def resolve(
 ) -> None:
     """List the entity names that were merged, each with the reason and a score.
 
-    --undo makes the named aliases entities of their own again, as if they had never been merged, and later builds keep
-    this decision. --redo reverses it. Name an alias, its id or the id of its merge; a canonical name stands for all of
-    its aliases. The index holds everything that is needed; the settings must be those that it was made with.
+    --undo makes the named aliases separate entities again, as if they had never been merged, and later builds keep this
+    decision. --redo reverses it. Name an alias, its id or the id of its merge; a canonical name selects all of its
+    aliases. Only the index is needed; the settings must be those that it was made with.
     """
     wanted = [flag for flag, given in _flags(undo, undo_all, redo, redo_all) if given]
     if len(wanted) > 1:
-        raise UsageError(f"{wanted[0]} and {wanted[1]} exclude each other")
+        raise UsageError(f"{wanted[0]} and {wanted[1]} cannot be combined")
     if wanted in (["--undo"], ["--redo"]) and not names:
-        raise UsageError(f"{wanted[0]} needs names; to take all of them use {wanted[0]}-all")
+        raise UsageError(f"{wanted[0]} needs names; for all of them use {wanted[0]}-all")
     if wanted in (["--undo-all"], ["--redo-all"]) and names:
-        raise UsageError(f"{wanted[0]} takes no names; leave them out, or use {wanted[0].removesuffix('-all')}")
+        raise UsageError(f"{wanted[0]} takes no names; omit them, or use {wanted[0].removesuffix('-all')}")
     if not wanted:
         _list(index, names or [], as_json=as_json)
         return
 
     from conspectus.pipelines.build_report import summary
+    from conspectus.pipelines.remote_index.local_copy import written
     from conspectus.pipelines.resolution import undo as undoing
-    from conspectus.pipelines.runner import RunHere
 
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
     change = undoing.undo if undo or undo_all else undoing.redo
-    with progress(quiet) as report:
-        done = summary(change(names or None, index, chosen, RunHere(report), report))
+    with progress(quiet) as report, written(index, wait=chosen.build.wait) as folder:
+        done = summary(change(names or None, folder, chosen, None, report))
+    done["index"] = index
     end(done, chosen, as_json=as_json)
 
 
@@ -86,15 +87,17 @@ def _flags(undo: bool, undo_all: bool, redo: bool, redo_all: bool) -> list[tuple
     return [("--undo", undo), ("--undo-all", undo_all), ("--redo", redo), ("--redo-all", redo_all)]
 
 
-def _list(index: Path, names: list[str], *, as_json: bool) -> None:
+def _list(index: str, names: list[str], *, as_json: bool) -> None:
     from dataclasses import asdict
 
+    from conspectus.pipelines.remote_index.local_copy import located
     from conspectus.pipelines.resolution.undo import merges_in, named
 
-    merges = merges_in(index)
+    folder = located(index)
+    merges = merges_in(folder)
     if names:
-        merges = named(names, merges, index)
+        merges = named(names, merges, folder)
     if as_json:
-        print_json({"index": str(index), "merges": [asdict(merge) for merge in merges]})
+        print_json({"index": index, "merges": [asdict(merge) for merge in merges]})
     else:
-        typer.echo(merges_text(index, merges))
+        typer.echo(merges_text(Path(index), merges))

@@ -15,53 +15,84 @@ from conspectus.storage.errors import MissingPart, UsageError
     epilog=examples(
         "conspectus serve docs.index",
         "conspectus serve law=law.index mail=mail.index --port 8000",
+        "conspectus serve docs.index --admin-token admin.token",
         "conspectus serve docs.index --tokens tokens.yaml --host 0.0.0.0 --allow-host docs.example.org",
     ),
 )
 def serve(
     indexes: Annotated[
-        list[str], typer.Argument(help="Index folders; NAME=FOLDER gives one a name.", metavar="[NAME=]INDEX...")
+        list[str],
+        typer.Argument(help="Index folders or URLs; NAME=INDEX gives one a name.", metavar="[NAME=]INDEX..."),
     ],
     host: Annotated[
-        str, typer.Option("--host", help="The address to listen at; others than this machine's need a token.")
+        str, typer.Option("--host", help="The address to listen at; one that others can reach needs a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8765,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 picks a free one.")] = 8765,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allow-host", help="A further name that requests may call this server by. Repeatable.", metavar="NAME"
-        ),
+        typer.Option("--allow-host", help="An additional host name that requests may use. Repeatable.", metavar="NAME"),
     ] = None,
     tokens: Annotated[
         Path | None,
-        typer.Option("--tokens", help="A YAML file of tokens, readable by you only (mode 600).", metavar="FILE"),
+        typer.Option("--tokens", help="A YAML file of tokens that only you can read (mode 600).", metavar="FILE"),
     ] = None,
-    at_once: Annotated[int, typer.Option("--at-once", min=1, max=256, help="Questions that run at once.")] = 8,
-    waiting: Annotated[int, typer.Option("--waiting", min=0, help="Questions that may wait; then 429.")] = 64,
-    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="The longest time of a question.")] = 120.0,
+    admin_token: Annotated[
+        Path | None,
+        typer.Option(
+            "--admin-token",
+            help="A file with the token for adding and removing documents; only you can read it (mode 600). "
+            "[default: CONSPECTUS_ADMIN_TOKEN]",
+            metavar="FILE",
+        ),
+    ] = None,
+    max_upload: Annotated[
+        int, typer.Option("--max-upload", min=1, help="Megabytes of an uploaded file; ten times that in total.")
+    ] = 100,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, max=256, help="Maximum concurrent questions.")] = 8,
+    waiting: Annotated[int, typer.Option("--waiting", min=0, help="Maximum waiting questions; more get 429.")] = 64,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Time limit of a question.")] = 120.0,
     per_minute: Annotated[
-        int | None, typer.Option("--questions-per-minute", min=1, help="For each token that has no limit of its own.")
+        int | None, typer.Option("--questions-per-minute", min=1, help="Default limit of a token.")
+    ] = None,
+    dollars_a_day: Annotated[
+        float | None,
+        typer.Option("--dollars-a-day", min=0.0001, help="Default limit of a token; needs llm.prices."),
     ] = None,
     settings: SettingsOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Answer questions to one or several indexes over HTTP. Nothing can be changed through the server.
+    """Answer questions to one or more indexes over HTTP. Without an administrator's token the server is read-only.
 
-    Without a token it listens to this machine only. A token of at least 16 bytes comes from the environment
+    Without a token, it listens only on this machine. A token of at least 16 bytes comes from the environment
     (CONSPECTUS_TOKEN) or from a file of mode 600, in which tokens can be restricted to access tags and to indexes.
+
+    With --admin-token, the owner of that token can upload and remove documents, estimate the cost of a build, and start
+    it, on the page or through the API. A build does what `conspectus add` and `conspectus remove` do.
     """
     chosen = chosen_settings(settings, overrides)
     _needs_server()
-    from conspectus.server.callers import check_address, read_callers
-    from conspectus.server.run import run
-    from conspectus.server.served import read_indexes
+    from conspectus.pipelines.readers.remote import is_url
+    from conspectus.server.admin.changes import UploadLimits
+    from conspectus.server.admin.jobs import Jobs
+    from conspectus.server.listen import run
+    from conspectus.server.open_indexes import read_indexes
+    from conspectus.server.request_checks import log_line
+    from conspectus.server.tokens import CallerLimits, check_address, read_callers
 
-    callers = read_callers(tokens, os.environ, per_minute)
+    callers = read_callers(tokens, os.environ, CallerLimits(per_minute, dollars_a_day, chosen.llm), admin_token)
     check_address(host, callers)
     if any("/" in name or not name for name in allow_host or ()):
         raise UsageError("--allow-host is the name of a machine, without a port or an address")
+    served = read_indexes(indexes, chosen)
+    limits = UploadLimits(max_upload * 1_000_000, max_upload * 10_000_000)
+    admin = None
+    if callers.administered:
+        for one in served:
+            if is_url(str(one.place)):
+                raise UsageError(f"{one.name} is in an object store, and is changed with: conspectus add --index URL")
+        admin = {one.name: Jobs(one.name, one.root, chosen, limits, log_line) for one in served}
     run(
-        read_indexes(indexes, chosen),
+        served,
         callers,
         host,
         port,
@@ -70,6 +101,7 @@ def serve(
         waiting=waiting,
         seconds=seconds,
         say=lambda line: typer.echo(line, err=True),
+        admin=admin,
     )
 
 
@@ -78,20 +110,20 @@ def serve(
     epilog=examples("conspectus mcp docs.index", "conspectus mcp docs.index --access team-a"),
 )
 def mcp(
-    index: Annotated[Path, typer.Argument(help="The index folder.", metavar="INDEX")],
+    index: Annotated[str, typer.Argument(help="The index folder, or a URL.", metavar="INDEX")],
     access: AccessOption = None,
     settings: SettingsOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Give an agent read-only tools over one index, by the Model Context Protocol over standard input and output.
+    """Give an agent read-only tools for one index (Model Context Protocol over standard input and output).
 
-    The agent's program starts this command. With --access the tools see only what the tags permit. Agents on the
-    network use the server: conspectus serve has the same tools at /mcp.
+    The agent's program starts this command. With --access, the tools see only what the tags permit. Agents on the
+    network can use the server: conspectus serve has the same tools at /mcp.
     """
     chosen = chosen_settings(settings, overrides)
     _needs_server()
-    from conspectus.server.run import run_stdio
-    from conspectus.server.served import Served
+    from conspectus.server.listen import run_stdio
+    from conspectus.server.open_indexes import Served
 
     run_stdio(Served("index", index, chosen), None if access is None else tuple(access))
 

@@ -56,9 +56,9 @@ def graph2text(
 ) -> None:
     """Fine-tune a T5 to turn triples into text, and keep the epoch with the best ROUGE-1.
 
-    For the texts that the model writes of the held-out pairs, the report gives ROUGE and two hallucination rates: texts
-    with names or numbers that their triples lack (factual), and texts that join things which no triple joins
-    (relational). FastToG describes communities with the model if fasttog.graph2text names its folder.
+    For texts that the model writes for held-out pairs, the report gives ROUGE and two hallucination rates: texts with
+    names or numbers that their triples lack (factual), and texts that join things which no triple joins (relational).
+    FastToG describes communities with the model if fasttog.graph2text names its folder.
     """
     from dataclasses import asdict
 
@@ -68,7 +68,7 @@ def graph2text(
 
     check_folder_of("--out", out)
     if out.exists() and not (out / "graph2text.json").is_file() and any(out.iterdir()):
-        raise UsageError(f"--out {out} holds other files; choose a new folder")
+        raise UsageError(f"--out {out} contains other files; choose a new folder")
     plan = Graph2TextPlan(learning_rate, epochs, validation, batch, seed)
 
     def log(line: str) -> None:
@@ -105,6 +105,14 @@ def gretriever(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", help="Folder for the learned parameters.", metavar="FOLDER")],
+    index: Annotated[
+        Path | None,
+        typer.Option(
+            "--index",
+            help="An index of the suite's kg.tsv: train on the subgraphs that asking it retrieves.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
@@ -120,18 +128,22 @@ def gretriever(
     from dataclasses import asdict
 
     from conspectus.pipelines.train.gretriever.train import train_from_settings
+    from conspectus.query.context import Context
     from conspectus.render.scores import soft_prompt_text
+    from conspectus.storage.index import StoredIndex
 
     check_folder_of("--out", out)
     others = {path.name for path in out.iterdir()} - {"cache"} if out.is_dir() else set()
     if others and "training.json" not in others:
-        raise UsageError(f"--out {out} holds other files; choose a new folder")
+        raise UsageError(f"--out {out} contains other files; choose a new folder")
 
     def log(line: str) -> None:
         if not quiet:
             typer.echo(line, err=True)
 
-    report = train_from_settings(suite, model, out, chosen_settings(settings, overrides), log)
+    chosen = chosen_settings(settings, overrides)
+    context = Context(StoredIndex.open(index), chosen) if index else None
+    report = train_from_settings(suite, model, out, chosen, log, context)
     if as_json:
         print_json(asdict(report))
     else:

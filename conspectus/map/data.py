@@ -1,7 +1,7 @@
 """Collect the data of the page from an index: names and positions in one part, texts in another, both as JSON.
 
-Texts are cut to what a panel can show, and all together to what a browser opens at once. What is cut ends in "…", and
-notes on the page say what is not there.
+Texts are truncated to the size of a panel, and all together to what a browser opens quickly. A truncated text ends in
+"…", and notes on the page report what is missing.
 """
 
 from collections import Counter
@@ -15,11 +15,11 @@ from conspectus.map.reports import Shelf, aliases_of, documents_of, told_reports
 from conspectus.map.structure import KINDS, structure_links
 from conspectus.map.text_limits import Teller, line, rounded, shortened
 from conspectus.map.tree import ALONE, Tree, tree_of
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Document, Entity, Relation, Report
 
 _NAME, _DESCRIPTION, _SENTENCE = 120, 500, 300
-"""Most characters of a name, of an entity's description, and of the sentence that states a relation."""
+"""Maximum characters of a name, of an entity's description, and of the sentence that states a relation."""
 _REPORTS = 0.65
 """Share of the text that reports may take before descriptions and sentences."""
 
@@ -35,7 +35,7 @@ class MapLimits:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The two parts of a page's data, how much of each kind is on it, and in words what is not."""
+    """The two parts of a page's data, the number of rows of each kind, and notes about missing content."""
 
     map: dict[str, Any]
     texts: dict[str, Any]
@@ -43,8 +43,8 @@ class Content:
     notes: tuple[str, ...]
 
 
-def content_of(index: Index, title: str, limits: MapLimits) -> Content:
-    """Return what the page of an index tells. The same index and title give the same content."""
+def content_of(index: StoredIndex, title: str, limits: MapLimits) -> Content:
+    """Return the content of the page of an index. The same index and title give the same content."""
     entities, relations, communities = index.rows(Entity), index.rows(Relation), index.rows(Community)
     report_of = {report.community_id: report for report in index.rows(Report)}
     drawn = sorted(entities, key=lambda entity: (-entity.degree, -entity.frequency, entity.name, entity.id))[
@@ -131,7 +131,7 @@ def content_of(index: Index, title: str, limits: MapLimits) -> Content:
 
 
 def _descriptions(tree: Tree, teller: Teller) -> list[str]:
-    """Return the entities' descriptions; where not all have room, those of the entities with most relations."""
+    """Return the entities' descriptions; if there is no room for all, those of the entities with most relations."""
     found = [""] * len(tree.entities)
     for row in sorted(range(len(found)), key=lambda row: (-tree.entities[row].degree, row)):
         found[row] = teller.told(tree.entities[row].description, _DESCRIPTION)
@@ -139,7 +139,7 @@ def _descriptions(tree: Tree, teller: Teller) -> list[str]:
 
 
 def _titles(tree: Tree, reports: Mapping[str, Report]) -> list[str]:
-    """Return the titles of the regions' reports; where there is none, the names of its chief entities."""
+    """Return the titles of the regions' reports; without a report, the names of the region's main entities."""
     found = []
     for region in tree.regions:
         report = reports.get(region.id)
@@ -159,7 +159,7 @@ def _places(circles: Sequence[Circle]) -> dict[str, list[float]]:
 
 
 def _missing(counts: Mapping[str, int], rows: Mapping[str, int]) -> tuple[str, ...]:
-    """Say what of the index is not on the map."""
+    """Return notes about rows of the index that are not on the map."""
     notes = []
     if rows["entities"] < counts["entities"]:
         notes.append(
@@ -179,7 +179,7 @@ def _missing(counts: Mapping[str, int], rows: Mapping[str, int]) -> tuple[str, .
 
 
 def _cuts(*tellers: Teller) -> tuple[str, ...]:
-    """Say how many texts are not on the page, or not whole."""
+    """Return notes about the number of texts that are missing or truncated."""
     cut, dropped = sum(teller.cut for teller in tellers), sum(teller.dropped for teller in tellers)
     notes = []
     if cut:

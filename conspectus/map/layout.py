@@ -9,14 +9,14 @@ from conspectus.map.packing import Circle, enclosing, packed
 from conspectus.map.tree import Tree
 
 _GAP, _MARGIN = 0.035, 0.05
-"""Space around a region, and between its rim and what is in it, as a share of its radius."""
+"""Space around a region, and between its rim and its content, as a share of its radius."""
 _DOT_GAP, _LEAST_MARGIN = 0.22, 0.5
-"""Space around an entity, and the least within a region's rim, in radii of an entity without relations."""
+"""Space around an entity, and the minimum within a region's rim, in radii of an entity without relations."""
 
 
 @dataclass(frozen=True, slots=True)
 class MapLayout:
-    """Circles of the regions and of the entities, in the tree's order, and one around all of them at the origin.
+    """The circles of the regions and of the entities, in the tree's order, and one around all of them at the origin.
 
     A unit is the radius of an entity without relations; the area of an entity grows with its degree.
     """
@@ -29,7 +29,7 @@ class MapLayout:
 def laid_out(tree: Tree, joined: Iterable[tuple[int, int]]) -> MapLayout:
     """Return the layout of a tree; `joined` are pairs of its entities' rows that relations join.
 
-    What is joined is placed near to each other as far as that costs no space. The same tree gives the same layout.
+    Joined entities are placed near each other if that costs no space. The same tree gives the same layout.
     """
     ties = _ties(tree, joined)
     children = tree.children()
@@ -38,7 +38,7 @@ def laid_out(tree: Tree, joined: Iterable[tuple[int, int]]) -> MapLayout:
     dots = [Circle(0.0, 0.0, 0.0)] * len(tree.entities)
 
     def pack(row: int, rows: range) -> Circle:
-        """Place what is directly in a region, around the origin for now; return the circle around it."""
+        """Place the direct content of a region, around the origin for now; return the enclosing circle."""
         below = children[row]
         keys = [*below, *(-1 - item for item in rows)]
         sizes = [*(regions[item].r * (1 + _GAP) for item in below), *(radius[item] + _DOT_GAP for item in rows)]
@@ -54,12 +54,12 @@ def laid_out(tree: Tree, joined: Iterable[tuple[int, int]]) -> MapLayout:
                 dots[-1 - key] = Circle(x, y, radius[-1 - key])
         return around
 
-    for row in reversed(range(len(tree.regions))):  # what is in a region comes after it
+    for row in reversed(range(len(tree.regions))):  # the content of a region comes after it
         each = tree.regions[row]
         around = pack(row, range(each.first, each.own))
         regions[row] = Circle(0.0, 0.0, around.r + max(_LEAST_MARGIN, around.r * _MARGIN))
     around = pack(len(tree.regions), range(0))
-    for row, entry in enumerate(tree.regions):  # so far each stands relative to the middle of its parent
+    for row, entry in enumerate(tree.regions):  # so far positions are relative to the centre of the parent
         if entry.parent >= 0:
             regions[row] = _moved(regions[row], regions[entry.parent])
         for dot in range(entry.first, entry.own):
@@ -72,7 +72,7 @@ def _moved(circle: Circle, by: Circle) -> Circle:
 
 
 def _ties(tree: Tree, joined: Iterable[tuple[int, int]]) -> defaultdict[int, defaultdict[int, float]]:
-    """Return how many pairs join two things of one parent; a region's key is its row, an entity's -1 - its row."""
+    """Return the number of pairs that join two things of one parent, by row of a region or -1 - row of an entity."""
     over = [-1] * len(tree.entities)
     for row, region in enumerate(tree.regions):
         over[region.first : region.own] = [row] * (region.own - region.first)
@@ -89,7 +89,7 @@ def _ties(tree: Tree, joined: Iterable[tuple[int, int]]) -> defaultdict[int, def
 
 
 def _above(tree: Tree, row: int) -> list[int]:
-    """Return a region and what it lies in, outermost last."""
+    """Return a region and its ancestors, outermost last."""
     found = []
     while row >= 0:
         found.append(row)

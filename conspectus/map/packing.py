@@ -1,8 +1,8 @@
-"""Pack circles side by side, and compute their enclosing circle.
+"""Pack circles without overlap, and compute their enclosing circle.
 
 Front-chain packing: Wang, Wang, Dai and Wang 2006, "Visualization of Large Hierarchical Data by Circle Packing",
-section 3. Ours differs in the order (largest first) and in where on the front a circle goes: near the middle, but
-drawn towards those that it has ties with.
+section 3. Ours differs in the order (largest first) and in the place of a circle on the front: near the centre, but
+drawn towards the circles that it has ties with.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from math import hypot, sqrt
 
 _PULL = 1.2
-"""How much ties weigh against the middle: 0 packs tightest, 2 draws each circle as far as to its ties."""
+"""Weight of ties against the centre: 0 packs tightest, 2 draws each circle all the way to its ties."""
 _TOUCH = 1e-6
-"""Overlaps below this share of a radius are rounding."""
+"""Overlaps below this share of a radius are rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """A circle: its middle and its radius."""
+    """A circle: its centre and its radius."""
 
     x: float
     y: float
@@ -25,11 +25,11 @@ class Circle:
 
 
 Ties = Sequence[Mapping[int, float]]
-"""For each circle the others that it belongs near, by their place, and how much."""
+"""For each circle the weights of its ties to other circles, by their index."""
 
 
 def packed(radii: Sequence[float], ties: Ties | None = None) -> list[Circle]:
-    """Return circles of these radii of which no two overlap, close together around the origin.
+    """Return circles of these radii without overlaps, close together around the origin.
 
     >>> [(round(each.x, 3), round(each.y, 3)) for each in packed([1.0, 1.0, 1.0])]
     [(-1.0, 0.0), (1.0, 0.0), (0.0, 1.732)]
@@ -44,9 +44,9 @@ def packed(radii: Sequence[float], ties: Ties | None = None) -> list[Circle]:
 
 
 def enclosing(circles: Sequence[Circle]) -> Circle:
-    """Return a circle that holds all of these, at most about 1 % larger than the smallest such; r = 0 around none.
+    """Return a circle around all of these, at most about 1 % larger than the smallest possible; r = 0 for no circles.
 
-    The middle steps towards all that sticks out about farthest, by half as much whenever that hardly helps.
+    The centre moves towards the circles that reach farthest; the step is halved whenever that hardly helps.
     """
     if not circles:
         return Circle(0.0, 0.0, 0.0)
@@ -77,7 +77,7 @@ def _reach(circles: Sequence[Circle], x: float, y: float) -> float:
 
 
 class _Front:
-    """Circles placed so far; those on the outside form a ring, clockwise, so that outside is on its left."""
+    """Circles placed so far; the outer ones form a clockwise ring, so that outside is on its left."""
 
     def __init__(self, radii: Sequence[float]) -> None:
         self.x = [0.0] * len(radii)
@@ -88,7 +88,7 @@ class _Front:
         self._any = 0
 
     def towards(self, near: Sequence[tuple[int, float]]) -> tuple[float, float]:
-        """Return the middle of placed circles by weight, the origin where there are none."""
+        """Return the weighted mean centre of placed circles, the origin if there are none."""
         total = sum(weight for _, weight in near)
         if not total:
             return 0.0, 0.0
@@ -113,7 +113,7 @@ class _Front:
             hit, ahead = self._hit(at, left, right)
             if hit is None:
                 break
-            if ahead:  # what the front held up to there is behind it now
+            if ahead:  # the front up to there is enclosed now
                 right = hit
             else:
                 left = hit
@@ -125,7 +125,7 @@ class _Front:
         self._next[left], self._before[right] = right, left
 
     def _nearest(self, aim: tuple[float, float]) -> int:
-        """Return the circle after which, on the front, a new one is best off."""
+        """Return the circle of the front after which the new one is closest to the aim."""
         best, least = self._any, float("inf")
         at = self._any
         while True:
@@ -141,7 +141,7 @@ class _Front:
                 return best
 
     def _beside(self, left: int, right: int, r: float) -> tuple[float, float]:
-        """Return where a circle touches two, to the left of the way from one to the other."""
+        """Return the centre of a circle that touches two, to the left of the line from one to the other."""
         along_x, along_y = self.x[right] - self.x[left], self.y[right] - self.y[left]
         between = hypot(along_x, along_y)
         to_left, to_right = self._r[left] + r, self._r[right] + r
@@ -151,7 +151,7 @@ class _Front:
         return self.x[left] + along * along_x - aside * along_y, self.y[left] + along * along_y + aside * along_x
 
     def _hit(self, at: int, left: int, right: int) -> tuple[int | None, bool]:
-        """Return the nearest circle on the front that overlaps the new one, and whether it lies ahead of `right`."""
+        """Return the nearest circle on the front that overlaps the new one, and whether it is ahead of `right`."""
         ahead, behind = self._next[right], self._before[left]
         gone_ahead, gone_behind = self._r[right], self._r[left]
         while ahead != left or behind != right:

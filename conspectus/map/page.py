@@ -1,8 +1,8 @@
 """Write the map of an index as one self-contained HTML file that makes no requests.
 
-What comes from documents is in it as JSON only, in which no sign can end the element that it stands in; the script puts
-it on the page as text. A content security policy allows this script and this style sheet, by their hashes, and nothing
-else: no request of any kind, no other script.
+Content from documents is in it as JSON only, in which no character can end the enclosing element; the script inserts it
+as text. A content security policy allows this script and this style sheet, by their hashes, and nothing else: no
+request of any kind, no other script.
 """
 
 import json
@@ -21,7 +21,7 @@ from conspectus.pipelines.exchange.export_result import ExportResult
 from conspectus.storage.records import Document
 
 if TYPE_CHECKING:
-    from conspectus.storage.index import Index
+    from conspectus.storage.index import StoredIndex
 
 _SCRIPTS = ("data", "colour", "camera", "draw", "labels", "panel", "search", "main")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
@@ -31,11 +31,13 @@ _ICON = (
 )
 
 
-def write_html(index: "Index", to: Path, *, title: str | None = None, limits: MapLimits | None = None) -> ExportResult:
-    """Write the map of an index as one page; return what is on it, with notes on what is not.
+def write_html(
+    index: "StoredIndex", to: Path, *, title: str | None = None, limits: MapLimits | None = None
+) -> ExportResult:
+    """Write the map of an index as one page; return its contents, with notes about missing content.
 
-    `title` heads the page: without one the titles of up to three documents, the name of the index's folder where there
-    are more. The same index and title give the same bytes.
+    `title` is the heading of the page; by default the titles of up to three documents, or the name of the index's
+    folder if there are more. The same index and title give the same bytes.
     """
     content = content_of(index, title or _title(index), limits or MapLimits())
     to.write_text(page(content), "utf-8", newline="\n")
@@ -43,31 +45,50 @@ def write_html(index: "Index", to: Path, *, title: str | None = None, limits: Ma
 
 
 def page(content: Content) -> str:
-    """Return the page that shows a content."""
-    style, script = _part("style.css"), _script()
+    """Return the page for a content."""
     policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
+        f"default-src 'none'; script-src {_hash(script())}; style-src {_hash(style())}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    values = {
-        "policy": policy,
-        "icon": f"data:image/svg+xml,{quote(_ICON)}",
-        "title": escape(content.map["title"]),
-        "style": style,
-        "map": _json(content.map),
-        "texts": _json(content.texts),
-        "script": script,
-    }
+    return _filled(
+        policy=policy,
+        title=escape(content.map["title"]),
+        style=f"<style>{style()}</style>",
+        map=_json(content.map),
+        texts=_json(content.texts),
+        script=f"<script>{script()}</script>",
+    )
+
+
+def frame(policy: str, style_address: str, script_address: str) -> str:
+    """Return the page without its data, for a server: the script at that address loads them and runs `script()`."""
+    return _filled(
+        policy=escape(policy),
+        title="Map",
+        style=f'<link rel="stylesheet" href="{escape(style_address)}">',
+        map="",
+        texts="",
+        script=f'<script type="module" src="{escape(script_address)}"></script>',
+    )
+
+
+def style() -> str:
+    """Return the style sheet."""
+    return _part("style.css")
+
+
+def _filled(**values: str) -> str:
+    values["icon"] = f"data:image/svg+xml,{quote(_ICON)}"
     return _PLACE.sub(lambda place: values[place[1]], _part("page.html"))
 
 
-def _title(index: "Index") -> str:
+def _title(index: "StoredIndex") -> str:
     documents = index.rows(Document)
     if 0 < len(documents) <= 3:
         return ", ".join(sorted(document.title or document.uri or document.id for document in documents))
     folders = [index.root.absolute(), *index.root.absolute().parents]
     names = [folder.name.removesuffix(".index") for folder in folders]
-    return next((name for name in names if name and name != "index" and not name.startswith(".")), "Index")
+    return next((name for name in names if name and name != "index" and not name.startswith(".")), "StoredIndex")
 
 
 def _hash(text: str) -> str:
@@ -75,13 +96,13 @@ def _hash(text: str) -> str:
 
 
 def _json(value: Any) -> str:  # noqa: ANN401  (any JSON)
-    """Return a value as JSON that may stand in a script element: without "<" nothing begins or ends there."""
+    """Return a value as JSON that is safe in a script element: without "<" nothing begins or ends there."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 @cache
-def _script() -> str:
-    """Return the scripts as one, in a scope of its own."""
+def script() -> str:
+    """Return the scripts as one, in a separate scope."""
     parts = "\n".join(_part(f"{name}.js") for name in _SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}\n}})();'
 

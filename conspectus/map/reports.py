@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conspectus.map.text_limits import Teller, line, rounded, shortened
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.locators import described
 from conspectus.storage.records import Chunk, Document, Finding, Mention, Merge, Report, Span
 
 _NAME, _TITLE, _SUMMARY, _HEAD, _EXPLANATION, _QUOTE = 120, 200, 1500, 300, 1200, 500
-"""Most characters of a text of each kind."""
+"""Maximum characters of each kind of text."""
 _FINDINGS, _CITATIONS, _DOCUMENTS, _ALIASES = 15, 6, 12, 20
-"""Most findings of a report, citations of a finding, and documents and other names of an entity that are told."""
+"""Maximum findings of a report, citations of a finding, and documents and other names of an entity."""
 _FRAME = 90
-"""About how many bytes a finding or a citation takes without its texts."""
+"""Approximate bytes of a finding or a citation without its texts."""
 
 
 @dataclass(slots=True)
 class Shelf:
-    """The documents that the page names, numbered in the order in which they are first named."""
+    """The documents that the page names, numbered in the order of first use."""
 
     by_id: Mapping[str, Document]
     numbers: dict[str, int] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Shelf:
 
 
 def told_reports(reports: Sequence[Report | None], shelf: Shelf, teller: Teller) -> list[dict[str, Any] | None]:
-    """Return for each region its report, None where it has none; coarse ones and high ratings are told first."""
+    """Return each region's report, None if it has none; coarse and highly rated ones get space first."""
     found: list[dict[str, Any] | None] = [None] * len(reports)
     there = [(report, row) for row, report in enumerate(reports) if report is not None]
     for report, row in sorted(there, key=lambda pair: (pair[0].level, -rounded(pair[0].rating, 2), pair[0].id)):
@@ -64,7 +64,7 @@ def _finding(finding: Finding, shelf: Shelf, teller: Teller) -> dict[str, Any]:
 
 
 def _citations(spans: Sequence[Span], shelf: Shelf, teller: Teller, said: str) -> list[dict[str, Any]]:
-    """Return what spans quote; a quote that says the same as the finding is not told twice."""
+    """Return the quotations of spans; a quotation that equals the finding is not repeated."""
     found: list[dict[str, Any]] = []
     for span in dict.fromkeys(spans):
         document = shelf.by_id.get(span.document_id)
@@ -86,7 +86,7 @@ def _citations(spans: Sequence[Span], shelf: Shelf, teller: Teller, said: str) -
     return found
 
 
-def documents_of(index: Index, row_of: Mapping[str, int], shelf: Shelf) -> list[list[int]]:
+def documents_of(index: StoredIndex, row_of: Mapping[str, int], shelf: Shelf) -> list[list[int]]:
     """Return for each entity the numbers of the documents that mention it, most mentions first, and how many more."""
     document_of = {chunk.id: chunk.document_id for chunk in index.rows(Chunk)}
     mentions = index.arrow(Mention, "chunk_id", "entity_id")
@@ -104,8 +104,8 @@ def documents_of(index: Index, row_of: Mapping[str, int], shelf: Shelf) -> list[
     return found
 
 
-def aliases_of(index: Index, row_of: Mapping[str, int]) -> dict[int, list[str]]:
-    """Return the other names that were judged to be an entity's, by its row, for those that have any."""
+def aliases_of(index: StoredIndex, row_of: Mapping[str, int]) -> dict[int, list[str]]:
+    """Return the aliases of entities that have any, by the row of the entity."""
     found: defaultdict[int, list[str]] = defaultdict(list)
     for merge in index.rows(Merge):
         if not merge.undone and merge.entity_id in row_of and merge.alias != merge.name:

@@ -1,24 +1,24 @@
-"""Which entities the documents' own structure links: hyperlinks, references, replies, definitions between passages.
+"""Entities linked by the documents' own structure: hyperlinks, references, replies, definitions between passages.
 
-A link leads from the entity that its words name, else from those that tell the passage apart, to those that tell apart
-the passage that it leads to; an entity tells a passage apart that few other passages mention. A link counts once in
-all, divided among the pairs that it joins.
+A link leads from the entity that its words name, or else from the entities that distinguish its passage, to those that
+distinguish its target; few other passages mention an entity that distinguishes a passage. The weight of a link is 1 in
+total, divided among the pairs that it joins.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Link, Mention
 from conspectus.storage.text.normalise import entity_key
 
 KINDS = ("hyperlink", "reference", "reply", "definition", "index")
-"""Kinds of links that are told; sections lie in sections, and passages follow each other, everywhere."""
+"""Kinds of links on the map; sections contain sections, and passages follow each other, everywhere."""
 _TELLING = 4
-"""Entities that tell a passage apart."""
+"""Maximum number of entities that distinguish a passage."""
 _OF_AN_ENTITY, _OF_ALL = 8, 20_000
-"""Most links of an entity, and of all, the heaviest first."""
+"""Maximum links of an entity, and of all, the heaviest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class StructureLink:
     weight: float
 
 
-def structure_links(index: Index, row_of: Mapping[str, int]) -> list[StructureLink]:
+def structure_links(index: StoredIndex, row_of: Mapping[str, int]) -> list[StructureLink]:
     """Return the links between entities of the map, the heaviest first.
 
     Args:
@@ -65,8 +65,8 @@ def structure_links(index: Index, row_of: Mapping[str, int]) -> list[StructureLi
     return kept
 
 
-def _telling(index: Index, known: Mapping[str, Entity]) -> dict[str, list[str]]:
-    """Return for each chunk the ids of the entities that tell it apart: mentioned elsewhere too, but seldom."""
+def _telling(index: StoredIndex, known: Mapping[str, Entity]) -> dict[str, list[str]]:
+    """Return for each chunk the ids of its distinguishing entities: mentioned elsewhere too, but seldom."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     mentions = index.arrow(Mention, "chunk_id", "entity_id")
     for chunk, entity in zip(

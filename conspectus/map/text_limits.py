@@ -6,11 +6,11 @@ from math import isfinite
 from conspectus.pipelines.readers.filenames import visible
 
 _MARKS = re.compile("([\u061c\u200e\u200f])")
-"""Marks of direction that Arabic and Hebrew texts need; what goes beyond them ends with the text they stand in."""
+"""Direction marks that Arabic and Hebrew texts need; their effect ends with the enclosing text."""
 
 
 def line(text: str) -> str:
-    r"""Return a text on one line, with signs that steer what shows it written out, but for marks of direction.
+    r"""Return a text on one line, with control characters escaped except direction marks.
 
     >>> print(line("two\n lines \u202e"))
     two lines \u202e
@@ -20,7 +20,7 @@ def line(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return the first characters of a text, to the end of a word where one is near; what is cut ends in "…".
+    """Return the first characters of a text, to the end of a word if one is near; a truncated text ends in "…".
 
     >>> shortened("Mara was beginning", 13)
     'Mara was…'
@@ -33,7 +33,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def rounded(value: float, digits: int) -> float:
-    """Return a number that JSON can hold: 0 where another program left one that is none, or endless.
+    """Return a number that JSON can represent: 0 for NaN and infinity, which other programs may write.
 
     >>> rounded(2.34567, 2), rounded(float("nan"), 2)
     (2.35, 0.0)
@@ -42,9 +42,9 @@ def rounded(value: float, digits: int) -> float:
 
 
 class Teller:
-    """Shortens texts until all together fill the bytes of UTF-8 that they may take; from then on it gives none at all.
+    """Shortens texts until together they fill a number of UTF-8 bytes; after that it returns empty texts.
 
-    `cut` and `dropped` count the texts of which only the beginning, or nothing, was given; `left` the bytes.
+    `cut` and `dropped` count the texts that were truncated or omitted; `left` is the number of remaining bytes.
     """
 
     def __init__(self, size: int) -> None:
@@ -53,7 +53,7 @@ class Teller:
         self.dropped = 0
 
     def told(self, text: str, most: int) -> str:
-        """Return a text of at most so many characters; "" where there is no more room."""
+        """Return at most `most` characters of a text; "" if there is no more room."""
         whole = line(text)
         short = shortened(whole, most)
         if not self.has(len(short.encode())):
@@ -63,6 +63,6 @@ class Teller:
         return short
 
     def has(self, size: int) -> bool:
-        """Take so many bytes, and tell whether they were there; where not, none is left for anything smaller either."""
+        """Reserve bytes and return whether they were available; if not, nothing remains for smaller requests either."""
         self.left = self.left - size if size <= self.left else 0
         return self.left > 0

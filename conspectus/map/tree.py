@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from conspectus.storage.records import Community, Entity
 
 ALONE = "alone"
-"""Id of the region of what is joined to nothing: a circle for each would only hide what there is to see."""
+"""Id of the region for entities without connections: a circle for each would clutter the map."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A community on the map. Regions stand in depth-first order, and their entities do too.
+    """A community on the map. Regions are in depth-first order, and so are their entities.
 
-    `parent` is the row of the region that it lies in, -1 for none; its entities, and those of the regions in it, are
-    the rows [first, last) of `Tree.entities`, of which [first, own) are in none of these. `size` counts the
-    community's entities, drawn or not.
+    `parent` is the row of the enclosing region, -1 for none; its entities, and those of the regions in it, are the rows
+    [first, last) of `Tree.entities`, of which [first, own) are in no inner region. `size` counts the community's
+    entities, drawn or not.
     """
 
     id: str
@@ -30,14 +30,14 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The regions and the entities in drawing order, and how many communities are left out for lack of entities."""
+    """The regions and the entities in drawing order, and the number of communities left out for lack of entities."""
 
     regions: tuple[Region, ...]
     entities: tuple[Entity, ...]
     left_out: int
 
     def children(self) -> list[list[int]]:
-        """Return for each region the rows of those directly in it; a last list has those that are in none."""
+        """Return for each region the rows of those directly in it; a last list has the outermost regions."""
         found: list[list[int]] = [[] for _ in range(len(self.regions) + 1)]
         for row, region in enumerate(self.regions):
             found[region.parent].append(row)
@@ -45,11 +45,11 @@ class Tree:
 
 
 def tree_of(communities: Sequence[Community], drawn: Sequence[Entity], reported: Set[str], *, whole: bool) -> Tree:
-    """Return the communities of the entities that are drawn, each where it first stands.
+    """Return the communities of the drawn entities, each on its first level.
 
-    Unless the map is `whole`, a community inside another is left out where fewer than two of its entities are drawn.
-    A community of one entity that lies in none, is not divided and has no report goes into the region ALONE, with
-    whatever is in no community.
+    Unless the map is `whole`, a community inside another is left out if fewer than two of its entities are drawn. A
+    community of one entity that has no parent, is not divided and has no report goes into the region ALONE, with the
+    entities that are in no community.
     """
     held = {item.id for item in drawn}
     first = {community.id: community.same_as or community.id for community in communities}
@@ -58,7 +58,7 @@ def tree_of(communities: Sequence[Community], drawn: Sequence[Entity], reported:
     )
     count = {item.id: sum(id_ in held for id_ in item.entity_ids) for item in standing}
     kept: dict[str, Community] = {}
-    parent: dict[str, str | None] = {}  # the nearest that is kept, of those that are not too
+    parent: dict[str, str | None] = {}  # the nearest retained ancestor, also of dropped communities
     for entry in standing:
         above = first.get(entry.parent_id) if entry.parent_id else None
         above = above if above is None or above in kept else parent.get(above)
@@ -80,7 +80,7 @@ def _ordered(
     drawn: Sequence[Entity],
     left_out: int,
 ) -> Tree:
-    """Return the tree in depth-first order; of siblings, and of a region's entities, those of most weight first."""
+    """Return the tree in depth-first order; siblings, and a region's entities, by decreasing weight."""
     inside: defaultdict[str, list[Entity]] = defaultdict(list)
     for entity in sorted(drawn, key=lambda entity: (-entity.degree, -entity.frequency, entity.name, entity.id)):
         inside[place.get(entity.id, ALONE)].append(entity)
@@ -98,7 +98,7 @@ def _ordered(
         entities += inside[id_]
         level, size = (kept[id_].level, kept[id_].size) if id_ in kept else (0, len(inside[id_]))
         regions.append(Region(id_, level, above, start, len(entities), len(entities), size))
-    for row in reversed(range(len(regions))):  # what is in a region comes after it
+    for row in reversed(range(len(regions))):  # the content of a region comes after it
         each = regions[row]
         if each.parent >= 0:
             over = regions[each.parent]

@@ -1,1 +1,1 @@
-"""Render."""
+"""Results as text, JSON and drawings."""

@@ -1,4 +1,4 @@
-"""What asking returns, as text for people and as JSON for programs: answers, passages, explanations."""
+"""Results of questions, as text for people and as JSON for programs: answers, passages, explanations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -9,14 +9,14 @@ from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Pass
 from conspectus.render.terminal import count, one_line, visible
 
 _LONG_QUOTE = 900
-"""Characters of a quote up to which it is printed whole."""
+"""Characters up to which a quote is printed whole."""
 _WHOLE_SHARE = 0.995
-"""Shares from here on are printed as "all"."""
+"""Shares from this value on are printed as "all"."""
 
 
 def support_text(answer: Answer, trace: bool) -> str:
-    """Return what is printed below an answer: citations, cost, failed checks, and with `trace` the steps."""
-    from conspectus.query.question.spelling import SPELLING  # with numpy, which --help has no use for
+    """Return the text below an answer: citations, cost, failed checks, and with `trace` the steps."""
+    from conspectus.query.question.spelling import SPELLING  # imports numpy, which --help does not need
 
     lines = ["", f"In short: {visible(answer.span)}"] if answer.span else []
     sources = [(triple.number, triple_lines(triple)) for triple in answer.triples]
@@ -54,7 +54,7 @@ def citation_lines(citations: Sequence[Citation]) -> list[str]:
 
 
 def quote_text(quote: str) -> str:
-    """Return a quote as it is printed: a long one as its beginning and end. JSON output has all of it."""
+    """Return a quote for printing: the beginning and end of a long one. JSON output has all of it."""
     if len(quote) <= _LONG_QUOTE:
         return quote
     head, tail = quote[: _LONG_QUOTE * 2 // 3].rsplit(" ", 1)[0], quote[-_LONG_QUOTE // 3 :].split(" ", 1)[-1]
@@ -96,7 +96,7 @@ def evidence_text(evidence: Evidence) -> str:
 
 
 def relative_scores(evidence: Evidence) -> list[float]:
-    """Return each passage's score as a part of the best one, 0 to 1: the scales of methods mean nothing to a reader."""
+    """Return each passage's score relative to the best one, 0 to 1, because scales differ between methods."""
     best = max((passage.score for passage in evidence.passages), default=0.0)
     return [max(passage.score / best, 0.0) if best > 0 else 0.0 for passage in evidence.passages]
 
@@ -112,7 +112,7 @@ def evidence_json(question: str, method: str, evidence: Evidence) -> dict[str, A
 
 
 def methods_text(about: Mapping[str, str]) -> str:
-    """Return the names of methods, each with what it does."""
+    """Return the names of methods with their descriptions."""
     width = max(len(name) for name in about)
     return "\n".join(f"{name:{width}}  {purpose}" for name, purpose in about.items())
 
@@ -128,7 +128,7 @@ def _cost(usage: Usage) -> str:
 
 
 def _location(source: str, found: Citation | Passage) -> str:
-    """Return the document, the page and headings if it has them, and the characters."""
+    """Return the document, the page and headings if it has them, and the span in characters."""
     return visible(", ".join(filter(None, (source, found.place, f"characters {found.start}-{found.end}"))))
 
 

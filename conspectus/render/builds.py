@@ -1,4 +1,4 @@
-"""What making and keeping an index did, as text: builds, estimates, previews, imports, exports, merges, pruning."""
+"""Results of making and keeping an index, as text: builds, estimates, previews, imports, exports, merges, pruning."""
 
 import shlex
 from collections import Counter
@@ -9,15 +9,14 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from conspectus.render.terminal import aligned_table, count, duration, one_line, visible
-from conspectus.storage.records import SKIP, Community, Document, Failure
-from conspectus.storage.text.language import LANGUAGE
+from conspectus.storage.records import LANGUAGE, SKIP, Community, Document, Failure
 
 if TYPE_CHECKING:
-    from conspectus.doctor import Check
+    from conspectus.doctor import Diagnosis
     from conspectus.pipelines.exchange.export_result import ExportResult
     from conspectus.pipelines.migration import Migrated
     from conspectus.pipelines.tuning.tune import Tuning
-    from conspectus.storage.index import Index
+    from conspectus.storage.index import StoredIndex
     from conspectus.storage.records import Merge
 
 _ITEMS = {
@@ -29,7 +28,7 @@ _ITEMS = {
     "kg": "triples",
     "import": "rows",
 }
-"""What each stage works on."""
+"""The items of each stage."""
 _TABLES_SHOWN = ("documents", "chunks", "entities", "relations", "reports")
 _KINDS_OF_CHANGE = ("new", "changed", "gone")
 _CHANGES_NAMED = 3
@@ -37,7 +36,7 @@ _SUFFIXES_NAMED = 5
 
 
 def build_text(done: Mapping[str, Any]) -> str:
-    """Return what a build did in a few lines."""
+    """Return the result of a build in a few lines."""
     if done["unchanged"]:
         first = f"{done['index']}: unchanged, version {done['version']} ({done['seconds']:.1f} s)"
     else:
@@ -59,7 +58,7 @@ def build_text(done: Mapping[str, Any]) -> str:
 
 
 def skipped_text(names: Sequence[str]) -> str:
-    """Return how many files were skipped, with their suffixes, the most frequent first.
+    """Return the number of skipped files, with their suffixes, the most frequent first.
 
     >>> skipped_text(["a.png", "b.PNG", "c.exe"])
     'skipped 3 files of formats that are not read: 2 .png, 1 .exe'
@@ -71,7 +70,7 @@ def skipped_text(names: Sequence[str]) -> str:
 
 
 def lost_text(stage: Mapping[str, Any]) -> str:
-    """Return how many items of a stage lost something: `3 of 40 chunks`."""
+    """Return how many items of a stage failed in whole or in part: `3 of 40 chunks`."""
     return f"{stage['lost']:,} of {count(stage['items'], _ITEMS.get(stage['stage'], 'items'))}"
 
 
@@ -87,7 +86,7 @@ def _retried(done: Mapping[str, Any]) -> str:
 
 
 def _spending(step: Mapping[str, Any]) -> str:
-    """Return what one step asked of one model."""
+    """Return the calls of one step to one model."""
     tokens = step["prompt_tokens"] + step["completion_tokens"]
     cost = "cost unknown (llm.prices)" if step["cost"] is None else f"${step['cost']:.4f}"
     remembered = f", {step['remembered']:,} remembered" if step["remembered"] else ""
@@ -95,7 +94,7 @@ def _spending(step: Mapping[str, Any]) -> str:
 
 
 def import_text(done: Mapping[str, Any]) -> str:
-    """Return what an import read, what the build did, and what was listed as a failure."""
+    """Return the result of an import: the rows read, the build, and the failures."""
     read = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in done["read"].items())
     failures = (f"  listed: {number:,} x {reason}" for reason, number in done["listed"].items())
     return "\n".join([f"read {read}", build_text(done), *failures])
@@ -105,7 +104,7 @@ def import_text(done: Mapping[str, Any]) -> str:
 
 
 def estimate_text(estimate: Mapping[str, Any]) -> str:
-    """Return what indexing would take: a table of steps with their sum, the range, and the assumptions."""
+    """Return the estimate of a build: a table of steps with their sum, the range, and the assumptions."""
     index = shlex.quote(estimate["index"])
     if estimate["unchanged"]:
         return f"{index}: unchanged, indexing would ask no model"
@@ -140,7 +139,7 @@ def _dollars(cost: float | None) -> str:
 
 
 def preview_text(preview: Mapping[str, Any]) -> str:
-    """Return what an update would find and do in a few lines, with the estimate of what models are asked."""
+    """Return the result of a preview in a few lines, with the estimate of the model calls."""
     counts = ", ".join(f"{preview[kind]['count']:,} {kind}" for kind in _KINDS_OF_CHANGE)
     lines = [f"{preview['index']}: {preview['same']:,} documents unchanged, {counts}"]
     lines += [f"  {kind}: {_uris(preview[kind])}" for kind in _KINDS_OF_CHANGE if preview[kind]["count"]]
@@ -165,7 +164,7 @@ def _uris(changes: Mapping[str, Any]) -> str:
 
 
 def tuning_text(tuning: "Tuning") -> str:
-    """Return what prompts were fitted to, their domain and persona, and the cost."""
+    """Return the sample that prompts were tuned to, their domain and persona, and the cost."""
     lines = [
         f"read {count(tuning.chunks, 'chunks')} of {count(tuning.documents, 'documents')}",
         *(f"  {one_line(line)}" for line in tuning.prompts.domain.splitlines()),
@@ -189,8 +188,8 @@ def tuning_text(tuning: "Tuning") -> str:
 # An index and its upkeep
 
 
-def status_text(index: "Index", list_failures: bool) -> str:
-    """Return what an index holds, and with `list_failures` a line for each failure."""
+def status_text(index: "StoredIndex", list_failures: bool) -> str:
+    """Return the contents of an index, and with `list_failures` a line for each failure."""
     manifest, rows = index.manifest, index.manifest.rows
     lost = [failure for failure in index.rows(Failure) if failure.stage != SKIP]
     skipped = [failure.item_id for failure in index.rows(Failure) if failure.stage == SKIP]
@@ -237,13 +236,13 @@ def failure_text(failure: Failure) -> str:
     return visible(f"{failure.stage}: {failure.item_id}: {failure.reason}{detail}")
 
 
-def check_text(check: "Check") -> str:
+def check_text(check: "Diagnosis") -> str:
     """Return a check of `conspectus doctor` on one line."""
     return f"{check.state:8} {check.name}: {one_line(check.detail)}"
 
 
 def migration_text(done: "Migrated") -> str:
-    """Return what became of an index of an earlier format."""
+    """Return the result of a migration."""
     if done.how == "nothing":
         return f"version {done.after} has the current format, nothing to do"
     how = "its files were taken over" if done.how == "files" else "built again from its documents"
@@ -251,7 +250,7 @@ def migration_text(done: "Migrated") -> str:
 
 
 def pruning_text(done: Mapping[str, Any]) -> str:
-    """Return what was deleted."""
+    """Return the deleted versions and results."""
     lines = [f"{done['index']}: {count(len(done['versions']), 'old versions')} deleted, {done['bytes'] / 1e6:.1f} MB"]
     lines += [f"  left, because a server answers from it: {version}" for version in done["in_use"]]
     lines += [
@@ -261,7 +260,7 @@ def pruning_text(done: Mapping[str, Any]) -> str:
 
 
 def merges_text(index: Path, merges: Sequence["Merge"]) -> str:
-    """Return a line for each merge under its canonical name, and how many there are."""
+    """Return a line for each merge under its canonical name, and the number of merges."""
     if not merges:
         return f"{index}: no names were merged"
     lines: list[str] = []
@@ -277,7 +276,7 @@ def merges_text(index: Path, merges: Sequence["Merge"]) -> str:
 
 
 def export_text(done: "ExportResult", to: Path) -> str:
-    """Return where an export is, how much it holds, and its notes."""
+    """Return the location and size of an export, and its notes."""
     rows = ", ".join(count(number, kind) for kind, number in done.rows.items() if number)
     return "\n".join([f"wrote {to}: {rows or 'the index is empty'}", *(f"  {note}" for note in done.notes)])
 

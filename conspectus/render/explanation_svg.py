@@ -1,7 +1,7 @@
 """Draw how retrieval reached passages as SVG: the question, its seeds, and the nodes reached hop by hop.
 
-Written by hand: for each passage a panel with a column for each hop, boxes for passages, round ones for entities, and
-lines as thick as the mass that went along them. The same explanation gives the same bytes.
+Generated without a library: for each passage a panel with a column for each hop, boxes for passages, round ones for
+entities, and lines as thick as the mass that they carry. The same explanation gives the same bytes.
 """
 
 import unicodedata
@@ -20,7 +20,7 @@ _BOX, _HEIGHT, _GAP, _ROW = 250, 46, 180, 78
 _MARGIN, _HEAD, _BETWEEN = 24, 60, 30
 """The margin, the space for the question at the top, and the space between panels."""
 _NAME, _SMALL = 30, 40
-"""Most columns of a name, and of a line below it; a Chinese sign takes two."""
+"""Maximum columns of a name, and of a line below it; a Chinese character takes two."""
 _THIN, _THICK = 1.2, 8.0
 INK, PALE, LINE, _ASKED = "#1c2b3a", "#51616f", "#4a6785", "#8a7a4d"
 
@@ -33,7 +33,7 @@ class _Point:
 
 @dataclass(frozen=True, slots=True)
 class _DrawnEdge:
-    """An edge to draw: from node to node, what it says, a title, its width, and whether it begins at the question."""
+    """An edge to draw: source and target node, label, title, width, and whether it begins at the question."""
 
     source: int
     end: int
@@ -44,7 +44,7 @@ class _DrawnEdge:
 
 
 def svg(found: Explanation) -> str:
-    """Return the picture of an explanation; UsageError where no walk was made, or it reached none of the passages."""
+    """Return the drawing of an explanation; UsageError if no walk was made, or it reached none of the passages."""
     shown = [passage for passage in found.passages if passage.paths]
     if not shown:
         raise UsageError(f"there is no path to draw: {_reason(found)}")
@@ -81,11 +81,11 @@ def _reason(found: Explanation) -> str:
 
 
 def _panel(passage: Explained, top: float) -> tuple[str, float, float]:
-    """Return the picture of one passage that begins at a height, its right edge and its lower edge."""
+    """Return the drawing of one passage that begins at a height, its right edge and its lower edge."""
     graph = path_graph(passage)
     names = [node.node.name for node in graph.nodes]
     most = max((edge.mass for edge in graph.edges), default=1.0)
-    # The question stands in the first column, as node 0.
+    # The question is in the first column, as node 0.
     lines = [_DrawnEdge(0, at, "", node.why, _THIN, True) for at, node in enumerate(graph.nodes, start=1) if node.why]
     for edge in graph.edges:
         title = f"{names[edge.source]} {edge.words} {names[edge.end]}"
@@ -117,7 +117,7 @@ def _panel(passage: Explained, top: float) -> tuple[str, float, float]:
 
 
 def _drawn(line: _DrawnEdge, source: _Point, passed: Sequence[_Point], end: _Point) -> str:
-    """Return an edge: curves from column to column, straight where it passes one by."""
+    """Return an edge: curves from column to column, straight across a column that it passes."""
     start = _Point(source.x + _BOX, source.y)
     if end.x > source.x:
         path = [f"M{start.x:g} {start.y:g}"]
@@ -129,7 +129,7 @@ def _drawn(line: _DrawnEdge, source: _Point, passed: Sequence[_Point], end: _Poi
                 f"L{b.x:g} {b.y:g}" if straight else f"C{a.x + bend:g} {a.y:g} {b.x - bend:g} {b.y:g} {b.x:g} {b.y:g}"
             )
         label = _Point((stops[-2].x + end.x) / 2, (stops[-2].y + end.y) / 2)
-    else:  # two paths go through a pair of nodes in both orders
+    else:  # two paths pass a pair of nodes in both orders
         finish = _Point(end.x + _BOX, end.y)
         out = max(start.x, finish.x) + _GAP / 2
         path = [f"M{start.x:g} {start.y:g}C{out:g} {start.y:g} {out:g} {finish.y:g} {finish.x:g} {finish.y:g}"]
@@ -158,7 +158,7 @@ def _box(placed: LayeredNode, at: _Point, rank: int | None, explained: bool) -> 
 
 
 def _shortened(name: str) -> str:
-    """Return a name that fits into a box; of a path of headings its end, which tells passages apart."""
+    """Return a name that fits into a box; of a path of headings its end, which distinguishes passages."""
     if " > " not in name or sum(map(_columns, name)) <= _NAME:
         return cut(name, _NAME)
     return f"…{cut(name[::-1], _NAME - 1).rstrip('…')[::-1]}"
@@ -182,7 +182,7 @@ def words_at(
     bold: bool = False,
     halo: bool = False,
 ) -> str:
-    """Return a line of text; a halo, a pale ground behind it, keeps it readable across lines."""
+    """Return a line of text; a halo, a pale background, keeps it readable across lines."""
     ground = ""
     if halo:
         wide = wide_of(text, size)
@@ -203,7 +203,7 @@ _MOST_LINES = 4
 
 
 def heading(x: float, y: float, text: str, width: float) -> list[str]:
-    """Return a heading in lines that stay within a width; of a longer one as many as a picture bears."""
+    """Return a heading in lines that fit a width; a longer one is truncated to the maximum number of lines."""
     lines = wrapped(text, max(int(width / (15 * _BOLD)), 10))
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1][:-1].rstrip()}…"]
@@ -213,11 +213,11 @@ def heading(x: float, y: float, text: str, width: float) -> list[str]:
 
 
 _REGULAR, _BOLD = 0.54, 0.6
-"""Width of a column over the size of the letters, in most fonts without serifs."""
+"""Width of a column relative to the font size, in most sans-serif fonts."""
 
 
 def wide_of(text: str, size: float) -> float:
-    """Return about how wide a text is."""
+    """Return the approximate width of a text."""
     return sum(map(_columns, text)) * size * _REGULAR
 
 
@@ -226,7 +226,7 @@ def _columns(sign: str) -> int:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    """Return a text in lines of at most so many columns, broken between words where there are such.
+    """Return a text in lines of at most `columns`, broken between words if possible.
 
     >>> wrapped("where was she born", 9)
     ['where was', 'she born']
@@ -249,7 +249,7 @@ def wrapped(text: str, columns: int) -> list[str]:
 
 
 def cut(text: str, columns: int) -> str:
-    """Return a text on one line that takes so many columns at most."""
+    """Return a text on one line, truncated to `columns`."""
     line = " ".join(text.split())
     taken = 0
     for place, sign in enumerate(line):
@@ -260,6 +260,6 @@ def cut(text: str, columns: int) -> str:
 
 
 def xml(text: str) -> str:
-    """Return a text as it may stand in XML: on one line, signs that mean something escaped, those that may not told."""
+    """Return a text for XML: on one line, with special characters escaped, and those that XML forbids written out."""
     line = visible(" ".join(text.split()))
     return escape("".join(sign if sign.isprintable() else "\ufffd" for sign in line))

@@ -1,7 +1,7 @@
 """Lay out layered graphs: one column per layer, with room for edges that cross a column.
 
 The method of Sugiyama, Tagawa and Toda (1981) in its simplest form: an edge that skips layers takes a place in each of
-them, and a column is ordered by where its nodes' neighbours stand in the column before, once from left to right.
+them, and a column is ordered by the places of its nodes' neighbours in the column before, once from left to right.
 """
 
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from math import fsum
 
 _PASSING = 0.4
-"""Height of a place that an edge takes in a column that it passes by; a node's is 1."""
+"""Height of an edge's place in a column that it passes; a node's is 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayeredLayout:
-    """`heights[i]` is where the middle of node i stands in its column, `through[e]` the same for each column that edge
-    e passes by; the columns are centred around 0, and `extent` is the height of the highest.
+    """`heights[i]` is the centre of node i in its column, `through[e]` the same for each column that edge e passes;
+    the columns are centred around 0, and `extent` is the height of the highest.
     """
 
     heights: tuple[float, ...]
@@ -24,7 +24,7 @@ class LayeredLayout:
 
 
 def layered(layers: Sequence[int], edges: Sequence[tuple[int, int]]) -> LayeredLayout:
-    """Return the layout of nodes with these layers (from 0); of equal places the earlier node stands higher.
+    """Return the layout of nodes with these layers (from 0); ties go to the earlier node, which is placed higher.
 
     >>> layered([0, 1, 1], [(0, 1), (0, 2)])
     LayeredLayout(heights=(0.0, -0.5, 0.5), through=((), ()), extent=2.0)

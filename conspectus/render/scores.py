@@ -1,4 +1,4 @@
-"""Results of measuring as tables: methods by metric, sweeps of a setting, a judge's win rates, training."""
+"""Results of evaluation as tables: methods by metric, sweeps of a setting, a judge's win rates, training."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,7 +58,7 @@ def sweep_text(result: Mapping[str, Any]) -> str:
 
 
 def judgement_text(result: Mapping[str, Any]) -> str:
-    """Return a table of win rates for each criterion, how often the judge ties, and how often it contradicts itself."""
+    """Return a table of win rates for each criterion, and the shares of ties and of contradictions of the judge."""
     blocks = []
     for criterion, verdicts in result["criteria"].items():
         rates: Mapping[str, Any] = verdicts["win_rates"]
@@ -96,7 +96,7 @@ def _metrics(by_method: Mapping[str, Any]) -> list[str]:
 
 
 def _by_group(by_method: Mapping[str, Any], key: str, head: str) -> list[str]:
-    """Return a table of the groups of questions that results have under a key; nothing where there are none."""
+    """Return a table of the groups of questions under a key of the results; nothing if there are none."""
     rows = [
         (name, group, values)
         for name, of_method in by_method.items()
@@ -126,7 +126,7 @@ def _interval(metric: str, values: Mapping[str, float]) -> str:
 
 
 def graph2text_text(report: "Graph2TextTraining", out: Path) -> str:
-    """Return a table of the quality of the texts, and where the model is."""
+    """Return a table of the quality of the texts, and the folder of the model."""
     head = f"{'':24}{'texts':>7}{'ROUGE-1':>9}{'ROUGE-2':>9}{'ROUGE-L':>9}{'factual':>9}{'relational':>12}{'words':>7}"
     rows = [
         _quality("before training", report.before),
@@ -154,7 +154,7 @@ def _quality(name: str, quality: "Quality") -> str:
 
 
 def soft_prompt_text(report: "SoftPromptTraining", out: Path) -> str:
-    """Return a line for each seed, their mean, and how to ask with the soft prompt."""
+    """Return a line for each seed, their mean, and how to use the soft prompt."""
     head = (
         f"{'seed':>6}{'epochs':>8}{'kept':>6}{'training loss':>15}{'validation loss':>17}{'score':>8}{'lenient':>9}"
         f"{'exchanged':>11}"
@@ -183,7 +183,7 @@ def soft_prompt_text(report: "SoftPromptTraining", out: Path) -> str:
 
 
 def _graph_sizes(report: "SoftPromptTraining") -> list[str]:
-    """Return the mean size of graphs before and after retrieval; one line if retrieval left them as they were."""
+    """Return the mean size of graphs before and after retrieval; one line if retrieval did not change them."""
     before, after = report.before, report.after
     rows = [("nodes", before.nodes, after.nodes), ("edges", before.edges, after.edges)]
     rows.append(("tokens", before.tokens, after.tokens))

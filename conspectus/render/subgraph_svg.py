@@ -1,7 +1,7 @@
 """Draw the subgraph behind an answer, as SVG or as an HTML page that contains it.
 
-Nodes stand in columns by how many edges they are from the node of most prize, answers told apart by
-colour, and on each line stands what it says. Written by hand; the same subgraph gives the same bytes.
+Nodes are in columns by their distance in edges from the node with the highest prize, answers are distinguished by
+colour, and lines have labels. Generated without a library; the same subgraph gives the same bytes.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ _WIDE, _HIGH, _GAP, _ROW = 210, 40, 190, 58
 """Width and height of a node, the space between columns, and the height of a row."""
 _MARGIN, _HEAD = 24, 70
 _NAME, _SAID = 28, 26
-"""Most columns of a name, and of what an edge says; the whole of both stands in a title."""
+"""Maximum columns of a name, and of an edge's label; both are complete in a title."""
 _ANSWER, _PRIZED = "#b8572f", "#5c7f4f"
 
 
 def subgraph_svg(found: RetrievedSubgraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
-    """Return the picture of a subgraph; `answers` are names of nodes. UsageError where it has no node."""
+    """Return the drawing of a subgraph; `answers` are names of nodes. UsageError if it has no node."""
     if not found.nodes:
         raise UsageError("there is no subgraph to draw: nothing in the graph is near to the question")
     layers = _layers(found)
@@ -59,7 +59,7 @@ def subgraph_svg(found: RetrievedSubgraph, question: str, method: str, answers: 
 
 
 def subgraph_html(found: RetrievedSubgraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
-    """Return the same picture in a page of HTML that needs nothing else, above the subgraph's two tables."""
+    """Return the same drawing in a self-contained HTML page, above the subgraph's two tables."""
     nodes, edges = found.text.tables()
     names = found.text.nodes
     spelled = [(names[edge.source], edge.text, names[edge.target]) for edge in found.text.edges]
@@ -85,12 +85,12 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _pairs(found: RetrievedSubgraph) -> list[tuple[int, int]]:
-    """Return the pairs of nodes that edges join, each once; loops are pairs of one node."""
+    """Return the distinct pairs of nodes that edges join; loops are pairs of one node."""
     return list(dict.fromkeys((min(e.source, e.target), max(e.source, e.target)) for e in found.text.edges))
 
 
 def _layers(found: RetrievedSubgraph) -> list[int]:
-    """Return how many edges each node is from the first of its component."""
+    """Return the distance in edges of each node from the first of its component."""
     beside: dict[int, list[int]] = {}
     for one, other in _pairs(found):
         beside.setdefault(one, []).append(other)

@@ -1,6 +1,6 @@
 """Plot a sweep as SVG: one panel per metric, one line per method, with its 95 % confidence interval.
 
-Written by hand, like the other pictures: the same result gives the same bytes.
+Generated without a library, like the other drawings: the same result gives the same bytes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 from conspectus.pipelines.readers.filenames import visible
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BELOW, _RIGHT = 420, 240, 64, 44, 52, 24
-"""Width and height of a panel's field, and the space around it."""
+"""Width and height of a panel's plot area, and the space around it."""
 _ACROSS = 2
 _COLOURS = ("#1f5f8b", "#b3541e", "#4a7c45", "#7a4b8c", "#8a6d1d", "#2d7f83")
 _INK, _PALE, _GRID = "#1c2b3a", "#51616f", "#dfe5ea"
@@ -19,7 +19,7 @@ _BAND = "bands: 95 % bootstrap intervals"
 
 
 def sweep_svg(result: Mapping[str, Any]) -> str:
-    """Return the picture of what `conspectus evaluate --sweep` found; values stand in the order they were given in."""
+    """Return the plot of the result of `conspectus evaluate --sweep`; values are in the given order."""
     sweep = result["sweep"]
     values = list(sweep["values"])
     runs = [sweep["values"][value]["methods"] for value in values]
@@ -118,7 +118,7 @@ def _panel(
 
 
 def _round_up(value: float) -> float:
-    """Return the least of 1, 2, 4, 5 and 8 times a power of ten that a value does not pass.
+    """Return the least of 1, 2, 4, 5 and 8 times a power of ten that is not below a value.
 
     >>> [_round_up(value) for value in (0.73, 0.012, 3.0, 0.0)]
     [0.8, 0.02, 4.0, 1.0]
@@ -134,7 +134,7 @@ def _round_up(value: float) -> float:
 
 
 def _steps(scale: float) -> int:
-    """Return into how many steps an axis up to 1, 2, 4, 5 or 8 times a power of ten is divided: round ones.
+    """Return the number of round steps of an axis up to 1, 2, 4, 5 or 8 times a power of ten.
 
     >>> [_steps(scale) for scale in (0.5, 1.0, 0.02, 4.0)]
     [5, 5, 4, 4]
@@ -147,7 +147,7 @@ def _colour(number: int) -> str:
 
 
 def _stroke(number: int, width: int) -> str:
-    """Return how a method's line is drawn: dashed where its colour is another's too."""
+    """Return the line style of a method: dashed if its colour is used twice."""
     dashes = ' stroke-dasharray="7 4"' if number >= len(_COLOURS) else ""
     return f'stroke="{_colour(number)}" stroke-width="{width}"{dashes}'
 

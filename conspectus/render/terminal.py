@@ -1,4 +1,4 @@
-"""What all text output shares: untrusted text made safe for a terminal, counted nouns, tables."""
+"""Common functions of text output: untrusted text made safe for a terminal, counted nouns, tables."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ def count(number: int, plural: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as people say them.
+    """Return seconds in readable units.
 
     >>> duration(7.26), duration(100), duration(7300)
     ('7.3 s', '1 min 40 s', '2 h 2 min')
@@ -48,7 +48,7 @@ def duration(seconds: float) -> str:
 
 
 def aligned_table(head: Sequence[str], body: Sequence[Sequence[str]], numbers_from: int | None = None) -> list[str]:
-    """Return the lines of a table under its head; columns from `numbers_from` on are aligned to the right.
+    """Return the lines of a table with its header; columns from `numbers_from` on are aligned to the right.
 
     >>> print("\\n".join(aligned_table(["step", "calls"], [["embed", "12"]], 1)))
     step   calls

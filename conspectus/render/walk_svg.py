@@ -1,8 +1,8 @@
 """Draw a walk over the graph as SVG: its chains side by side, the nodes of each step, and the edges between them.
 
-Each chain is a row of frames from left to right, each frame a community (an entity, where the walk goes by entities)
-with its members, and the relations inside it below them; lines between frames are the relations walked. What the walk
-begins at stands once for all chains that begin there. Written by hand; the same walk gives the same bytes.
+Each chain is a row of frames from left to right, each frame a community (or a single entity) with its members, and
+below them the relations inside it; lines between frames are the relations walked. The start of a walk is drawn once for
+all chains that begin there. Generated without a library; the same walk gives the same bytes.
 """
 
 import itertools
@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conspectus.query.types.trace import Chain, Hop, WalkTrace
-from conspectus.query.walk.graph import KnowledgeGraph, spoken
+from conspectus.query.walk.graph import spoken
+from conspectus.query.walk.graph_protocol import ReadableGraph
 from conspectus.render.explanation_svg import HEADING, INK, LINE, PALE, cut, heading, words_at, wrapped, xml
 from conspectus.storage.errors import UsageError
 
@@ -20,9 +21,9 @@ _PILL, _BETWEEN, _PAD, _FACT = 24, 6, 10, 14
 """Height of a member, the space between two, the margin in a frame, and the height of a line of facts."""
 _MARGIN, _HEAD, _ROW = 24, 64, 46
 _NAME, _BOLD_NAME, _FACTS = 25, 22, 34
-"""Most columns of a member's name, of one that answers, and of a fact."""
+"""Maximum columns of a member's name, of one that answers, and of a fact."""
 _ENDED, _ENDED_LINES, _SMALL = 36, 2, 10.5
-"""Columns and most lines of why a chain ended, and the size of its letters."""
+"""Maximum columns and lines of the reason why a chain ended, and its font size."""
 _LEAST_WIDTH = 640
 _FACTS_SHOWN = 6
 _ANSWER = "#b8572f"
@@ -30,7 +31,7 @@ _ANSWER = "#b8572f"
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A community in the picture: where its upper left corner is, its members, and the facts told below them."""
+    """A community in the drawing: its upper left corner, its members, and the facts below them."""
 
     members: tuple[int, ...]
     facts: tuple[str, ...]
@@ -45,10 +46,10 @@ class _Frame:
         return self.y + _PAD + self.members.index(member) * (_PILL + _BETWEEN) + _PILL / 2
 
 
-def walk_svg(walk: WalkTrace, graph: KnowledgeGraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
-    """Return the picture of a walk, its `answers` told apart by colour; UsageError where it has no chain."""
+def walk_svg(walk: WalkTrace, graph: ReadableGraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
+    """Return the drawing of a walk, with `answers` distinguished by colour; UsageError if it has no chain."""
     if not walk.chains:
-        raise UsageError("there is no walk to draw: it found nothing to go on from")
+        raise UsageError("there is no walk to draw: it found nothing to start from")
     rows = [_row(chain, graph) for chain in walk.chains]
     width = max(*(frames[-1].x + _WIDE + _MARGIN for frames in rows), float(_LEAST_WIDTH))
     asked = heading(_MARGIN, _MARGIN + 6, question, width - 2 * _MARGIN)
@@ -65,7 +66,7 @@ def walk_svg(walk: WalkTrace, graph: KnowledgeGraph, question: str, method: str,
     starts: dict[tuple[int, ...], list[int]] = {}
     for number, frames in enumerate(placed):
         starts.setdefault(frames[0].members, []).append(number)
-    for numbers in starts.values():  # one frame for the chains that begin at the same things, in their middle
+    for numbers in starts.values():  # one frame for all chains with the same start, centred
         first, last = placed[numbers[0]][0], placed[numbers[-1]][0]
         shared = _Frame(first.members, first.facts, first.x, (first.y + last.y) / 2)
         for number in numbers:
@@ -104,8 +105,8 @@ def _told(method: str, answers: Sequence[str], width: float) -> str:
     return cut(f"{method}: {named}", int((width - 2 * _MARGIN) / (11.5 * 0.56)))
 
 
-def _row(chain: Chain, graph: KnowledgeGraph) -> list[_Frame]:
-    """Return the frames of a chain at their columns, the facts inside each among them."""
+def _row(chain: Chain, graph: ReadableGraph) -> list[_Frame]:
+    """Return the frames of a chain at their columns, each with the facts inside it."""
     frames = []
     for column, members in enumerate(chain.communities):
         inside = [hop for hop in chain.hops if hop.start in members and hop.end in members and column != 0]
@@ -116,7 +117,7 @@ def _row(chain: Chain, graph: KnowledgeGraph) -> list[_Frame]:
     return frames
 
 
-def _chain(number: int, chain: Chain, frames: Sequence[_Frame], graph: KnowledgeGraph, answers: set[str]) -> str:
+def _chain(number: int, chain: Chain, frames: Sequence[_Frame], graph: ReadableGraph, answers: set[str]) -> str:
     lines: list[str] = []
     for left, right in itertools.pairwise(frames):
         together: dict[tuple[int, int], list[Hop]] = {}
@@ -141,7 +142,7 @@ def _chain(number: int, chain: Chain, frames: Sequence[_Frame], graph: Knowledge
 
 
 def _ends(hop: Hop, left: _Frame, right: _Frame) -> tuple[int, int] | None:
-    """Return the ends of a relation in the left and in the right frame, None where it does not join them."""
+    """Return the ends of a relation in the left and in the right frame, None if it does not join them."""
     if hop.start in left.members and hop.end in right.members:
         return hop.start, hop.end
     if hop.end in left.members and hop.start in right.members:
@@ -151,7 +152,7 @@ def _ends(hop: Hop, left: _Frame, right: _Frame) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A member of a frame, and one of the next frame that is joined to it."""
+    """A member of a frame, and a joined member of the next frame."""
 
     left: _Frame
     one: int
@@ -159,7 +160,7 @@ class _Span:
     other: int
 
 
-def _line(hops: Sequence[Hop], span: _Span, place: int, graph: KnowledgeGraph) -> str:
+def _line(hops: Sequence[Hop], span: _Span, place: int, graph: ReadableGraph) -> str:
     """Return the relations of two members of neighbouring frames as one line, its arrows towards their targets."""
     x1, x2 = span.left.x + _WIDE - _PAD, span.right.x + _PAD
     y1, y2 = span.left.middle_of(span.one), span.right.middle_of(span.other)
@@ -167,7 +168,7 @@ def _line(hops: Sequence[Hop], span: _Span, place: int, graph: KnowledgeGraph) -
     targets = {int(graph.targets[hop.relation]) for hop in hops}
     tips = ' marker-end="url(#end)"' * (span.other in targets) + ' marker-start="url(#end)"' * (span.one in targets)
     said = list(dict.fromkeys(_short(graph.predicates[graph.stated[hop.relation]]) for hop in hops))
-    # Labels of lines that leave together stand one below the other, not on one another.
+    # Labels of lines with the same origin are stacked, so that they do not overlap.
     share = 0.5 + 0.12 * ((place % 3) - 1)
     label = words_at(x1 + (x2 - x1) * share, y1 + (y2 - y1) * share - 4, cut(", ".join(said), 24), 10.5, INK, halo=True)
     return (
@@ -184,8 +185,8 @@ def _box(frame: _Frame, fill: str) -> str:
     )
 
 
-def _members(frame: _Frame, graph: KnowledgeGraph, answers: set[str]) -> str:
-    """Return what stands in a frame; its box is drawn before the lines, which end at its members."""
+def _members(frame: _Frame, graph: ReadableGraph, answers: set[str]) -> str:
+    """Return the contents of a frame; its box is drawn before the lines, which end at its members."""
     parts = []
     for member in frame.members:
         name = graph.names[member]
@@ -207,7 +208,7 @@ def _members(frame: _Frame, graph: KnowledgeGraph, answers: set[str]) -> str:
     return "\n".join(["<g>", *parts, "</g>"])
 
 
-def _fact(hop: Hop, graph: KnowledgeGraph) -> str:
+def _fact(hop: Hop, graph: ReadableGraph) -> str:
     source, target = (hop.start, hop.end) if hop.outgoing else (hop.end, hop.start)
     said = _short(graph.predicates[graph.stated[hop.relation]])
     return f"{spoken(graph.names[source])} {said} {spoken(graph.names[target])}"

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from conspectus.query.types import Answer
 from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
+from conspectus.query.walk.graph import spoken
+from conspectus.query.walk.graph_protocol import ReadableGraph, open_walk_graph
 from conspectus.render.subgraph_svg import subgraph_html, subgraph_svg
 from conspectus.render.terminal import count, visible
 from conspectus.render.walk_svg import walk_svg
@@ -19,11 +20,11 @@ def draw(answer: Answer, context: "Context", form: Literal["svg", "html"]) -> st
 
     Args:
         answer: The answer.
-        context: What the answer was made over.
-        form: "svg", or "html" for a subgraph in a page of its own.
+        context: The context that the answer was made with.
+        form: "svg", or "html" for a subgraph in a separate page.
 
     Raises:
-        UsageError: The method made neither a walk nor a subgraph, or a walk is wanted as HTML.
+        UsageError: The method made neither a walk nor a subgraph, or a walk is requested as HTML.
     """
     subgraph = answer.evidence.subgraph
     if subgraph is not None:
@@ -32,17 +33,17 @@ def draw(answer: Answer, context: "Context", form: Literal["svg", "html"]) -> st
         )
     if form == "html":
         raise UsageError("a walk is drawn as SVG only; HTML is for a subgraph")
-    return walk_svg(_walk_of(answer), open_graph(context), answer.question, answer.method, answer.names)
+    return walk_svg(_walk_of(answer), open_walk_graph(context), answer.question, answer.method, answer.names)
 
 
 def text_of(answer: Answer, context: "Context") -> str:
-    """Return the walk behind an answer as text, one decision a line; UsageError where there is none."""
-    return walk_text(_walk_of(answer), open_graph(context))
+    """Return the walk behind an answer as text, one decision a line; UsageError if there is none."""
+    return walk_text(_walk_of(answer), open_walk_graph(context))
 
 
 def json_of(answer: Answer, context: "Context") -> dict[str, Any]:
-    """Return the walk behind an answer as plain values; UsageError where there is none."""
-    return walk_json(_walk_of(answer), open_graph(context))
+    """Return the walk behind an answer as plain values; UsageError if there is none."""
+    return walk_json(_walk_of(answer), open_walk_graph(context))
 
 
 def _walk_of(answer: Answer) -> WalkTrace:
@@ -51,7 +52,7 @@ def _walk_of(answer: Answer) -> WalkTrace:
     return answer.evidence.walk
 
 
-def walk_text(walk: WalkTrace, graph: KnowledgeGraph) -> str:
+def walk_text(walk: WalkTrace, graph: ReadableGraph) -> str:
     """Return a walk decision by decision (considered, kept, pruned, and why), then its chains."""
     blocks = ["\n".join(_decision(decision)) for decision in walk.decisions]
     chains = [
@@ -60,7 +61,7 @@ def walk_text(walk: WalkTrace, graph: KnowledgeGraph) -> str:
     return "\n\n".join([*blocks, "\n".join(chains)] if chains else blocks)
 
 
-def walk_json(walk: WalkTrace, graph: KnowledgeGraph) -> dict[str, Any]:
+def walk_json(walk: WalkTrace, graph: ReadableGraph) -> dict[str, Any]:
     """Return a walk as plain values, with the ids and names of its entities and relations."""
     return {
         "decisions": [
@@ -104,7 +105,7 @@ def _option(option: Considered) -> str:
     return f"  {'+' if option.kept else '-'} {score}{option.label}: {option.why}"
 
 
-def _chain(number: int, chain: Chain, graph: KnowledgeGraph) -> list[str]:
+def _chain(number: int, chain: Chain, graph: ReadableGraph) -> list[str]:
     steps = " -> ".join(
         f"[{', '.join(spoken(graph.names[row]) for row in community)}]" for community in chain.communities
     )
@@ -112,12 +113,12 @@ def _chain(number: int, chain: Chain, graph: KnowledgeGraph) -> list[str]:
     return [f"chain {number}: {steps}{ended}", *(f"    {_hop(hop, graph)}" for hop in chain.hops)]
 
 
-def _hop(hop: Hop, graph: KnowledgeGraph) -> str:
+def _hop(hop: Hop, graph: ReadableGraph) -> str:
     triple = _triple_json(hop, graph)
     return f"{spoken(triple['source'])} | {triple['predicate']} | {spoken(triple['target'])}"
 
 
-def _triple_json(hop: Hop, graph: KnowledgeGraph) -> dict[str, Any]:
+def _triple_json(hop: Hop, graph: ReadableGraph) -> dict[str, Any]:
     source, target = (hop.start, hop.end) if hop.outgoing else (hop.end, hop.start)
     return {
         "relation_id": graph.relation_ids[hop.relation],

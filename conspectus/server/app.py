@@ -1,4 +1,4 @@
-"""The application: all routes behind one guard, its health, its metrics, and the change to new versions."""
+"""The application: all routes behind one guard, health checks, metrics, and reloading of new versions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -12,18 +12,20 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from conspectus.server import asking, browsing, openai_chat
-from conspectus.server.callers import Callers
-from conspectus.server.guard import Bounds, Guard, Log, Refused, error_body, log_line
+from conspectus.server import ask_routes, browse_routes, openai_chat, page_data, page_files
+from conspectus.server.admin import admin_routes
+from conspectus.server.admin.jobs import Jobs
 from conspectus.server.mcp_tools import caller_of_request, mcp_server
 from conspectus.server.metrics import CONTENT_TYPE, Metrics
-from conspectus.server.questions import ClientGone, Questions
-from conspectus.server.served import Served
+from conspectus.server.open_indexes import Served
+from conspectus.server.questions import ClientGone, QuestionThreads
+from conspectus.server.request_checks import Bounds, Guard, Log, Refused, error_body, log_line
 from conspectus.server.service import Service
+from conspectus.server.tokens import Callers
 from conspectus.storage.errors import ConspectusError
 
 RELOAD_SECONDS = 1.0
-"""How often the published version of each index is read."""
+"""Interval at which the published version of each index is checked."""
 
 health = APIRouter(tags=["server"])
 
@@ -32,23 +34,25 @@ def create_app(
     indexes: Sequence[Served],
     callers: Callers,
     hosts: Collection[str],
-    questions: Questions,
+    questions: QuestionThreads,
     bounds: Bounds | None = None,
     log: Log = log_line,
+    admin: dict[str, Jobs] | None = None,
 ) -> ASGIApp:
-    """Return the whole server.
+    """Return the complete server application.
 
     Args:
-        indexes: What is served.
-        callers: Who may ask.
-        hosts: The names by which requests may call the server (their Host header, without the port).
-        questions: The threads of questions.
-        bounds: Limits of a request's body.
+        indexes: The indexes to serve.
+        callers: The permitted callers.
+        hosts: The permitted Host headers, without the port.
+        questions: The threads that questions run in.
+        bounds: Limits on a request's body.
         log: Called with each line of the log.
+        admin: The jobs of each index, where documents can be added and removed through the server.
     """
     metrics = Metrics()
     metrics.count_in_flight(lambda: questions.inside)
-    service = Service({one.name: one for one in indexes}, questions, metrics, callers.needed)
+    service = Service({one.name: one for one in indexes}, questions, metrics, callers.needed, admin)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -59,36 +63,41 @@ def create_app(
             for one in indexes:
                 stack.callback(one.close)
             stack.callback(watcher.cancel)
+            for jobs in (admin or {}).values():
+                stack.push_async_callback(jobs.close)
             yield
 
     app = application(lifespan)
     app.state.service = service
     tools = mcp_server(service, caller_of_request)
-    # The guard checks Host and Origin, strictly and for every route; agents of the older protocol need no session here.
+    # The guard checks Host and Origin strictly for every route; agents with the older protocol need no session here.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app.router.routes.extend(tools.streamable_http_app(stateless_http=True, transport_security=unchecked).routes)
     return Guard(app, hosts, callers, bounds or Bounds(), metrics, log)
 
 
 def application(lifespan: Any = None) -> FastAPI:  # noqa: ANN401  (FastAPI's)
-    """Return the routes, without the guard before them: what docs/openapi.json describes."""
+    """Return the routes without the guard, as described by docs/openapi.json."""
     app = FastAPI(
         title="Conspectus",
-        version=browsing.API_VERSION,
-        description="Ask indexes of documents, and read what they hold. Nothing can be changed.",
+        version=browse_routes.API_VERSION,
+        description="Ask indexes of documents, read their contents, and, as an administrator, change them.",
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,
         license_info={"name": "MIT"},
     )
     app.include_router(health)
-    app.include_router(asking.router)
+    app.include_router(ask_routes.router)
     app.include_router(openai_chat.router)
     routes = APIRouter()
-    browsing.add_routes(routes)
+    browse_routes.add_routes(routes)
+    page_data.add_routes(routes)
     app.include_router(routes)
+    app.include_router(admin_routes.router)
+    app.include_router(page_files.router)
     app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(browsing.NotModified, _not_modified)
+    app.add_exception_handler(browse_routes.NotModified, _not_modified)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(ClientGone, _gone)
@@ -104,23 +113,23 @@ async def livez() -> str:
 
 @health.get("/readyz", response_class=PlainTextResponse)
 async def readyz(request: Request) -> PlainTextResponse:
-    """Whether every index is loaded, so that questions are answered at once."""
-    ready = all(one.ready for one in asking.service_of(request).indexes.values())
+    """Whether every index is loaded, so that questions are answered without delay."""
+    ready = all(one.ready for one in ask_routes.service_of(request).indexes.values())
     return PlainTextResponse("ok\n" if ready else "loading\n", 200 if ready else 503)
 
 
 @health.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
-    """What Prometheus reads. Not for tokens that are restricted to some documents or indexes."""
+    """Metrics for Prometheus. Not for tokens that are restricted to some documents or indexes."""
     if not request.state.caller.unrestricted:
-        raise Refused(403, "not_permitted", "metrics tell of all indexes, and the token is for some")
-    service = asking.service_of(request)
+        raise Refused(403, "not_permitted", "metrics cover all indexes, and the token permits only some")
+    service = ask_routes.service_of(request)
     text = service.metrics.text((one.name, one.version) for one in service.indexes.values())
     return Response(text, media_type=CONTENT_TYPE)
 
 
 async def watch(service: Service, log: Log) -> None:
-    """Load every index, then change to each new version that is published."""
+    """Load every index, then switch to each new version that is published."""
     failed: dict[str, str] = {}
     for one in service.indexes.values():
         await _tried(one, service, log, failed)
@@ -140,7 +149,7 @@ async def _tried(one: Served, service: Service, log: Log, failed: dict[str, str]
             log({"event": "new version", "index": one.name, "version": one.version})
         failed.pop(one.name, None)
     except (ConspectusError, OSError) as error:
-        if failed.get(one.name) != str(error):  # said once, tried again every second
+        if failed.get(one.name) != str(error):  # logged once, retried every second
             failed[one.name] = str(error)
             service.metrics.reload(one.name, worked=False)
             log({"event": "not loaded", "index": one.name, "version": one.version, "why": str(error)})
@@ -159,7 +168,7 @@ async def _refused(request: Request, refused: Exception) -> Response:
 
 
 async def _not_modified(_: Request, known: Exception) -> Response:
-    assert isinstance(known, browsing.NotModified)
+    assert isinstance(known, browse_routes.NotModified)
     return Response(status_code=304, headers=known.headers)
 
 
@@ -171,13 +180,13 @@ async def _invalid(request: Request, wrong: Exception) -> Response:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    kinds = {404: ("not_found", "there is no such address"), 405: ("not_allowed", "the address takes another method")}
+    kinds = {404: ("not_found", "there is no such URL"), 405: ("not_allowed", "the URL does not support this method")}
     kind, message = kinds.get(error.status_code, ("bad_request", "the request cannot be read"))
     return _error(request, error.status_code, kind, message, dict(error.headers or {}))
 
 
 async def _broken(request: Request, _: Exception) -> Response:
-    """Tell that something went wrong, and nothing of what: the guard logs it."""
+    """Report an internal error without details: the guard logs it."""
     message = "something went wrong in the server; its log has the request's id"
     return _error(request, 500, "internal_error", message)
 

@@ -1,4 +1,4 @@
-"""The JSON that requests and responses are made of."""
+"""The JSON bodies of requests and responses."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -8,11 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Passage, Step, Usage
+from conspectus.query.types.subgraph import RetrievedSubgraph
 
 LONGEST_QUESTION = 8_000
-"""Characters of a question."""
+"""Maximum length of a question in characters."""
 LONGEST_ANSWER = 50_000
-"""Characters of an earlier answer in a conversation."""
+"""Maximum length of an earlier answer in a conversation, in characters."""
 MOST_TURNS = 50
 MOST_PASSAGES = 100
 
@@ -24,7 +25,7 @@ Where = Annotated[
 ]
 Access = Annotated[
     list[Annotated[str, Field(max_length=200)]] | None,
-    Field(max_length=100, description="access tags; they narrow what the token sees, and never widen it"),
+    Field(max_length=100, description="access tags; they can only restrict what the token sees"),
 ]
 
 
@@ -72,11 +73,11 @@ class Explain(Retrieve):
 
     passage: Annotated[int | None, Field(ge=1, le=MOST_PASSAGES)] = None
     chunk: Annotated[str | None, Field(max_length=200)] = None
-    paths: Annotated[int, Field(ge=1, le=50, description="most paths for a passage")] = 5
+    paths: Annotated[int, Field(ge=1, le=50, description="maximum number of paths for a passage")] = 5
 
 
 class Answered(BaseModel):
-    """An answer. `text` has marks like [1]: numbers of `citations` or `triples`."""
+    """An answer. `text` contains marks like [1], which are numbers of `citations` or `triples`."""
 
     index: str
     version: str
@@ -95,9 +96,15 @@ class Answered(BaseModel):
     narrowed: str
     usage: Usage
     trace: list[Step]
+    walk: Annotated[
+        dict[str, Any] | None, Field(description="the decisions and chains of a walk over the graph, if there was one")
+    ] = None
+    subgraph: Annotated[RetrievedSubgraph | None, Field(description="the subgraph that was read, if there was one")] = (
+        None
+    )
 
 
-class Found(BaseModel):
+class RetrievedPassages(BaseModel):
     """Passages, best first."""
 
     index: str
@@ -108,8 +115,8 @@ class Found(BaseModel):
     trace: list[Step]
 
 
-class Explained(BaseModel):
-    """Why passages were found; the form of `conspectus explain --json`."""
+class ExplainedPassages(BaseModel):
+    """Why passages were found, in the form of `conspectus explain --json`."""
 
     index: str
     version: str
@@ -120,8 +127,8 @@ class Explained(BaseModel):
     trace: list[Step]
 
 
-def answered(index: str, version: str, answer: Answer) -> Answered:
-    """Return an answer as it is sent."""
+def answered(index: str, version: str, answer: Answer, walk: dict[str, Any] | None = None) -> Answered:
+    """Return an answer as a response body."""
     return Answered(
         index=index,
         version=version,
@@ -140,13 +147,15 @@ def answered(index: str, version: str, answer: Answer) -> Answered:
         narrowed=answer.narrowed,
         usage=answer.usage,
         trace=list(answer.trace),
+        walk=walk,
+        subgraph=answer.evidence.subgraph,
     )
 
 
 def conversation(turns: Sequence[TurnGiven], narrowed: str) -> Conversation | None:
-    """Return the conversation of a request; None where there is none.
+    """Return the conversation of a request, or None if it has no earlier turns.
 
-    The client says what was said before, so the turns count as said under the filter of this request.
+    The client supplies the earlier turns, so they are treated as asked under the filter of this request.
     """
     if not turns:
         return None

@@ -1,4 +1,4 @@
-"""What the server counts, in the text form that Prometheus reads. No label has a question, a token or a document."""
+"""The server's counters in the text format of Prometheus. No label contains a question, a token or a document."""
 
 from collections.abc import Callable, Iterable
 
@@ -42,7 +42,7 @@ class Metrics:
         )  # fmt: skip
 
     def count_in_flight(self, count: Callable[[], float]) -> None:
-        """Ask this for the questions in flight whenever the metrics are read."""
+        """Set the function that returns the number of questions in flight; it is called when the metrics are read."""
         self._in_flight.set_function(count)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -51,7 +51,7 @@ class Metrics:
         self._seconds.labels(route).observe(seconds)
 
     def usage(self, usage: Usage) -> None:
-        """Count what an answer took."""
+        """Count the tokens, calls and cost of an answer."""
         self._tokens.labels("prompt").inc(usage.prompt_tokens)
         self._tokens.labels("completion").inc(usage.completion_tokens)
         self._calls.inc(usage.calls)
@@ -59,11 +59,11 @@ class Metrics:
         self._remembered.inc(usage.remembered)
 
     def reload(self, index: str, *, worked: bool) -> None:
-        """Count a change to a new version."""
+        """Count a switch to a new version, or a failed one."""
         self._reloads.labels(index, "changed" if worked else "failed").inc()
 
     def text(self, versions: Iterable[tuple[str, str]]) -> bytes:
-        """Return everything; `versions` are the names of indexes with their versions in force."""
+        """Return all metrics; `versions` contains the names of the indexes with their current versions."""
         self._version.clear()
         for index, version in versions:
             self._version.labels(index, version).set(1)

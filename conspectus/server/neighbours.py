@@ -1,4 +1,4 @@
-"""Entities and what lies one step from them, for routes and tools."""
+"""Entities and their neighbours, for routes and tools."""
 
 from collections import Counter, defaultdict
 from typing import Literal
@@ -14,11 +14,11 @@ Direction = Literal["out", "in", "both"]
 
 
 class NotThere(UsageError):
-    """What a request names is not among what its caller may see."""
+    """The requested item does not exist or is not visible to the caller."""
 
 
 class Neighbour(BaseModel):
-    """A relation of an entity, and the entity at its other end. `outgoing`: the entity asked for is its source."""
+    """A relation of an entity, and the entity at its other end. `outgoing`: the requested entity is its source."""
 
     relation_id: str
     outgoing: bool
@@ -31,7 +31,7 @@ class Neighbour(BaseModel):
 
 
 class Beside(BaseModel):
-    """An entity that shares passages with another, and how many."""
+    """An entity that shares passages with another, and the number of these passages."""
 
     entity_id: str
     name: str
@@ -49,7 +49,7 @@ class EntityRow(BaseModel):
 
 
 class EntityDetail(EntityRow):
-    """An entity with what is said of it, the passages that name it, and what lies one step from it."""
+    """An entity with its description, the passages that mention it, and its neighbours."""
 
     description: str
     chunk_ids: list[str]
@@ -58,7 +58,7 @@ class EntityDetail(EntityRow):
 
 
 def entity_rows(context: Context, name: str = "") -> list[EntityRow]:
-    """Return the entities whose name contains some letters, the most frequent first, ties by name."""
+    """Return the entities whose name contains the given text, most frequent first, ties by name."""
     wanted = name.casefold()
     rows = [each for each in context.index.rows(Entity) if wanted in each.name.casefold()]
     rows.sort(key=lambda each: (-each.frequency, each.name, each.id))
@@ -66,7 +66,7 @@ def entity_rows(context: Context, name: str = "") -> list[EntityRow]:
 
 
 def entity_detail(context: Context, key: str, most: int) -> EntityDetail:
-    """Return an entity by its id or name, with at most so many of each list. NotThere where there is none."""
+    """Return an entity by its id or name, with at most `most` items in each list. Raises NotThere if there is none."""
     entity = find_entity(context, key)
     chunks = _chunks_of(context).get(entity.id, [])
     shared = Counter(id_ for chunk in chunks for id_ in _entities_in(context).get(chunk, ()) if id_ != entity.id)
@@ -87,11 +87,11 @@ def neighbours(
     """Return the relations of an entity with their other ends, the heaviest first, ties by predicate and name.
 
     Args:
-        context: Where to look.
+        context: The open index.
         entity: The entity.
-        direction: "out" where it is the source, "in" where it is the target.
-        predicate: Only relations with this predicate, whatever the case.
-        most: The most relations.
+        direction: "out" for relations whose source it is, "in" for those whose target it is.
+        predicate: Only relations with this predicate, ignoring case.
+        most: Maximum number of relations.
     """
     names = _entities(context)
     found = []
@@ -117,14 +117,14 @@ def neighbours(
 
 
 def find_entity(context: Context, key: str) -> Entity:
-    """Return the entity with this id, this name, or this name in another case. NotThere where there is none."""
+    """Return the entity with this id or name, ignoring case if necessary. Raises NotThere if there is none."""
     entities = _entities(context)
     if key in entities:
         return entities[key]
     ids = _ids_by_name(context).get(key.casefold(), [])
     exact = [id_ for id_ in ids if entities[id_].name == key]
     if not ids:
-        raise NotThere("no entity has that id or name; list them, or look a part of a name up")
+        raise NotThere("no entity has that id or name; list them, or search for a part of a name")
     return entities[(exact or ids)[0]]
 
 

@@ -1,8 +1,8 @@
 """OpenAI's chat protocol: a model is an index and a method (`notes/ppr`), and a reply is a cited answer.
 
-What a program shows of the sources differs, so they are sent three times: as text at the end of the reply, which every
-program shows; as `sources`, which Open WebUI shows; and as `annotations` of type `url_citation`, whose addresses lead
-to the cited characters. System messages and parameters of sampling are accepted and have no effect.
+Chat programs differ in how they display sources, so these are sent in three forms: as text at the end of the reply,
+which every program shows; as `sources`, which Open WebUI shows; and as `annotations` of type `url_citation`, whose URLs
+point to the cited characters. System messages and sampling parameters are accepted and have no effect.
 """
 
 import json
@@ -16,25 +16,28 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from conspectus.query.menu import DEFAULT_METHOD, METHODS
+from conspectus.query.citations.marks import without_verdicts
+from conspectus.query.menu import DEFAULT_METHOD, methods
 from conspectus.query.types import Answer
 from conspectus.render.answers import citation_lines, triple_lines
-from conspectus.server.asking import Streamed, leaves, service_of, stream_response
+from conspectus.server.ask_routes import AnswerStream, leaves, service_of, stream_response
 from conspectus.server.bodies import LONGEST_ANSWER, LONGEST_QUESTION, MOST_TURNS, Access, Ask, TurnGiven, Where
-from conspectus.server.guard import Refused, error_body
+from conspectus.server.request_checks import Refused, error_body
 
 SOURCES = "\n\nSources:"
-"""What stands before the sources in the text of a reply."""
+"""Heading of the sources in the text of a reply."""
 CORRECTED = "\n\nAfter the citations were checked:\n\n"
-"""What stands before the answer where it is not what was streamed."""
+"""Heading of the final answer if it differs from the streamed text."""
+DOUBTED = "\n\nNot supported by what is cited:"
+"""Heading of the sentences of a streamed answer that the citation check marks as unsupported."""
 _MARK = re.compile(r"\[(\d{1,4})\]")
 _CHORE = "### Task:"
-"""How the messages begin that Open WebUI sends by itself, for a title, tags or further questions."""
+"""Prefix of the messages that Open WebUI sends automatically for a title, tags or follow-up questions."""
 
 router = APIRouter(tags=["openai"])
 
 
-class Part(BaseModel):
+class MessagePart(BaseModel):
     """A part of a message. Only text is read."""
 
     model_config = ConfigDict(extra="ignore")
@@ -43,13 +46,13 @@ class Part(BaseModel):
     text: Annotated[str, Field(max_length=LONGEST_ANSWER)] = ""
 
 
-class Message(BaseModel):
+class ChatMessage(BaseModel):
     """A message of the conversation."""
 
     model_config = ConfigDict(extra="ignore")
 
     role: str
-    content: Annotated[str, Field(max_length=LONGEST_ANSWER)] | list[Part] | None = None
+    content: Annotated[str, Field(max_length=LONGEST_ANSWER)] | list[MessagePart] | None = None
 
     @property
     def text(self) -> str:
@@ -67,13 +70,13 @@ class StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class Chat(BaseModel):
+class ChatRequest(BaseModel):
     """A request for a reply; `where` and `access` are ours."""
 
     model_config = ConfigDict(extra="ignore")
 
     model: Annotated[str, Field(max_length=300)]
-    messages: Annotated[list[Message], Field(min_length=1, max_length=4 * MOST_TURNS)]
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=4 * MOST_TURNS)]
     stream: bool = False
     stream_options: StreamOptions | None = None
     n: Literal[1] | None = None
@@ -84,13 +87,14 @@ class Chat(BaseModel):
 @router.get("/v1/models")
 async def models(request: Request) -> dict[str, Any]:
     """The models: every index that the caller may ask, with every method."""
-    names = [f"{one.name}/{method}" for one in service_of(request).visible(request.state.caller) for method in METHODS]
+    visible = service_of(request).visible(request.state.caller)
+    names = [f"{one.name}/{method}" for one in visible for method in methods()]
     data = [{"id": name, "object": "model", "created": 0, "owned_by": "conspectus"} for name in names]
     return {"object": "list", "data": data}
 
 
 @router.post("/v1/chat/completions")
-async def completions(request: Request, chat: Chat) -> Any:  # noqa: ANN401  (a stream passes as it is)
+async def completions(request: Request, chat: ChatRequest) -> Any:  # noqa: ANN401  (a stream passes as it is)
     """Reply to the last message with a cited answer."""
     index, _, method = chat.model.partition("/")
     reply = _Reply(request, chat.model, index)
@@ -102,16 +106,16 @@ async def completions(request: Request, chat: Chat) -> Any:  # noqa: ANN401  (a 
     if not chat.stream:
         answer, version = await service.ask(caller, index, asked, leaves(request))
         return reply.whole(content_of(answer), answer, version.name)
-    stream = Streamed(lambda say: service.ask(caller, index, asked, leaves(request), say))
+    stream = AnswerStream(lambda say, _: service.ask_with_walk(caller, index, asked, leaves(request), say))
     await stream.begin()
     return stream_response(reply.chunks(stream, usage=bool(chat.stream_options and chat.stream_options.include_usage)))
 
 
-def asked_of(chat: Chat, method: str) -> Ask:
-    """Return the question of a conversation: its last message, after the turns before it. Raises Refused."""
+def asked_of(chat: ChatRequest, method: str) -> Ask:
+    """Return a conversation as a question (its last message) with the earlier turns. Raises Refused."""
     said = [message for message in chat.messages if message.role in {"user", "assistant"} and message.text.strip()]
     if not said or said[-1].role != "user":
-        raise Refused(400, "bad_request", "the last message should be the user's, with a text")
+        raise Refused(400, "bad_request", "the last message must be from the user and contain text")
     if len(said[-1].text) > LONGEST_QUESTION:
         raise Refused(400, "bad_request", f"a question has at most {LONGEST_QUESTION:,} characters")
     turns = [
@@ -128,6 +132,21 @@ def content_of(answer: Answer) -> str:
     listed += [(one.number, citation_lines([one])) for one in answer.citations]
     lines = [line.strip() for _, source in sorted(listed, key=lambda pair: pair[0]) for line in source if line]
     return answer.text + (SOURCES + "".join(f"\n{line}" for line in lines) if lines else "")
+
+
+def rest_of(answer: Answer, said: str) -> str:
+    """Return the text that follows what has already been streamed.
+
+    If the citation check only marked sentences as unsupported, they are listed; if it changed more, the whole answer is
+    repeated.
+    """
+    content = content_of(answer)
+    if content.startswith(said):
+        return content.removeprefix(said)
+    if said.strip() != without_verdicts(answer.text).strip():
+        return CORRECTED + content
+    doubted = "".join(f"\n- {check.sentence}" for check in answer.checks if not check.supported)
+    return DOUBTED + doubted + content.removeprefix(answer.text)
 
 
 class _Reply:
@@ -150,8 +169,8 @@ class _Reply:
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {**self._head("chat.completion", version), "choices": [choice], "usage": _usage(answer), **more}
 
-    async def chunks(self, stream: Streamed, *, usage: bool) -> AsyncIterator[str]:
-        """Yield a streamed reply. Its pieces together are the content that a whole reply has."""
+    async def chunks(self, stream: AnswerStream, *, usage: bool) -> AsyncIterator[str]:
+        """Yield a streamed reply. Its concatenated pieces are the content of the reply."""
         said = ""
         yield self._chunk({"role": "assistant", "content": ""})
         try:
@@ -161,10 +180,9 @@ class _Reply:
                 elif isinstance(part, str):
                     said += part
                     yield self._chunk({"content": part})
-                else:
-                    answer, version = part[0], part[1].name
-                    content = content_of(answer)
-                    rest = content.removeprefix(said) if content.startswith(said) else CORRECTED + content
+                elif isinstance(part, tuple):
+                    answer, version = part[0][0], part[1].name
+                    rest = rest_of(answer, said)
                     if rest:
                         said += rest
                         yield self._chunk({"content": rest})
@@ -180,7 +198,7 @@ class _Reply:
             yield self._line(error_body(refused.kind, refused.message, self._request_id))
 
     async def chunks_of(self, content: str) -> AsyncIterator[str]:
-        """Yield a reply that is known already."""
+        """Yield a reply whose content is already known."""
         yield self._chunk({"role": "assistant", "content": content})
         yield self._chunk({}, "stop")
         yield "data: [DONE]\n\n"
@@ -198,7 +216,7 @@ class _Reply:
         return {"id": self._id, "object": kind, "created": self._created, "model": self._model, **named}
 
     def _annotations(self, content: str, answer: Answer, version: str) -> list[dict[str, Any]]:
-        """Return an annotation for each mark in the text of the answer."""
+        """Return an annotation for each citation mark in the text of the answer."""
         cited = {one.number: one for one in answer.citations}
         found = []
         for mark in _MARK.finditer(content.rpartition(SOURCES)[0] or content):
@@ -230,7 +248,7 @@ def _usage(answer: Answer | None) -> dict[str, int]:
 
 
 def _chore(text: str) -> str:
-    """Return the reply to what a chat program asks by itself; "" for a person's question. Nothing is looked up."""
+    """Return a reply to a chat program's automatic request, without retrieval; "" if the text is not one."""
     if not (text.startswith(_CHORE) and "<chat_history>" in text):
         return ""
     task = text.partition("### Guidelines")[0].casefold()

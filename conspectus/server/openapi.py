@@ -1,6 +1,6 @@
 """Write docs/openapi.json: `python -m conspectus.server.openapi docs/openapi.json`.
 
-The file is what clients rely on. A changed interface is written only if `API_VERSION` went up.
+Clients rely on this file. A changed interface is written only if `API_VERSION` was increased.
 """
 
 import json
@@ -13,21 +13,21 @@ from conspectus.storage.errors import UsageError
 
 
 def described() -> dict[str, Any]:
-    """Return the interface as OpenAPI describes it."""
+    """Return the OpenAPI description of the interface."""
     return application().openapi()
 
 
 def check_version(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Raise UsageError where the interface has changed and its version has not gone up."""
+    """Raise UsageError if the interface has changed without an increased version."""
     before, now = old["info"]["version"], new["info"]["version"]
     if old != new and _numbers(now) <= _numbers(before):
         raise UsageError(
-            f"the interface has changed: raise API_VERSION in conspectus/server/browsing.py above {before}"
+            f"the interface has changed: raise API_VERSION in conspectus/server/browse_routes.py above {before}"
         )
 
 
 def write(path: Path) -> None:
-    """Write the description; UsageError where `check_version` raises it."""
+    """Write the description to a file. Raises UsageError as `check_version` does."""
     new = described()
     if path.exists():
         check_version(json.loads(path.read_text("utf-8")), new)

@@ -2,18 +2,23 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from conspectus.api import Index
-from conspectus.query.types import Answer, ignore_pieces
+from conspectus.prompts.client.usage_and_cost import metered
+from conspectus.query.step_listeners import Listener, steps_told_to
+from conspectus.query.types import Answer, Step, ignore_pieces
+from conspectus.render.walks import json_of
+from conspectus.server.admin.jobs import Jobs
 from conspectus.server.bodies import Ask, Explain, Retrieve, conversation
-from conspectus.server.callers import Caller, TooManyQuestions
-from conspectus.server.guard import Refused
 from conspectus.server.metrics import Metrics
 from conspectus.server.neighbours import NotThere
-from conspectus.server.questions import Gone, Questions, TooBusy, TookTooLong
-from conspectus.server.served import Served, Version
+from conspectus.server.open_indexes import Served, Version
+from conspectus.server.questions import Gone, QuestionThreads, TooBusy, TookTooLong
+from conspectus.server.request_checks import Refused
+from conspectus.server.tokens import Caller, MoneySpent, TooManyQuestions
 from conspectus.storage.errors import (
     BudgetReached,
     ConspectusError,
@@ -23,12 +28,21 @@ from conspectus.storage.errors import (
     SettingsError,
     UsageError,
 )
+from conspectus.storage.tracing import Attributes, span
 
 Result = TypeVar("Result")
 
 
+Walk = dict[str, Any]
+"""A walk over the graph, as printed by `conspectus walk --json`."""
+
+
+def ignore_steps(_: Step) -> None:
+    """Ignore a step."""
+
+
 async def never() -> None:
-    """Wait for ever: the client of a request that cannot be watched."""
+    """Wait forever, for requests whose client cannot be observed."""
     await asyncio.Event().wait()
 
 
@@ -37,21 +51,23 @@ class Service:
     """The indexes of a server, and the threads that their questions run in."""
 
     indexes: dict[str, Served]
-    questions: Questions
+    questions: QuestionThreads
     metrics: Metrics
     tokens: bool
-    """Whether requests need a token, so that what they see is private."""
+    """Whether requests need a token, so that responses are private."""
+    admin: dict[str, Jobs] | None = None
+    """The jobs of each index; None if the server cannot be administered."""
 
     def visible(self, caller: Caller) -> list[Served]:
         """Return the indexes that a caller may ask, in the order of the command line."""
         return [one for one in self.indexes.values() if caller.indexes is None or one.name in caller.indexes]
 
     def find(self, caller: Caller, name: str) -> Served:
-        """Return an index that a caller may ask; Refused alike for one that it may not and one that is not there."""
+        """Return an index that a caller may ask. Raises the same Refused for forbidden and for missing indexes."""
         for one in self.visible(caller):
             if one.name == name:
                 return one
-        raise Refused(404, "unknown_index", "there is no index of that name; /v1/indexes lists them")
+        raise Refused(404, "unknown_index", "there is no index with that name; /v1/indexes lists them")
 
     async def run(
         self,
@@ -65,52 +81,56 @@ class Service:
         version: str | None = None,
         counts: bool = True,
     ) -> tuple[Result, Version]:
-        """Run work over what a caller may see of one version of an index.
+        """Run work over the part of one version of an index that a caller may see.
 
         Args:
-            caller: Who asks.
+            caller: The caller.
             name: The name of the index.
-            work: What to do with the view of the index; it runs in a thread with an event loop of its own.
-            gone: Returns when nobody waits any more.
+            work: Called with the view of the index; it runs in a separate thread with its own event loop.
+            gone: Returns when the client no longer waits.
             where: A filter over metadata.
-            access: Access tags, which narrow the view further.
-            version: The version that is wanted, None for the one in force.
+            access: Access tags that restrict the view further.
+            version: The requested version, None for the current one.
             counts: Whether it counts as a question.
 
         Returns:
-            The result and the version that it is of.
+            The result and the version it was computed from.
 
         Raises:
-            Refused: For everything that a client can cause or should know.
+            Refused: For every error that a client can cause or should know about.
         """
         served = self.find(caller, name)
         held = served.hold()
         if version is not None and version != held.name:
             held.let_go()
-            raise Refused(
-                404, "unknown_version", "that version is not in force here; /v1/indexes names the one that is"
-            )
+            raise Refused(404, "unknown_version", "that version is not the current one, which /v1/indexes names")
 
         async def over_view() -> Result:
-            # The fixed tags come first: what a filter says of keys and values is then of permitted documents only.
+            # The caller's tags come first: a filter's messages then only reveal keys and values of permitted documents.
             view = held.index.filter(access=caller.access) if caller.access is not None else held.index.filter()
             if where is not None or access is not None:
                 view = view.filter(where, access)
-            return await work(view)
+            with metered(caller.purse):
+                return await work(view)
 
         try:
             if counts:
+                if caller.purse is not None:
+                    caller.purse.check()
                 caller.allowance.take()
         except TooManyQuestions as many:
             held.let_go()
             seconds = {"retry-after": str(int(many.seconds) + 1)}
             raise Refused(
-                429, "too_many_questions", "the token's questions of this minute are used up", seconds
+                429, "too_many_questions", "the token's limit of questions a minute is reached", seconds
             ) from None
+        except MoneySpent as spent:
+            held.let_go()
+            raise refusal(spent) from None
         try:
             return await self.questions.run(over_view, gone, held.let_go), held
         except TooBusy:
-            busy = "as many questions run and wait as this server takes; ask again"
+            busy = "too many questions are running and waiting; ask again later"
             raise Refused(429, "too_busy", busy, {"retry-after": "1"}) from None
         except TookTooLong:
             raise Refused(504, "too_long", f"no answer within {self.questions.seconds:g} s") from None
@@ -121,25 +141,46 @@ class Service:
         self, caller: Caller, name: str, asked: Ask, gone: Gone, say: Callable[[str], None] = ignore_pieces
     ) -> tuple[Answer, Version]:
         """Answer a question; `say` is called in another thread with each piece that a model writes."""
-
-        async def work(view: Index) -> Answer:
-            history = conversation(asked.history, view.context.narrowed)
-            return await view.aio.ask(asked.question, asked.method, say, history, asked.topics)
-
-        answer, version = await self.run(caller, name, work, gone=gone, where=asked.where, access=asked.access)
-        self.metrics.usage(answer.usage)
+        (answer, _), version = await self.ask_with_walk(caller, name, asked, gone, say)
         return answer, version
+
+    async def ask_with_walk(
+        self,
+        caller: Caller,
+        name: str,
+        asked: Ask,
+        gone: Gone,
+        say: Callable[[str], None] = ignore_pieces,
+        tell: Listener = ignore_steps,
+    ) -> tuple[tuple[Answer, Walk | None], Version]:
+        """Answer a question, and return the answer with the walk over the graph, if the method made one.
+
+        `say` is called in another thread with each piece that a model writes, `tell` with each step as it happens.
+        """
+
+        async def work(view: Index) -> tuple[Answer, Walk | None]:
+            history = conversation(asked.history, view.context.narrowed)
+            with _span("invoke_agent", name, view, asked.method) as told, steps_told_to(tell):
+                answer = await view.aio.ask(asked.question, asked.method, say, history, asked.topics)
+                told.set(
+                    conspectus__known=answer.known,
+                    gen_ai__usage__input_tokens=answer.usage.prompt_tokens,
+                    gen_ai__usage__output_tokens=answer.usage.completion_tokens,
+                )
+            return answer, json_of(answer, view.context) if answer.evidence.walk else None
+
+        found, version = await self.run(caller, name, work, gone=gone, where=asked.where, access=asked.access)
+        self.metrics.usage(found[0].usage)
+        return found, version
 
     async def retrieve(self, caller: Caller, name: str, asked: Retrieve, gone: Gone) -> tuple[Any, Version]:
         """Find passages."""
-        return await self.run(
-            caller,
-            name,
-            lambda view: view.aio.retrieve(asked.question, asked.method, asked.k),
-            gone=gone,
-            where=asked.where,
-            access=asked.access,
-        )
+
+        async def work(view: Index) -> Any:  # noqa: ANN401  (Evidence)
+            with _span("retrieval", name, view, asked.method):
+                return await view.aio.retrieve(asked.question, asked.method, asked.k)
+
+        return await self.run(caller, name, work, gone=gone, where=asked.where, access=asked.access)
 
     async def explain(self, caller: Caller, name: str, asked: Explain, gone: Gone) -> tuple[Any, Version]:
         """Explain a ranking."""
@@ -155,8 +196,19 @@ class Service:
         )
 
 
+def _span(operation: str, name: str, view: Index, method: str) -> AbstractContextManager[Attributes]:
+    return span(
+        f"{operation} {name}",
+        gen_ai__operation__name=operation,
+        gen_ai__agent__name="conspectus",
+        gen_ai__data_source__id=name,
+        conspectus__version=view.manifest.version,
+        conspectus__method=method,
+    )
+
+
 def refusal(error: ConspectusError) -> Refused:
-    """Return what a client learns of an error. Only messages on the request itself are passed on."""
+    """Return the error that a client sees. Only messages about the request itself are passed on."""
     if isinstance(error, NotThere):
         return Refused(404, "not_found", str(error))
     if isinstance(error, UsageError) and not isinstance(error, SettingsError):
@@ -165,6 +217,9 @@ def refusal(error: ConspectusError) -> Refused:
         return Refused(501, "needs_model", "the method needs a language model, and this server has none")
     if isinstance(error, ModelError):
         return Refused(502, "model_failed", "the language model gave no usable answer")
+    if isinstance(error, MoneySpent):
+        later = {"retry-after": str(int(error.seconds) + 1)}
+        return Refused(429, "money_spent", "too little is left of the token's limit of dollars a day (UTC)", later)
     if isinstance(error, BudgetReached):
         return Refused(503, "budget_reached", "the budget for the language model is used up")
     if isinstance(error, IndexUnusable):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from conspectus.pipelines.runner import Pending, Progress, Runner
 from conspectus.pipelines.steps.communities import Division, Earlier
 from conspectus.pipelines.steps.extract.merge import Knowledge
-from conspectus.prompts.client.usage import Spending
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.client.usage_and_cost import Spending
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Failure, Relation, Report
@@ -22,20 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What the chunks state.
+    """The result of extraction.
 
     Attributes:
         knowledge: Entities, relations and mentions, each sorted by id.
         claims: Claims, sorted by id.
-        annotations: What a pipeline saw in each chunk, in the order of the chunks; empty annotations where none was
-            made.
-        failures: What could not be extracted.
-        notes: What the person who ordered the build should know, in words.
-        entity_descriptions: Where a model described entities chunk by chunk: its distinct descriptions, sorted, by the
-            id of the entity.
+        annotations: The pipeline's annotation of each chunk, in the order of the chunks; empty if none was made.
+        failures: Items that could not be extracted.
+        notes: Messages for the user.
+        entity_descriptions: If a model described entities chunk by chunk: its distinct descriptions, sorted, by the id
+            of the entity.
         relation_descriptions: The same for relations.
-        predicates: Where a model stated relations: the predicate of each instance and the id of the entity that it is
-            stated of, by the id of the relation.
+        predicates: If a model stated relations: the predicate of each instance and the id of its subject entity, by the
+            id of the relation.
     """
 
     knowledge: Knowledge
@@ -50,7 +49,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Descriptions:
-    """Entities and relations with their descriptions, and what could not be described."""
+    """Entities and relations with their descriptions, and the failures."""
 
     entities: list[Entity]
     relations: list[Relation]
@@ -59,7 +58,7 @@ class Descriptions:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Reports on communities, sorted by id, what was lost, and notes for the person who ordered the build."""
+    """Reports on communities, sorted by id, the failures, and notes for the user."""
 
     reports: list[Report]
     failures: list[Failure]
@@ -71,16 +70,21 @@ class Backend(Protocol):
 
     @property
     def is_remote(self) -> bool:
-        """Whether it mostly waits for a server, so that other steps may run meanwhile."""
+        """Whether it mostly waits for a server, so that other steps can run concurrently."""
+        ...
+
+    @property
+    def describes(self) -> bool:
+        """Whether descriptions are statements by a model or another program about an entity, and not quotations."""
         ...
 
     @property
     def model(self) -> LanguageModel | None:
-        """The language model that extracts, which other steps may ask too; None where there is none."""
+        """The language model that extracts, which other steps may use too; None if there is none."""
         ...
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
-        """Return what the chunks state."""
+        """Return the statements of the chunks."""
         ...
 
     def describe(
@@ -104,11 +108,11 @@ class Backend(Protocol):
         ...
 
     def spending(self) -> tuple[Spending, ...]:
-        """Return what language models were asked so far, by step and model."""
+        """Return the calls to language models so far, by step and model."""
         ...
 
     def retried(self) -> Retried:
-        """Return what came of asking again where a remembered reply had lost something."""
+        """Return the result of retrying incomplete cached replies."""
         ...
 
 
@@ -119,14 +123,14 @@ def open_backend(
 
     Args:
         settings: Settings of the build; `extraction` and `llm` decide.
-        memo: Where results are remembered.
-        run: What runs the shards of a step.
-        progress: Called as work goes on.
-        earlier: Reads the communities of the version in force, None to divide anew.
-        retry_failed: Ask the model again for replies that lost something.
+        memo: The cache of results.
+        run: Runs the shards of a step.
+        progress: Called as work advances.
+        earlier: Loads the communities of the current version; None to detect them from scratch.
+        retry_failed: Ask the model again for incomplete replies.
 
     Raises:
-        NeedsModel: A model should extract, and the settings name none.
+        NeedsModel: The settings want a model to extract, and name none.
         SettingsError: The prompts that the settings name cannot be read.
     """
     reporter = _reporter(settings, memo, retry_failed) if settings.reports_with else None
@@ -148,14 +152,14 @@ def open_backend(
 
 
 def _reporter(settings: Settings, memo: Memo, retry_failed: bool) -> "AskedModel":
-    """Return the model that writes the reports, whatever extracts."""
+    """Return the model that writes the reports, independent of the extractor."""
     from conspectus.pipelines.backends.llm import AskedModel
 
     return AskedModel.of(settings, memo, retry=retry_failed)
 
 
 def extractor_name(settings: Settings) -> str:
-    """Return the name of what extracts: a model, a pipeline, or a file and the pipeline for what it lacks."""
+    """Return the name of the extractor: a model, a pipeline, or a file and the pipeline for documents that it lacks."""
     if settings.extraction.openie:
         return f"{Path(settings.extraction.openie).name}, {settings.extraction.pipeline}"
     return settings.extracts_with or settings.extraction.pipeline

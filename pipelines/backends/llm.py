@@ -21,8 +21,8 @@ from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.prompts.client.batch import Outbox
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import gather_all, wait_for
-from conspectus.prompts.client.usage import Meter, Spending
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.client.usage_and_cost import Meter, Spending
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import Remembering, Retried, Retrying
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
@@ -32,18 +32,18 @@ from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 
 
 class MeteredModel(Remembering, Protocol):
-    """A model that remembers its replies and counts what it spends."""
+    """A model that caches its replies and counts its spending."""
 
     @property
     def meter(self) -> Meter:
-        """What it has spent."""
+        """Its spending."""
         ...
 
 
 class AskedModel:
-    """The model of a build, and what came of asking it; `retry`: it is asked again for replies that lost something.
+    """The model of a build, and the results of its calls; with `retry` incomplete replies are requested again.
 
-    With an `outbox` requests wait for a batch; `check` ends the build where some do.
+    With an `outbox` requests wait for a batch; `check` ends the build if there are any.
     """
 
     def __init__(self, metered: MeteredModel, *, retry: bool, outbox: Outbox | None = None) -> None:
@@ -54,7 +54,7 @@ class AskedModel:
 
     @classmethod
     def of(cls, settings: Settings, memo: Memo, *, retry: bool) -> "AskedModel":
-        """Return the model of the settings; results of batches are taken back first.
+        """Return the model of the settings; results of batches are imported first.
 
         Raises:
             NeedsModel: The settings name none.
@@ -66,29 +66,30 @@ class AskedModel:
         return cls(ModelClient(settings.llm, memo, outbox=outbox), retry=retry, outbox=outbox)
 
     def check(self) -> None:
-        """Raise BatchWritten where requests wait for a batch: what comes next would be made without their replies."""
+        """Raise BatchWritten if requests wait for a batch: the next steps need their replies."""
         if self._outbox:
             self._outbox.check()
 
     def spending(self) -> tuple[Spending, ...]:
-        """Return what was asked of the model so far, by step and model."""
+        """Return the calls to the model so far, by step."""
         return self._meter.spending()
 
     def retried(self) -> Retried:
-        """Return what came of asking again so far."""
+        """Return the results of retries so far."""
         return self._retrying.retried if self._retrying else Retried()
 
 
 class LlmBackend:
-    """GraphRAG's indexing: a model extracts, sums descriptions up, and writes reports, deepest communities first.
+    """GraphRAG's indexing: a model extracts, summarises descriptions, and writes reports, deepest communities first.
 
-    The model is that of the settings, if no other is given (an estimate gives one that makes its replies up); `retry`
-    asks it again for replies that lost something. Communities of an `earlier` version stay where they can. Raises
-    NeedsModel where the settings name no model, SettingsError where their prompts cannot be read. BudgetReached ends a
-    step when its calls under way have ended.
+    The model is that of the settings, unless another is given (an estimate gives one with synthetic replies); `retry`
+    requests incomplete replies again. Communities of an `earlier` version are preserved if possible. Raises NeedsModel
+    if the settings name no model, SettingsError if their prompts cannot be read. BudgetReached ends a step after its
+    running calls have ended.
     """
 
     is_remote = True
+    describes = True
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class LlmBackend:
         self.model: LanguageModel = self._asked.model
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
-        """Return what the model states of each chunk, merged (GraphRAG, sections 3.1.2 and A.1)."""
+        """Return the model's statements about each chunk, merged (GraphRAG, sections 3.1.2 and A.1)."""
         settings, tuned = self._settings, self._tuned
         guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
         asking = extract_chunks(documents, chunks, settings.extraction, self.model, self._progress, guidance)
@@ -133,8 +134,8 @@ class LlmBackend:
         chunks: Sequence[Chunk],
         extraction: Extraction,
     ) -> Pending[Descriptions]:
-        """Begin to sum up what was said of entities and relations in several chunks (section 3.1.3)."""
-        self._asked.check()  # votes on names wait
+        """Begin to summarise the descriptions of entities and relations from several chunks (section 3.1.3)."""
+        self._asked.check()  # votes on names may be waiting
         self._writer = wait_for(self._begin_descriptions(chunks, extraction))
         return _SummedUp(self._writer, extraction)
 
@@ -150,7 +151,7 @@ class LlmBackend:
         extraction: Extraction,
         communities: Sequence[Community],
     ) -> Reports:
-        """Return the model's reports (section 3.1.5). A report waits for the descriptions of its own elements only."""
+        """Return the model's reports (section 3.1.5). A report only waits for the descriptions of its own elements."""
         if not self._settings.reports_with:
             return self._quoting(documents, chunks, extraction, communities)
         if self._settings.build.batch and self._writer:
@@ -161,11 +162,11 @@ class LlmBackend:
         return reports
 
     def spending(self) -> tuple[Spending, ...]:
-        """Return what the model was asked so far, by step and model."""
+        """Return the calls to the model so far, by step."""
         return self._asked.spending()
 
     def retried(self) -> Retried:
-        """Return what came of asking again so far."""
+        """Return the results of retries so far."""
         return self._asked.retried()
 
     async def _begin_descriptions(self, chunks: Sequence[Chunk], extraction: Extraction) -> DescriptionWriter:
@@ -204,7 +205,7 @@ class LlmBackend:
         return Reports(made, [])
 
     async def _all_ready(self, writer: DescriptionWriter, ids: Iterable[str]) -> None:
-        """Wait for the descriptions of some elements, and of all claims: they are listed with their entities."""
+        """Wait for the descriptions of some elements, and of all claims, which are listed with their entities."""
         await writer.ready((*ids, *self._claims))
 
     async def _report(
@@ -236,13 +237,13 @@ class LlmBackend:
                 partial(self._all_ready, writer),
             )
         )
-        # Both are finished before the error of either is raised: their calls are paid for.
+        # Both finish before the error of either is raised, because their calls are paid for.
         await gather_all([asyncio.create_task(writer.all()), reporting])
         return Reports(*reporting.result())
 
 
 class _SummedUp(Pending[Descriptions]):
-    """Entities and relations with the descriptions that a writer is still working on, and with predicates."""
+    """Entities and relations with predicates, and with the descriptions that a writer is still working on."""
 
     def __init__(self, writer: DescriptionWriter, extraction: Extraction) -> None:
         self._writer = writer
@@ -263,7 +264,7 @@ class _SummedUp(Pending[Descriptions]):
 
 
 def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:
-    """Return the names in each chunk as an annotation: the first name of an untitled text stands for it."""
+    """Return the names in each chunk as an annotation: the first name of an untitled text represents it."""
     named: dict[str, list[tuple[int, int, str]]] = {}
     for mention in mentions:
         if mention.entity_id and mention.start is not None and mention.end is not None:
@@ -281,7 +282,7 @@ def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[A
 
 
 def _sources(mentions: Sequence[Mention], chunks: Sequence[Chunk]) -> Mapping[str, tuple[str, ...]]:
-    """Return the digests of the chunk texts that each entity or relation is mentioned in."""
+    """Return the digests of the chunk texts that mention each entity or relation."""
     digest_of = {chunk.id: digest(chunk.text) for chunk in chunks}
     found: dict[str, set[str]] = {}
     for mention in mentions:
@@ -300,7 +301,7 @@ def _claim_sources(claims: Sequence[Claim], chunks: Sequence[Chunk]) -> dict[str
 
 
 class Extractive:
-    """Stands in for reports that the model did not write; the sentences are looked at when the first one is needed."""
+    """Replaces reports that the model did not write; the sentences are indexed when the first one is needed."""
 
     def __init__(
         self,
@@ -316,7 +317,7 @@ class Extractive:
         self._sentences: Sentences | None = None
 
     def __call__(self, community: Community) -> Report | None:
-        """Return the extractive report on a community, None where no sentence can be quoted."""
+        """Return the extractive report on a community, None if no sentence can be quoted."""
         self._sentences = self._sentences or sentences_of(*self._given)
         n_chunks = len(self._given[1])
         made = report_communities([community], self._entities, self._sentences, n_chunks, self._settings.reports)

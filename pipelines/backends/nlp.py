@@ -1,7 +1,7 @@
 """The backend without a language model: an NLP pipeline extracts, and the documents' own sentences describe.
 
 With `reports.method=model` a model writes the reports from these (GraphRAG's fast mode, about a quarter of the cost of
-having it extract, too).
+extraction by the model).
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ from conspectus.pipelines.steps.reports.llm import write_reports
 from conspectus.pipelines.steps.reports.prompt import Elements
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.prompts.client.event_loop import wait_for
-from conspectus.prompts.client.usage import Spending
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.client.usage_and_cost import Spending
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Community, Document, Entity, Failure
@@ -31,10 +31,11 @@ from conspectus.storage.text.nlp import Annotation
 class NlpBackend:
     """Extracts with the pipeline of the settings and describes by quoting.
 
-    Communities of an `earlier` version stay where they can. `reporter` writes the reports; without one they quote, too.
+    Communities of an `earlier` version are preserved if possible. `reporter` writes the reports, which otherwise quote.
     """
 
     is_remote: bool = False
+    describes = False
     model: LanguageModel | None = None
 
     def __init__(
@@ -75,7 +76,7 @@ class NlpBackend:
     def describe(
         self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction
     ) -> Ready[Descriptions]:
-        """Return each entity with its most central sentences; relations keep the sentence that states them."""
+        """Return each entity with its most central sentences; relations have the sentence that states them."""
         knowledge = extraction.knowledge
         sentences = self._of(documents, chunks, extraction)
         texts = describe(knowledge.entities, sentences, self._settings.descriptions)
@@ -83,7 +84,7 @@ class NlpBackend:
         return Ready(Descriptions(self._described, knowledge.relations, []))
 
     def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:
-        """Return communities of entities that a relation or a sentence joins."""
+        """Return communities of entities that relations or sentences join."""
         knowledge, sentences = extraction.knowledge, self._of(documents, chunks, extraction)
         return divide(
             knowledge.entities,
@@ -101,7 +102,7 @@ class NlpBackend:
         extraction: Extraction,
         communities: Sequence[Community],
     ) -> Reports:
-        """Return reports that quote the sentences which say most about a community, or those of the reporter."""
+        """Return reports that quote the most informative sentences about a community, or those of the reporter."""
         if self._reporter:
             return self._model_reports(self._reporter, documents, chunks, extraction, communities)
         sentences = self._of(documents, chunks, extraction)
@@ -130,14 +131,14 @@ class NlpBackend:
         return made
 
     def spending(self) -> tuple[Spending, ...]:
-        """Return what the reporter was asked so far."""
+        """Return the calls to the reporter so far."""
         return self._reporter.spending() if self._reporter else ()
 
     def retried(self) -> Retried:
-        """Return what came of asking the reporter again."""
+        """Return the results of the reporter's retries."""
         return self._reporter.retried() if self._reporter else Retried()
 
     def _of(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Sentences:
-        """Return the sentences of the documents, indexed when they are first needed."""
+        """Return the sentences of the documents, indexed on first use."""
         self._sentences = self._sentences or sentences_of(documents, chunks, extraction.knowledge.mentions)
         return self._sentences

@@ -1,6 +1,6 @@
 """Backends over open information extraction, HippoRAG's index (arXiv 2405.14831): by two prompts, or from a file.
 
-HippoRAG has neither descriptions nor reports, so these follow extraction as they do without a model.
+HippoRAG has neither descriptions nor reports, so they are made as without a model.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from conspectus.pipelines.steps.communities import Earlier
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.extract.openie import Annotated, OpenExtraction, extract_open, merge_open
 from conspectus.prompts.client.event_loop import wait_for
-from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.client.usage_and_cost import Spending
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Failure, Mention
@@ -25,10 +25,10 @@ from conspectus.storage.text.nlp import CONCEPT, Annotation
 
 
 class OpenieLlmBackend(NlpBackend):
-    """Has a model list named entities and state triples; everything else is as without a model.
+    """Lets a model list named entities and state triples; the other steps are those without a model.
 
-    The model is that of the settings, if no other is given; `retry` asks it again for replies that lost something.
-    Raises NeedsModel, SettingsError and BudgetReached as `LlmBackend` does.
+    The model is that of the settings, unless another is given; `retry` requests incomplete replies again. Raises
+    NeedsModel, SettingsError and BudgetReached like `LlmBackend`.
     """
 
     is_remote = True
@@ -50,7 +50,7 @@ class OpenieLlmBackend(NlpBackend):
         self.model = self._asked.model
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
-        """Return what the model states of each chunk, merged."""
+        """Return the model's statements about each chunk, merged."""
         extractions, failures = wait_for(
             extract_open(documents, chunks, self._asked.model, self._progress, self._persona)
         )
@@ -60,23 +60,23 @@ class OpenieLlmBackend(NlpBackend):
         return Extraction(knowledge, [], name_phrases(chunks, _names(knowledge)), failures)
 
     def spending(self) -> tuple[Spending, ...]:
-        """Return what the model was asked so far, by step and model."""
+        """Return the calls to the model so far, by step."""
         return self._asked.spending()
 
     def retried(self) -> Retried:
-        """Return what came of asking again so far."""
+        """Return the results of retries so far."""
         return self._asked.retried()
 
 
 class OpenieFileBackend(NlpBackend):
-    """Takes extractions made elsewhere from the file `extraction.openie`; no model is asked.
+    """Reads extractions by another program from the file `extraction.openie`; no model is used.
 
-    Documents that the file does not name are read by `extraction.pipeline`, so that they are in the graph too.
-    Raises InputError where the file cannot be read.
+    Documents that the file does not name are annotated by `extraction.pipeline`, so that they are in the graph too.
+    Raises InputError if the file cannot be read.
     """
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
-        """Return what the file states of its documents, and the pipeline of the others, merged."""
+        """Return the file's extractions of its documents, and the pipeline's of the others, merged."""
         settings = self._settings
         stated, failures, note = _read(Path(settings.extraction.openie), documents, chunks, settings)
         others = [chunk for chunk in chunks if chunk.id not in stated]
@@ -93,7 +93,7 @@ class OpenieFileBackend(NlpBackend):
 
 
 def _names(knowledge: Knowledge) -> list[Mention]:
-    """Return the mentions of names, which a text may begin with: neither concepts nor bare numbers and years."""
+    """Return the mentions of names that a text may begin with: neither concepts nor bare numbers and years."""
     named = {
         entity.id
         for entity in knowledge.entities
@@ -105,7 +105,7 @@ def _names(knowledge: Knowledge) -> list[Mention]:
 def _read(
     file: Path, documents: Sequence[Document], chunks: Sequence[Chunk], settings: Settings
 ) -> tuple[dict[str, OpenExtraction], list[Failure], str]:
-    """Return what a file of either form states of each chunk, by id, what was lost, and a note about it."""
+    """Return the extraction of each chunk from a file of either format, by id, the failures, and a note."""
     results = read_results(file)
     if results is not None:
         found = match_passages(results, documents, chunks)

@@ -1,7 +1,7 @@
-"""Stand-ins for an estimate: a model and an embedder that count instead of calling a server, and a writer that does
+"""Replacements for an estimate: a model and an embedder that count instead of calling a server, and a writer that does
 nothing.
 
-Cached results are found exactly as in a build, under the same keys.
+The cache is read exactly as in a build, under the same keys.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -13,8 +13,8 @@ from conspectus.pipelines.steps.vectors import Embedding, Windows, vector_kind
 from conspectus.prompts.client.capabilities import requested_schema
 from conspectus.prompts.client.client import sendable
 from conspectus.prompts.client.reply_cache import ReplyMemo, reply_key
-from conspectus.prompts.client.usage import Meter, Spending, cost
-from conspectus.prompts.model import Reply, Request
+from conspectus.prompts.client.usage_and_cost import Meter, Spending, cost
+from conspectus.prompts.language_model import Reply, Request
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import ModelError
 from conspectus.storage.graph.walk_graph import Walk

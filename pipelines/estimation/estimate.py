@@ -10,21 +10,20 @@ import asyncio
 import math
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from conspectus.pipelines.backends.base import Backend, open_backend
 from conspectus.pipelines.backends.llm import LlmBackend
 from conspectus.pipelines.backends.openie import OpenieLlmBackend
+from conspectus.pipelines.build_index import Build, index_steps
+from conspectus.pipelines.build_plan import BuildPlan, plan_build, source_of
 from conspectus.pipelines.estimation.counting import CountingEmbedding, CountingModel, NoWriter
 from conspectus.pipelines.estimation.replies import Observed, ReplyModel, SyntheticReplies, certainty, learn
+from conspectus.pipelines.estimation.totals import Estimate, totals
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
-from conspectus.pipelines.index import Build, index_steps
-from conspectus.pipelines.plan import Plan, plan_build, source_of
-from conspectus.pipelines.resolution.llm_vote import STAGE as VOTE
+from conspectus.pipelines.incremental import changed_source
 from conspectus.pipelines.runner import RunHere, no_progress
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import earlier_communities
@@ -33,20 +32,17 @@ from conspectus.pipelines.steps.extract.llm import CHUNK_STEPS, Guidance, extrac
 from conspectus.pipelines.steps.extract.openie import NER, TRIPLES
 from conspectus.pipelines.steps.reports.llm import STAGE as REPORT
 from conspectus.prompts.client.reply_cache import KIND, ReplyMemo, step_source
-from conspectus.prompts.client.usage import Spending, cost
+from conspectus.prompts.client.usage_and_cost import Spending, cost
 from conspectus.prompts.embedding.endpoint import STEP as EMBED
-from conspectus.prompts.model import Reply
+from conspectus.prompts.language_model import Reply
 from conspectus.prompts.render import prompts_of
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import MEMO
 from conspectus.storage.memo import Memo, MemoReader
 from conspectus.storage.records import Chunk
 from conspectus.storage.settings import Settings, read_tuned
-
-UNSEEN, SEEN = 1.6, 1.3
-"""Figures that depend on replies are expected within this factor of the estimate."""
 
 MOST = 300
 """Maximum chunks of the sample, which takes some seconds."""
@@ -56,87 +52,9 @@ MOST_WITHOUT_MODEL = 60
 """Maximum chunks of the sample without a model, to count the texts for an embedding endpoint."""
 
 _PER_CHUNK = (*CHUNK_STEPS, NER, TRIPLES, "embed chunks")
-"""Steps that grow in proportion to the chunks."""
-_FROM_DOCUMENTS = ("extract", "claims", NER, "embed chunks")
-"""Steps whose prompts contain no replies and are counted exactly."""
-_ORDER = (*CHUNK_STEPS, NER, TRIPLES, VOTE, SUMMARISE, REPORT, EMBED)
+"""Steps whose calls are proportional to the number of chunks."""
 _LATER_REPLIES = 200
 """Maximum cached replies of each later step that are examined."""
-_FIRST_TOKEN, _TOKENS_A_SECOND = 0.7, 60.0
-"""Default latency of the first token in seconds, and tokens per second:
-hosted models of the size of GPT-4o write 50 to 100 tokens per second."""
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Lower or upper bound of calls, tokens and dollars."""
-
-    calls: int
-    tokens: int
-    cost: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class StepEstimate:
-    """The estimate of one step with one model.
-
-    Attributes:
-        step: The step.
-        model: The model.
-        calls: Calls to the server.
-        remembered: Calls with a cached reply: they cost nothing and are not in `calls`.
-        prompt_tokens: Tokens of all prompts.
-        completion_tokens: Tokens of all replies.
-        cost: US dollars; None if the settings have no price of the model.
-        seconds: Seconds that the calls take.
-        low: Lower bound.
-        high: Upper bound.
-    """
-
-    step: str
-    model: str
-    calls: int
-    remembered: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    seconds: float
-    low: Range
-    high: Range
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of prompts and replies together."""
-        return self.prompt_tokens + self.completion_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """The estimate of a build, by step and in total.
-
-    Attributes:
-        index: The folder of the index.
-        documents: Number of documents.
-        chunks: Number of chunks; 0 if there is nothing to do.
-        rehearsed: Number of chunks in the sample.
-        observed: Number of chunks whose cached replies were used to calibrate the estimate.
-        unchanged: Whether the current version is already the index of this input.
-        steps: The steps with model calls, in the order of a build.
-        total: All steps together.
-        time_assumes: The assumptions behind the seconds.
-        warnings: Budgets that are too small.
-    """
-
-    index: Path
-    documents: int
-    chunks: int
-    rehearsed: int
-    observed: int
-    unchanged: bool
-    steps: tuple[StepEstimate, ...]
-    total: StepEstimate
-    time_assumes: str
-    warnings: tuple[str, ...] = ()
 
 
 def estimate(
@@ -165,8 +83,22 @@ def estimate(
     return estimate_plan(plan, settings, latency=latency, retry_failed=retry_failed)
 
 
+def estimate_change(
+    inputs: Sequence[str | Path],
+    names: Sequence[str],
+    index: Path,
+    settings: Settings,
+    *,
+    latency: float | None = None,
+    retry_failed: bool = False,
+) -> Estimate:
+    """Return the estimated cost of `change_documents` with the same arguments, as `estimate` does."""
+    plan = plan_build(changed_source(inputs, names, index, settings), index, settings, retry_failed=retry_failed)
+    return estimate_plan(plan, settings, latency=latency, retry_failed=retry_failed)
+
+
 def estimate_plan(
-    plan: Plan,
+    plan: BuildPlan,
     settings: Settings,
     chunks: Sequence[Chunk] | None = None,
     *,
@@ -175,16 +107,16 @@ def estimate_plan(
 ) -> Estimate:
     """Return the estimate of a planned build, optionally with its chunks."""
     if plan.is_unchanged:
-        return _estimate(plan, (), (), settings, latency, certain=1.0)
+        return totals(plan, (), (), settings, latency, certain=1.0)
     rehearsal = _Rehearsal(plan, settings, chunks, retry_failed=retry_failed)
     if not settings.extracts_with and settings.embedding.provider != "endpoint":
-        return _estimate(plan, rehearsal.chunks, (), settings, latency, certain=1.0)
+        return totals(plan, rehearsal.chunks, (), settings, latency, certain=1.0)
     with prompts_of(settings.llm.prompts):
         sample = rehearsal.sample()
         whole = rehearsal.run(sample.chosen)
         if not sample.is_whole:
             whole = _extrapolated(whole, rehearsal.run(sample.chosen[::2]), sample, settings)
-    return _estimate(
+    return totals(
         plan,
         rehearsal.chunks,
         _embedding_as_one_step(whole, settings),
@@ -227,7 +159,9 @@ def _every(digests: Sequence[str], most: int) -> list[str]:
 class _Rehearsal:
     """A build of a corpus, or of some of its chunks, without a server and without writing anything."""
 
-    def __init__(self, plan: Plan, settings: Settings, chunks: Sequence[Chunk] | None, *, retry_failed: bool) -> None:
+    def __init__(
+        self, plan: BuildPlan, settings: Settings, chunks: Sequence[Chunk] | None, *, retry_failed: bool
+    ) -> None:
         self._plan = plan
         self._settings = settings
         self._retry = retry_failed
@@ -269,7 +203,7 @@ class _Rehearsal:
 
     def _backend(self, memo: Memo, *, is_whole: bool) -> Backend:
         settings = self._settings
-        # A part of the corpus has other communities.
+        # A subset of the corpus has other communities.
         earlier = earlier_communities(self._plan.index, self._plan.current, settings) if is_whole else None
         if not settings.extracts_with:
             return open_backend(settings, memo, RunHere(), no_progress, earlier, retry_failed=False)
@@ -296,10 +230,10 @@ class _Rehearsal:
         return probe.observed, probe.unknown
 
 
-def _chunks_of(plan: Plan) -> list[Chunk]:
+def _chunks_of(plan: BuildPlan) -> list[Chunk]:
     """Return the chunks of the current version, if there is a readable one."""
     try:
-        return Index(plan.index, plan.current).rows(Chunk) if plan.current else []
+        return StoredIndex(plan.index, plan.current).rows(Chunk) if plan.current else []
     except IndexUnusable:
         return []
 
@@ -381,128 +315,3 @@ def _embedding_as_one_step(whole: Sequence[Spending], settings: Settings) -> lis
             cost=None if server.price is None else tokens * server.price / 1_000_000,
         ),
     ]
-
-
-def _estimate(
-    plan: Plan,
-    chunks: Sequence[Chunk],
-    spending: Sequence[Spending],
-    settings: Settings,
-    latency: float | None,
-    *,
-    certain: float,
-    rehearsed: int = 0,
-    observed: int = 0,
-) -> Estimate:
-    asking = [spent for spent in spending if spent.calls or spent.remembered]
-    in_order = sorted(asking, key=lambda spent: (_ORDER.index(spent.step), spent.model))
-    factor = UNSEEN - (UNSEEN - SEEN) * certain
-    seconds = partial(_seconds, settings=settings, latency=latency)
-    steps = tuple(_step(spent, factor, seconds(spent)) for spent in in_order)
-    by_model = [step for step in steps if step.step != EMBED]
-    tokens, dollars = sum(step.tokens for step in by_model), _dollars([step.cost for step in by_model])
-    llm, warnings = settings.llm, []
-    if llm.max_tokens is not None and tokens > llm.max_tokens:
-        warnings.append(f"llm.max_tokens is {llm.max_tokens:,}: one run will not suffice")
-    if llm.max_cost is not None and dollars is not None and dollars > llm.max_cost:
-        warnings.append(f"llm.max_cost is ${llm.max_cost:g}: one run will not suffice")
-    return Estimate(
-        index=plan.index,
-        documents=len(plan.documents),
-        chunks=len(chunks),
-        rehearsed=rehearsed,
-        observed=observed,
-        unchanged=plan.is_unchanged,
-        steps=steps,
-        total=_total(steps),
-        time_assumes=_assumed(settings, latency),
-        warnings=tuple(warnings),
-    )
-
-
-def _step(spent: Spending, factor: float, seconds: float) -> StepEstimate:
-    exact = spent.prompt_tokens if spent.step in _FROM_DOCUMENTS else 0
-    tokens = spent.prompt_tokens + spent.completion_tokens
-    dollars = spent.cost if spent.calls else 0.0
-
-    def end(times: float) -> Range:
-        found = exact + (tokens - exact) * times
-        calls = spent.calls if spent.step in _FROM_DOCUMENTS else round(spent.calls * times)
-        return Range(calls, round(found), None if dollars is None else dollars * found / max(tokens, 1))
-
-    return StepEstimate(
-        step=spent.step,
-        model=spent.model,
-        calls=spent.calls,
-        remembered=spent.remembered,
-        prompt_tokens=spent.prompt_tokens,
-        completion_tokens=spent.completion_tokens,
-        cost=dollars,
-        seconds=round(seconds, 1),
-        low=end(1 / factor),
-        high=end(factor),
-    )
-
-
-def _total(steps: Sequence[StepEstimate]) -> StepEstimate:
-    """Return the total of all steps. Embedding and model calls overlap, so the longer time counts."""
-    by_model = sum(step.seconds for step in steps if step.step != EMBED)
-    by_endpoint = sum(step.seconds for step in steps if step.step == EMBED)
-    return StepEstimate(
-        step="total",
-        model="",
-        calls=sum(step.calls for step in steps),
-        remembered=sum(step.remembered for step in steps),
-        prompt_tokens=sum(step.prompt_tokens for step in steps),
-        completion_tokens=sum(step.completion_tokens for step in steps),
-        cost=_dollars([step.cost for step in steps]),
-        seconds=round(max(by_model, by_endpoint), 1),
-        low=_sum([step.low for step in steps]),
-        high=_sum([step.high for step in steps]),
-    )
-
-
-def _sum(ranges: Sequence[Range]) -> Range:
-    return Range(
-        sum(end.calls for end in ranges),
-        sum(end.tokens for end in ranges),
-        _dollars([end.cost for end in ranges]),
-    )
-
-
-def _dollars(costs: Sequence[float | None]) -> float | None:
-    known = [dollars for dollars in costs if dollars is not None]
-    return sum(known) if len(known) == len(costs) else None
-
-
-def _seconds(spent: Spending, settings: Settings, latency: float | None) -> float:
-    """Return the seconds of these calls, by latency and concurrency or by the limits per minute."""
-    server = settings.embedding_server if spent.step == EMBED else settings.llm
-    if not spent.calls:
-        return 0.0
-    if latency is None:
-        latency = _FIRST_TOKEN + spent.completion_tokens / spent.calls / _TOKENS_A_SECOND
-    tokens = spent.prompt_tokens + spent.completion_tokens
-    return max(
-        spent.calls * latency / min(server.concurrency, spent.calls),
-        60 * spent.calls / server.requests_per_minute if server.requests_per_minute else 0.0,
-        60 * tokens / server.tokens_per_minute if server.tokens_per_minute else 0.0,
-    )
-
-
-def _assumed(settings: Settings, latency: float | None) -> str:
-    """Return the assumptions behind the time."""
-    call = f"a call takes {_FIRST_TOKEN:g} s and 1 s for {_TOKENS_A_SECOND:.0f} tokens of reply (--latency)"
-    if latency is not None:
-        call = f"a call takes {latency:g} s (--latency)"
-    limits = [f"{settings.llm.concurrency} calls at once"]
-    if settings.llm.requests_per_minute:
-        limits.append(f"{settings.llm.requests_per_minute:,} requests a minute")
-    if settings.llm.tokens_per_minute:
-        limits.append(f"{settings.llm.tokens_per_minute:,} tokens a minute")
-    return f"{call}; {', '.join(limits)}"
-
-
-def summary(made: Estimate) -> dict[str, Any]:
-    """Return an estimate as plain values, as printed with --json."""
-    return {**asdict(made), "index": str(made.index)}

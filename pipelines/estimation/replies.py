@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import ceil, floor
 
 from conspectus.pipelines.steps.descriptions import SUMMARY_WORDS
-from conspectus.prompts.model import Reply, Request
+from conspectus.prompts.language_model import Reply, Request
 from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.typed import read_choice
 from conspectus.storage.errors import BadAnswer
@@ -34,7 +34,7 @@ _TOKENS_A_WORD = 1.45
 """Tokens per word of JSON with prose."""
 _WORD = 1.04
 _GOLDEN = 0.6180339887498949
-"""The fractional parts of its multiples are evenly distributed."""
+"""A constant whose multiples have evenly distributed fractional parts."""
 _LABEL = re.compile(r"^\[([SERC]\d+(?:\.\d+)?)\]", re.MULTILINE)
 _PAIR = re.compile(r"^Pair \d+$", re.MULTILINE)
 
@@ -113,7 +113,7 @@ def learn(
     for seen in observed:
         of_step.setdefault(seen.request.step, []).append(seen)
     model = _of_extraction(known, of_step.get("extract", []), of_step.get("glean", []), texts)
-    answers = [_says_yes(seen.reply) for seen in of_step.get("glean_more", [])]
+    answers = [_says_yes(seen.reply) for seen in of_step.get("glean_check", [])]
     claims = of_step.get("claims", [])
     records = sum(len(read_records(seen.reply.text).claims) for seen in claims)
     expected = sum(known.claims_in(texts[seen.request.sources[0]]) for seen in claims)
@@ -142,6 +142,8 @@ def certainty(observed: Sequence[Observed]) -> float:
 def _of_extraction(
     known: ReplyModel, firsts: Sequence[Observed], gleaned: Sequence[Observed], texts: Mapping[str, str]
 ) -> ReplyModel:
+    # Of a reply without records and its successor the latter counts.
+    firsts = list({seen.request.sources[0]: seen for seen in firsts}.values())
     if not firsts:
         return known
     read = {seen.request.sources[0]: read_records(seen.reply.text) for seen in firsts}
@@ -206,7 +208,7 @@ class SyntheticReplies:
         match request.step:
             case "extract" | "glean":
                 return self._records(request, gleaned=request.step == "glean")
-            case "glean_more":
+            case "glean_check":
                 return json.dumps({"answer": "Yes" if self._spread(request) < self.model.yes else "No"})
             case "claims":
                 return self._claims(request)
@@ -218,7 +220,7 @@ class SyntheticReplies:
                 names = self._names(request, self._count(request))
                 return json.dumps({"triples": [[one, "is with", other] for one, other in _pairs(names, len(names))]})
             case "resolve":
-                pairs = len(_PAIR.findall(request.messages[0].content))
+                pairs = len(_PAIR.findall(_material(request)))
                 return json.dumps({"votes": [{"pair": number, "same": False} for number in range(1, pairs + 1)]})
             case "report":
                 return self._report(request)
@@ -253,7 +255,7 @@ class SyntheticReplies:
 
     def _report(self, request: Request) -> str:
         """Return a report: 135 tokens and 103 per finding (as recorded), with two records each."""
-        prompt, settings = request.messages[0].content, self._settings.reports
+        prompt, settings = _material(request), self._settings.reports
         labels = _LABEL.findall(prompt)
         findings = max(1, min(settings.max_findings, 1 + len(labels) // 2))
         wanted = self.model.report_tokens or min(135 + findings * 103, settings.max_words * _TOKENS_A_WORD)
@@ -277,8 +279,8 @@ class SyntheticReplies:
 
     def _summary(self, request: Request) -> str:
         """Return a summary: 0.6 of its input, or at most three quarters of the requested words."""
-        prompt = request.messages[0].content
-        given = server_tokens(prompt.partition("Descriptions:")[2])
+        prompt = _material(request)
+        given = server_tokens(prompt)
         most = SUMMARY_WORDS * _TOKENS_A_WORD * 0.75
         tokens = self.model.summary_tokens or min(given * 0.6, most)
         return json.dumps({"description": _filler(tokens - 5, len(prompt))})
@@ -300,6 +302,11 @@ class SyntheticReplies:
 
     def _spread(self, request: Request) -> float:
         return self._rank[request.sources[0]] * _GOLDEN % 1.0
+
+
+def _material(request: Request) -> str:
+    """Return the first message of the user, which contains the records, pairs or descriptions of a request."""
+    return next(message.content for message in request.messages if message.role == "user")
 
 
 def _pairs(names: Sequence[str], wanted: int) -> list[tuple[str, str]]:
@@ -372,5 +379,5 @@ def _tokens_of_line(line: str) -> float:
             case 5:
                 total += max(1.0, length / 3.0)  # letters of another script
             case _:
-                total += ceil(length / 1.7)  # signs
+                total += ceil(length / 1.7)  # punctuation
     return total

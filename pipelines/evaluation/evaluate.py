@@ -1,7 +1,7 @@
 """Evaluate methods on the questions of a suite over one index.
 
-Retrieval is measured on the questions that name supporting documents, answers on those that have accepted ones. Over
-a graph, answers are the things they name; claims have verdicts (see graph_answers.py).
+Retrieval is measured on the questions that name supporting documents, answers on those with accepted answers. Over
+a graph, answers are sets of things; claims have verdicts (see graph_answers.py).
 """
 
 import asyncio
@@ -25,11 +25,12 @@ from conspectus.pipelines.evaluation.metrics import (
     sentence_coverage,
     set_quality,
     token_f1,
+    validity,
     word_coverage,
 )
 from conspectus.pipelines.evaluation.metrics import answered as named_in
-from conspectus.pipelines.evaluation.suites import Asked, Question, Suite, Topic, asked
-from conspectus.prompts.client.usage import metered
+from conspectus.pipelines.evaluation.suites import ReadyMethod, Suite, SuiteQuestion, Topic, asked
+from conspectus.prompts.client.usage_and_cost import metered
 from conspectus.query.citations.marks import without_marks
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
@@ -39,23 +40,22 @@ from conspectus.storage.errors import InputError, ModelError
 Progress = Callable[[str, int, int], None]
 
 _PASSAGES_A_DOCUMENT = 4
-"""Passages asked for per wanted document: several may come from one."""
+"""Passages to retrieve for each wanted document: several may come from one document."""
 
 
 @dataclass(frozen=True, slots=True)
 class MethodScores:
-    """A method's metrics by name, and what a question costs.
+    """A method's metrics by name, and the cost of a question.
 
-    `recall@5` and `all@5` are of retrieval; `rougeL`, `coverage`, `coverage_words`, `exact_match` and `f1` of answers
-    (see answers.py); `units` and `context_tokens` say what an answer was made from, where the method says so. Calls
-    and tokens are those that were sent; a remembered reply is neither. Seconds are those of answering, where answers
-    were measured, otherwise of retrieving. `failures` counts the questions that a model gave no answer to, which
-    score 0. Over a graph `hits@1`, `exact_match` and `f1` are of the things that answer, `depth` and `calls` of the
-    walks, `recall@1` the share of questions of which some answer is in the subgraph that was found, where a method
-    finds one; `accuracy` is of claims. `declined@unanswerable` is the share of the questions that cannot be answered
-    to which the answer is that nobody knows, `declined@answerable` that of the others. `by_hops` and `by_kind` have the
-    same metrics of the questions that say how far their answers are, or of what kind they are.
-    `answers` has each answered question with its answer and its own metrics.
+    `recall@5` and `all@5` measure retrieval; `rougeL`, `coverage`, `coverage_words`, `exact_match` and `f1` measure
+    answers (see answers.py); `units` and `context_tokens` describe the material of an answer, if reported. Calls and
+    tokens count requests that were sent, not cache hits. Seconds are those of answering if answers were measured,
+    otherwise of retrieving. `failures` counts the questions that a model failed to answer, which score 0. Over a graph,
+    `hits@1`, `exact_match` and `f1` compare things, `depth` and `calls` describe the walks, and `recall@1` is the share
+    of questions with an accepted answer in the retrieved subgraph, for methods that retrieve one; `accuracy` is of
+    claims. `declined@unanswerable` is the share of unanswerable questions that the method declines,
+    `declined@answerable` that of the others. `by_hops` and `by_kind` are the same metrics, grouped by the hops or the
+    kind that questions state. `answers` lists each answered question with its answer and its own metrics.
     """
 
     metrics: dict[str, Interval]
@@ -72,7 +72,7 @@ class MethodScores:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """A question, its accepted answers, the answer of a method (None where a model gave none), and its metrics."""
+    """A question, its accepted answers, the method's answer (None if the model failed), and its metrics."""
 
     id: str
     question: str
@@ -115,7 +115,7 @@ def evaluate(
         InputError: No question of the suite can be measured in this way.
     """
     answers = answers or suite.kg is not None
-    if context.settings.answer.form == "auto":  # exact match and F1 are of a few words
+    if context.settings.answer.form == "auto":  # exact match and F1 expect a few words
         brief = context.settings.answer.model_copy(update={"form": "brief"})
         context = replace(context, settings=context.settings.model_copy(update={"answer": brief}))
     chosen = {name: find_method(name) for name in methods}
@@ -135,7 +135,7 @@ def evaluate(
         if answers or not method.retrieves:
             ready = asked(method, context, to_answer, topic)
             measure = _OfGraph() if suite.kg else _OfTexts(context)
-            if context.model is None:  # what is loaded on first use is not the question's time
+            if context.model is None:  # do not time what is loaded on first use
                 asyncio.run(ready.ask(to_answer[0]))
             answered = asyncio.run(_answered(name, ready, measure, to_answer, progress))
         scores[name] = _together(found, answered)
@@ -161,13 +161,13 @@ def _together(found: MethodScores | None, answered: MethodScores | None) -> Meth
 
 
 async def _retrieved(
-    name: str, retriever: Retriever, questions: Sequence[Question], ks: Sequence[int], progress: Progress
+    name: str, retriever: Retriever, questions: Sequence[SuiteQuestion], ks: Sequence[int], progress: Progress
 ) -> MethodScores:
     values: dict[str, list[float]] = {f"{metric}@{k}": [] for k in ks for metric in ("recall", "all")}
     seconds: list[float] = []
     failures = 0
     with metered() as meter:
-        await _find(retriever, questions[0].question, 1)  # what is loaded on first use is not the question's time
+        await _find(retriever, questions[0].question, 1)  # do not time what is loaded on first use
         for done, question in enumerate(questions):
             progress(name, done, len(questions))
             began = time.perf_counter()
@@ -199,9 +199,13 @@ async def _find(retriever: Retriever, question: str, k: int) -> Evidence | None:
 
 
 async def _answered(
-    name: str, ready: Asked, measure: "_OfTexts | _OfGraph", questions: Sequence[Question], progress: Progress
+    name: str,
+    ready: ReadyMethod,
+    measure: "_OfTexts | _OfGraph",
+    questions: Sequence[SuiteQuestion],
+    progress: Progress,
 ) -> MethodScores:
-    """Ask one question after the other, so that seconds are those of a question and not of waiting for others."""
+    """Ask the questions one by one, so that the seconds do not include waiting for other questions."""
     label = f"{name} answers"
     values: defaultdict[str, list[float]] = defaultdict(list)
     far: defaultdict[int, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -249,7 +253,7 @@ def _means(values: Mapping[str, list[float]], measured: Set[str]) -> dict[str, I
     return {metric: bootstrap(found) for metric, found in values.items() if metric in measured}
 
 
-def _answered_question(question: Question, answer: Answer | None, metrics: dict[str, float]) -> AnsweredQuestion:
+def _answered_question(question: SuiteQuestion, answer: Answer | None, metrics: dict[str, float]) -> AnsweredQuestion:
     text, span, known, names = (
         (answer.text, answer.span, answer.known, answer.names) if answer else (None, "", False, ())
     )
@@ -259,7 +263,7 @@ def _answered_question(question: Question, answer: Answer | None, metrics: dict[
 
 
 _MAY_BE_NOTHING = frozenset({"depth", "calls", "recall@1"})
-"""Metrics that are measured only where some answer has them."""
+"""Metrics that are reported only if some answer has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +272,7 @@ class _OfTexts:
 
     context: Context
 
-    def __call__(self, answer: Answer | None, question: Question) -> dict[str, float]:
+    def __call__(self, answer: Answer | None, question: SuiteQuestion) -> dict[str, float]:
         found = {"accuracy": accuracy(answer, question.label)} if question.label else {}
         if question.answers:
             text = answer.text if answer and (answer.known or answer.names) else ""
@@ -281,7 +285,7 @@ class _OfTexts:
 class _OfGraph:
     """Measures answers as sets of things."""
 
-    def __call__(self, answer: Answer | None, question: Question) -> dict[str, float]:
+    def __call__(self, answer: Answer | None, question: SuiteQuestion) -> dict[str, float]:
         found = {"accuracy": accuracy(answer, question.label)} if question.label else {}
         if question.answers:
             found |= set_quality(named_in(answer), question.answers) | {"recall@1": reached(answer, question.answers)}
@@ -290,13 +294,14 @@ class _OfGraph:
             found[f"declined@{side}"] = float(not answer.known and not answer.names)
         if answer is None:
             return found
-        return found | {"depth": float(answer.usage.depth), "calls": float(answer.usage.calls)} | context_size(answer)
+        walked = {"depth": float(answer.usage.depth), "calls": float(answer.usage.calls)}
+        return found | walked | validity(answer) | context_size(answer)
 
 
-def quality(text: str, question: Question, context: Context, span: str = "") -> dict[str, float]:
-    """Return the metrics of one answer by name; "" is an answer that does not know, and scores 0.
+def quality(text: str, question: SuiteQuestion, context: Context, span: str = "") -> dict[str, float]:
+    """Return the metrics of one answer by name; "" means that the method declined, and scores 0.
 
-    Exact match and F1 are of the `span` where there is one, the few words of the text that answer.
+    Exact match and F1 compare the `span`, the few words of the text that answer, if there is one.
     """
     embedder = context.embedder
     text = without_marks(text)
@@ -313,13 +318,13 @@ def quality(text: str, question: Question, context: Context, span: str = "") -> 
 
 
 def context_size(answer: Answer) -> dict[str, float]:
-    """Return the `units` (reports or chunks) and `context_tokens` that an answer was made from, where it says so."""
+    """Return the `units` (reports or chunks) and `context_tokens` that an answer was made from, if it reports them."""
     found = {"units": answer.usage.units, "context_tokens": answer.usage.context_tokens}
     return {name: float(value) for name, value in found.items() if value}
 
 
 def measured(suite: Suite, scores: dict[str, MethodScores]) -> dict[str, int]:
-    """Return on how many questions of a suite each kind of metric was measured."""
+    """Return the number of questions of a suite on which each kind of metric was measured."""
     metrics = {metric for score in scores.values() for metric in score.metrics}
     counts = {
         "retrieval": sum(bool(question.supporting) for question in suite.questions)
@@ -339,7 +344,7 @@ def as_json(
 ) -> dict[str, Any]:
     """Return the result in the form that `conspectus evaluate --json` writes.
 
-    `questions` counts all of the suite, `measured` those that each kind of metric was taken on.
+    `questions` counts all questions of the suite, `measured` those with each kind of metric.
     """
     return {
         "suite": suite.name,
@@ -366,7 +371,7 @@ def as_json(
 
 
 def _grouped(name: str, groups: Mapping[str, Mapping[str, Interval]]) -> dict[str, Any]:
-    """Return the metrics of groups of questions under a name; nothing where there are no groups."""
+    """Return the metrics of groups of questions under a name; nothing if there are no groups."""
     written = {
         group: {metric: asdict(interval) for metric, interval in found.items()} for group, found in groups.items()
     }

@@ -26,7 +26,7 @@ from conspectus.storage.text.sentences import sentence_spans
 
 @dataclass(frozen=True, slots=True)
 class DatasetText:
-    """A text of a data set; "" where it has no title."""
+    """A text of a data set; the title is "" if it has none."""
 
     id: str
     title: str
@@ -43,7 +43,7 @@ class GraphEntity:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A statement that joins two entities, by their names."""
+    """A relation between two entities, identified by their names."""
 
     source: str
     predicate: str
@@ -53,18 +53,18 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class TextGraph:
-    """What was extracted from one text alone."""
+    """The graph extracted from a single text."""
 
     nodes: tuple[GraphEntity, ...]
     edges: tuple[Edge, ...]
 
 
 Extract = Callable[[Sequence[DatasetText]], Sequence[TextGraph]]
-"""Gives the graph of each text, in order, each from its own text only. One that asks a model runs its own loop."""
+"""Returns the graph of each text, in order, each from that text alone. If it calls a model, it runs the event loop."""
 
 
 def offline_extractor(settings: Settings) -> Extract:
-    """Return the extractor of the index's own steps without a model: chunks, annotations, merge, text by text."""
+    """Return an extractor that runs the index's steps without a model (chunks, annotations, merge), text by text."""
 
     def extract(texts: Sequence[DatasetText]) -> list[TextGraph]:
         documents = [document_of(text) for text in texts]
@@ -83,7 +83,7 @@ def _graph_of_text(document: Document, settings: Settings, memo: Memo) -> TextGr
 
 
 def document_of(text: DatasetText) -> Document:
-    """Return a text as the steps of an index take it."""
+    """Return a text as a document for the steps of an index."""
     return Document(short_id("text", text.id), text.title, text.id, text.text, {}, len(text.text), digest(text.text))
 
 
@@ -99,7 +99,7 @@ def graph_of(knowledge: Knowledge) -> TextGraph:
 
 
 def read_texts(path: Path) -> list[DatasetText]:
-    """Return the texts of a `corpus.jsonl`; InputError names the line that is wrong."""
+    """Return the texts of a `corpus.jsonl`; InputError names the invalid line."""
     found = []
     for where, row in rows_of(path):
         if not isinstance(row, dict) or not isinstance(row.get("text"), str) or row.get("id") is None:
@@ -111,7 +111,7 @@ def read_texts(path: Path) -> list[DatasetText]:
 def read_triples(path: Path) -> list[tuple[DatasetText, tuple[Edge, ...]]]:
     """Return texts with their true triples, from lines {"text", "triples": [[s, p, o], ...]}.
 
-    Names and predicates lose their underscores and quotation marks. InputError names the line that is wrong.
+    Underscores and quotation marks are removed from names and predicates. InputError names the invalid line.
     """
     found = []
     for where, row in rows_of(path):
@@ -131,11 +131,11 @@ def _plain(part: str) -> str:
 
 Part = TypeVar("Part")
 Same = Callable[[str, str], bool]
-"""Whether two names are taken for one."""
+"""Whether two names are considered equal."""
 
 NEAREST_NODES = 8
 HOPS = 2
-"""What of a graph a fact is looked for in: as MINE has it (Mo et al. 2025, KGGen, section 3)."""
+"""Which part of a graph a fact is searched in, as in MINE (Mo et al. 2025, KGGen, section 3)."""
 STATEMENTS = 3
 LEAST_COSINE = 0.6
 LEAST_WORDS = 0.5
@@ -145,7 +145,7 @@ LEAST_NAME_F1 = 0.5
 
 @dataclass(frozen=True, slots=True)
 class FactCheck:
-    """How near a graph comes to a fact: best cosine of a statement, share of its words in the nearest statements."""
+    """How close a graph comes to a fact: best cosine of a statement, share of its words in the nearest statements."""
 
     fact: str
     cosine: float
@@ -153,19 +153,19 @@ class FactCheck:
 
     @property
     def held(self) -> bool:
-        """Whether the graph holds the fact: both checks are passed."""
+        """Whether the graph contains the fact: both checks pass."""
         return self.cosine >= LEAST_COSINE and self.words >= LEAST_WORDS
 
 
 def check_facts(
     graph: TextGraph, facts: Sequence[str], embed: Embed, weigh: Weigh, descriptions: bool
 ) -> list[FactCheck]:
-    """Return what the graph of a text has for each fact.
+    """Return a check for each fact against the graph of a text.
 
-    The rule: the NEAREST_NODES nodes whose names are nearest to the fact are looked up, with all edges within HOPS of
-    them. What these state (an edge "source predicate target", a node its name; with `descriptions` their
-    descriptions follow) is compared with the fact: the greatest cosine must reach LEAST_COSINE, and the STATEMENTS
-    nearest statements must together have LEAST_WORDS of the fact's words, as `weigh` weighs them.
+    The rule: find the NEAREST_NODES nodes whose names are nearest to the fact, and all edges within HOPS of them. Their
+    statements (an edge "source predicate target", a node its name; with `descriptions`, followed by their descriptions)
+    are compared with the fact: the greatest cosine must reach LEAST_COSINE, and the STATEMENTS nearest statements
+    together must contain LEAST_WORDS of the fact's words, weighted by `weigh`.
     """
     if not graph.nodes or not facts:
         return [FactCheck(fact, 0.0, 0.0) for fact in facts]
@@ -187,7 +187,7 @@ def check_facts(
 
 
 def _edges_within(ends: Ints, nodes: Ints, n_nodes: int) -> Ints:
-    """Return the rows of the edges on paths of HOPS edges from the nodes."""
+    """Return the rows of the edges on paths of up to HOPS edges from the nodes."""
     reached = np.zeros(n_nodes, bool)
     reached[nodes] = True
     touched: Bools = np.zeros(len(ends), bool)
@@ -198,12 +198,12 @@ def _edges_within(ends: Ints, nodes: Ints, n_nodes: int) -> Ints:
 
 
 def sentence_graph(text: str) -> TextGraph:
-    """Return the graph that has each sentence of a text as a node: what the rule finds where nothing is lost."""
+    """Return the graph with each sentence of a text as a node: the upper bound of the rule."""
     return TextGraph(tuple(GraphEntity(" ".join(text[start:end].split())) for start, end in sentence_spans(text)), ())
 
 
 def inverse_frequencies(texts: Sequence[str]) -> Weigh:
-    """Return the weights of words by how few sentences of the texts hold them: log(1 + n / (1 + f))."""
+    """Return the inverse sentence frequency of words: log(1 + n / (1 + f)), f of n sentences containing the word."""
     bags = [{word.key for word in words(text[a:b])} for text in texts for a, b in sentence_spans(text)]
     counts: dict[str, int] = {}
     for bag in bags:
@@ -214,7 +214,7 @@ def inverse_frequencies(texts: Sequence[str]) -> Weigh:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many of what was extracted is true, and how many of what is true was extracted."""
+    """Counts of extracted and true items, and of those with a counterpart."""
 
     right: int = 0
     extracted: int = 0
@@ -231,24 +231,24 @@ class Counts:
 
     @property
     def precision(self) -> float:
-        """The share of the extracted that is true."""
+        """The share of the extracted items that are true."""
         return self.right / self.extracted if self.extracted else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of the true that was extracted."""
+        """The share of the true items that were extracted."""
         return self.found / self.true if self.true else 0.0
 
     @property
     def f1(self) -> float:
-        """Their harmonic mean."""
+        """The harmonic mean of precision and recall."""
         both = self.precision + self.recall
         return 2 * self.precision * self.recall / both if both else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TripleCounts:
-    """Names, pairs of names whatever the predicate, and triples of one text or of many."""
+    """Counts of names, of pairs of names whatever the predicate, and of triples, for one text or many."""
 
     names: Counts = Counts()
     pairs: Counts = Counts()
@@ -259,7 +259,7 @@ class TripleCounts:
 
 
 def same_name(first: str, second: str) -> bool:
-    """Return whether two names are equal but for case, punctuation and articles (as SQuAD compares answers).
+    """Return whether two names are equal apart from case, punctuation and articles (as SQuAD compares answers).
 
     >>> same_name("The Beatles", "beatles")
     True
@@ -275,11 +275,11 @@ def alike_name(first: str, second: str) -> bool:
 def count_triples(graph: TextGraph, true: Sequence[Edge], embed: Embed, same: Same) -> TripleCounts:
     """Return the counts of a text's graph against its true triples.
 
-    The rules: a name is right where `same` takes it for a true one. A pair is right where both its ends are those of
-    a true triple, in either direction. A triple is right where its ends are those of a true one in that order and the
-    predicates, in words, have a cosine of at least LEAST_PREDICATE: extractor and annotators name them differently.
-    Annotators state only some of what a text says, so that precision is a lower bound. Whatever has a counterpart
-    counts; several may have the same one.
+    The rules: a name is right if `same` matches it with a true name. A pair is right if its ends are those of a true
+    triple, in either direction. A triple is right if its ends are those of a true triple in that order and the
+    predicates, in words, have a cosine of at least LEAST_PREDICATE, because extractor and annotators word them
+    differently. Annotators state only part of a text, so precision is a lower bound. Every item with a counterpart
+    counts; several may share one.
     """
     predicates = [spelt_out(edge.predicate) for edge in (*graph.edges, *true)]
     vectors = embed(predicates) if graph.edges and true else np.zeros((len(predicates), 1), np.float32)

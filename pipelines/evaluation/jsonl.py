@@ -9,7 +9,7 @@ from conspectus.storage.errors import InputError
 
 
 def rows_of(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield (file:line, value) for each line of JSON that is not blank; InputError names the line that is wrong."""
+    """Yield (file:line, value) for each line of JSON that is not blank; InputError names the invalid line."""
     for where, line in lines_of(path):
         try:
             yield where, value_of(line)
@@ -18,7 +18,7 @@ def rows_of(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def lines_of(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield (file:line, bytes) for each line that is not blank; InputError where there is no such file."""
+    """Yield (file:line, bytes) for each line that is not blank; InputError if the file does not exist."""
     if not path.is_file():
         raise InputError(f"there is no file {path}")
     with path.open("rb") as lines:
@@ -27,8 +27,8 @@ def lines_of(path: Path) -> Iterator[tuple[str, bytes]]:
                 yield f"{path}:{number}", line
 
 
-def value_of(line: bytes) -> Any:  # noqa: ANN401  (any JSON value may stand in a line)
-    """Return the JSON value of a line; ValueError where it is none, or one of more brackets than can be followed."""
+def value_of(line: bytes) -> Any:  # noqa: ANN401  (any JSON value may appear in a line)
+    """Return the JSON value of a line; ValueError if it is invalid or nested too deeply."""
     try:
         return json.loads(line.decode("utf-8-sig"))
     except RecursionError as error:

@@ -1,8 +1,8 @@
 """Judge pairs of answers by a language model, criterion by criterion, without references.
 
 The comparison of GraphRAG (Edge et al. 2024, section 4.1.3): comprehensiveness, diversity and empowerment, with
-directness as the control. Every pair of answers is judged in both orders, several times. A judge that goes by the
-order contradicts itself then, and is shown to do so.
+directness as the control. Every pair of answers is judged in both orders, several times, which exposes a judge that
+decides by the order.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 from conspectus.pipelines.evaluation.metrics import Interval, bootstrap
 from conspectus.pipelines.evaluation.questions import sources_of_reports
-from conspectus.pipelines.evaluation.suites import Question
+from conspectus.pipelines.evaluation.suites import SuiteQuestion
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages, prompt_text
 from conspectus.prompts.replies.in_words import comparison_in_words
 from conspectus.prompts.replies.structured import ask_for
@@ -32,21 +32,21 @@ from pydantic import BaseModel
 STEP = "judge"
 CRITERIA = ("comprehensiveness", "diversity", "empowerment", "directness")
 MOST_INCONSISTENT = 0.25
-"""A judge that tosses a coin contradicts itself in half of the swapped pairs; half of that is too much."""
+"""A judge that tosses a coin contradicts itself in half of the swapped pairs; half of that share is too much."""
 _TEMPERATURE = 0.7
-"""Repeats of one prompt tell something only where the model draws its replies."""
+"""Repeating a prompt is only informative if the model samples its replies."""
 _ANSWERS_AT_ONCE = 8
 
 
 class Verdict(BaseModel):
-    """What a model answers to judge/compare.txt; the reason comes first, so that the choice follows from it."""
+    """The reply to judge/compare.txt; the reason comes first, so that the choice follows from it."""
 
     reason: str
     better: Literal["1", "2", "tie"]
 
     @classmethod
     def in_words(cls, reply: str) -> "Verdict | None":
-        """Read a verdict in prose, or the scores of both answers."""
+        """Parse a verdict in prose, or the scores of both answers."""
         better = comparison_in_words(reply)
         return cls.model_validate({"reason": reply.strip(), "better": better}) if better else None
 
@@ -61,9 +61,9 @@ class JudgedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One repeat of a comparison: what the first method scored in both orders, 1 a win, 0.5 a tie, 0 a loss.
+    """One repeat of a comparison: the first method's score in both orders, 1 for a win, 0.5 for a tie, 0 for a loss.
 
-    `straight` with its answer shown first, `swapped` with its answer shown second.
+    `straight`: its answer is shown first. `swapped`: its answer is shown second.
     """
 
     question: str
@@ -89,8 +89,8 @@ class CriterionResult:
     """All pairs of methods by one criterion.
 
     `ties` is the share of verdicts that are ties; `first_shown` the share of decided ones that go to the answer shown
-    first (0.5 for a fair judge); `inconsistent` the share of swapped pairs with two different outcomes. `reliable`
-    is whether that is below MOST_INCONSISTENT.
+    first (0.5 for a fair judge); `inconsistent` the share of swapped pairs with contradictory verdicts. `reliable`
+    is whether this share is below MOST_INCONSISTENT.
     """
 
     criterion: str
@@ -101,13 +101,13 @@ class CriterionResult:
 
     @property
     def reliable(self) -> bool:
-        """Whether the judge mostly sticks to its verdict when the answers change places."""
+        """Whether the judge is mostly consistent when the answers are swapped."""
         return self.inconsistent < MOST_INCONSISTENT
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge says of methods, and what could not be had: answers of methods, verdicts of the judge."""
+    """The results of a judge, and the failures: answers of methods and verdicts of the judge that are missing."""
 
     methods: tuple[str, ...]
     questions: int
@@ -117,13 +117,13 @@ class Judgement:
 
 
 async def answer_all(
-    context: Context, methods: Sequence[str], questions: Sequence[Question]
+    context: Context, methods: Sequence[str], questions: Sequence[SuiteQuestion]
 ) -> tuple[dict[tuple[str, str], JudgedAnswer], list[Failure]]:
-    """Return each method's answer by (method, question id), without marks of citations, and the failures."""
+    """Return each method's answer by (method, question id), without citation marks, and the failures."""
     turn = asyncio.Semaphore(_ANSWERS_AT_ONCE)
     answerers = {name: find_method(name).answerer(context) for name in methods}
 
-    async def ask(answerer: Answerer, question: Question) -> Answer:
+    async def ask(answerer: Answerer, question: SuiteQuestion) -> Answer:
         async with turn:
             return await answerer.answer(question.question, lambda _piece: None)
 
@@ -146,7 +146,7 @@ def _sources(context: Context, answer: Answer) -> tuple[str, ...]:
 
 async def judge(
     model: LanguageModel,
-    questions: Sequence[Question],
+    questions: Sequence[SuiteQuestion],
     methods: Sequence[str],
     texts: Mapping[tuple[str, str], JudgedAnswer],
     repeats: int,
@@ -154,7 +154,7 @@ async def judge(
     """Judge every pair of methods on the questions that both answered.
 
     Each pair is judged by each criterion in both orders: questions x pairs x 4 x 2 x repeats calls. Identical answers
-    tie without a call. If a verdict fails, that of the other order is dropped too, so that neither order counts more.
+    tie without a call. If a verdict fails, the one of the other order is dropped too, to keep both orders balanced.
 
     Args:
         model: The judge.
@@ -173,14 +173,14 @@ async def judge(
 
 async def compare(
     model: LanguageModel,
-    questions: Sequence[Question],
+    questions: Sequence[SuiteQuestion],
     methods: Sequence[str],
     texts: Mapping[tuple[str, str], JudgedAnswer],
     repeats: int,
 ) -> tuple[list[Match], list[Failure]]:
-    """Return every match, in the order of questions, pairs, criteria and repeats, and what failed."""
+    """Return every match, in the order of questions, pairs, criteria and repeats, and the failures."""
 
-    async def play(question: Question, first: str, second: str, criterion: str, repeat: int) -> Match | Failure:
+    async def play(question: SuiteQuestion, first: str, second: str, criterion: str, repeat: int) -> Match | Failure:
         mine, theirs = texts[first, question.id], texts[second, question.id]
         if mine.text == theirs.text:
             return Match(question.id, criterion, first, second, repeat, 0.5, 0.5)
@@ -210,7 +210,7 @@ async def compare(
 async def _verdict(
     model: LanguageModel, question: str, first: JudgedAnswer, second: JudgedAnswer, criterion: str, repeat: int
 ) -> float:
-    """Return what the answer shown first scores."""
+    """Return the score of the answer shown first."""
     prompt = messages(
         "judge/compare",
         criterion=prompt_text(f"judge/{criterion}"),
@@ -225,7 +225,7 @@ async def _verdict(
 
 
 def summed_up(criterion: str, methods: Sequence[str], matches: Sequence[Match]) -> CriterionResult:
-    """Return the win rates of all ordered pairs of methods that were compared, and how steady the judge was.
+    """Return the win rates of all ordered pairs of compared methods, and how consistent the judge was.
 
     A question's score is the mean of its verdicts; the interval is over questions, because the repeats of one question
     are not independent.

@@ -35,7 +35,7 @@ def recall_at(k: int, ranked: Sequence[str], supporting: Sequence[str]) -> float
 
 
 def all_at(k: int, ranked: Sequence[str], supporting: Sequence[str]) -> float:
-    """Return 1 where every supporting document is among the first k, else 0.
+    """Return 1 if every supporting document is among the first k, else 0.
 
     >>> all_at(3, ["a", "x", "b"], ["a", "b"])
     1.0
@@ -61,13 +61,13 @@ def bootstrap(values: Sequence[float], resamples: int = 1000, seed: int = 7) -> 
 
 
 Embed = Callable[[Sequence[str]], Vectors]
-"""Gives a unit vector for each text, (n, dimension)."""
+"""Returns a unit vector for each text, (n, dimension)."""
 Weigh = Callable[[str], float]
-"""Gives the weight of a word by its key; `Bm25.inverse_document_frequency` does."""
+"""Returns the weight of a word by its key; `Bm25.inverse_document_frequency` is one."""
 
 LEAST_COSINE = 0.6
-"""From here on a sentence of an answer counts as saying what a sentence of the reference says. Of the sentences of
-QMSum's references 2 % come this near to four references about other meetings, of which they say nothing."""
+"""The least cosine at which a sentence of an answer covers a sentence of the reference. 2 % of the sentences in QMSum's
+references reach it against four references about other meetings, which do not cover them."""
 
 _ARTICLES = regex.compile(r"\b(?:a|an|the)\b")
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -77,10 +77,10 @@ _TOKEN = regex.compile(rf"[{_UNSPACED}]|[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]
 
 
 def normalised(text: str) -> str:
-    """Return an answer as the scripts of SQuAD and HotpotQA compare it.
+    """Return an answer normalised as by the scripts of SQuAD and HotpotQA.
 
-    In small letters, without ASCII punctuation, then without the articles a, an and the, with single spaces
-    (Rajpurkar et al. 2016; Yang et al. 2018).
+    Lower case, without ASCII punctuation, then without the articles a, an and the, with single spaces (Rajpurkar et
+    al. 2016; Yang et al. 2018).
 
     >>> normalised("The  Beatles!")
     'beatles'
@@ -89,15 +89,15 @@ def normalised(text: str) -> str:
 
 
 def exact_match(answer: str, accepted: Sequence[str]) -> float:
-    """Return 1 where the normalised answer equals an accepted one, else 0 (SQuAD; 0 where none is accepted)."""
+    """Return 1 if the normalised answer equals an accepted one, else 0 (SQuAD; 0 if there are no accepted answers)."""
     return float(any(normalised(answer) == normalised(item) for item in accepted))
 
 
 def token_f1(answer: str, accepted: Sequence[str]) -> float:
-    """Return the best F1 of the bags of normalised tokens, as HotpotQA's script has it.
+    """Return the best F1 of the bags of normalised tokens, as in HotpotQA's script.
 
-    Where one of the two is yes, no or noanswer and the other is not, it is 0: "yes, both are" is no yes there.
-    Where one is empty, it is 0.
+    If one of the two is yes, no or noanswer and the other differs, F1 is 0: "yes, both are" does not match "yes". If
+    one is empty, it is 0.
     """
     return max((_f1_of_tokens(normalised(answer), normalised(item)) for item in accepted), default=0.0)
 
@@ -113,9 +113,9 @@ def _f1_of_tokens(answer: str, gold: str) -> float:
 def rouge_l(answer: str, references: Sequence[str]) -> float:
     """Return the best ROUGE-L F1 (Lin 2004), as the package rouge_score computes `rougeL` without stemming.
 
-    The longest common subsequence of tokens, over the answer as a whole and not by sentences (`rougeLsum`). Tokens
-    are runs of letters and numbers in small letters. rouge_score drops all but a-z and 0-9; on such text both
-    agree, and beyond it letters of every script count here, those of scripts without spaces one by one.
+    The longest common subsequence of tokens is over the whole answer, not by sentences (`rougeLsum`). Tokens are
+    runs of letters and numbers in lower case. rouge_score drops all but a-z and 0-9; on such text both agree. Here
+    letters of every script count, those of scripts without spaces one by one.
     """
     mine = _rouge_tokens(answer)
     return max((_rouge_l(mine, _rouge_tokens(reference)) for reference in references), default=0.0)
@@ -130,7 +130,7 @@ def _rouge_tokens(text: str) -> list[str]:
 
 
 def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence: Hyyrö's (2004) bit-parallel recurrence, a bit a token."""
+    """Return the length of the longest common subsequence by Hyyrö's (2004) bit-parallel recurrence, a bit a token."""
     places: dict[str, int] = {}
     for place, token in enumerate(first):
         places[token] = places.get(token, 0) | 1 << place
@@ -147,10 +147,10 @@ def _f1(shared: int, mine: int, theirs: int) -> float:
 
 
 def sentence_coverage(answer: str, references: Sequence[str], embed: Embed, least: float = LEAST_COSINE) -> float:
-    """Return the share of a reference's sentences that the answer holds, at best.
+    """Return the share of a reference's sentences that the answer covers, for the best reference.
 
-    The rule: a sentence is held where some sentence of the answer has a cosine of at least `least` with it. Longer
-    answers hold more; read it beside ROUGE-L, which punishes length.
+    A sentence is covered if some sentence of the answer has a cosine of at least `least` with it. Longer answers cover
+    more; read it together with ROUGE-L, which penalises length.
     """
     mine = _sentences(answer)
     shares = [0.0]
@@ -164,10 +164,10 @@ def sentence_coverage(answer: str, references: Sequence[str], embed: Embed, leas
 
 
 def word_coverage(answer: str, references: Sequence[str], weigh: Weigh) -> float:
-    """Return the share of a reference's words that stand in the answer, at best.
+    """Return the weighted share of a reference's words that occur in the answer, for the best reference.
 
-    The rule: words count once each, by their keys (NFKC, case-folded, not stemmed), and as much as `weigh` says. With
-    inverse document frequencies, content words decide, in any language, and no list of stop words is needed.
+    Words count once each, by their keys (NFKC, case-folded, not stemmed), with the weight of `weigh`. With inverse
+    document frequencies content words dominate, in any language and without a list of stop words.
     """
     mine = {word.key for word in words(answer)}
     return max((_held(mine, {word.key for word in words(reference)}, weigh) for reference in references), default=0.0)
@@ -193,7 +193,7 @@ _CLAIM_VERDICTS = {
 
 
 def name_key(name: str) -> str:
-    """Return the form by which names of answers are compared; a name of signs alone is itself.
+    """Return the form in which names in answers are compared; a name of punctuation alone is unchanged.
 
     >>> name_key("The_Hurt_Locker") == name_key("the hurt locker!")
     True
@@ -203,7 +203,7 @@ def name_key(name: str) -> str:
 
 
 def answered(answer: Answer | None) -> tuple[str, ...]:
-    """Return the keys of what an answer names, best first and each once; its text is one where it lists no names."""
+    """Return the distinct keys of an answer's names, best first; its text is the only name if it lists none."""
     if answer is None:
         return ()
     named = answer.names or (without_marks(answer.text),)
@@ -211,7 +211,7 @@ def answered(answer: Answer | None) -> tuple[str, ...]:
 
 
 def set_quality(named: Sequence[str], accepted: Sequence[str]) -> dict[str, float]:
-    """Return `hits@1` (the first is right), `exact_match` (the sets are equal) and `f1` (of the sets) of keys."""
+    """Return `hits@1` (the first key is right), `exact_match` (the sets are equal) and `f1` (of the sets)."""
     right = set(map(name_key, accepted))
     shared = len(right.intersection(named))
     return {
@@ -222,14 +222,31 @@ def set_quality(named: Sequence[str], accepted: Sequence[str]) -> dict[str, floa
 
 
 def reached(answer: Answer | None, accepted: Sequence[str]) -> float:
-    """Return 1 where some accepted answer is a node of the subgraph that an answer was made from, else 0."""
+    """Return 1 if some accepted answer is a node of the subgraph that an answer was made from, else 0."""
     found = answer.evidence.subgraph if answer else None
     nodes = {name_key(node) for node in found.text.nodes} if found else set()
     return float(bool(nodes.intersection(map(name_key, accepted))))
 
 
+def validity(answer: Answer) -> dict[str, float]:
+    """Return which shares of the nodes and edges that an answer cites are in its subgraph, and whether all are.
+
+    He et al. 2024, table 5 (hallucination): `valid_nodes` and `valid_edges` are measured of answers that cite nodes, or
+    edges, and `valid_graphs` of those that cite either: 1 if nothing of it is made up. Nothing of any other answer.
+    """
+    parts = answer.cited_parts
+    if parts is None:
+        return {}
+    found = {}
+    if parts.nodes_cited:
+        found["valid_nodes"] = len(parts.nodes) / parts.nodes_cited
+    if parts.edges_cited:
+        found["valid_edges"] = len(parts.edges) / parts.edges_cited
+    return found | ({"valid_graphs": float(parts.fully_valid)} if found else {})
+
+
 def verdict(text: str) -> str:
-    """Return the verdict that a text begins with, "" where it begins with none.
+    """Return the verdict that a text begins with, "" if there is none.
 
     >>> [verdict(text) for text in ("REFUTES", "Yes, both are.", "Not enough info [1].", "Paris")]
     ['refuted', 'supported', 'undecided', '']
@@ -244,7 +261,7 @@ def verdict(text: str) -> str:
 
 
 def accuracy(answer: Answer | None, label: str) -> float:
-    """Return 1 where the verdict of an answer is that of a claim's label, else 0; not to know is not to decide."""
+    """Return 1 if the verdict of an answer is that of a claim's label, else 0; a declined answer is undecided."""
     if answer is None:
         return 0.0
     if is_no_answer(answer.text):

@@ -9,10 +9,9 @@
     Creak             a line {"ex_id", "sentence", "entity", "label": "true" or "false"}
     FEVER             a line {"id", "claim", "label": "SUPPORTS", "REFUTES" or "NOT ENOUGH INFO"}
 
-What has a line a question may be one list in a `.json`, too, as may WebQSP's questions: so ToG's samples of these sets
-are published, with the things that a question is about in `topic_entity` or `qid_topic_entity`, {id: name}.
-Which of them a file is follows from what stands in it. The graphs that RoG's questions bring are read by
-`conspectus index --kg`, too.
+Formats with one question a line may also be one list in a `.json`, as may WebQSP's questions: ToG's samples of these
+sets are published in this form, with the topics of a question in `topic_entity` or `qid_topic_entity`, {id: name}.
+The format follows from the content of a file. `conspectus index --kg` also reads the graphs in RoG's questions.
 """
 
 import json
@@ -34,7 +33,7 @@ _SEPARATOR = "[SEP]"
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A question of a published set; see conspectus.pipelines.evaluation.suites.Question."""
+    """A question of a published set; see conspectus.pipelines.evaluation.suites.SuiteQuestion."""
 
     id: str
     question: str
@@ -48,9 +47,9 @@ _Reader = Callable[[dict[str, Any]], Published]
 
 
 def read_published(file: Path) -> list[Published] | None:
-    """Return the questions of a published file, None where it is of no such form.
+    """Return the questions of a published file, None if the format is unknown.
 
-    InputError names the line or the question that is not what the others are.
+    InputError names the line or the question that differs in form from the others.
     """
     if file.suffix == ".txt":
         return list(_metaqa(file))
@@ -64,13 +63,13 @@ def read_published(file: Path) -> list[Published] | None:
 
 
 def brings_graphs(file: Path) -> bool:
-    """Tell whether the questions of a file bring the triples around them."""
+    """Return whether the questions of a file contain the triples around them."""
     first = next(_some_rows(file), None) if file.suffix == ".jsonl" else None
     return isinstance(first, dict) and isinstance(first.get("graph"), list)
 
 
 def _some_rows(file: Path) -> Iterator[Any]:
-    """Yield the first row, if it can be read: what is wrong with it the proper reader says."""
+    """Yield the first row if it can be read; the proper reader reports errors in it."""
     try:
         for _, row in islice(rows_of(file), 1):
             yield row
@@ -123,7 +122,7 @@ def _whole(file: Path) -> list[Published]:
 
 
 def _of_a_list(first: Any) -> _Reader:  # noqa: ANN401
-    """Return what reads the rows of a list, by its first."""
+    """Return the reader for the rows of a list, determined by its first row."""
     keys = first.keys() if isinstance(first, dict) else frozenset[str]()
     known = (read for marks, read in {**_LINES, **_LISTED}.items() if marks <= keys)
     return next(known, _cwq)
@@ -184,20 +183,20 @@ def _fever(row: dict[str, Any]) -> Published:
 
 
 def _topics(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return the names of what a question is about, where a mapping from ids to names says so."""
+    """Return the names of a question's topics if a mapping from ids to names gives them."""
     found = row.get("topic_entity") or row.get("qid_topic_entity") or {}
     return _each(list(found.values()))
 
 
 def _answer_list(answer: Any) -> list[Any]:  # noqa: ANN401
-    """Return the answers that stand in one field: one, a list, or a mapping from ids to names."""
+    """Return the answers in one field: one, a list, or a mapping from ids to names."""
     if isinstance(answer, dict):
         return list(answer.values())
     return answer if isinstance(answer, list) else [] if answer is None else [answer]
 
 
 def _each(texts: list[Any]) -> tuple[str, ...]:
-    """Return each text once, in their order, without empty ones."""
+    """Return the distinct texts in order, without empty ones."""
     return tuple(dict.fromkeys(str(text).strip() for text in texts if str(text).strip()))
 
 
@@ -207,7 +206,7 @@ _LINES: dict[frozenset[str], _Reader] = {
     frozenset({"ex_id", "sentence"}): _creak,
     frozenset({"claim", "label"}): _fever,
 }
-"""What the first line of a file has, and how its lines are read."""
+"""The keys in the first line of a file, and the reader of its lines."""
 _LISTED: dict[frozenset[str], _Reader] = {
     frozenset({"RawQuestion", "Parses"}): _webqsp,
     frozenset({"input", "answer"}): _kilt,
@@ -215,4 +214,4 @@ _LISTED: dict[frozenset[str], _Reader] = {
     frozenset({"ID", "question"}): _cwq,
     frozenset({"question", "answer"}): _named,
 }
-"""The same of the rows of a list; CWQ's stand before others that have a question and an answer."""
+"""The same for the rows of a list; CWQ precedes other formats that have a question and an answer."""

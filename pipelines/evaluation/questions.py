@@ -1,7 +1,7 @@
 """Generate global questions about a corpus with a language model from a short description.
 
 The generator of GraphRAG (Edge et al. 2024, section 4.1.2): people who would study the corpus, tasks of each, questions
-for each task. What the model has not seen it cannot ask for: no question can be answered by copying one passage.
+for each task. The model does not see the corpus, so no question can be answered by copying one passage.
 """
 
 import json
@@ -11,26 +11,26 @@ from pathlib import Path
 from typing import Annotated
 
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages, render
 from conspectus.prompts.replies.in_words import list_in_words, without_number
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.answer_writing.context_windows import report_units, sources
 from conspectus.query.context import Context
-from conspectus.query.reader.material import report_units, sources
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Failure, Report
 from pydantic import AfterValidator, BaseModel
 
 STEP = "questions"
 _MOST_TOPICS = 60
-"""Reports named in a description made here: it is to be short."""
+"""Maximum number of reports named in a generated description, which should be short."""
 
 
 Item = Annotated[str, AfterValidator(without_number)]
-"""An item of a list, without the number that models put before it."""
+"""An item of a list, without the number that models put in front of it."""
 
 
-class Person(BaseModel):
+class Persona(BaseModel):
     """Someone who would study the corpus."""
 
     role: str
@@ -38,38 +38,38 @@ class Person(BaseModel):
 
 
 class People(BaseModel):
-    """What a model answers to judge/users.txt."""
+    """The reply to judge/users.txt."""
 
-    people: list[Person]
+    people: list[Persona]
 
 
 class Tasks(BaseModel):
-    """What a model answers to judge/tasks.txt."""
+    """The reply to judge/tasks.txt."""
 
     tasks: list[Item]
 
     @classmethod
     def in_words(cls, reply: str) -> "Tasks | None":
-        """Read a numbered list."""
+        """Parse a numbered list."""
         listed = list_in_words(reply)
         return cls(tasks=listed) if listed else None
 
 
 class Questions(BaseModel):
-    """What a model answers to judge/questions.txt."""
+    """The reply to judge/questions.txt."""
 
     questions: list[Item]
 
     @classmethod
     def in_words(cls, reply: str) -> "Questions | None":
-        """Read a numbered list."""
+        """Parse a numbered list."""
         listed = list_in_words(reply)
         return cls(questions=listed) if listed else None
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a corpus is, in short, and the hashes of the chunks that this was made from."""
+    """A short description of a corpus, and the hashes of the chunks that it was made from."""
 
     text: str
     sources: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class MadeQuestion:
-    """A question, and who would ask it for what. Its id tells user, task and question by number: u0t2q4."""
+    """A question, and who would ask it for which task. Its id numbers user, task and question: u0t2q4."""
 
     id: str
     question: str
@@ -87,7 +87,7 @@ class MadeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """The questions by id, and what was asked of the model and not to be had."""
+    """The questions by id, and the failures of the model."""
 
     questions: tuple[MadeQuestion, ...]
     failures: tuple[Failure, ...]
@@ -101,7 +101,7 @@ class _Task:
 
 
 def describe_corpus(context: Context) -> Description:
-    """Return a description from the titles of the coarsest reports: of many the best rated, in order of title."""
+    """Return a description made of the titles of the coarsest reports, at most the best rated ones, in title order."""
     coarsest = {community.id for community in context.index.rows(Community) if community.level == 0}
     reports = [report for report in context.index.rows(Report) if report.community_id in coarsest]
     best = sorted(reports, key=lambda report: (-report.rating, report.title, report.id))[:_MOST_TOPICS]
@@ -174,7 +174,7 @@ async def generate(model: LanguageModel, about: Description, users: int, tasks: 
 
 
 def write_questions(path: Path, questions: Sequence[MadeQuestion]) -> None:
-    """Write the `questions.jsonl` of a suite: nobody knows the answers, and no document supports them alone."""
+    """Write the `questions.jsonl` of a suite, without accepted answers and supporting documents."""
     rows = [
         {
             "id": item.id,

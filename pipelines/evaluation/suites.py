@@ -1,6 +1,6 @@
 """A question set (a *suite*): a folder with documents (`corpus.jsonl`), a graph (`kg.tsv`) or both, and questions.
 
-The questions are `questions.jsonl`, or a file as its set was published in (see published.py).
+The questions are in `questions.jsonl`, or in a file in the published format of the set (see published.py).
 """
 
 import json
@@ -25,14 +25,13 @@ UNANSWERABLE = "unanswerable"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SuiteQuestion:
     """A question, its accepted answers, and the ids of the documents that support them.
 
-    Over a graph, `entities` are the names of the things that it is about, `answers` the whole set of things that
-    answer it, and `hops` how far these are, 0 where nobody says. `kind` names a group of questions that are measured
-    together; one of the kind `unanswerable` has no answers, and is to be declined. A claim has a `label`: the verdict
-    that is right. A slot to be filled has its `slot`, `thing [SEP] relation`, beside the question that asks for it in
-    words.
+    Over a graph, `entities` are the names of its topics, `answers` the whole set of things that answer it, and `hops`
+    their distance, 0 if unknown. `kind` names a group of questions that are measured together; one of the kind
+    `unanswerable` has no answers and should be declined. A claim has a `label`: the right verdict. A question about a
+    slot also has the `slot`, `thing [SEP] relation`, in addition to its wording.
     """
 
     id: str
@@ -47,12 +46,12 @@ class Question:
 
     @property
     def unanswerable(self) -> bool:
-        """Whether the right answer is that the index has none."""
+        """Whether the right answer is that the index does not contain it."""
         return self.kind == UNANSWERABLE and not self.answers
 
     @property
     def task(self) -> Task:
-        """What is asked: a claim where there is a label and no question mark, which yes-or-no questions have."""
+        """The task: a claim if there is a label and no question mark, which yes-or-no questions have."""
         if self.slot:
             return "slots"
         is_claim = self.label and not self.answers and not self.question.rstrip().endswith(("?", "？"))
@@ -65,23 +64,23 @@ class Suite:
 
     name: str
     corpus: Path | None
-    questions: tuple[Question, ...]
+    questions: tuple[SuiteQuestion, ...]
     kg: Path | None = None
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """The documents that its index is built from."""
+        """The documents to build the index from."""
         return (self.corpus,) if self.corpus else ()
 
     def settings(self, given: Settings) -> Settings:
-        """Return the settings with which its index is built: with its graph, unless they name another."""
+        """Return the settings to build its index with: with its graph, unless they name another."""
         if self.kg is None or given.kg.files:
             return given
         return given.model_copy(update={"kg": given.kg.model_copy(update={"files": (str(self.kg),)})})
 
 
 def sampled(suite: Suite, most: int | None) -> Suite:
-    """Return the suite with at most so many of its questions, drawn with a seed and in their order; None: with all."""
+    """Return the suite with at most `most` of its questions, sampled with a fixed seed, in order; all if None."""
     if most is None or len(suite.questions) <= most:
         return suite
     drawn = np.random.default_rng(_SEED).choice(len(suite.questions), most, replace=False)
@@ -112,16 +111,16 @@ def read_suite(place: Path) -> Suite:
     if kg is None and file.is_file() and brings_graphs(file):
         kg = file
     if kg is None and not corpus.is_file():
-        raise InputError(f"{folder} is no question set: it has no {CORPUS} and no {GRAPH}")
+        raise InputError(f"{folder} is not a question set: it has no {CORPUS} and no {GRAPH}")
     if not file.is_file():
-        raise InputError(f"{folder} is no question set: it has no {QUESTIONS}")
+        raise InputError(f"{folder} is not a question set: it has no {QUESTIONS}")
     return Suite(folder.resolve().name, corpus if corpus.is_file() else None, read_questions(file), kg)
 
 
 def questions_file(place: Path) -> Path:
-    """Return the file of questions in a folder: `questions.jsonl`, or the only other one that can hold some.
+    """Return the file of questions in a folder: `questions.jsonl`, or the only other file that may contain questions.
 
-    InputError where there are several.
+    InputError if there are several.
     """
     if not place.is_dir() or (place / QUESTIONS).is_file():
         return place / QUESTIONS if place.is_dir() else place
@@ -132,7 +131,7 @@ def questions_file(place: Path) -> Path:
     )
     if len(others) > 1:
         names = ", ".join(other.name for other in others)
-        raise InputError(f"{place} holds several files that may be its questions ({names}): name one of them")
+        raise InputError(f"{place} contains several files that may be its questions ({names}): name one of them")
     return others[0] if others else place / QUESTIONS
 
 
@@ -140,8 +139,8 @@ _METAQA_GRAPH = "kb.txt"
 _OTHER_FILES = frozenset({CORPUS, _METAQA_GRAPH, "openie.jsonl"})
 
 
-def read_questions(path: Path) -> tuple[Question, ...]:
-    """Return the questions of a file, or of that of a folder; InputError as for `read_suite`."""
+def read_questions(path: Path) -> tuple[SuiteQuestion, ...]:
+    """Return the questions of a file or folder; InputError as for `read_suite`."""
     file = questions_file(path)
     if not file.is_file():
         raise InputError(f"there are no questions at {file}")
@@ -150,18 +149,18 @@ def read_questions(path: Path) -> tuple[Question, ...]:
         found = tuple(_question(path_line, row) for path_line, row in rows_of(file))
     else:
         found = tuple(
-            Question(item.id, item.question, item.answers, (), item.entities, item.label, slot=item.slot)
+            SuiteQuestion(item.id, item.question, item.answers, (), item.entities, item.label, slot=item.slot)
             for item in published
         )
     if not found:
-        raise InputError(f"{file} holds no question")
+        raise InputError(f"{file} contains no question")
     return found
 
 
-def _question(where: str, row: Any) -> Question:  # noqa: ANN401  (any JSON value may stand in a file)
+def _question(where: str, row: Any) -> SuiteQuestion:  # noqa: ANN401  (any JSON value may appear in a file)
     if not isinstance(row, dict) or row.get("id") is None or not isinstance(row.get("question"), str):
         raise InputError(f"{where}: a question is an object with at least an id and a question")
-    return Question(
+    return SuiteQuestion(
         id=str(row["id"]),
         question=row["question"],
         answers=_listed(where, row, "answers"),
@@ -206,22 +205,22 @@ def suite_index(suite: Suite, settings: Settings) -> Path:
 
 
 Topic = Literal["given", "linked"]
-"""Where a walk begins: at the things that the suite names, or at those that it finds in the question."""
+"""Where a walk begins: at the entities that the suite names, or at those linked from the question."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A method, ready to be asked; it has one answerer for each task that occurs."""
+class ReadyMethod:
+    """A method that is ready for questions, with one answerer for each task that occurs."""
 
     answerers: dict[Task, Answerer]
     topic: Topic
     task: Task
-    """The task of all questions, where the settings name another than `qa`."""
+    """The task of all questions, if the settings name another than `qa`."""
     slots_as_published: bool
-    """A model is shown a slot as `thing [SEP] relation`; without one it is asked in words."""
+    """A model is given a slot as `thing [SEP] relation`; without a model the method gets the question in words."""
 
-    async def ask(self, question: Question) -> Answer | None:
-        """Return the answer, None where the model gave none."""
+    async def ask(self, question: SuiteQuestion) -> Answer | None:
+        """Return the answer, None if the model failed."""
         task = _task(question, self.task)
         text = question.slot if task == "slots" and question.slot and self.slots_as_published else question.question
         answerer = self.answerers[task]
@@ -233,16 +232,16 @@ class Asked:
             return None
 
 
-def asked(method: Method, context: Context, questions: Sequence[Question], topic: Topic) -> Asked:
-    """Return a method ready to be asked these questions: `tog.task` decides, and where it is `qa` each question."""
+def asked(method: Method, context: Context, questions: Sequence[SuiteQuestion], topic: Topic) -> ReadyMethod:
+    """Return a method ready for these questions: `tog.task` decides the task and, if it is `qa`, each question does."""
     given = context.settings.tog.task
     tasks = sorted({_task(question, given) for question in questions})
-    return Asked(
+    return ReadyMethod(
         {task: method.answerer(_with_task(context, task)) for task in tasks}, topic, given, context.model is not None
     )
 
 
-def _task(question: Question, given: Task) -> Task:
+def _task(question: SuiteQuestion, given: Task) -> Task:
     return question.task if given == "qa" else given
 
 

@@ -8,16 +8,16 @@ from conspectus.pipelines.evaluation.suites import Suite, Topic
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
 from conspectus.storage.errors import UsageError
-from conspectus.storage.settings import INDEX_SECTIONS, Section, Settings
+from conspectus.storage.settings import INDEX_SECTIONS, Settings, SettingsSection
 from pydantic import ValidationError
 
 _NOT_SWEPT = frozenset({*INDEX_SECTIONS, "build", "embedding_server"})
-"""Sections on which no answer depends, or the index does: another value of theirs would be another index."""
+"""Sections that do not affect answers, or that the index depends on: another value would need another index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The values of a setting that are tried, as they were given; they go to the key of each section."""
+    """The values of a setting to try, as given; each applies to the key of every section."""
 
     sections: tuple[str, ...]
     key: str
@@ -25,9 +25,9 @@ class Values:
 
 
 def values_of(text: str, methods: Sequence[str] = ()) -> Values:
-    """Return what `[section.]key=v1,v2` names; a key of several sections is that of those named like the methods.
+    """Return the values in `[section.]key=v1,v2`; a key in several sections means those named like the methods.
 
-    UsageError where it is no setting of asking, or one of several and no method says which.
+    UsageError if it is not a setting of asking, or is in several sections and no method decides.
 
     >>> values_of("ppr.damping=0.3,0.5")
     Values(sections=('ppr',), key='damping', values=('0.3', '0.5'))
@@ -41,19 +41,19 @@ def values_of(text: str, methods: Sequence[str] = ()) -> Values:
     if section:
         found = [name for name in found if name == section]
     if not found:
-        raise UsageError(f"--sweep: {path.strip()} is no setting that answers depend on")
+        raise UsageError(f"--sweep: {path.strip()} is not a setting that answers depend on")
     if len(found) > 1:
         asked = {find_method(name).section for name in methods}
         meant = [name for name in found if name in asked]
         if not meant:
             several = ", ".join(f"{name}.{key}" for name in found)
-            raise UsageError(f"--sweep: {key} stands in several sections: {several}")
+            raise UsageError(f"--sweep: {key} is in several sections: {several}")
         found = meant
     return Values(tuple(found), key, values)
 
 
 def swept_settings(settings: Settings, swept: Values) -> dict[str, Settings]:
-    """Return the settings with each value, by the value as it was given; UsageError where one cannot be."""
+    """Return the settings with each value, by the value as given; UsageError for an invalid one."""
     return {
         value: settings.model_copy(
             update={name: _changed(name, getattr(settings, name), swept.key, value) for name in swept.sections}
@@ -62,7 +62,7 @@ def swept_settings(settings: Settings, swept: Values) -> dict[str, Settings]:
     }
 
 
-def _changed(name: str, section: Section, key: str, value: str) -> Section:
+def _changed(name: str, section: SettingsSection, key: str, value: str) -> SettingsSection:
     try:
         return type(section).model_validate({**section.model_dump(), key: value})
     except ValidationError as error:
@@ -82,7 +82,7 @@ def evaluate_each(
 ) -> dict[str, dict[str, MethodScores]]:
     """Return the scores with each of several settings over one open index.
 
-    Where walks begin in several ways, a method that walks stands once for each: `tog2 (linked)`.
+    With several starts of walks, a method that walks has one entry for each: `tog2 (linked)`.
     """
     found: dict[str, dict[str, MethodScores]] = {}
     for value, settings in runs.items():
@@ -100,4 +100,4 @@ def _sections() -> list[str]:
 
 def _keys(section: str) -> frozenset[str]:
     kind = Settings.model_fields[section].annotation
-    return frozenset(kind.model_fields) if isinstance(kind, type) and issubclass(kind, Section) else frozenset()
+    return frozenset(kind.model_fields) if isinstance(kind, type) and issubclass(kind, SettingsSection) else frozenset()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.exchange.export_result import ExportResult
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Mention, Relation
 from conspectus.storage.tables import TABLES
 
@@ -23,12 +23,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _BOM = "\ufeff"
 
 
-def write_csv(index: Index, to: Path) -> ExportResult:
+def write_csv(index: StoredIndex, to: Path) -> ExportResult:
     """Write each table as a file of the folder `to`, which must not exist; values are exactly those of the index."""
     return _write(index, to, "", lambda text: text)
 
 
-def write_spreadsheet_csv(index: Index, to: Path) -> ExportResult:
+def write_spreadsheet_csv(index: StoredIndex, to: Path) -> ExportResult:
     """Write the tables for spreadsheet programs, so that no text of a document is run as a formula.
 
     A text that begins like a formula is preceded by an apostrophe. The files begin with a byte order mark, from which
@@ -39,7 +39,7 @@ def write_spreadsheet_csv(index: Index, to: Path) -> ExportResult:
     return ExportResult(done.files, done.rows, (*done.notes, note))
 
 
-def _write(index: Index, to: Path, mark: str, text: Callable[[str], str]) -> ExportResult:
+def _write(index: StoredIndex, to: Path, mark: str, text: Callable[[str], str]) -> ExportResult:
     to.mkdir()
     names = {entity.id: entity.name for entity in index.rows(Entity)}
     rows: dict[str, int] = {}

@@ -6,12 +6,12 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """What an export has written.
+    """The result of an export.
 
     Attributes:
         files: The files.
         rows: The number of rows of each kind.
-        notes: Sentences about what the format has no place for, and whatever else the user should know.
+        notes: Sentences about content that the format has no place for, and anything else the user should know.
     """
 
     files: tuple[Path, ...]

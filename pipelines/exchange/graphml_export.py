@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from conspectus.pipelines.exchange.export_result import ExportResult
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Entity, Relation
 
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
@@ -19,7 +19,7 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
  xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">
 """
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What is not a character of XML 1.0."""
+"""A character that XML 1.0 does not allow."""
 _ENTITY = {
     "label": "string",
     "name": "string",
@@ -39,7 +39,7 @@ _RELATION = {
 }
 
 
-def write_graphml(index: Index, to: Path) -> ExportResult:
+def write_graphml(index: StoredIndex, to: Path) -> ExportResult:
     """Write entities as nodes and relations as directed edges of the file `to`, with their columns as attributes."""
     entities, relations = index.rows(Entity), index.rows(Relation)
     community_of = _communities(index.rows(Community))

@@ -12,12 +12,12 @@ from urllib.parse import quote
 
 from conspectus.pipelines.exchange.export_result import ExportResult
 from conspectus.storage import rdf_terms as terms
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.rdf_terms import iri, literal
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 
 
-def write_ntriples(index: Index, to: Path) -> ExportResult:
+def write_ntriples(index: StoredIndex, to: Path) -> ExportResult:
     """Write entities, relations, and the mentions, chunks and documents that they come from, to the file `to`."""
     tables = (
         ("entities", (_entity(entity) for entity in index.rows(Entity))),
@@ -116,7 +116,7 @@ def _span(subject: str, start: int, end: int) -> Iterator[str]:
 
 
 def _document_iri(id_: str) -> str:
-    return terms.DOCUMENT + quote(id_, safe="")  # an id from the input may be any text
+    return terms.DOCUMENT + quote(id_, safe="")  # ids from the input may be any text
 
 
 def _predicate(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Read archives: .zip, .tar and gzip. Every member is read by the format that its suffix names.
+"""Read archives: .zip, .tar and gzip. Every member is read in the format of its suffix.
 
-Members are unpacked one at a time, to temporary files whose names the archive has no say in. What a member may
-unpack to is bounded by what all together may (`input.max_archive_bytes`), and by how well data is ever packed.
+Members are unpacked one at a time, to temporary files whose names do not come from the archive. The unpacked size of
+a member is bounded by the limit for all together (`input.max_archive_bytes`), and by a maximum compression ratio.
 """
 
 import gzip
@@ -25,24 +25,24 @@ from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
 MAX_PARTS = 200_000
-"""Files in all containers of one nest together."""
+"""Maximum number of files in all containers of one nest together."""
 
 _BLOCK = 1 << 20
 
 
 class Exhausted(Unreadable):
-    """The nest exceeds its limits; nothing more of it is read."""
+    """The nest exceeds its limits; the rest of it is not read."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What may still be unpacked from all nested containers together."""
+    """The remaining limits for unpacking, shared by all nested containers."""
 
     n_bytes: int
     n_parts: int = MAX_PARTS
 
     def spend_bytes(self, number: int, settings: InputSettings) -> None:
-        """Spend bytes; raises Exhausted if there are too few left."""
+        """Spend bytes; raises Exhausted if too few are left."""
         if number > self.n_bytes:
             limit = f"input.max_archive_bytes ({settings.max_archive_bytes})"
             raise Exhausted(f"unpacks to more than {limit}", "the rest was not read")
@@ -57,7 +57,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """The position of a container: how many levels are left, this one included, and the shared budget."""
+    """The position of a container: the number of remaining levels, including this one, and the shared budget."""
 
     levels: int
     budget: Budget
@@ -78,10 +78,10 @@ class Nest:
 
 
 def read_part(name: str, content: Iterable[bytes], settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
-    """Yield the rows of one part of a container, and `Lost` for what cannot be read; `within` is the path of the part.
+    """Yield the rows of one part of a container, and `Lost` for unreadable parts; `within` is the path of the part.
 
-    `name` decides nothing but the format: the content goes, while it is read, to a temporary file of another name.
-    `nest` is that of the container. Raises Exhausted where the budget of the nest is.
+    `name` only determines the format: the content goes, while it is read, to a temporary file with another name.
+    `nest` is that of the container. Raises Exhausted if the budget of the nest is.
     """
     try:
         suffix = readable_suffix(name)
@@ -100,7 +100,7 @@ def read_part(name: str, content: Iterable[bytes], settings: InputSettings, nest
 
 
 def copy(content: Iterable[bytes], stream: IO[bytes], settings: InputSettings, nest: Nest) -> None:
-    """Write unpacked blocks, each after it was charged to the budget."""
+    """Write unpacked blocks, each after it is charged to the budget."""
     for block in content:
         nest.budget.spend_bytes(len(block), settings)
         stream.write(block)
@@ -113,7 +113,7 @@ def blocks(stream: IO[bytes] | GzipFile) -> Iterator[bytes]:
 
 
 class UniqueNames:
-    """The names of the parts of a container; every name is given once."""
+    """The names of the parts of a container, each used once."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -158,8 +158,8 @@ _MOST_GLOBAL_VALUES = 1_000
 def read_zip(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
     """Yield the rows of all members, in the order of the archive; `within` is the member's name.
 
-    Hidden members and clutter are left out as in folders. Members that are encrypted, damaged, links, packed
-    beyond reason, or of a name that leads elsewhere or is taken are lost, and the others are read.
+    Hidden members and clutter are left out as in folders. Members that are encrypted, damaged, links, compressed beyond
+    the limit, or that have a taken name or one outside the archive's folder are lost; the others are read.
     """
     nest = nest or Nest.outermost(settings)
     with path.open("rb") as stream:
@@ -189,8 +189,8 @@ def _zip_members(archive: zipfile.ZipFile, settings: InputSettings, nest: Nest) 
 def _zip_name(info: zipfile.ZipInfo) -> str:
     name = info.filename
     if not info.flag_bits & _UTF8:
-        # zipfile takes such names for cp437, as the format says; most programs write UTF-8 all the same, and those
-        # of Japan what Windows has there.
+        # zipfile decodes such names as cp437, as the format requires; most programs write UTF-8 nevertheless, and
+        # those of Japan the Windows code page.
         for codec in ("utf-8", "cp932"):
             try:
                 found = name.encode("cp437").decode(codec)
@@ -207,10 +207,10 @@ def _bad_member(info: zipfile.ZipInfo, settings: InputSettings, nest: Nest) -> t
         return "symbolic link in an archive", ""
     if info.flag_bits & _ENCRYPTED:
         return "encrypted", ""
-    if info.compress_type not in _METHODS:  # of the others zipfile does not bound what one block unpacks to
+    if info.compress_type not in _METHODS:  # for others zipfile does not bound the output of one block
         return "unsupported compression", f"method {info.compress_type}"
     if info.file_size > max(LARGE, MAX_RATIO * info.compress_size):
-        return "compressed beyond reason", f"{info.compress_size} bytes unpack to {info.file_size}"
+        return "extreme compression ratio", f"{info.compress_size} bytes unpack to {info.file_size}"
     return _too_large(info.file_size, settings, nest)
 
 
@@ -248,7 +248,7 @@ class _Header(tarfile.TarInfo):
 def _tar_members(archive: tarfile.TarFile, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     names = UniqueNames()
     while (info := archive.next()) is not None:
-        archive.members.clear()  # type: ignore[attr-defined]  # each has a copy of what is said of all
+        archive.members.clear()  # type: ignore[attr-defined]  # each has a copy of the global attributes
         if len(archive.pax_headers) > _MOST_GLOBAL_VALUES:
             raise Unreadable("damaged archive", f"more than {_MOST_GLOBAL_VALUES} values for all members")
         nest.budget.spend_part()
@@ -295,7 +295,7 @@ def _gzip_blocks(packed: IO[bytes], packed_size: int) -> Iterator[bytes]:
             for block in blocks(stream):
                 total += len(block)
                 if total > max(LARGE, MAX_RATIO * packed_size):
-                    raise Unreadable("compressed beyond reason", f"{packed_size} bytes unpack to over {total}")
+                    raise Unreadable("extreme compression ratio", f"{packed_size} bytes unpack to over {total}")
                 yield block
     except _GZIP_ERRORS as error:
         raise Unreadable("damaged archive", str(error)) from error

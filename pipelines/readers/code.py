@@ -23,7 +23,7 @@ _DEFINITION = re.compile(
     (?P<what> (?:def|class|function\*?|fn|func|interface|struct|enum|trait|impl|module|namespace|object|record|sub
     | (?:CREATE\ (?:OR\ REPLACE\ )?(?:TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|INDEX)) ) \s+ [\w.:"`$]+ )"""
 )
-"""A line that begins a function, a class or the like."""
+"""A line that begins a function, a class or a similar definition."""
 
 _LINE_COMMENTS = {
     "python": "#", "ruby": "#", "r": "#", "julia": "#", "perl": "#", "bash": "#", "powershell": "#", "sql": "--",
@@ -34,13 +34,13 @@ _WORDS = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}\W+[^\W\d_]{2,}")
 """Three words in a row: a comment without them is commented-out code, or a rule."""
 
 _MOST_OUTPUT = 2_000
-"""Characters of the output of a cell: more is data."""
+"""Maximum characters of a cell's output: longer output is data."""
 
 
 def read_code(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a file of source code as one text: code in fences, comments and docstrings between them.
 
-    Functions, classes and the like are places, as headings; their level is the depth of their indentation.
+    Definitions of functions, classes etc. are places, as headings; their level is the depth of their indentation.
     """
     text = read_whole(path, settings).expandtabs(4)
     language = CODE[path.suffix.lower()]
@@ -57,7 +57,7 @@ def read_code(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def _add_code(draft: Draft, lines: Sequence[str], language: str, levels: list[int]) -> None:
-    """Add lines of code, a block for each definition; `levels` are the indentations of the definitions around."""
+    """Add lines of code, a block for each definition; `levels` are the indentations of the enclosing definitions."""
     block: list[str] = []
     for line in [*lines, None]:
         found = _DEFINITION.match(line) if line is not None else None
@@ -75,7 +75,7 @@ def _add_code(draft: Draft, lines: Sequence[str], language: str, levels: list[in
 
 
 def _prose(text: str, lines: Sequence[str], language: str) -> list[tuple[int, int]]:
-    """Return the lines [start, end) of comments and docstrings, in order and apart from one another."""
+    """Return the lines [start, end) of comments and docstrings, in order and disjoint."""
     spans = _docstrings(text) if language == "python" else _block_comments(text)
     mark = _LINE_COMMENTS.get(language, "//")
     taken = {line for start, end in spans for line in range(start, end)}
@@ -91,7 +91,7 @@ def _prose(text: str, lines: Sequence[str], language: str) -> list[tuple[int, in
 
 
 def _block_comments(text: str) -> list[tuple[int, int]]:
-    """Return the lines of comments between /* and */ that stand alone on their lines."""
+    """Return the lines of comments between /* and */ that are alone on their lines."""
     spans = []
     lines = text.split("\n")
     number = 0
@@ -127,9 +127,9 @@ def _docstrings(text: str) -> list[tuple[int, int]]:
 
 
 def read_notebook(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a Jupyter notebook as one text: the cells in order, code in fences, and outputs that are text after it.
+    """Yield a Jupyter notebook as one text: the cells in order, code in fences, followed by outputs that are text.
 
-    Headings of Markdown cells are places. Raises Unreadable for what is no notebook.
+    Headings of Markdown cells are places. Raises Unreadable if the file is not a notebook.
     """
     text = read_whole(path, settings).expandtabs(4)
     try:
@@ -167,7 +167,7 @@ def _add_markdown(draft: Draft, source: str) -> None:
 
 
 def _output(output: Any) -> str:  # noqa: ANN401  (any JSON)
-    """Return the text of an output, "" for one that is a picture or the like."""
+    """Return the text of an output, "" for a picture or similar output."""
     if not isinstance(output, dict):
         return ""
     data = output.get("data")

@@ -1,9 +1,9 @@
 """Find the files of an input and assign their names.
 
-A file's name (`uri`) is its path below the input that it was found under, so that an index does not depend on
-where the folder lies: for a folder below it, for a glob below its part without wildcards, for a file its own
-name. So it is for URLs. Where two files would have one name, the later (by full path) gets as many of its
-parent folders in front as make it different.
+A file's name (`uri`) is its path relative to its input, so that an index does not depend on the location of the
+folder: relative to a folder, to the part of a glob without wildcards, or a file's own name. The same applies to URLs.
+If two files would have one name, the later (by full path) is prefixed with as many of its parent folders as make it
+different.
 """
 
 import re
@@ -32,14 +32,14 @@ class InputFile:
 
 
 def find_files(inputs: Sequence[Path | str]) -> tuple[list[InputFile], list[Failure]]:
-    """Return the distinct files that inputs name, sorted by uri, and what could not be followed.
+    """Return the distinct files of the inputs, sorted by uri, and the failures.
 
     An input is a file, a folder, a glob, or a URL that names one of them; URLs are strings, as a Path has no //.
 
-    A folder stands for all files below it but hidden ones, clutter (Thumbs.db, editors' `name~`) and what this
-    program makes (settings.yaml, indexes). Symbolic links are followed only to files inside the folder. Of two
-    names for one file the longer holds: that from the input nearer to the root. Raises InputError where an input
-    does not exist, is an index, or holds no file.
+    A folder means all files below it except hidden ones, clutter (Thumbs.db, editors' `name~`) and output of this
+    program (settings.yaml, indexes). Symbolic links are followed only to files inside the folder. Of two names for one
+    file the longer is used: that from the input nearer to the root. Raises InputError if an input does not exist, is
+    an index, or contains no file.
     """
     if not inputs:
         raise InputError("no input given: name a file, a folder or a glob")
@@ -86,7 +86,7 @@ def _of_input(given: Path | str) -> Iterator[_Found | Failure]:
     except OSError as error:
         raise InputError(f"{given} cannot be read: {error.strerror}") from error
     if is_folder and is_index(path):
-        raise InputError(f"{given} is an index; name the documents that it is to be made of")
+        raise InputError(f"{given} is an index; name the documents to build it from")
     if is_folder:
         yield from _below(path, path, path.resolve())
     elif exists:
@@ -144,7 +144,7 @@ def _below(folder: Path, root: Path, real_root: Path) -> Iterator[_Found | Failu
 def _entry(path: Path, root: Path, real_root: Path) -> Iterator[_Found | Failure]:
     try:
         target = path.resolve(strict=True)
-    except (OSError, RuntimeError):  # RuntimeError: a link that leads to itself
+    except (OSError, RuntimeError):  # RuntimeError: a link to itself
         yield _failure(path, root, "broken symbolic link" if path.is_symlink() else "cannot be read")
         return
     linked = target != real_root / path.relative_to(root)
@@ -152,7 +152,7 @@ def _entry(path: Path, root: Path, real_root: Path) -> Iterator[_Found | Failure
         yield _failure(path, root, "symbolic link leads outside the input folder")
     elif not path.is_dir():
         yield _Found(path, path.relative_to(root).as_posix(), linked)
-    elif not (linked or is_index(path)):  # what a link to a folder inside leads to is found there
+    elif not (linked or is_index(path)):  # the target of a link to a folder inside is found there
         yield from _below(path, root, real_root)
 
 
@@ -181,7 +181,7 @@ def _names(found: _Found) -> Iterator[str]:
     for first in range(len(own), -1, -1):
         name = storable("/".join((*own[first:], found.below)))
         yield name
-    # Only names that differ in bytes that cannot be stored come here.
+    # Reached only by names that differ in bytes that cannot be stored.
     number = 1
     while True:
         number += 1

@@ -1,7 +1,7 @@
 """Decode files: the encoding is detected from the bytes alone, in bounded memory.
 
-In this order: a byte order mark; UTF-16 without one, if every second byte is mostly NUL; UTF-8, if the bytes
-are, or if they are so but for a few damaged places (each becomes U+FFFD); else what charset-normalizer finds
+In this order: a byte order mark; UTF-16 without one, if every second byte is mostly NUL; UTF-8, if the bytes are valid
+apart from a few damaged places (each becomes U+FFFD); else the encoding in which charset-normalizer finds the text
 most like a language.
 """
 
@@ -36,7 +36,7 @@ _MAGIC = {
     b"SQLite format 3\x00": "SQLite",
     b"PAR1": "Parquet",
 }
-# In the order in which equally likely ones are believed. Sets that nobody writes would win by chance.
+# In order of preference among equally likely ones. Rare character sets would win by chance.
 _LEGACY = [
     "cp1252",
     "cp1250",
@@ -74,14 +74,14 @@ class Unreadable(InputError):
 
 
 class UnknownFormat(Unreadable):
-    """A file is of a format that no reader is for. It is skipped, which is no failure."""
+    """A file has a format without a reader. It is skipped, which is not a failure."""
 
 
 def text_encoding(path: Path) -> str:
     """Return the codec that decodes a file as text, apart from damaged places.
 
-    Raises Unreadable for an empty file and for one that is no text: known magic numbers, over 1 % control
-    characters (NUL among them), or bytes that no encoding makes sense of.
+    Raises Unreadable for an empty file and for one that is not text: known magic numbers, over 1 % control
+    characters (including NUL), or bytes that no encoding decodes plausibly.
     """
     with path.open("rb") as stream:
         return _encoding(stream)
@@ -114,8 +114,7 @@ def decoded(data: bytes, declared: str | None = None) -> str:
 def clean(text: str) -> str:
     """Return text as it is stored: line ends are \\n, and NUL and lone surrogates become U+FFFD.
 
-    Neither of the two can be relied on to survive in files of other programs, and a lone surrogate cannot
-    be written at all.
+    NUL and lone surrogates may not survive in files of other programs, and a lone surrogate cannot be written at all.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _UNSTORABLE.sub("\ufffd", text)

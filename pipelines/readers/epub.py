@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 MAX_PART = 64_000_000
-"""Bytes of a chapter."""
+"""Maximum bytes of a chapter."""
 
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _METADATA = {

@@ -1,4 +1,4 @@
-"""The table of input formats: the reader for each suffix. A new format is a row of `READERS`.
+"""The table of input formats: the reader for each suffix. A new format is a row of `READERS`, or a plug-in.
 
 A module is imported when the first file of its format is read."""
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable
 from conspectus.pipelines.readers.rows import Lost, Row
+from conspectus.storage.errors import PluginFailed
+from conspectus.storage.plugins import Plugin, plugins
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ A reader takes (path, settings), that of a container also its nest. It yields `R
 """
 
 NAMED_WITH_SUFFIX = frozenset({*CODE, *".log .yaml .yml .toml .json .ini .cfg .conf .patch .diff".split()})
-"""Formats whose files people call by their whole name (`pump.py`), which is their title."""
+"""Formats whose files are titled by their whole name (`pump.py`)."""
 
 CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz", ".gz"})
 """Formats that contain files of any format."""
@@ -88,7 +90,7 @@ _ADVICE = {
 
 
 def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -> Iterator[Row | Lost]:
-    """Read the rows of a file with the reader that its suffix names.
+    """Read the rows of a file with the reader for its suffix.
 
     Args:
         path: The file.
@@ -99,16 +101,37 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
         The rows in file order, and `Lost` for every part that cannot be read.
 
     Raises:
-        Unreadable: The file, or what follows the rows that were yielded, cannot be read.
+        Unreadable: The file, or the part after the rows that were yielded, cannot be read.
     """
     suffix = readable_suffix(path.name)
     if not path.is_file():
         raise Unreadable("not a regular file")
     last = PurePosixPath(suffix).suffix or suffix
+    if last not in READERS:
+        return _read_by_plugin(plugins("readers")[last], path, settings)
     module, function = READERS[last]
     reader: Any = getattr(import_module(f"conspectus.pipelines.readers.{module}"), function)
     rows: Iterator[Row | Lost] = reader(path, settings, nest) if last in CONTAINERS else reader(path, settings)
     return rows
+
+
+def _read_by_plugin(plugin: Plugin, path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Read a file with a plug-in. Any error of the plug-in affects this file only."""
+    try:
+        for row in plugin.load()(path, settings):
+            if not isinstance(row, Row | Lost):
+                raise TypeError(f"yielded a {type(row).__name__}, not a Row or Lost")
+            yield row
+    except (Unreadable, OSError, MemoryError, RecursionError):
+        raise
+    except PluginFailed as error:
+        raise Unreadable("its reader cannot be used", str(error)) from error
+    except Exception as error:
+        raise Unreadable("its reader failed", plugin.complaint(error)) from error
+
+
+def _read_here() -> set[str]:
+    return {*READERS, *plugins("readers")}
 
 
 def readable_suffix(name: str) -> str:
@@ -123,12 +146,12 @@ def readable_suffix(name: str) -> str:
     suffix = path.suffix
     if suffix == ".gz":
         inner = path.with_suffix("").suffix
-        if inner not in READERS or inner in {".gz", ".tgz"}:
+        if inner not in _read_here() or inner in {".gz", ".tgz"}:
             raise UnknownFormat(
                 f"unsupported format {inner}.gz", "before .gz stands the suffix of a format that is read"
             )
         return inner + suffix
-    if suffix not in READERS:
+    if suffix not in _read_here():
         advice = _ADVICE.get(suffix, f"these are read: {known_formats()}")
         raise UnknownFormat(f"unsupported format {suffix}", advice)
     return suffix
@@ -136,4 +159,5 @@ def readable_suffix(name: str) -> str:
 
 def known_formats() -> str:
     """Return the suffixes of formats, one for each format and one for all source code."""
-    return " ".join(suffix for suffix in READERS if suffix not in _NOT_LISTED or suffix == ".py")
+    own = [suffix for suffix in READERS if suffix not in _NOT_LISTED or suffix == ".py"]
+    return " ".join([*own, *(suffix for suffix in plugins("readers") if suffix not in READERS)])

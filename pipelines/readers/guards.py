@@ -1,9 +1,9 @@
 """Guards against hostile XML and zip archives.
 
-An archive is checked by its directory before anything is inflated, and read within bounds afterwards.
+An archive's directory is checked before anything is inflated, and reading is bounded afterwards.
 
 A small archive can declare, or hide, any amount of data: in one member, in many that share their bytes, or in
-members that hold more than they say.
+members that contain more than they declare.
 """
 
 import re
@@ -27,8 +27,8 @@ _DOCTYPE = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.I)
 def parse_xml(content: bytes, name: str, *, doctype: bool = False) -> "_Element":
     """Return the root of an XML document, without comments and processing instructions.
 
-    Entities that a document declares are never replaced; one with a document type is refused unless `doctype`.
-    libxml2's limits hold: 256 levels, 10 million characters a text. Raises Unreadable, naming `name`.
+    Entities that a document declares are never replaced; a document with a document type is refused unless `doctype`.
+    libxml2's limits apply: 256 levels, 10 million characters a text. Raises Unreadable, naming `name`.
     """
     from lxml import etree
 
@@ -60,16 +60,16 @@ def local(element: "_Element") -> str:
 
 
 MAX_BYTES = 2_000_000_000
-"""Bytes of all inflated members together."""
+"""Maximum bytes of all inflated members together."""
 
 MAX_ENTRIES = 100_000
-"""Members of an archive."""
+"""Maximum number of members of an archive."""
 
 MAX_RATIO = 200
 """Highest compression ratio of a large member: that of text is 3 to 50, that of a zip bomb nearly 1000."""
 
 LARGE = 10_000_000
-"""Bytes from which the ratio of a member is checked: a megabyte of blanks is harmless."""
+"""Bytes above which the ratio of a member is checked: a megabyte of blanks is harmless."""
 
 ZIP_ERRORS = (
     zipfile.BadZipFile,
@@ -114,9 +114,9 @@ def open_zip(
 def check_archive(archive: zipfile.ZipFile, max_bytes: int = MAX_BYTES, max_entries: int = MAX_ENTRIES) -> None:
     """Raise Unreadable for an archive that may be harmful, judged by its directory; nothing is inflated.
 
-    Refused are too many members, too much data declared, large members that are compressed too well, encrypted
-    ones, methods of compression whose output zipfile cannot bound, names that lead out of the archive's folder,
-    and members that share bytes.
+    It refuses too many members, too much declared data, large members with a high compression ratio, encrypted ones,
+    compression methods whose output zipfile cannot bound, names that lead out of the archive's folder, and members that
+    share bytes.
     """
     members = archive.infolist()
     if len(members) > max_entries:
@@ -132,15 +132,15 @@ def check_archive(archive: zipfile.ZipFile, max_bytes: int = MAX_BYTES, max_entr
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
     """Return the bytes of a member, never more than its directory entry declares.
 
-    Raises Unreadable where it declares more than `limit` or is damaged (one that holds more than it declares
-    does not have its checksum).
+    Raises Unreadable if it declares more than `limit` or is damaged (a member that contains more than it declares has
+    a wrong checksum).
     """
     if info.file_size > limit:
         raise Unreadable("archive member too large", f"{info.filename}: {info.file_size} bytes; the limit is {limit}")
     blocks = []
     try:
         with archive.open(info) as stream:
-            while block := stream.read(_BLOCK):  # a plain read() would inflate all there is at once
+            while block := stream.read(_BLOCK):  # a plain read() would inflate everything in one go
                 blocks.append(block)
     except ZIP_ERRORS as error:
         raise Unreadable("damaged archive", f"{info.filename}: {error}") from error
@@ -156,12 +156,12 @@ def _check_member(info: zipfile.ZipInfo) -> None:
         raise Unreadable("encrypted", f"archive member {name}")
     parts = name.replace("\\", "/").split("/")
     if ".." in parts or parts[0] == "" or _DRIVE.match(name) or "\0" in name:
-        raise Unreadable("archive member with a name that leads elsewhere", repr(name))
+        raise Unreadable("archive member whose name points elsewhere", repr(name))
     if info.compress_type not in _METHODS:
         raise Unreadable("unsupported compression", f"method {info.compress_type} of archive member {name}")
     if info.file_size > max(LARGE, MAX_RATIO * info.compress_size):
         detail = f"archive member {name}: {info.compress_size} bytes inflate to {info.file_size}"
-        raise Unreadable("compressed beyond reason", detail)
+        raise Unreadable("extreme compression ratio", detail)
 
 
 def _check_overlaps(members: Sequence[zipfile.ZipInfo], end: int) -> None:
@@ -176,7 +176,7 @@ def _check_overlaps(members: Sequence[zipfile.ZipInfo], end: int) -> None:
 
 
 def check_directory_size(stream: IO[bytes], max_entries: int) -> None:
-    """Refuse a directory so large that it has a huge number of entries: zipfile reads it into memory."""
+    """Refuse a directory with a huge number of entries, because zipfile reads it into memory."""
     size = stream.seek(0, 2)
     stream.seek(max(0, size - (1 << 16) - 22 - 20 - 56))  # the longest comment, and the three end records
     tail = stream.read()

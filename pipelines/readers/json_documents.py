@@ -19,15 +19,15 @@ from conspectus.pipelines.readers.rows import (
 from conspectus.storage.settings import InputSettings
 
 MAX_VALUES = 5_000_000
-"""Values of a file, or of a line of JSON Lines: a number takes two bytes in the file, up to forty in memory."""
+"""Maximum values of a file, or of a line of JSON Lines: a value takes two bytes in the file, up to forty in memory."""
 
 
 def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the object with the text column, or the objects of a list, numbered from 1.
 
-    A list may stand for itself or be the value of a key (`{"data": [...]}`), if no other list there has texts.
-    Other JSON is read as it is written. Raises Unreadable for what is no JSON, and for a file that is larger than a
-    text of `max_characters` could make it: the file is read whole, which JSON Lines are not.
+    A list may be the top level or the value of a key (`{"data": [...]}`), if no other list there has texts. Other JSON
+    is read as written. Raises Unreadable for invalid JSON, and for a file that is larger than a text of
+    `max_characters` could make it: unlike JSON Lines, the file is read whole.
     """
     value = _value(path, settings)
     if isinstance(value, dict) and settings.text_column in value:
@@ -45,7 +45,7 @@ def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 
 def _value(path: Path, settings: InputSettings) -> Any:  # noqa: ANN401  (any JSON)
-    limit = 6 * settings.max_characters + (1 << 20)  # a character takes up to six; the rest is for other keys
+    limit = 6 * settings.max_characters + (1 << 20)  # a character takes up to six bytes; the rest is for other keys
     with open_text(path) as stream:
         text = stream.read(limit + 1)
     if len(text) > limit:

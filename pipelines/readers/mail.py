@@ -21,28 +21,28 @@ from conspectus.storage.records import Hyperlink, Place
 from conspectus.storage.settings import InputSettings
 
 MAX_BYTES = 100_000_000
-"""Bytes of a message, which takes several times its size in memory. Mail servers accept some 25 million."""
+"""Maximum bytes of a message, which takes several times its size in memory. Mail servers accept some 25 million."""
 
 MAX_PARTS = 2_000
-"""Parts of a message, including those of attached messages."""
+"""Maximum parts of a message, including those of attached messages."""
 
 MAX_HEADERS = 100_000
-"""Headers of all parts of a message."""
+"""Maximum headers of all parts of a message."""
 
 MAX_WORK = 100_000_000
-"""Lines times announced boundaries: the parser compares every line with the boundary of every enclosing part."""
+"""Maximum of lines times boundaries: the parser compares every line with the boundary of every enclosing part."""
 
 MAX_LINES = 5_000_000
-"""Lines of a message: the parser makes a string of every line."""
+"""Maximum lines of a message: the parser makes a string of every line."""
 
 MAX_HEADER = 16_000
-"""Characters of a header that are parsed: parsing takes quadratic time."""
+"""Maximum characters of a parsed header: parsing takes quadratic time."""
 
 MAX_PART_HEADER = 2_000
-"""Characters of a header that describes a part: at most a file name with its charset."""
+"""Maximum characters of a header that describes a part: at most a file name with its charset."""
 
 MAX_HEADER_WORK = 1_000_000_000
-"""Sum over the distinct parsed headers of their squared lengths."""
+"""Maximum sum of squared lengths of the distinct parsed headers."""
 
 _FEW_WORDS = 5
 """An HTML text longer than its plain alternative by this factor is read: the plain text then only refers to it."""
@@ -63,7 +63,7 @@ _SIGNATURES = frozenset(
 """Types of parts that only describe the message."""
 
 _IDENTIFYING = ("message-id", "in-reply-to", "references")
-"""Headers whose messages ids tell which message answers which (RFC 5322, section 3.6.4)."""
+"""Headers whose message ids identify the messages that are answered (RFC 5322, section 3.6.4)."""
 
 _MESSAGE_ID = re.compile(r"<\s*([^<>\s]+)\s*>")
 _ANSWERED = re.compile(r"(?i)\s*(?:\[[^\]]*\]\s*)?(?:re|aw|sv|antw|rép|rif|odp)(?:\[\d+\])?\s?:")
@@ -103,12 +103,12 @@ class _Policy(EmailPolicy):
         return name, value[: MAX_PART_HEADER if name.lower().startswith("content-") else MAX_HEADER]
 
     def header_fetch_parse(self, name: str, value: str) -> Any:  # noqa: ANN401  (a header or its source)
-        """Return a header, which is parsed once; the total cost of parsing is bounded."""
+        """Return a parsed header, from a cache; the total cost of parsing is bounded."""
         key = (name, value)
         if key not in self.count.parsed:
             self.count.work += len(value) ** 2
             if self.count.work > MAX_HEADER_WORK:
-                kind = Unreadable if name.lower().startswith("content-") else ValueError  # the others can stay as is
+                kind = Unreadable if name.lower().startswith("content-") else ValueError  # others can stay unparsed
                 raise kind("headers that take too long to read")
             self.count.parsed[key] = super().header_fetch_parse(name, value)
         return self.count.parsed[key]
@@ -117,10 +117,10 @@ class _Policy(EmailPolicy):
 def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
     """Yield the text of a message, then the rows of its attachments; `within` is the name of the attachment.
 
-    Title is the subject; from, to, cc, date, message_id, in_reply_to and references are metadata, the last three as
-    message ids without angle brackets, with blanks between them. The text is the plain one where there is one, else
-    that of the HTML, without quotations and signature. Pictures that are part of the page and cryptographic signatures
-    are passed over. An attached message is read as this one is. Raises Unreadable for a message with neither text nor
+    The title is the subject; from, to, cc, date, message_id, in_reply_to and references are metadata, the last three as
+    message ids without angle brackets, separated by blanks. The text is the plain one if there is one, else that of
+    the HTML, without quotations and signature. Pictures that are part of the page and cryptographic signatures are
+    ignored. An attached message is read in the same way. Raises Unreadable for a message with neither text nor
     attachments.
     """
     nest = nest or Nest.outermost(settings)
@@ -130,7 +130,7 @@ def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> 
 
 
 def read_mailbox(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
-    """Yield the rows of the messages of a mailbox, numbered from 1; an attachment is `within` NUMBER/NAME."""
+    """Yield the rows of the messages of a mailbox, numbered from 1; for an attachment, `within` is NUMBER/NAME."""
     nest = nest or Nest.outermost(settings)
     number = 0
     for number, content in enumerate(_messages(path), start=1):
@@ -282,7 +282,7 @@ def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: In
     """Return the joined text of the parts of a message, None if they have none."""
     is_reply = _is_reply(message)
     rows = [row for part in parts if (row := _text(part, settings, is_reply))]
-    if not rows:  # a message that only quotes: what it quotes is what it says
+    if not rows:  # a message with only quotations: these are its text
         rows = [row for part in parts if (row := _text(part, settings, None))]
     if not rows:
         return None
@@ -310,9 +310,9 @@ def _is_reply(message: EmailMessage) -> bool:
 
 
 def _text(part: EmailMessage, settings: InputSettings, is_reply: bool | None) -> Row | None:
-    """Return what is written in a part, without quotations (of a reply) and signature; None for nothing.
+    """Return the written text of a part, without quotations (of a reply) and signature; None if empty.
 
-    `is_reply` is None where all that the part says is wanted.
+    `is_reply` is None if the whole text of the part is wanted.
     """
     content = _content(part)
     if not content.strip():
@@ -345,13 +345,13 @@ def _header(message: EmailMessage, name: str) -> str | None:
         when = getattr(value, "datetime", None)
         return when.isoformat() if isinstance(when, datetime.datetime) else (str(value) if value else None)
     except _PARSER_ERRORS:
-        # A header that cannot be parsed is kept as it stands, in part.
+        # Part of a header that cannot be parsed is stored unparsed.
         raw = next((value for key, value in message.raw_items() if key.lower() == name), "")
         return " ".join(str(raw)[:_BROKEN_HEADER].encode("ascii", "replace").decode("ascii").split())
 
 
 def _message_ids(message: EmailMessage, name: str) -> str | None:
-    """Return the message ids of a header, in order, without their angle brackets and with blanks between them."""
+    """Return the message ids of a header, in order, without their angle brackets separated by blanks."""
     raw = str(next((value for key, value in message.raw_items() if key.lower() == name), ""))[:MAX_HEADER]
     found = _MESSAGE_ID.findall(clean(raw)) or (raw.split() if name == "message-id" else [])
     return " ".join(dict.fromkeys(found)) or None
@@ -375,7 +375,7 @@ def _attachment_rows(
     try:
         nest.inside().refuse_too_deep(settings)
         if inner is None:
-            raise Unreadable("damaged message", "it is announced and not there")
+            raise Unreadable("damaged message", "it is declared but missing")
         for row in _message_rows(inner, settings, nest.inside()):
             yield replace(row, within=f"{name}/{row.within}" if row.within else name)
     except Exhausted:

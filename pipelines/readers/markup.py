@@ -1,6 +1,6 @@
-"""Read reStructuredText, Org and LaTeX: the text as it is written, with headings, links and anchors where cheap.
+"""Read reStructuredText, Org and LaTeX: the source text, with headings, links and anchors if easy to find.
 
-Their full syntax is not interpreted: what a writer can read in the source, a reader of the answer can.
+Their full syntax is not interpreted: the source is readable enough for answers.
 """
 
 import re
@@ -61,9 +61,9 @@ def read_rst(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def _rst_headings(text: str) -> Iterator[Place]:
-    """Yield the titles of sections: lines that are underlined, and perhaps overlined, by at least their length.
+    """Yield the titles of sections: lines underlined, and perhaps overlined, at their full length.
 
-    The level of a kind of line is the order in which the kinds first occur.
+    The level of an adornment style is its rank in the order of first occurrence.
     """
     kinds: list[tuple[str, bool]] = []
     lines = text.split("\n")
@@ -107,7 +107,7 @@ def read_latex(path: Path, settings: InputSettings) -> Iterator[Row]:
     body = _TEX_BODY.search(source)
     text = _TEX_COMMENT.sub("", body[1] if body else source)
     text = _TEX_CODE.sub("\n```\n", _TEX_DROPPED.sub("", text))
-    for _ in range(3):  # one in the other
+    for _ in range(3):  # nested ones
         text = _TEX_UNWRAPPED.sub(r"\1", text)
     text = re.sub(r"\\item\b[ ]?(?:\[([^\]]*)\])?", lambda one: f"- {one[1]}: " if one[1] else "- ", text)
     draft = Draft(settings)
@@ -148,7 +148,7 @@ def _row(
 
 
 def _slug(name: str) -> str:
-    """Return the anchor of a heading or target, as docutils and GitHub name it.
+    """Return the anchor of a heading or target, as docutils and GitHub generate it.
 
     >>> _slug("How to  mend a Pump?")
     'how-to-mend-a-pump'

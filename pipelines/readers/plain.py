@@ -26,14 +26,14 @@ _MARKS = re.compile(r"(\*{1,3}|_{2,3}|`+|~~)(\S(?:.*?\S)?)\1")
 def markdown_places(text: str) -> tuple[Place, ...]:
     """Return the headings of a Markdown text as places: # to ######, and lines underlined with = or -.
 
-    What stands in fenced or indented code is none. Labels are without emphasis, links and closing marks.
+    Fenced and indented code contains none. Labels are without emphasis, links and closing marks.
     """
     return tuple(_headings(text))
 
 
 def _headings(text: str) -> Iterator[Place]:
     fence = ""
-    above: tuple[int, str] | None = None  # a line that can be underlined: one of a paragraph, the first of it
+    above: tuple[int, str] | None = None  # a line that can be underlined: the first one of its paragraph
     start = 0
     for line in text.split("\n"):
         if fence:
@@ -62,7 +62,7 @@ def _headings(text: str) -> Iterator[Place]:
 def markdown_links(text: str) -> tuple[tuple[Hyperlink, ...], tuple[Anchor, ...]]:
     """Return the links of a Markdown text, and its anchors: the headings, as GitHub names them, and <a id="...">.
 
-    Links are inline, by reference, [[page]], or addresses between < and >. What stands in fenced code is none.
+    Links are inline, by reference, [[page]], or addresses between < and >. Fenced code contains none.
     """
     code = [found.span() for found in _FENCED.finditer(text)]
     targets = {_key(found[1]): found[2] for found in _TARGET.finditer(text)}
@@ -100,7 +100,7 @@ _TARGET = re.compile(r"^ {0,3}\[([^\[\]\n]+)\]:[ \t]*<?([^\s<>]+)", re.M)
 _NAMED = re.compile(r"""<a\s[^<>]{0,200}?(?:id|name)=["']([^"'<>\s]+)["']""", re.I)
 
 PART = 250_000
-"""Characters of a part of a text that is longer than `max_characters`, at most.
+"""Maximum characters of a part of a text that is longer than `max_characters`.
 
 Python stores all characters of a string as wide as its widest: in short parts one emoji widens little else.
 """
@@ -113,7 +113,7 @@ _DEEPEST = 20
 
 
 def read_plain(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a text; one longer than `max_characters` as numbered parts that end where a paragraph or line does."""
+    """Yield a text; one longer than `max_characters` as numbered parts that end with a paragraph or line."""
     title = None
     for number, text in _numbered(path, settings):
         if number in (None, 1):
@@ -124,7 +124,7 @@ def read_plain(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def read_unnamed(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a file without a suffix (README, LICENSE) as a text; raises UnknownFormat for one that is no text."""
+    """Yield a file without a suffix (README, LICENSE) as a text; raises UnknownFormat for a file that is not text."""
     try:
         text_encoding(path)
     except Unreadable as error:
@@ -133,9 +133,9 @@ def read_unnamed(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a Markdown text, in parts as plain text is.
+    """Yield a Markdown text, in parts like plain text.
 
-    Front matter is metadata of all parts; headings are places; links and anchors are kept.
+    Front matter is metadata of all parts; headings are places; links and anchors are preserved.
     """
     title = None
     metadata: dict[str, str] = {}
@@ -178,7 +178,7 @@ def _blocks(first: str, stream: IO[str]) -> Iterator[str]:
 
 
 def _parts(blocks: Iterator[str], size: int) -> Iterator[str]:
-    """Yield runs of at most `size` characters that together are the blocks.
+    """Yield runs of at most `size` characters that together equal the blocks.
 
     >>> list(_parts(iter(["one two\\n", "three four", " five"]), 12))
     ['one two\\n', 'three four ', 'five']
@@ -217,7 +217,7 @@ def _mapping(block: str) -> dict[str, str] | None:
     try:
         values = yaml.safe_load(block) if _is_harmless(block) else None
         return strings(values) if isinstance(values, dict) else None
-    except (yaml.YAMLError, ValueError, TypeError):  # also of values that have no text form
+    except (yaml.YAMLError, ValueError, TypeError):  # also for values without a text form
         return None
 
 

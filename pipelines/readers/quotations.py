@@ -1,7 +1,7 @@
-"""Separate what the sender of a message wrote from quoted messages, signatures and footers of mailing lists.
+"""Separate the text written by the sender of a message from quotations, signatures and footers of mailing lists.
 
-What a reply quotes stands in the message that it answers, so it is not indexed again as words of another sender. Rules
-of our own: email-reply-parser takes "-Anna" for a signature that runs to the next blank lines, and with it loses
+The text quoted in a reply is in the message that it answers, so it is not indexed again as words of another sender. We
+use our own rules: email-reply-parser takes "-Anna" for a signature up to the next blank lines, and thereby loses
 footnotes, postscripts and parts of patches (DECISIONS.md).
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _QUOTED = re.compile(r" {0,3}(?:[A-Z]{1,4}[a-z]?)?(?:> ?)+|[>|] ")
-"""The signs before a quoted line: > at any depth, or the initials of who wrote it (Supercite)."""
+"""The prefix of a quoted line: > at any depth, or the initials of the author (Supercite)."""
 
 _SAID = re.compile(
     r"""(?ix) \b(?: wrote | writes | said | schrieb | geschrieben | écrit | escribi[óo] | ha\s scritto | schreef
@@ -23,7 +23,7 @@ _SAID = re.compile(
     re.S,
 )
 _SAID_WHEN = re.compile(r"(?=.*\d)(?=.*(?:@|\d\d?:\d\d|\d{4}|\bat\b)).*:\s*$", re.S)
-"""What any other line before a quotation has that says who wrote it, and when."""
+"""A pattern of other lines before a quotation that name its author and date."""
 
 _LONGEST_ATTRIBUTION = 3
 _ORIGINAL = re.compile(
@@ -39,7 +39,7 @@ _PATCH = re.compile(r"diff --git |diff -|Index: \S|--- \S|@@ -\d")
 _RULE = re.compile(r"\s*_{10,}\s*|-{10,} next part -{10,}\s*")
 _SIGNATURE = re.compile(r"\s{0,2}--\s?")
 _LONGEST_SIGNATURE = 12
-"""Lines behind "--" that can be a signature; four are usual (RFC 3676, section 4.3, "-- ")."""
+"""Maximum lines after "--" that can be a signature; four are usual (RFC 3676, section 4.3, "-- ")."""
 
 _DEVICE = re.compile(
     r"""(?ix) (?: sent\ (?:from|via)\ (?:my\ )? | von\ meinem\ .*\ gesendet | gesendet\ (?:von|mit)\x20 | envoyé\ de\x20
@@ -55,12 +55,11 @@ _CITING = frozenset(
 
 
 def written(text: str, is_reply: bool) -> str:
-    """Return what the sender of a plain message wrote; "" for a text that is only quotation, signature or footer.
+    """Return the text that the sender of a plain message wrote; "" for only quotation, signature or footer.
 
     Args:
         text: A text of the message.
-        is_reply: Whether it answers another message. Only replies quote: in others > can be a prompt, or a text that is
-            forwarded.
+        is_reply: Whether it answers another message. Only replies quote: elsewhere > may mark a prompt or a forward.
 
     >>> written("On 2 May 2024, Ada <ada@example.org> wrote:\\n> Is it on?\\n\\nYes, since noon.\\n\\n-- \\nBob", True)
     'Yes, since noon.'
@@ -94,7 +93,7 @@ def _is_citing(element: "_Element") -> bool:
 
 
 def _without_footers(lines: Sequence[str]) -> list[str]:
-    """Return the lines without the signature and what mailing lists add at the end."""
+    """Return the lines without the signature and the footer that mailing lists add."""
     end = len(lines)
     start = max(0, end - 3 * _LONGEST_SIGNATURE)
     for at in range(end - 1, start - 1, -1):
@@ -128,13 +127,13 @@ def _without_quotations(lines: Sequence[str]) -> list[str]:
 
 
 def _begins_headers(lines: Sequence[str], at: int) -> bool:
-    """Return whether the headers of another message stand at a line, as Outlook quotes them."""
+    """Return whether the headers of another message begin at a line, as Outlook quotes them."""
     following = [line for line in lines[at : at + 8] if line.strip()][: _FEWEST_HEADERS + 1]
     return bool(_HEADER.match(lines[at])) and sum(map(bool, map(_HEADER.match, following))) >= _FEWEST_HEADERS
 
 
 def _without_attribution(kept: list[str]) -> list[str]:
-    """Return the lines without the last ones if they say who wrote what is quoted next ("On ... Ada wrote:")."""
+    """Return the lines without the last ones if they name the author of the next quotation ("On ... Ada wrote:")."""
     end = len(kept)
     while end and not kept[end - 1].strip():
         end -= 1

@@ -1,7 +1,7 @@
 """Read inputs that are URLs: https with httpx, every other protocol (s3, gs, memory, zip, ftp, ...) with fsspec.
 
-Names of users, passwords and what stands behind a ? are used to fetch, and stand in no name, failure or message;
-neither do a library's own words, which may hold the URL.
+User names, passwords and the query after a ? are used to fetch, and never appear in names, failures or messages;
+neither do messages of libraries, which may contain the URL.
 """
 
 import re
@@ -29,7 +29,7 @@ TIMEOUT = 30.0
 """Seconds without a response or further bytes after which a request is aborted."""
 
 MAX_SECONDS = 600.0
-"""Seconds for the whole content of a file: a server that sends a byte now and then never times out otherwise."""
+"""Maximum seconds for the whole content of a file: a server that trickles bytes never times out otherwise."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://|::)")
 _LOCAL = re.compile(r"(?:file|local)://(?:localhost(?=/))?")
@@ -108,9 +108,9 @@ def _parameters_of(link: str) -> re.Pattern[str]:
 
 
 def find_remote(url: str) -> Iterator[RemoteFile | Unlisted]:
-    """Yield the files that a URL names: one, all below a folder, or those that match its wildcards.
+    """Yield the files of a URL: one, all below a folder, or those that match its wildcards.
 
-    An http URL names one file. Raises InputError where there is nothing, MissingPart for a protocol whose library
+    An http URL names one file. Raises InputError if nothing is found, MissingPart for a protocol whose library
     is not installed.
     """
     if url.partition("://")[0].lower() in _HTTP and "::" not in url:
@@ -123,8 +123,8 @@ def find_remote(url: str) -> Iterator[RemoteFile | Unlisted]:
 def fetched(file: RemoteFile, settings: InputSettings) -> Iterator[Path]:
     """Open a temporary file with the content of a remote one. It is fetched every time; nothing is cached.
 
-    Raises Unreadable where it cannot be had, is longer than `max_download_bytes`, or is of a format that is not
-    read (which is known before anything is fetched).
+    Raises Unreadable if it cannot be fetched, is longer than `max_download_bytes`, or has a format without a reader
+    (which is known before anything is fetched).
     """
     suffix = readable_suffix(f"file{file.suffix}")
     with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
@@ -171,7 +171,7 @@ def _http_blocks(url: str) -> Iterator[bytes]:
     with _response(url) as response:
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         packed = encoding in _GZIP and response.url.path.lower().endswith((".gz", ".tgz"))  # the file itself
-        if encoding != "identity" and not packed:  # packed on its way, it might unpack to any size
+        if encoding != "identity" and not packed:  # compressed in transit, it might unpack to any size
             raise Unreadable("cannot be fetched", "the server sends it compressed, which it was asked not to")
         for block in response.iter_raw():
             if time.monotonic() - begun > MAX_SECONDS:
@@ -206,7 +206,7 @@ def _response(url: str) -> Iterator["httpx.Response"]:
 
 
 def _fsspec_files(url: str) -> Iterator[RemoteFile | Unlisted]:
-    system, root = _file_system(url)
+    system, root = file_system(url)
     with _readable_errors(url):
         system.invalidate_cache()
         names = _names(system, root, url)
@@ -221,7 +221,11 @@ def _fsspec_files(url: str) -> Iterator[RemoteFile | Unlisted]:
             yield RemoteFile(place, below, PurePosixPath(below).suffix, partial(_fsspec_blocks, system, name))
 
 
-def _file_system(url: str) -> tuple[Any, str]:
+def file_system(url: str, **options: Any) -> tuple[Any, str]:  # noqa: ANN401  (fsspec has no types)
+    """Return the file system of a URL, and the path in it; `options` are those of the file system's class.
+
+    Raises MissingPart if its library is not installed, InputError for an unknown protocol or half a URL.
+    """
     import fsspec  # type: ignore[import-untyped]
     from fsspec.core import url_to_fs  # type: ignore[import-untyped]
     from fsspec.registry import known_implementations  # type: ignore[import-untyped]
@@ -229,7 +233,7 @@ def _file_system(url: str) -> tuple[Any, str]:
     protocol = re.split(r"::|://", url, maxsplit=1)[0]
     try:
         with _readable_errors(url):
-            system, root = url_to_fs(url)
+            system, root = url_to_fs(url, **options)
     except ImportError as error:
         chain = [re.split("://", link, maxsplit=1)[0] for link in url.split("::")]
         advice = [str(known_implementations.get(item, {}).get("err", "")) for item in chain]
@@ -243,7 +247,7 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 
 def _names(system: Any, root: str, url: str) -> dict[str, str]:  # noqa: ANN401  (fsspec has no types)
-    """Return the files of an input: for every path below it the name in the file system."""
+    """Return the files of an input: the name in the file system by the path below the input."""
     if _has_wildcards(root) and not system.exists(root):
         parts = root.split("/")
         fixed = "/".join(parts[: next(at for at, part in enumerate(parts) if _has_wildcards(part))])
@@ -272,7 +276,7 @@ def _wanted(names: list[str], root: str, hidden_too: bool) -> dict[str, str]:
 
 
 def _fsspec_blocks(system: Any, name: str) -> Iterator[bytes]:  # noqa: ANN401  (fsspec has no types)
-    with _Library(), system.open(name, "rb") as stream:
+    with LibraryErrors(), system.open(name, "rb") as stream:
         while block := stream.read(_BLOCK):
             yield block
 
@@ -281,17 +285,17 @@ def _fsspec_blocks(system: Any, name: str) -> Iterator[bytes]:  # noqa: ANN401  
 def _readable_errors(url: str) -> Iterator[None]:
     """Turn an error of a file system about a whole input into an InputError that names the input."""
     try:
-        with _Library():
+        with LibraryErrors():
             yield
     except Unreadable as error:
         raise InputError(f"{shown(url)}: {error}") from error
 
 
-class _Library:
+class LibraryErrors:
     """Turns the exceptions of a file system's library into Unreadable.
 
-    Beside OSError those libraries raise classes of their own that need not be installed here, so that no clause
-    can name them: an error whose class is neither built in nor ours is taken for one of them.
+    Apart from OSError those libraries raise exception classes that need not be installed here, so that no clause
+    can name them: an error whose class is neither built in nor ours is considered one of them.
     """
 
     def __enter__(self) -> None: ...
@@ -306,8 +310,7 @@ class _Library:
 
 
 def _is_foreign(kind: type[BaseException]) -> bool:
-    home = kind.__module__.partition(".")[0]
-    return home not in {"builtins", "pipelines", "storage"}
+    return kind.__module__.partition(".")[0] not in {"builtins", "conspectus"}
 
 
 def _why(error: BaseException) -> tuple[str, str]:

@@ -28,7 +28,7 @@ class Row:
     """A text. `number` counts from 1, and is None if the whole file is the text.
 
     `within` is the path of the text inside its file (a member of an archive, an attachment), "" for none. The target of
-    a link is the address as it is written, with its # part; see `links.resolved`.
+    a link is the address as written, with its # part; see `links.resolved`.
     """
 
     number: int | None
@@ -46,7 +46,7 @@ class Row:
 class Lost:
     """A row or a part of a file that cannot be read, and the reason. `number` and `within` are those of `Row`.
 
-    `skipped`: the part is a file of a format that no reader is for.
+    `skipped`: the part is a file of a format without a reader.
     """
 
     number: int | None
@@ -86,7 +86,7 @@ def row_of(number: int | None, record: Record, settings: InputSettings) -> Row |
 def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
     """Turn numbered records into rows. If none has a text, the file fails as a whole instead of row by row.
 
-    Raises Unreadable for that, at once after ten thousand, and where there are no records.
+    Raises Unreadable for that, immediately after ten thousand records, and if there are no records.
     """
     without: list[Lost] = []
     columns: set[str] = set()
@@ -127,7 +127,7 @@ class RecordText:
         return bool(self._parts)
 
     def add(self, record: Record) -> None:
-        """Add a record; raises Unreadable where the text becomes too long."""
+        """Add a record; raises Unreadable if the text becomes too long."""
         self.add_text(labelled(strings(record)))
 
     def add_text(self, text: str) -> int:
@@ -165,7 +165,7 @@ def no_column(name: str, columns: Collection[str]) -> Unreadable:
 
 
 def listed(names: Collection[str]) -> str:
-    """Return names for a message: the beginnings of the first fifty."""
+    """Return names for a message: the first fifty, truncated."""
     first = ", ".join(name[:_LONGEST_NAME] for name in islice(names, _SHOWN_NAMES))
     return f"{first} and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else first
 
@@ -218,7 +218,7 @@ _MARK = re.compile("([\x01\x02])([0-9]+)\\1")
 _OPENING_MARKS = re.compile("((?:\x01[0-9]+\x01)+)(\\s+)")
 _CLOSING_MARKS = re.compile("(\\s+)((?:\x02[0-9]+\x02)+)")
 NO_MARKS = {0x01: None, 0x02: None}
-"""What `str.translate` takes to remove the signs of marks from a text of a file."""
+"""The table for `str.translate` that removes the mark characters from a text of a file."""
 
 _NO_TITLE = re.compile(
     r"""(?ix) \s*(?: untitled.* | \(?(?:anonymous|unspecified)\)? | microsoft\s+(?:word|powerpoint|excel)\s+-.*
@@ -231,10 +231,10 @@ _NO_TITLE = re.compile(
 
 @dataclass(slots=True)
 class Draft:
-    """A text that is built block by block. Blocks are cleaned first, so places are those of the stored text.
+    """A text that is built block by block. Blocks are cleaned first, so places refer to the stored text.
 
-    Links and anchors stand in a block as marks (`opening`, `closing`), which are taken out when it is added. The marks
-    of a block without text go to the next one.
+    Links and anchors appear in a block as marks (`opening`, `closing`), which are removed when it is added. The marks
+    of a block without text move to the next one.
     """
 
     settings: InputSettings
@@ -249,7 +249,7 @@ class Draft:
     _left_over: str = ""
 
     def opening(self, target: str, kind: str = "text") -> str:
-        """Return the mark for a place that a link begins at; `target` is the address as it is written."""
+        """Return the mark for the beginning of a link; `target` is the address as written."""
         self._marks.append((target, kind))
         return f"\x01{len(self._marks) - 1}\x01"
 
@@ -262,9 +262,9 @@ class Draft:
         return self.opening(name, "")
 
     def add(self, text: str, joint: str = "\n\n") -> bool:
-        """Add a block, with `joint` before it unless it is the first; return whether there was anything to add.
+        """Add a block, with `joint` before it unless it is the first; return whether it was not empty.
 
-        Raises Unreadable where the text becomes longer than a text may be.
+        Raises Unreadable if the text exceeds its maximum length.
         """
         text = clean(text).strip()
         if not without_marks(text).strip():
@@ -315,7 +315,7 @@ class Draft:
         return Row(None, None, title, text, metadata, tuple(self.places), hyperlinks=links, anchors=tuple(anchors))
 
     def _unmarked(self, text: str) -> str:
-        """Return a block without its marks, whose places are noted."""
+        """Return a block without its marks, and note their places."""
         parts: list[str] = []
         at, end = self._length, 0
         for mark in _MARK.finditer(text):

@@ -1,6 +1,6 @@
 """Read texts from tables: CSV, TSV, JSON Lines and Parquet, row by row.
 
-Rows are numbered from 1; those of JSON Lines by line, so that a number leads to the place.
+Rows are numbered from 1, JSON Lines by line, so that a number identifies the place.
 """
 
 import csv
@@ -25,24 +25,24 @@ from conspectus.pipelines.readers.rows import (
 from conspectus.storage.settings import InputSettings
 
 MAX_ROW_GROUP = 8_000_000_000
-"""Unpacked bytes of a row group of a Parquet file; a typical one has a hundred million."""
+"""Maximum unpacked bytes of a row group of a Parquet file; a typical one has a hundred million."""
 
 _ROWS_AT_ONCE = 8
-"""Rows of a Parquet file in memory: a text that is stored once for a thousand rows is copied for every row."""
+"""Rows of a Parquet file in memory: a text stored once for a thousand rows is copied for every row."""
 
 _DELIMITERS = ",;\t|"
 _DELIMITERS_OF_TSV = "\t,;|"
 
 
 def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
-    """Yield the rows of a CSV or TSV file. The delimiter is that of , ; tab | with which the text column exists.
+    """Yield the rows of a CSV or TSV file. The delimiter is the one of , ; tab | with which the text column exists.
 
-    In a file named .tsv the tab is tried first. A table without that column is one text, a paragraph a row, with the
-    names of the columns; its delimiter is the one that makes the most columns.
+    For .tsv files the tab is tried first. A table without that column becomes one text, a paragraph a row, with the
+    column names; its delimiter is the one that yields the most columns.
     """
     delimiters = _DELIMITERS_OF_TSV if path.suffix.lower() == ".tsv" else _DELIMITERS
     with open_text(path, newline="") as stream:
-        # A field may be as long as a text may be; the limit is the module's, so it is put back.
+        # A field may be as long as a text; the limit is the module's, so it is restored.
         usual = csv.field_size_limit()
         csv.field_size_limit(min(max(settings.max_characters, usual), 2**31 - 1))
         try:
@@ -58,7 +58,7 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 
 def _one_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
-    """Yield the records as one text, and what was lost of them."""
+    """Yield the records as one text, and the losses."""
     text = RecordText(settings)
     for record in records:
         if isinstance(record, Lost):
@@ -90,7 +90,7 @@ def _csv_records(
         except csv.Error as error:
             number += 1
             if reader.line_num - before > 1 and "limit" in str(error):
-                # An unclosed quotation mark swallows what follows: where the next row begins is not known.
+                # An unclosed quotation mark swallows the following text: the beginning of the next row is unknown.
                 raise Unreadable(f"row {number} does not end", str(error)) from error
             yield Lost(number, "not CSV", f"lines {before + 2} to {reader.line_num + 1}: {error}")
             continue
@@ -105,7 +105,7 @@ def _csv_records(
 
 
 def _csv_columns(header: str, delimiters: str, text_column: str) -> tuple[list[str], str]:
-    """Return the columns and the delimiter: the first with which the text column exists, or that makes the most."""
+    """Return the columns and the delimiter: the first with which the text column exists, or that yields the most."""
     found = []
     for delimiter in delimiters:
         columns = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]

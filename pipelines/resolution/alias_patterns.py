@@ -43,7 +43,7 @@ def acronyms(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
 
 
 def initials(form: Form) -> set[str]:
-    """Return the acronyms of a name: with and without its small words; a numeral is kept whole.
+    """Return the acronyms of a name: with and without its small words; a numeral stays whole.
 
     >>> from conspectus.pipelines.resolution.parsed_name import form_of
     >>> sorted(initials(form_of("World War II"))), sorted(initials(form_of("Bank of England")))
@@ -83,7 +83,7 @@ def _capitalised(form: Form) -> bool:
 
 _FARTHEST = 140
 _AHEAD = 5
-"""Most names between the two: a parenthesis may contain dates and places."""
+"""Maximum number of names between the two: a parenthesis may contain dates and places."""
 
 _LANGUAGE = (
     r"(?:simplified |traditional |old |ancient |modern )?(?:Chinese|Japanese|Korean|Russian|Ukrainian|Arabic|Persian|"
@@ -117,7 +117,7 @@ _IN_BRACKETS = re.compile(r"\s*\(\s*(?:the\s+)?[\"“'‘]?")
 _TWO = re.compile(r"\s*(?:,?\s*(?:and|or|nor|versus|vs\.?|met|married|against|defeated)\s+|\s*&\s*)", re.IGNORECASE)
 _ALSO_CALLED = "a text says that the one is also called the other"
 _USUALLY = re.compile(r"\b(?:better|best|commonly|professionally|popularly|generally)\b", re.IGNORECASE)
-"""Words which say that the second name is the usual one."""
+"""Words before a second name that is the usual one."""
 
 _OR = re.compile(r"[\"”'’]?,?\s+or\s+(?:simply\s+)?(?:the\s+)?[\"“'‘]?", re.IGNORECASE)
 _BIRTH = re.compile(r"\b(?:born|née|né)\b", re.IGNORECASE)

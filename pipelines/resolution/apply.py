@@ -73,7 +73,7 @@ def _ends(relation: Relation, kept_of: Mapping[str, str]) -> tuple[str, str, str
         kept_of.get(relation.source_id, relation.source_id),
         kept_of.get(relation.target_id, relation.target_id),
     )
-    if not relation.predicate and target < source:  # a model's relations have no direction: see merge_model.py
+    if not relation.predicate and target < source:  # a model's relations have no direction: see extract/merge_llm.py
         source, target = target, source
     return source, entity_key(relation.predicate), target
 
@@ -86,7 +86,7 @@ def _one_relation(group: Sequence[Relation], kept_of: Mapping[str, str]) -> Rela
     source, target = min(ways, key=lambda way: (-ways[way], way))
     predicate = entity_key(group[0].predicate)
     own = [member for member in group if member.source_id not in kept_of and member.target_id not in kept_of]
-    # The id that this relation has if only canonical names are used.
+    # The id that this relation gets if only canonical names are used.
     id_ = min(mention.id for mention in own) if own else short_id("relation", *_of_id(source, predicate, target))
     strengths = [(member.strength, member.weight) for member in group if member.strength is not None]
     total = sum(weight for _, weight in strengths)
@@ -174,8 +174,8 @@ def _entities(
 def _types(own: Entity, group: Sequence[Entity]) -> tuple[str, ...]:
     """Return the types of a group, the most frequent by chunks first and the least specific (title, phrase) last.
 
-    A short form is easily mistyped ("Haddon" as a firm), so specific types of the canonical name come first, except
-    over those of more frequent names.
+    A short form is easily mistyped ("Haddon" as a firm), so if the canonical name has a specific type, the types of
+    other names count only if these are more frequent.
     """
     tells = own.type not in _TELLING_LEAST
     votes: Counter[str] = Counter()

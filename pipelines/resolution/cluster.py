@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conspectus.pipelines.resolution.features import NameFeatures
 from conspectus.pipelines.resolution.pairs import NamePair, barred
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, damaged_files
 from conspectus.storage.records import Merge
 
@@ -144,7 +144,7 @@ def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
     """Return the merges of the current version; empty if there is no version or its table is damaged."""
     if current is None or f"{TABLE}.parquet" in damaged_files(root, current):
         return []
-    return Index(root, current).rows(Merge)
+    return StoredIndex(root, current).rows(Merge)
 
 
 def fingerprinted(marks: UndoneMerges) -> list[list[str]]:

@@ -128,7 +128,7 @@ def _may_be_anothers(entity: Entity) -> bool:
     types = set(entity.types)
     if not entity.frequency or types <= _NO_THINGS or not any(sign.isalpha() for sign in entity.name):
         return False
-    if types & IDENTIFIERS:  # told apart by case and sign: CFLAGS is not --cflags
+    if types & IDENTIFIERS:  # distinguished by case and punctuation: CFLAGS is not --cflags
         return False
     if types <= {CONCEPT} | _NO_THINGS:
         return all(word[:1] != word[:1].lower() for word in entity.name.split() if len(word) > 3)
@@ -183,7 +183,7 @@ class Neighbours:
         self._chunks = {name.id: name.chunks for name in known}
 
     def shared(self, left: str, right: str) -> int:
-        """Return how many rare names co-occur with both, counting only chunks that contain one of the two."""
+        """Return the number of rare names that co-occur with both, counting only chunks that contain one of the two."""
         mine, yours = self._chunks[left], self._chunks[right]
         first = {id_ for chunk in mine - yours for id_ in self._at.get(chunk, ())}
         second = {id_ for chunk in yours - mine for id_ in self._at.get(chunk, ())}
@@ -199,8 +199,8 @@ def share_of_documents(short: NameFeatures, long: NameFeatures) -> float:
 class NameIndex:
     """An index of names by possible short forms: first and last words, and persons by family name.
 
-    `heads` counts names with a parenthesis by their letters: without it they are ambiguous. `alone` has the persons'
-    names of one word, `holding` the names of several words by each of their words.
+    `heads` counts names with a parenthesis by their letters: without it they are ambiguous. `alone` contains the
+    persons' names of one word, `holding` the names of several words by each of their words.
     """
 
     of_word: dict[str, list[NameFeatures]]

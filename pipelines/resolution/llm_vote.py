@@ -8,7 +8,7 @@ from conspectus.pipelines.resolution.features import NameFeatures
 from conspectus.pipelines.resolution.pairs import NamePair
 from conspectus.pipelines.runner import Progress
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, ModelError
@@ -135,7 +135,7 @@ async def _ask(batch: Sequence[NamePair], shown: "_Shown", model: LanguageModel)
 
 
 class _Shown:
-    """What the prompt shows of names: their types, and sentences from the first chunks that mention them."""
+    """The content of the prompt about names: their types, and sentences from the first chunks that mention them."""
 
     def __init__(
         self,

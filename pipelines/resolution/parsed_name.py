@@ -31,10 +31,10 @@ _ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 class Form:
     """A parsed name. Words are folded: lower case, no accents, no full stops.
 
-    `words` are all words of the name proper, without what is listed apart: the leading article, `ranks` before a
-    person's name and after it, the `generation` (jr, sr), the legal `form` of a company (None: none is stated), and
-    the `qualifier` in a last parenthesis. `after_comma` are the words after a comma, which are in `words` too.
-    `called` is what stands in quotation marks in the middle of it.
+    `words` are all words of the name proper, except the parts listed separately: the leading article, `ranks` before or
+    after a person's name, the `generation` (jr, sr), the legal `form` of a company (None: none is stated), and the
+    `qualifier` in a final parenthesis. `after_comma` are the words after a comma, which are in `words` too. `called` is
+    the nickname in quotation marks within the name.
     `numbers` are all numbers, digits, words and Roman ones, sorted.
     """
 
@@ -141,7 +141,7 @@ def form_of(name: str) -> Form:
 
 def _plain(surface: str) -> str:
     plain = transliterated(surface).replace(".", "").replace("’", "'").replace("`", "'")
-    # A possessive is no plural: the Lion's, the Lions.
+    # A possessive is not a plural: the Lion's, the Lions.
     owns = plain.endswith("'s")
     return plain.replace("'", "") if not owns else f"{plain[:-2].replace(chr(39), '')}'s"
 

@@ -152,7 +152,7 @@ def _person(short: NameFeatures, word: str, beside: Sequence[NameFeatures], name
         family = long.form.words[-1] == word
         if (not family and ranks - WITH_FIRST_NAME) or not _fits(short, long):
             continue
-        # A person whose known gender contradicts the rank is no rival.
+        # A person whose known gender contradicts the rank is not a rival.
         bearers = [bearer for bearer in whole if _fits(short, bearer)]
         rivals = bool(_are_several(bearers) or (others and not ranks))
         share = share_of_documents(short, long)
@@ -220,7 +220,7 @@ def _ranked_only(known: Sequence[NameFeatures], names: NameIndex) -> Iterator[Na
         if not ranked or word in names.heads or len(group) > 20:
             continue
         if any(member.form.is_acronym and "person" not in member.kinds for member in group):
-            continue  # "older GCC" is another one
+            continue  # "older GCC" is a different thing
         for one in ranked:
             for other in group:
                 if other.id == one.id or (other in ranked and other.id < one.id):
@@ -309,9 +309,9 @@ def _two_of_family(
 
 
 def _in_full(left: NameFeatures, right: NameFeatures) -> bool:
-    """Return whether the longer name is introduced with dates, as a full name, and is no title.
+    """Return whether the longer name is introduced with dates, as a full name, and is not a title.
 
-    A title has the usual name.
+    A title contains the usual name.
     """
     longer = max((left, right), key=lambda item: (_full_between(item), item.id))
     return longer.introduced and not longer.titles

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.wordlists import NICKNAMES, NO_FIRST_NAMES, SOUNDS, WORKS
+from rapidfuzz.distance import Levenshtein
 
 _STARTS = (
     {"tch", "ch", "tsch", "cz"}, {"k", "c", "q", "g"}, {"y", "j", "i", "e"}, {"h", "kh", "ch"}, {"v", "w"},
@@ -51,7 +52,7 @@ def spelt_near(mine: str, yours: str) -> bool:
     """
     if sound(mine) != sound(yours) or not same_start(mine, yours):
         return False
-    if _edits(mine, yours) > max(1, max(len(mine), len(yours)) // 3):  # Jaycee and Jackie
+    if Levenshtein.distance(mine, yours) > max(1, max(len(mine), len(yours)) // 3):  # Jaycee and Jackie
         return False
     if _consonants(mine) == _consonants(yours):
         return min(len(mine), len(yours)) >= _LONG_WORD
@@ -63,16 +64,6 @@ _LONG_WORD, _SHORT_WORD = 6, 4
 
 def _consonants(word: str) -> str:
     return "".join(sign for sign in word if sign not in "aeiouy")
-
-
-def _edits(mine: str, yours: str) -> int:
-    """Return the Levenshtein distance of two words."""
-    row = list(range(len(yours) + 1))
-    for place, sign in enumerate(mine, 1):
-        before, row[0] = row[0], place
-        for at, other in enumerate(yours, 1):
-            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (sign != other))
-    return row[-1]
 
 
 _PARTICLES = frozenset({"van", "von", "der", "den", "de", "da", "di", "du", "del", "dos", "das", "la", "le", "bin",
@@ -120,7 +111,7 @@ def person_of(form: Form) -> Person | None:
 
 
 def same_first(left: str, right: str) -> str:
-    """Return how two first names agree: "equal", "nickname", "initial", or "" where they do not."""
+    """Return how two first names agree: "equal", "nickname", "initial", or "" if they do not."""
     if left == right:
         return "equal" if len(left) > 1 else "initial"
     if len(left) == 1 or len(right) == 1:

@@ -17,7 +17,7 @@ from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.synonyms import find_synonyms
 from conspectus.prompts.client.event_loop import wait_for
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Failure, Merge
@@ -118,7 +118,7 @@ def resolve(
     Args:
         documents: All documents; titles and opening sentences are evidence.
         chunks: All chunks.
-        found: The extraction: entities, relations, mentions, and claims or descriptions where a model made them.
+        found: The extraction: entities, relations, mentions, and claims or descriptions if a model made them.
         settings: The settings; `settings.resolution` has the thresholds.
         embed: Embeds names as unit vectors (n, d).
         marks: The merges that were undone and must stay undone.

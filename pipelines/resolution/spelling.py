@@ -10,6 +10,7 @@ from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import sound, spelt_near
 from conspectus.pipelines.resolution.wordlists import STATES, TURNED, WELL_KNOWN
 from conspectus.storage.text.normalise import entity_key
+from rapidfuzz.distance import OSA
 
 _MOST_OF_A_KEY = 40
 """A key shared by more names than this is not evidence."""
@@ -85,7 +86,7 @@ def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
     if mine.ranks != yours.ranks or mine.epithets != yours.epithets:
         if len(mine.words) > 1 and not mine.epithets and not yours.epithets:
             return pair_of(left.id, right.id, "the same name with and without a rank", 0.92, short=_ranked(left, right))
-        # One word beside a rank or epithet: "Mr. Holmes" and "Holmes" are looked at with the other short names.
+        # One word next to a rank or epithet: "Mr. Holmes" and "Holmes" are handled with the other short names.
         return pair_of(left.id, right.id, "the same word with and without a rank", 0.4, short=_ranked(left, right))
     if mine.article != yours.article and len(mine.words) == 1:
         capitals = left.entity.name.isupper() and right.entity.name.isupper()
@@ -112,11 +113,11 @@ def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
 _MOST_TIMES = 10
 """How many times more often a company of one word is named without its legal form than with it."""
 _TELLING = "%$\\/|*+=#@<>{}^~&_-"
-"""Signs that tell names of programs' things apart where they begin or end them: -x, %x, $x, /x and x= are not x."""
+"""Characters that distinguish names of programs' things at their start or end: -x, %x, $x, /x and x= are not x."""
 
 
 def _signs(name: str) -> tuple[str, str]:
-    """Return the telling signs that a name begins and ends with."""
+    """Return the distinguishing characters that a name begins and ends with."""
     name = name.strip()
     return name[: len(name) - len(name.lstrip(_TELLING))], name[len(name.rstrip(_TELLING)) :]
 
@@ -157,7 +158,7 @@ def _sound_key(form: Form) -> Hashable | None:
 
 
 def _sounds_enough(left: Form, right: Form) -> bool:
-    """Return whether two names that sound alike differ only as transliterations do: by a few letters of long words."""
+    """Return whether two names that sound alike differ only like transliterations: by a few letters of long words."""
     if len(left.words) != len(right.words) or left.after_comma != right.after_comma:
         return False
     different = [(mine, yours) for mine, yours in zip(left.words, right.words, strict=True) if mine != yours]
@@ -240,12 +241,4 @@ def is_one_edit(one: str, other: str) -> bool:
     >>> is_one_edit("aristophanes", "aristophenes"), is_one_edit("austria", "australia")
     (True, False)
     """
-    short, long = sorted((one, other), key=len)
-    if len(long) - len(short) > 1 or short[0] != long[0] or short[-1] != long[-1]:
-        return False
-    start = next((place for place, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
-    rest_short, rest_long = short[start:], long[start:]
-    if len(short) < len(long):
-        return rest_short == rest_long[1:]
-    swapped = rest_short[1::-1] + rest_short[2:]
-    return rest_short[1:] == rest_long[1:] or swapped == rest_long
+    return one[0] == other[0] and one[-1] == other[-1] and OSA.distance(one, other) == 1

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from conspectus.pipelines.build_index import build_from
+from conspectus.pipelines.build_plan import BuildSource
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.incremental import held_documents
-from conspectus.pipelines.index import build_from
-from conspectus.pipelines.plan import BuildSource
 from conspectus.pipelines.resolution.cluster import UndoneMerge, UndoneMerges, kept_marks
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.storage.errors import UsageError, did_you_mean
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, current_manifest, current_version
 from conspectus.storage.records import Document, Failure, Merge
 from conspectus.storage.settings import Settings
@@ -21,7 +21,7 @@ def merges_in(index: Path) -> list[Merge]:
     """Return the merges of the current version, undone ones included, ordered by canonical name."""
     current_version(index)
     manifest = current_manifest(index)
-    rows = Index(index, manifest).rows(Merge) if manifest else []
+    rows = StoredIndex(index, manifest).rows(Merge) if manifest else []
     return sorted(rows, key=lambda row: (entity_key(row.name), entity_key(row.alias), row.id))
 
 
@@ -84,7 +84,7 @@ def _rebuilt(
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         return held_documents(index, current, settings)
 
-    current_version(index)  # raises before a folder is created where there is no index
+    current_version(index)  # raises before a folder is created if there is no index
     return build_from(BuildSource(read), index, settings, run, progress, decide=decide)
 
 

@@ -72,8 +72,8 @@ NO_FIRST_NAMES = frozenset({
 TURNED = frozenset({"treaty", "battle", "siege", "peace", "congress", "convention", "diocese", "archdiocese", "accord",
                     "declaration", "synod", "duchy", "abbey", "port", "gulf", "bay", "strait", "isle",
                     "county", "archbishop", "bishop"})  # fmt: skip
-"""What a name says its bearer is, which may stand before "of" or behind: the Treaty of Versailles. A University of
-Washington and a Washington University are two, so such words are not here.
+"""Words for what a name denotes, before "of" or at the end: the Treaty of Versailles. A University of Washington and a
+Washington University are different, so such words are not included.
 """
 
 STATES = frozenset(
@@ -85,7 +85,7 @@ WORKS = frozenset({"film", "movie", "novel", "novella", "album", "song", "single
 "opera",
                    "musical", "book", "poem", "game", "comic", "comics", "manga", "anime", "soundtrack", "magazine",
                    "newspaper", "painting", "episode", "story", "memoir", "franchise", "miniseries"})  # fmt: skip
-"""Words in the parenthesis of a title that say it is a work, whose text may name what it is made from."""
+"""Words in the parenthesis of a title of a work, whose text may name what the work is based on."""
 
 NICKNAMES = {
     nick: frozenset(names.split())
@@ -141,4 +141,4 @@ SOUNDS = (
     ("ue", "u"), ("oe", "o"), ("ae", "a"), ("ou", "u"), ("oo", "u"), ("iy", "i"), ("ii", "i"), ("ij", "i"), ("ei",
     "ai"), ("ay", "ai"), ("y", "i"),
 )  # fmt: skip
-"""Letter groups for one sound of another script, mapped to one sign."""
+"""Letter groups for one sound of another script, mapped to one letter."""

@@ -1,7 +1,7 @@
 """Split documents into chunks: overlapping runs of whole sentences with a limited number of tokens.
 
-Smaller chunks lose fewer entities (GraphRAG, arXiv 2404.16130, section 3.1.1: 600 tokens find nearly twice
-the references that 2,400 do), and sentences that stand on both sides of a cut keep what it would tear apart.
+Smaller chunks lose fewer entities (GraphRAG, arXiv 2404.16130, section 3.1.1: 600 tokens find nearly twice the
+references that 2,400 do), and the overlap preserves the context of sentences around a cut.
 """
 
 from bisect import bisect_left
@@ -16,13 +16,13 @@ from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each, token_spans
 
 _REACH = 40
-"""Most characters of a chunk for each token it may have: what is hardly text (blanks, signs that no tokenizer
-counts) does not make a chunk endless. Prose has four or five."""
+"""Maximum characters of a chunk for each token: limits chunks of near-empty text (blanks, characters that no
+tokenizer counts). Prose has four or five."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """What is not divided any further: a sentence, or a piece of one too long for a chunk."""
+    """A unit that is not divided any further: a sentence, or a piece of one that is too long for a chunk."""
 
     start: int
     end: int
@@ -32,11 +32,11 @@ class _Unit:
 def split_document(document: Document, settings: ChunkSettings) -> list[Chunk]:
     """Return the chunks of a document, in order.
 
-    Each holds as many whole sentences as fit in `chunk_size` tokens (all-MiniLM-L6-v2's). Each but the first
-    begins with the last sentences of the one before: as many as fit in `chunk_overlap` tokens and leave room
-    for a new one. A sentence longer than a chunk is cut, at whitespace where that is near. Every character
-    that is not whitespace lies in a chunk, and `document.text[start:end] == text`. `n_tokens` is the sum over
-    the sentences. Time and memory grow in proportion to the text.
+    Each contains as many whole sentences as fit in `chunk_size` tokens (all-MiniLM-L6-v2's). Each but the first
+    begins with the last sentences of the previous one: as many as fit in `chunk_overlap` tokens and leave room for a
+    new one. A sentence longer than a chunk is cut, at nearby whitespace if there is any. Every character that is not
+    whitespace is in a chunk, and `document.text[start:end] == text`. `n_tokens` is the sum over the sentences. Time and
+    memory are linear in the length of the text.
     """
     units = _units(document.text, settings.chunk_size)
     chunks = []
@@ -81,7 +81,7 @@ def _packed(units: Sequence[_Unit], settings: ChunkSettings) -> Iterator[tuple[i
         yield first, last
         if last < len(units):
             room = min(settings.chunk_overlap, settings.chunk_size - units[last].tokens)
-            # This ends above the old `first`: the unit at `last` did not fit behind all that began there.
+            # This ends after the old `first`: the unit at `last` did not fit in the chunk that began there.
             first = last
             while units[first - 1].tokens <= room and units[last].end - units[first - 1].start <= reach:
                 first -= 1
@@ -100,7 +100,7 @@ def _units(text: str, chunk_size: int) -> list[_Unit]:
 
 
 def _pieces(sentence: str, offset: int, chunk_size: int) -> Iterator[_Unit]:
-    """Yield the pieces of a sentence that is longer than a chunk; `offset` is where it stands in the text."""
+    """Yield the pieces of a sentence that is longer than a chunk; `offset` is its place in the text."""
     starts = [start for start, _ in token_spans(sentence)]
     first = begin = 0
     while first < len(starts):
@@ -112,7 +112,7 @@ def _pieces(sentence: str, offset: int, chunk_size: int) -> Iterator[_Unit]:
 
 
 def _cut(sentence: str, starts: Sequence[int], first: int, chunk_size: int) -> int:
-    """Return where a piece that begins with the token `first` ends: the token after it."""
+    """Return the end of a piece that begins with the token `first`: the token after it."""
     if len(starts) - first <= chunk_size:
         return len(starts)
     farthest = first + chunk_size
@@ -124,14 +124,14 @@ def _cut(sentence: str, starts: Sequence[int], first: int, chunk_size: int) -> i
 
 
 _LOOKED_AT = 600
-"""Characters of a chunk that show its language."""
+"""Characters of a chunk from which its language is detected."""
 
 
 def languages_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
-    """Return the language of each chunk as an ISO 639-1 code, "" where it is not known.
+    """Return the language of each chunk as an ISO 639-1 code, "" if unknown.
 
-    Where the documents are in one language, their chunks are too. Otherwise a page may be translated in part: a chunk
-    has the language of the corpus that it shows itself, or else that of its document.
+    If the documents are in one language, their chunks are too. Otherwise a page may be partly translated: a chunk has
+    the language detected in it if the corpus has that language, or else that of its document.
     """
     of_document = {document.id: language_of(document.text, document.metadata) for document in documents}
     known = sorted({language for language in of_document.values() if language})

@@ -4,8 +4,8 @@ Two entities are joined by their relations (weight: number of mentions) and by t
 sentence that names n entities adds 1 / (n - 1) to each pair, so that it counts once for each of them (Newman 2001,
 "Scientific collaboration networks II").
 
-Where an index is brought up to date, its communities are too (`communities.update`), unless the hierarchy gets worse
-than one begun anew.
+When an index is updated, its communities are updated too (`communities.update`), unless the result is worse than a
+fresh hierarchy.
 """
 
 from collections import defaultdict
@@ -21,23 +21,23 @@ from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import Labels, changed_nodes, is_worse, losses, updated_leiden
 from conspectus.storage.hashing import short_id
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, damaged_files
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings, Settings
 from conspectus.storage.tables import sorted_by_id
 
 MOST_RELATIONS = 1_500_000
-"""Of more relations only those that documents state join entities: Leiden would need hours for the rest."""
+"""With more relations, only those that documents state join entities: Leiden would need hours for all."""
 _MOST_NAMES = 12
 """A sentence that names more entities is a list, and weak evidence for any pair of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What an earlier version was divided into, and what by: `named` has the rows of the sentences that name an entity.
+    """The communities of an earlier version, and their basis: `named` has the sentence rows that name each entity.
 
-    `named` is None where only relations joined entities.
+    `named` is None if only relations joined entities.
     """
 
     entities: Sequence[Entity]
@@ -52,9 +52,9 @@ Earlier = Callable[[bool], Before]
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """The communities of every level, sorted by id; each level holds every entity exactly once.
+    """The communities of every level, sorted by id; each level contains every entity exactly once.
 
-    `notes` say in words what became of those that there were before.
+    `notes` describe in words what became of the previous communities.
     """
 
     communities: list[Community]
@@ -71,10 +71,9 @@ def divide(
 ) -> Division:
     """Return the communities of the entities.
 
-    Without `sentences` the relations alone join entities, as in GraphRAG. Of more than `MOST_RELATIONS` those
-    that no document states join nothing. With `earlier`
-    communities are updated from that version, so that those without a change stay; if the update is worse than a fresh
-    hierarchy (`is_worse`), the fresh one is returned, with a note.
+    Without `sentences` the relations alone join entities, as in GraphRAG. Above `MOST_RELATIONS`, relations that no
+    document states are ignored. With `earlier`, the communities of that version are updated, so that unchanged ones
+    stay; if the update is worse than a fresh hierarchy (`is_worse`), the fresh one is returned, with a note.
     """
     relations = _dividing(relations)
     row_of = {entity.id: row for row, entity in enumerate(entities)}
@@ -225,7 +224,7 @@ def _communities(
 def earlier_communities(root: Path, current: Manifest | None, settings: Settings) -> Earlier | None:
     """Return a loader of the previous communities for an incremental update.
 
-    None if communities are to be detected from scratch: on request, without an intact previous version, or after a
+    None if communities must be detected from scratch: on request, without an intact previous version, or after a
     change of the settings.
     """
     if current is None or settings.communities.update == "exact":
@@ -235,7 +234,7 @@ def earlier_communities(root: Path, current: Manifest | None, settings: Settings
         return None
     if damaged_files(root, current):
         return None
-    index = Index(root, current)
+    index = StoredIndex(root, current)
 
     def read(sentences: bool) -> Before:
         named = None

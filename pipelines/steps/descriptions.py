@@ -1,8 +1,8 @@
 """Describe entities and relations: quoted from the documents, or summarised by a language model.
 
-Without a model an entity is described by its most central mention sentences. With one, this is the element summaries of
-GraphRAG (Edge et al. 2024, section 3.1.3): the model is asked only where the descriptions from several chunks are
-together longer than `descriptions.summary_threshold` tokens.
+Without a model, an entity is described by its most central mention sentences. With one, these are the element
+summaries of GraphRAG (Edge et al. 2024, section 3.1.3): the model is called only if the descriptions from several
+chunks together exceed `descriptions.summary_threshold` tokens.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from conspectus.pipelines.steps.sentences import Sentences
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.embedding.windows import cut_windows
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.storage.errors import ModelError
@@ -35,27 +35,27 @@ def describe(entities: Sequence[Entity], sentences: Sentences, settings: Descrip
 STAGE = "summarise"
 
 SUMMARY_WORDS = 150
-"""Length of a summary that the prompt asks for."""
+"""Length of a summary, as requested in the prompt."""
 _LINE = "- "
 _LINE_TOKENS = 1
 
 
-# JSON, because nobody can tell of plain text whether it is whole, or an apology.
+# JSON, because plain text does not show whether it is complete, or an apology.
 class DescriptionAnswer(BaseModel):
-    """A description as a model states it."""
+    """A description as stated by a model."""
 
     description: str = Field(pattern=r"\S")
 
 
 class DescriptionWriter:
-    """One description for each thing, while they are summed up: begun when this is made, in a running event loop.
+    """One description for each thing, summarised concurrently, starting on construction, in a running event loop.
 
-    `names` says what to call each (an entity's name; "A and B" for a relation), `sources` the digests of the chunks
-    that its descriptions come from. Descriptions are taken sorted, each once, blank ones not at all. One stands as it
-    is; several stand joined up to `summary_threshold` tokens; more become one by the model: all at once up to
-    `max_input_tokens`, beyond that in batches whose results are summed up in turn. A description longer than half a
-    batch is divided first, so that nothing is left out. Where a call fails, as many whole descriptions as keep to the
-    threshold stand joined.
+    `names` are the display names of the things (an entity's name; "A and B" for a relation), `sources` the digests of
+    the chunks that its descriptions come from. Descriptions are sorted, without duplicates and blank ones. A single one
+    is used unchanged; several are joined up to `summary_threshold` tokens; beyond that the model summarises them: all
+    together up to `max_input_tokens`, otherwise in batches whose results are summarised in turn. A description longer
+    than half a batch is divided first, so that nothing is left out. If a call fails, as many whole descriptions as fit
+    into the threshold are joined.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class DescriptionWriter:
     ) -> None:
         told = {id_: _distinct(descriptions[id_]) for id_ in sorted(descriptions)}
         self.texts = {id_: _joined(value) for id_, value in told.items()}
-        """The descriptions by id: those that the model is still writing as they are joined."""
+        """The descriptions by id; until the model has summarised them, the joined descriptions."""
         self._failures: list[Failure] = []
         several = [id_ for id_, value in told.items() if len(value) > 1]
         tokens = dict(zip(several, count_each([self.texts[id_] for id_ in several]), strict=True))
@@ -82,7 +82,7 @@ class DescriptionWriter:
         self._threshold = settings.summary_threshold
 
     async def ready(self, ids: Iterable[str]) -> None:
-        """Wait until the descriptions of these are what they will be. BudgetReached where one cannot be paid."""
+        """Wait until the descriptions of these ids are final. BudgetReached if one cannot be paid."""
         waited_for = [self._tasks[id_] for id_ in ids if id_ in self._tasks]
         if waited_for:
             await asyncio.wait(waited_for)
@@ -90,9 +90,9 @@ class DescriptionWriter:
                 task.result()
 
     async def all(self) -> list[Failure]:
-        """Wait for all, and return a failure for each that the model did not give, sorted by id.
+        """Wait for all, and return a failure for each that the model did not provide, sorted by id.
 
-        BudgetReached is passed on, when the calls under way have ended.
+        BudgetReached is raised after the running calls have ended.
         """
         await gather_all(self._tasks.values())
         return sorted(self._failures, key=lambda failure: failure.item_id)
@@ -116,11 +116,11 @@ def _joined(descriptions: Sequence[str]) -> str:
 
 
 def _whole(descriptions: Sequence[str], most: int) -> list[str]:
-    """Return as many descriptions as fit, the first that do; the shortest alone where none does."""
+    """Return as many descriptions as fit, in order; if none fits, the shortest alone."""
     kept: list[str] = []
     room = most
     for item, tokens in zip(descriptions, count_each(descriptions), strict=True):
-        if tokens < room or (tokens == room and not item[-1].isalnum()):  # a full stop may be put behind it
+        if tokens < room or (tokens == room and not item[-1].isalnum()):  # a full stop may be appended
             kept.append(item)
             room -= tokens + item[-1].isalnum()
     return kept or [min(descriptions, key=lambda description: (len(description), description))]
@@ -161,7 +161,7 @@ async def _one(name: str, batch: Sequence[str], model: LanguageModel, words: int
 
 
 def _pieces(text: str, most: int) -> list[str]:
-    """Return the text in pieces of at most `most` tokens, cut between words where a word is not longer."""
+    """Return the text in pieces of at most `most` tokens, cut between words unless a word is longer."""
     if count_tokens(text) <= most:
         return [text]
     starts = [start for start, _ in token_spans(text)]
@@ -177,7 +177,7 @@ def _pieces(text: str, most: int) -> list[str]:
 
 
 def _word_numbers(text: str, starts: Sequence[int]) -> Iterator[int]:
-    """Yield for each token the number of the word that it belongs to; whitespace alone divides words."""
+    """Yield for each token the number of the word that it belongs to; only whitespace separates words."""
     number = before = 0
     for start in starts:
         number += any(sign.isspace() for sign in text[before:start])
@@ -186,7 +186,7 @@ def _word_numbers(text: str, starts: Sequence[int]) -> Iterator[int]:
 
 
 def _batches(texts: Sequence[str], most: int) -> Iterator[list[str]]:
-    """Yield the texts in order, as many in a batch as have `most` tokens together, each on its line."""
+    """Yield the texts in order, in batches of at most `most` tokens, one text a line."""
     batch: list[str] = []
     room = most
     for text, tokens in zip(texts, count_each(texts), strict=True):

@@ -1,8 +1,8 @@
 """Collect the input texts as documents: without duplicates, with stable ids.
 
-A document's id is the one that its row supplies, else the short hash of its uri; its uri is the file's path
-below the input (with /member for what an archive or a message holds, and #row for a row of a table), so that
-neither depends on where the input lies. Whatever is not read is a row of failures of the stage "read".
+A document's id is the one that its row supplies, or else the short hash of its uri; its uri is the file's path below
+the input (with /member for a member of an archive or a message, and #row for a row of a table), so neither depends on
+the location of the input. Everything that is not read becomes a row of failures of the stage "read".
 """
 
 import hashlib
@@ -22,13 +22,13 @@ from conspectus.pipelines.readers.web.links import resolved
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import short_id
-from conspectus.storage.records import SKIP, Document, Failure
+from conspectus.storage.records import LANGUAGE, SKIP, Document, Failure
 from conspectus.storage.settings import InputSettings
-from conspectus.storage.text.language import LANGUAGE, language_of
+from conspectus.storage.text.language import language_of
 
 _LONGEST_DETAIL = 1_000
 _SHORTEST_DUPLICATE = 200
-"""Characters of a text that is no accident where two files have it."""
+"""Minimum characters of a text for which equality of two files is not an accident."""
 
 ALSO_AT = "also_at"
 """Metadata of a document: the names of other files with the same text, divided by "; "."""
@@ -43,18 +43,17 @@ def read_documents(
     progress: Progress = no_progress,
     texts: Texts = (),
 ) -> tuple[list[Document], list[Failure]]:
-    """Return the documents of files, folders, globs and URLs, sorted by id, and what could not be read, by item.
+    """Return the documents of files, folders, globs and URLs, sorted by id, and the failures, by item.
 
     Documents from memory (`texts`) come after those of files.
 
-    Texts are kept as they are but for line ends, which become \\n, and NUL and lone surrogates, which become
-    U+FFFD: all offsets refer to the text so stored. Files with the same text are one document (`once_each`). Of
-    documents that supply one id the first is kept, in the order of file names and rows. Titles: the title column,
-    front matter, subject, or what a document names as its title; a Markdown file's first "# " heading; a "Title:" line
-    at the head of a text file; else the file's name; a row without a title has none. What a URL names is fetched each
-    time, changed or not.
+    Texts are unchanged except for line ends, which become \\n, and NUL and lone surrogates, which become U+FFFD: all
+    offsets refer to the stored text. Files with the same text are one document (`once_each`). Of documents with the
+    same id the first is used, in the order of file names and rows. Titles: the title column, front matter, subject, or
+    the title that a document names; a Markdown file's first "# " heading; a "Title:" line at the head of a text file;
+    else the file's name; a row without a title has none. URLs are fetched in every build, changed or not.
 
-    Raises InputError where an input does not exist, holds no file, or nothing at all can be read.
+    Raises InputError if an input does not exist, contains no file, or nothing at all can be read.
     """
     files, failures = find_files(inputs) if inputs or not texts else ([], [])
     documents: dict[str, Document] = {}
@@ -89,14 +88,14 @@ def read_documents(
 
 
 def once_each(documents: Iterable[Document]) -> list[Document]:
-    """Return documents, sorted by id, without files that have the text of another one, byte for byte.
+    """Return documents, sorted by id, without files whose text equals that of another one byte by byte.
 
-    Of such files the one with the first name (uri) is kept; the names of the others are its metadata `also_at`, and
-    hyperlinks to them lead to it. Rows of tables and documents with an id of their own are all kept, and so are short
-    texts and different messages, which can be equal by chance.
+    Of such files the one with the first name (uri) remains; the names of the others become its metadata `also_at`, and
+    hyperlinks to them lead to it. Rows of tables, documents with their own ids, short texts and different messages all
+    remain, because their texts may be equal by chance.
     """
     kept: dict[tuple[str, str], Document] = {}
-    others: dict[str, str] = {}  # the name of the document that is kept, by that of one that is not
+    others: dict[str, str] = {}  # the name of the retained document, by that of the dropped one
     result: list[Document] = []
     for document in sorted(documents, key=lambda document: document.uri):
         key = (document.sha256, document.metadata.get("message_id", ""))
@@ -107,7 +106,7 @@ def once_each(documents: Iterable[Document]) -> list[Document]:
             others.update(dict.fromkeys(_also_at(document), kept[key].uri))
         else:
             kept[key] = document
-    uris = {document.uri for document in (*result, *kept.values())}  # also of what had another's text before
+    uris = {document.uri for document in (*result, *kept.values())}  # including earlier duplicates
     for document in kept.values():
         names = sorted({*_also_at(document), *(name for name, first in others.items() if first == document.uri)} - uris)
         metadata = {name: value for name, value in document.metadata.items() if name != ALSO_AT}
@@ -122,7 +121,7 @@ def _also_at(document: Document) -> list[str]:
 
 
 def _with_targets(document: Document, others: Mapping[str, str]) -> Document:
-    """Return a document whose hyperlinks to documents that are not kept lead to those that are."""
+    """Return a document whose hyperlinks to dropped documents lead to the retained ones."""
     if not any(link.target in others for link in document.hyperlinks):
         return document
     links = (replace(link, target=others.get(link.target, link.target)) for link in document.hyperlinks)
@@ -169,7 +168,7 @@ def _uri(file: InputFile, row: Row | Lost) -> str:
 
 
 def _failure(item_id: str, reason: str, detail: str, *, skipped: bool = False) -> Failure:
-    # Names of columns and messages of libraries may hold what no table can, and be of any length.
+    # Names of columns and messages of libraries may contain characters that no table can store, and be very long.
     return Failure(
         SKIP if skipped else STAGE, item_id, clean(reason)[:_LONGEST_DETAIL], clean(detail)[:_LONGEST_DETAIL]
     )
@@ -200,6 +199,6 @@ def _document(file: InputFile, row: Row, title: str | None = None) -> Document:
 
 
 def _with_language(row: Row) -> Mapping[str, str]:
-    """Return the metadata of a row with its language under `lang`, where it has no such field of its own."""
+    """Return the metadata of a row with its language under `lang`, unless it has that field already."""
     language = "" if LANGUAGE in row.metadata else language_of(row.text, row.metadata)
     return {**row.metadata, LANGUAGE: language} if language else row.metadata

@@ -1,8 +1,8 @@
 """Merge an imported knowledge graph with the graph extracted from the documents.
 
-Things of both meet by their names (see `entity_key`): one name is one entity. What both state of two things with one
-predicate is one relation. The relations of documents keep their chunks; those of the graph alone have none. What a
-graph says of a thing or a relation stands before what documents say; of two weights the greater one counts.
+Things of both are matched by their names (see `entity_key`): one name is one entity. A statement with the same ends and
+predicate is one relation. The relations of documents retain their chunks; those of the graph alone have none. The
+graph's content about a thing or a relation precedes that of documents; the greater of two weights counts.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from conspectus.storage.text.normalise import entity_key
 
 
 def ids_of_graph(graph: ImportedGraph) -> frozenset[str]:
-    """Return the ids of the entities that a graph has."""
+    """Return the ids of the entities of a graph."""
     return frozenset(short_id("entity", entity_key(name)) for name in graph.names)
 
 
@@ -37,8 +37,8 @@ def _relations(
 ) -> list[Relation]:
     known = {relation.id for relation in stated}
     predicates = graph.predicates
-    # short_id("relation", source, predicate, target): the predicate as it stands, so that two which differ in the case
-    # of their letters are two.
+    # short_id("relation", source, predicate, target): the predicate is unchanged, so two that differ only in case are
+    # distinct.
     head, ends, middles = sized("relation"), list(map(sized, keys)), list(map(sized, predicates))
     rows = zip(graph.sources.tolist(), graph.stated.tolist(), graph.targets.tolist(), strict=True)
     told, nothing = graph.triple_attributes, TripleAttributes()
@@ -125,14 +125,14 @@ def _told_alone(entity: Entity, told: ThingAttributes | None) -> Entity:
 
 
 def _types(types: tuple[str, ...], brought: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the types of an entity that a graph has too: it is a thing with a name, whatever phrase the texts use."""
+    """Return the merged types of an entity: a thing of a graph has a name, whatever phrase the texts use."""
     return types if any(kind != CONCEPT for kind in types) else (*(brought or (NAME,)), *types)
 
 
 def origins(graph: ImportedGraph, found: Knowledge) -> list[Origin]:
-    """Return where the things and triples of a graph come from, as far as its files say more of them than names.
+    """Return the origins of a graph's things and triples, if its files state more about them than names.
 
-    `found` is what became of them: rows are named that are in it.
+    `found` is the merged knowledge; only rows that are in it are listed.
     """
     keys = [entity_key(name) for name in graph.names]
     entities, relations = {entity.id for entity in found.entities}, {relation.id for relation in found.relations}

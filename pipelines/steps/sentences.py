@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 _MOST_CHARACTERS = 400
-"""A longer 'sentence' (a table, a list) is no fit quotation."""
+"""Tokens of a 'sentence' (a table, a list) that is too long to quote."""
 _FEWEST_WORDS = 4
 _SAYS_THE_SAME = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Every sentence once, in document order: where it stands, its text, its length, and its unit tf-idf row.
+    """The distinct sentences in document order: place, text, length, and unit tf-idf row.
 
-    `idf` holds the inverse document frequency of each column of `weights`.
+    `idf` contains the inverse document frequency of each column of `weights`.
     """
 
     spans: list[Span]
@@ -43,7 +43,7 @@ class Sentences:
         """Return the `count` rows nearest to the centroid of `rows`, the nearest first, ties in text order.
 
         Centrality is the cosine of a sentence with the mean of all (Radev et al. 2004, centroid-based
-        summarisation). A sentence that says what an earlier choice says (cosine above .7) is passed over.
+        summarisation). A sentence that repeats an earlier choice (cosine above .7) is skipped.
         """
         rows = rows[self.quotable[rows]]
         own = self.weights[rows]
@@ -60,7 +60,7 @@ class Sentences:
 
 @dataclass(frozen=True, slots=True)
 class SentenceIndex:
-    """Every sentence once, in document order, and the rows in which each entity and relation is mentioned."""
+    """The distinct sentences in document order, and the rows in which each entity and relation is mentioned."""
 
     spans: list[Span]
     texts: list[str]
@@ -81,7 +81,7 @@ def sentences_of(documents: Sequence[Document], chunks: Sequence[Chunk], mention
 def place_sentences(
     documents: Sequence[Document], chunks: Sequence[Chunk], mentions: Sequence[Mention]
 ) -> SentenceIndex:
-    """Return where the sentences of all documents stand, and who is mentioned in which."""
+    """Return the places of the sentences of all documents, and the rows that mention each entity and relation."""
     spans: list[Span] = []
     texts: list[str] = []
     starts: dict[str, list[int]] = {}

@@ -1,10 +1,10 @@
 """Find synonyms: pairs of entities whose names have similar embeddings by cosine.
 
-HippoRAG joins phrases above a cosine of 0.8 (Gutiérrez et al., NeurIPS 2024, section 2.3). Whether two
-names are joined depends on the two names alone, but for the limit on neighbours, so that adding a
-document changes no other pair. Up to `EXACT_NAMES` names all pairs are compared. Beyond, two names are
-compared where they share one of the 16 partitions, of 4,096 fixed by the seed, that each lies deepest in
-(random projections with the multi-probe idea of Lv et al., VLDB 2007).
+HippoRAG joins phrases above a cosine of 0.8 (Gutiérrez et al., NeurIPS 2024, section 2.3). Apart from the limit on
+neighbours, whether two names are joined depends only on the two names, so that adding a document changes no other
+pair. Up to `EXACT_NAMES` names, all pairs are compared. Beyond, two names are compared if they share one of the 16
+partitions, of 4,096 fixed by the seed, in which each is deepest (random projections with the multi-probe idea of Lv
+et al., VLDB 2007).
 """
 
 import re
@@ -25,14 +25,14 @@ _PARTITIONS_OF_A_VECTOR = 16
 _DECIMALS = 6
 # Candidates are found in float32, whose sums are off by less than this.
 _ROUNDING = 1e-5
-# Components in whole 8,192ths: sums of them are exact in float32 below 2^24, in whatever order.
+# Components are multiples of 1/8192: sums of them are exact in float32 below 2^24, in any order.
 _QUANTUM = 1 << 13
 _BLOCK_ROWS = 2048
 
 EXACT_NAMES = 50_000
-"""Up to this many names all pairs are compared; beyond, names that share a partition."""
+"""Up to this number of names all pairs are compared; beyond, names that share a partition."""
 MOST_SYNONYMS = 50
-"""Synonyms that one entity contributes: more join a hub to everything."""
+"""Maximum synonyms that one entity contributes: more would join a hub to everything."""
 _BLOCK_PAIRS = 4096
 _PAIRS_AT_ONCE = 1 << 20
 
@@ -67,7 +67,7 @@ def find_synonyms(
     """Return the pairs with a cosine of at least `settings.threshold`, sorted by (source_id, target_id).
 
     Names that differ in a number (Apollo 11, Apollo 13) are never synonyms, nor are different names with a cosine of 1:
-    the model knows neither. The order of the entities does not matter.
+    the model cannot distinguish either. The order of the entities does not matter.
 
     Args:
         entity_ids: (n,) distinct ids.
@@ -76,7 +76,7 @@ def find_synonyms(
         settings: The least cosine.
         seed: Seed of the partitions.
         most: A pair is returned if it is among the `most` best of at least one of its two entities.
-        exact_names: Up to so many names all pairs are compared.
+        exact_names: Up to this number of names all pairs are compared.
 
     Raises:
         ValueError: An id occurs twice, or the lengths differ.
@@ -151,7 +151,7 @@ def _letters(name: str) -> str:
 
 
 def _numbered(keys: Iterable[Hashable]) -> Ints:
-    """Return a number for each key, the same where the keys are equal."""
+    """Return a number for each key, equal for equal keys."""
     seen: dict[Hashable, int] = {}
     return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
 
@@ -161,7 +161,7 @@ def _all_pairs(vectors: Vectors, least: float) -> Iterator[Ints]:
 
 
 def _pairs_of_partitions(vectors: Vectors, least: float, seed: int) -> Iterator[Ints]:
-    """Yield the near pairs of each partition; a pair that shares several comes several times."""
+    """Yield the near pairs of each partition; a pair that shares several partitions is yielded several times."""
     rows, partitions = _partitions(vectors, seed)
     order = np.argsort(partitions, kind="stable")
     bounds = np.searchsorted(partitions[order], np.arange(_PARTITIONS + 1))
@@ -170,11 +170,11 @@ def _pairs_of_partitions(vectors: Vectors, least: float, seed: int) -> Iterator[
 
 
 def _partitions(vectors: Vectors, seed: int) -> tuple[Ints, Ints]:
-    """Return (row, partition) entries, rows ascending: the partitions that each vector lies deepest in.
+    """Return (row, partition) entries, rows ascending: the partitions in which each vector is deepest.
 
     A partition is a random direction of plus and minus ones, and the depth the inner product with it.
-    Components are taken as whole numbers, so a depth is exact and does not depend on the vectors
-    around it. A vector is in every partition that ties with its last one.
+    Components are converted to whole numbers, so a depth is exact and does not depend on the other vectors. A vector
+    is in every partition that ties with its last one.
     """
     signs = np.random.default_rng(seed).integers(0, 2, (_PARTITIONS, vectors.shape[1]))
     directions = (2 * signs - 1).astype(np.float32)
@@ -215,7 +215,7 @@ def _batches(codes: Iterator[Ints]) -> Iterator[Ints]:
 
 
 def _compared(vectors: Vectors, codes: Ints) -> _Pairs:
-    """Return the pairs with their cosines, each summed in float64 by itself and then rounded."""
+    """Return the pairs with their cosines, each summed separately in float64 and then rounded."""
     left, right = np.divmod(codes, len(vectors))
     cosine = np.empty(len(codes))
     for start in range(0, len(codes), _BLOCK_PAIRS):
@@ -228,8 +228,8 @@ def _compared(vectors: Vectors, codes: Ints) -> _Pairs:
 def _best_of_each(pairs: _Pairs, most: int) -> _Pairs:
     """Return, sorted and without repeats, the pairs that are among the `most` best of an end.
 
-    A pair dropped from a part of all pairs would be dropped from all of them, so this may be done as
-    pairs come in.
+    A pair dropped from a subset of all pairs would also be dropped from the whole, so this may be applied
+    incrementally.
     """
     order = np.lexsort((pairs.right, pairs.left))
     pairs = pairs.where(order)

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from conspectus.pipelines.runner import Runner, shards
+from conspectus.pipelines.runner import Runner, driver_of, shards
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.arrays import Ints, Vectors
-from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.errors import IndexUnusable, SettingsError
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
@@ -20,6 +20,7 @@ from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettin
 from conspectus.storage.text.embedded import (
     chunk_text,
     chunk_windows,
+    description_text,
     entity_text,
     predicate_texts,
     relation_text,
@@ -29,11 +30,11 @@ from conspectus.storage.text.tokens import count_each
 
 STAGE = "embed"
 MOST_EMBEDDED = 10_000
-"""Entities known from an imported graph alone whose names get a vector: those with most relations."""
+"""Maximum number of entities of an imported graph alone whose names get a vector: those with most relations."""
 _TOKENS_A_SHARD = 30_000
-"""A task's work: some seconds of encoding, so that little is lost with it and progress can be seen."""
+"""Tokens of a task: some seconds of encoding, so that a failure costs little and progress is visible."""
 _ROUNDS_A_SHARD = 4
-"""A server's share: so many requests for each that may be in flight, because a shard ends with few in flight."""
+"""Requests of a server's shard for each concurrent one, because few are in flight at the end of a shard."""
 
 
 def vector_kind(embedder: str) -> str:
@@ -42,14 +43,14 @@ def vector_kind(embedder: str) -> str:
 
 
 def rows_to_embed(entities: Sequence[Entity], most_of_graph: int) -> list[int]:
-    """Return the rows of the entities that get a vector: those of texts, and the best connected of a graph alone."""
+    """Return the rows of the entities that get a vector: those in texts, and the best connected ones of a graph."""
     alone = [row for row, entity in enumerate(entities) if not entity.frequency]
     best = sorted(alone, key=lambda row: (-entities[row].degree, entities[row].id))[:most_of_graph]
     return sorted([*(row for row, entity in enumerate(entities) if entity.frequency), *best])
 
 
 def texts_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
-    """Return the text of each chunk that words are searched in: under its document's title and headings."""
+    """Return the searchable text of each chunk: under its document's title and headings."""
     document_of = {document.id: document for document in documents}
     return [chunk_text(chunk, document_of[chunk.document_id]) for chunk in chunks]
 
@@ -62,7 +63,7 @@ def windows_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) ->
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Vectors (n, d) float32, and for each the table row it belongs to (long texts have several windows)."""
+    """Vectors (n, d) float32, and the table row of each (long texts have several windows)."""
 
     vectors: Vectors
     rows: Ints
@@ -72,7 +73,7 @@ class Windows:
         return self.vectors[np.unique(self.rows, return_index=True)[1]]
 
     def at(self, rows: Sequence[int]) -> "Windows":
-        """Return the same vectors as those of other rows: of `rows[i]`, ascending, where they are of i now."""
+        """Return the same vectors for other rows: those of row i now belong to `rows[i]`, ascending."""
         return Windows(self.vectors, np.asarray(rows, np.int64)[self.rows])
 
 
@@ -88,7 +89,7 @@ class Embedding:
     def windows(self, texts: Sequence[str], step: str) -> Windows:
         """Return the vectors of all texts, longer ones in overlapping windows, in the order of the texts.
 
-        ModelRefused or ModelUnavailable where a server gives none: the shards done until then are remembered.
+        ModelRefused or ModelUnavailable if a server fails: the shards done until then remain cached.
         """
         embedder = open_embedder(self.model, self.server)
         pieces = [embedder.windows(text) for text in texts]
@@ -108,12 +109,17 @@ class Embedding:
         return self.windows([text for texts in windows for text in texts], "embed chunks").at(rows.tolist())
 
     def entities(self, entities: Sequence[Entity], most_of_graph: int) -> Windows:
-        """Return the vectors of names by the rows of `entities`, as far as these get one (see `rows_to_embed`)."""
+        """Return the vectors of names by the rows of `entities` that get one (see `rows_to_embed`)."""
         rows = rows_to_embed(entities, most_of_graph)
         return self.windows([entity_text(entities[row]) for row in rows], "embed entities").at(rows)
 
+    def descriptions(self, entities: Sequence[Entity], most_of_graph: int) -> Windows:
+        """Return the vectors of names with descriptions, of the same rows as `entities`."""
+        rows = rows_to_embed(entities, most_of_graph)
+        return self.windows([description_text(entities[row]) for row in rows], "embed descriptions").at(rows)
+
     def relations(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> Windows:
-        """Return the vectors of the relations that a document states, by their rows."""
+        """Return the vectors of the relations that documents state, by their rows."""
         name_of = {entity.id: entity.name for entity in entities}
         rows = [row for row, relation in enumerate(relations) if relation.chunk_ids]
         return self.windows([relation_text(relations[row], name_of) for row in rows], "embed relations").at(rows)
@@ -132,8 +138,14 @@ class Embedding:
         text_of = dict(zip(keys, texts, strict=True))
         pending = [text_of[key] for key in self.memo.missing(kind, keys)]
         work = partial(embed_shard, model=self.model, server=self.server, memo_path=self.memo.path)
-        self.run(step, work, self._shards(pending))
+        run = self.run if self.model.provider == "local" else driver_of(self.run)
+        run(step, work, self._shards(pending))
         found = self.memo.get_many(kind, keys)
+        if len(found) < len(text_of):
+            raise SettingsError(
+                f"{len(text_of) - len(found):,} texts got no vector named {name}: the workers of build.runner name "
+                "theirs otherwise (an encoder in bytes needs a processor that multiplies them exactly); use equal ones"
+            )
         sizes = sorted({len(value) // 4 for value in found.values()})
         if len(sizes) > 1:
             raise IndexUnusable(
@@ -150,9 +162,9 @@ class Embedding:
 
 
 def shards_by_length(texts: Sequence[str]) -> list[list[str]]:
-    """Cut texts, sorted by length, into runs of about `_TOKENS_A_SHARD` tokens.
+    """Split texts, sorted by length, into runs of about `_TOKENS_A_SHARD` tokens.
 
-    The encoder takes texts of one length together, so a shard of like lengths fills its passes.
+    The encoder batches texts of equal length, so a shard of similar lengths fills its batches.
     """
     tokens = count_each(texts)
     order = sorted(range(len(texts)), key=lambda i: (tokens[i], texts[i]))
@@ -163,14 +175,14 @@ def shards_by_length(texts: Sequence[str]) -> list[list[str]]:
             parts.append([])
             room = _TOKENS_A_SHARD
         parts[-1].append(texts[i])
-        room -= tokens[i] + 2  # the marks that the encoder puts around each text
+        room -= tokens[i] + 2  # special tokens around each text
     return parts
 
 
 def embed_shard(
     texts: Sequence[str], model: EmbeddingSettings, server: EmbeddingServerSettings, memo_path: Path
 ) -> int:
-    """Embed texts into the memo and return how many."""
+    """Embed texts into the memo and return their number."""
     embedder = open_embedder(model, server)
     vectors = embedder.embed(texts)
     results = {digest(text): vector.tobytes() for text, vector in zip(texts, vectors, strict=True)}

@@ -1,7 +1,7 @@
 """Train a graph-to-text T5 model that verbalises triples (FastToG, Liang and Gu 2025, appendix B).
 
-The paper's values are the defaults: learning rate 1e-5, 2 epochs, 10 % of the pairs for validation, and the
-epoch with the best ROUGE-1 is kept. The starting model is a folder on this machine, of any size.
+The paper's values are the defaults: learning rate 1e-5, 2 epochs, 10 % of the pairs for validation, and the epoch with
+the best ROUGE-1 is saved. The initial model is a local folder, of any size.
 """
 
 import json
@@ -28,7 +28,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Graph2TextPlan:
-    """How to train."""
+    """The hyperparameters of the training."""
 
     learning_rate: float = 1e-5
     epochs: int = 2
@@ -69,7 +69,7 @@ class Graph2TextEpoch:
 class Graph2TextTraining:
     """The result of training. `before` has the metrics of the initial model, `written` those of human references.
 
-    `by_size` has the quality of the kept model's texts for lists of 1, 2, 3-4, 5-8 and more triples.
+    `by_size` has the quality of the saved model's texts for lists of 1, 2, 3-4, 5-8 and more triples.
     """
 
     best: int

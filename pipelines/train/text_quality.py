@@ -1,7 +1,7 @@
 """Rule-based measures of unsupported content in verbalised triples.
 
-FastToG (Liang and Gu 2025, appendix B) counts by hand two kinds of hallucination in texts made of communities:
-factual (names and numbers that the triples lack) and relational (entities combined that no triple joins).
+FastToG (Liang and Gu 2025, appendix B) counts two kinds of hallucination by hand in texts made from communities:
+factual (names and numbers that the triples lack) and relational (entities combined without a triple).
 """
 
 import re

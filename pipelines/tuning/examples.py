@@ -8,8 +8,9 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from conspectus.pipelines.steps.extract.llm import ShownChunk
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
-from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.records import EntityRecord, Record, Records, is_writable, read_records, write_records
 from conspectus.storage.errors import ModelError
@@ -25,11 +26,11 @@ _STRENGTHS = (1, 10)
 class ExampleDraft:
     """The result for one text: the records of an example, none if it failed.
 
-    `thrown_away` gives the reasons for rejected replies; `left_out` counts records of the kept reply that break the
-    rules.
+    `thrown_away` gives the reasons for rejected replies; `left_out` counts records of the accepted reply that break
+    the rules.
     """
 
-    text: str
+    shown: ShownChunk
     records: Records | None
     thrown_away: tuple[str, ...] = ()
     left_out: int = 0
@@ -39,7 +40,9 @@ Checked = Callable[[Records], Records]
 """Returns the records that an example may contain."""
 
 
-async def make_example(model: LanguageModel, text: str, prompt: tuple[Message, ...], checked: Checked) -> ExampleDraft:
+async def make_example(
+    model: LanguageModel, shown: ShownChunk, prompt: tuple[Message, ...], checked: Checked
+) -> ExampleDraft:
     """Return the example that a model writes for a text; an unusable reply is retried once.
 
     Raises:
@@ -51,18 +54,18 @@ async def make_example(model: LanguageModel, text: str, prompt: tuple[Message, .
         try:
             reply = await model.complete(Request(asked, STEP))
         except ModelError as error:
-            return ExampleDraft(text, None, (*thrown_away, str(error)))
+            return ExampleDraft(shown, None, (*thrown_away, str(error)))
         read = read_records(reply.text, cut_off=reply.finish == "length")
         kept = checked(read)
         reason = _unusable(read, kept)
         if not reason:
-            return ExampleDraft(text, kept, tuple(thrown_away), _size(read) - _size(kept))
+            return ExampleDraft(shown, kept, tuple(thrown_away), _size(read) - _size(kept))
         thrown_away.append(reason)
         again = Message("user", render("index/tune_again", reason=reason))
         # Many servers refuse a conversation with an empty reply.
         said = (Message("assistant", reply.text),) if reply.text.strip() else ()
         asked = (*prompt, *said, again)
-    return ExampleDraft(text, None, tuple(thrown_away))
+    return ExampleDraft(shown, None, tuple(thrown_away))
 
 
 def _unusable(read: Records, kept: Records) -> str:
@@ -74,10 +77,13 @@ def _unusable(read: Records, kept: Records) -> str:
     return "" if kept.entities or kept.claims else "no record is about something that the text names"
 
 
-def elements_in(text: str, types: Sequence[str]) -> Checked:
-    """Return a filter that keeps entities of given types named in the text, and relationships between them."""
+def elements_in(shown: ShownChunk, types: Sequence[str]) -> Checked:
+    """Return a filter for entities of given types that text or title name, and relationships between them.
+
+    A relationship without a predicate would teach that it needs none.
+    """
     spelt = {kind.casefold(): kind for kind in types}
-    held = _plain(text)
+    held = _plain(f"{shown.title}\n{shown.text}")
 
     def checked(read: Records) -> Records:
         entities: dict[str, EntityRecord] = {}
@@ -88,16 +94,17 @@ def elements_in(text: str, types: Sequence[str]) -> Checked:
         relations = []
         for relation in read.relations:
             source, target = entities.get(name_key(relation.source)), entities.get(name_key(relation.target))
-            if source and target and relation.description and _is_strength(relation.strength) and _fits(relation):
+            said = relation.predicate and relation.description and _is_strength(relation.strength)
+            if source and target and said and _fits(relation):
                 relations.append(replace(relation, source=source.name, target=target.name))
         return Records(tuple(entities.values()), tuple(relations))
 
     return checked
 
 
-def claims_in(text: str) -> Checked:
-    """Return a filter that keeps claims about entities named in the text that quote it."""
-    held = _plain(text)
+def claims_in(shown: ShownChunk) -> Checked:
+    """Return a filter for claims about entities that text or title name, and that quote the text."""
+    held, titled = _plain(shown.text), _plain(f"{shown.title}\n{shown.text}")
 
     def checked(read: Records) -> Records:
         kept = []
@@ -105,7 +112,7 @@ def claims_in(text: str) -> Checked:
             claim = replace(item, status=item.status.upper())
             dates = [date for date in (claim.start_date, claim.end_date) if date]
             quoted = claim.quote is not None and _plain(claim.quote) in held
-            named = all(_plain(name) in held for name in (claim.subject, claim.object) if name)
+            named = all(_plain(name) in titled for name in (claim.subject, claim.object) if name)
             if quoted and named and claim.type and claim.status in _STATUS and all(map(_DATE.fullmatch, dates)):
                 kept.append(claim)
         return Records(claims=tuple(row for row in kept if _fits(row)))
@@ -121,18 +128,25 @@ def written(made: Sequence[ExampleDraft], types: Sequence[str]) -> str:
             "index/tuned_example",
             number=str(number),
             entity_types=listed,
-            text=text,
+            text=shown.text,
             records=write_records(records),
+            **shown.place,
         )
-        for number, (text, records) in enumerate(_kept(made), 1)
+        for number, (shown, records) in enumerate(_kept(made), 1)
     )
 
 
 def written_claims(made: Sequence[ExampleDraft]) -> str:
     """Return the examples of claims in the format of the prompt."""
     return "\n\n".join(
-        render("index/tuned_claims_example", number=str(number), text=text, records=write_records(records))
-        for number, (text, records) in enumerate(_kept(made), 1)
+        render(
+            "index/tuned_claims_example",
+            number=str(number),
+            text=shown.text,
+            records=write_records(records),
+            **shown.place,
+        )
+        for number, (shown, records) in enumerate(_kept(made), 1)
     )
 
 
@@ -148,8 +162,8 @@ async def counted(work: Awaitable[ExampleDraft], tell: Callable[[], None]) -> Ex
     return made
 
 
-def _kept(made: Sequence[ExampleDraft]) -> list[tuple[str, Records]]:
-    return [(example.text, example.records) for example in made if example.records is not None]
+def _kept(made: Sequence[ExampleDraft]) -> list[tuple[ShownChunk, Records]]:
+    return [(example.shown, example.records) for example in made if example.records is not None]
 
 
 def _size(records: Records) -> int:

@@ -1,6 +1,6 @@
 """Select a small, diverse sample that represents a corpus.
 
-Passages are chosen greedily so that the passages of the corpus are near to a chosen one (facility location; Lin and
+Passages are chosen greedily so that every passage of the corpus is near a chosen one (facility location; Lin and
 Bilmes 2011, section 3): the first is the most typical, and outliers come late.
 """
 
@@ -21,7 +21,7 @@ Embed = Callable[[Sequence[str]], Vectors]
 _POOL = 10
 """Candidate passages per chosen one."""
 _LEAST_TOKENS = 40
-"""A shorter passage (a heading, a caption) is chosen only if its document has no other."""
+"""Length below which a passage (a heading, a caption) is chosen only if its document has no other."""
 
 
 def sample(

@@ -9,12 +9,13 @@ import asyncio
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import read_documents
+from conspectus.pipelines.steps.extract.llm import ShownChunk, passages_of
 from conspectus.pipelines.tuning.examples import (
     STEP,
     ExampleDraft,
@@ -29,14 +30,13 @@ from conspectus.pipelines.tuning.examples import (
 from conspectus.pipelines.tuning.sample import Embed, excerpt, sample
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import gather_all
-from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.client.usage_and_cost import Spending
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import messages, prompt_text, render, tagged
+from conspectus.prompts.language_model import LanguageModel, Message, Request
+from conspectus.prompts.render import messages, prompt_text, prompts_of, render, tagged
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import InputError, UsageError
-from conspectus.storage.records import Chunk
 from conspectus.storage.settings import ExtractionSettings, Settings, TunedPrompts, as_yaml, file_of
 from pydantic import AfterValidator, BaseModel, Field
 
@@ -82,14 +82,14 @@ Name = Annotated[str, AfterValidator(_name)]
 
 
 class DomainAnswer(BaseModel):
-    """What a collection is, and the language that it is in."""
+    """The description and the language of a collection."""
 
     domain: Paragraph
     language: Name
 
 
 class PersonaAnswer(BaseModel):
-    """Who a model is to be when it extracts, and when it reports."""
+    """The personas of a model for extraction, and for reports."""
 
     extraction: Paragraph
     reports: Paragraph
@@ -116,8 +116,8 @@ three of this length take about as many tokens as a chunk."""
 class Tuning:
     """The tuned texts and types for a corpus, and their origin.
 
-    `examples` and `claims_examples` count the kept ones, `thrown_away` gives the reasons for rejected replies,
-    `left_out` counts records of kept replies that break the rules, `unread` the inputs that could not be read.
+    `examples` and `claims_examples` count the accepted ones, `thrown_away` gives the reasons for rejected replies,
+    `left_out` counts records of accepted replies that break the rules, `unread` the inputs that could not be read.
     """
 
     language: str
@@ -162,7 +162,9 @@ def tune(
     if not chosen:
         raise InputError("the documents hold no text to fit the prompts to")
     progress("sample", len(chosen), len(chosen))
-    return asyncio.run(_ask(model, chosen, settings.extraction, len(failures), progress))
+    shown, n_documents = passages_of(documents, chosen), len({chunk.document_id for chunk in chosen})
+    with prompts_of(settings.llm.prompts):
+        return asyncio.run(_ask(model, shown, settings.extraction, len(failures), n_documents, progress))
 
 
 def _embedding(settings: Settings) -> Embed | None:
@@ -178,11 +180,19 @@ def _embedding(settings: Settings) -> Embed | None:
 
 
 async def _ask(
-    model: ModelClient, chosen: Sequence[Chunk], settings: ExtractionSettings, unread: int, progress: Progress
+    model: ModelClient,
+    chosen: Sequence[ShownChunk],
+    settings: ExtractionSettings,
+    unread: int,
+    n_documents: int,
+    progress: Progress,
 ) -> Tuning:
     texts = [excerpt(chunk.text, _SAMPLE_TOKENS // len(chosen)) for chunk in chosen]
-    shown = [" ".join(excerpt(chunk.text, _EXAMPLE_TOKENS).split()) for chunk in chosen if can_be_shown(chunk.text)]
-    shown = shown[:_EXAMPLES]
+    shown = [
+        replace(chunk, text=" ".join(excerpt(chunk.text, _EXAMPLE_TOKENS).split()))
+        for chunk in chosen
+        if can_be_shown(f"{chunk.title}{chunk.section}{chunk.text}")
+    ][:_EXAMPLES]
     tell = _counter(progress, 3 + len(shown) * (2 if settings.claims else 1))
 
     prompt = messages("index/tune_domain", sample=_excerpts(texts))
@@ -213,7 +223,7 @@ async def _ask(
         domain.language,
         types,
         TunedPrompts(told, persona.extraction, persona.reports, written(elements, types), written_claims(claims)),
-        documents=len({chunk.document_id for chunk in chosen}),
+        documents=n_documents,
         chunks=len(chosen),
         examples=sum(element.records is not None for element in elements),
         claims_examples=sum(claim.records is not None for claim in claims),
@@ -234,18 +244,19 @@ class _Examples:
     language: str
     claim_description: str
 
-    async def elements(self, text: str) -> ExampleDraft:
+    async def elements(self, shown: ShownChunk) -> ExampleDraft:
         prompt = messages(
             "index/tune_example",
             persona=self.persona,
             entity_types=", ".join(self.types),
             language=self.language,
             examples=prompt_text("index/extract_examples"),
-            text=text,
+            text=shown.text,
+            **shown.place,
         )
-        return await make_example(self.model, text, prompt, elements_in(text, self.types))
+        return await make_example(self.model, shown, prompt, elements_in(shown, self.types))
 
-    async def claims(self, text: str) -> ExampleDraft:
+    async def claims(self, shown: ShownChunk) -> ExampleDraft:
         prompt = messages(
             "index/tune_claims_example",
             persona=self.persona,
@@ -253,9 +264,10 @@ class _Examples:
             entity_types=", ".join(self.types),
             language=self.language,
             examples=prompt_text("index/claims_examples"),
-            text=text,
+            text=shown.text,
+            **shown.place,
         )
-        return await make_example(self.model, text, prompt, claims_in(text))
+        return await make_example(self.model, shown, prompt, claims_in(shown))
 
 
 def _excerpts(texts: Sequence[str]) -> str:
@@ -290,7 +302,7 @@ def check_free(directory: Path, settings: Settings) -> None:
     """Raise UsageError if a file to be written exists already."""
     for path in _paths(directory, settings).values():
         if path.exists():
-            raise UsageError(f"{path} exists already; --force overwrites it")
+            raise UsageError(f"{path} already exists; --force overwrites it")
 
 
 def check_writable(directory: Path, settings: Settings) -> None:

@@ -1,10 +1,10 @@
-"""Batch files: requests written for a provider that answers them later at half the price, and their results.
+"""Batch files: requests for a provider's batch API, which answers later at half the price, and their results.
 
     FOLDER/requests/extract-1f3a....jsonl   one request a line, as OpenAI's batch API takes them; one model a file
-    FOLDER/requests.jsonl                   what is known of each request: its sources, on which its reply depends
-    FOLDER/*.jsonl                          output files of the provider, put there by whoever ran the batch
+    FOLDER/requests.jsonl                   metadata of each request: the sources that its reply depends on
+    FOLDER/*.jsonl                          the provider's output files, put there by the user
 
-A request's id is the key of its reply in the memo, so results are taken back in any order, and none is asked for twice.
+A request's id is the key of its reply in the memo, so results can arrive in any order and no request is paid for twice.
 """
 
 import json
@@ -23,13 +23,13 @@ from conspectus.storage.memo import Memo
 
 URL = "/v1/chat/completions"
 _MOST_REQUESTS, _MOST_BYTES = 50_000, 190_000_000
-"""Of one file, by OpenAI's limits (200 MB)."""
+"""Of one file, by OpenAI's limit (200 MB)."""
 _KNOWN = "requests.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A request that is to be written."""
+    """A request to be written."""
 
     key: str
     step: str
@@ -41,7 +41,7 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """How many results were taken back, how many requests failed, and how many results belong to none."""
+    """How many results were stored, how many requests failed, and how many results match no request."""
 
     replies: int = 0
     failed: int = 0
@@ -62,13 +62,13 @@ class Outbox:
     _waiting: dict[str, _Waiting] = field(default_factory=dict)
 
     def defer(self, key: str, step: str, body: Mapping[str, Any], n_bytes: int, sources: Sequence[str]) -> Deferred:
-        """Keep a request for the next file, and return the error that tells its caller."""
+        """Queue a request for the next file, and return the error to raise to its caller."""
         line = json.dumps({"custom_id": key, "method": "POST", "url": URL, "body": body}, ensure_ascii=False)
         self._waiting[key] = _Waiting(key, step, str(body["model"]), line, n_bytes, tuple(sources))
         return Deferred("the request waits for a batch")
 
     def check(self) -> None:
-        """Write the requests that wait, and end the run with BatchWritten; nothing where none does."""
+        """Write the queued requests and end the run with BatchWritten; do nothing if none are queued."""
         if not self._waiting:
             return
         count, files = len(self._waiting), self.write()
@@ -79,7 +79,7 @@ class Outbox:
         )
 
     def write(self) -> list[Path]:
-        """Write the requests that wait, and return the files. A file's name follows from its requests."""
+        """Write the queued requests, and return the files. A file's name is derived from its requests."""
         requests = self.folder / "requests"
         requests.mkdir(parents=True, exist_ok=True)
         known = self._known() | {each.key: _known_line(each) for each in self._waiting.values()}
@@ -97,9 +97,9 @@ class Outbox:
         return files
 
     def take_back(self) -> TakenBack:
-        """Remember the replies in the output files of the folder.
+        """Store the replies in the output files of the folder.
 
-        What failed, or cannot be read, is asked for again in the next batch.
+        Requests that failed or whose results cannot be read go into the next batch.
 
         Raises:
             InputError: A file cannot be read.
@@ -145,7 +145,7 @@ def _results(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _reply(result: Mapping[str, Any], known: Mapping[str, Any]) -> bytes | None:
-    """Return the reply of a result as the memo keeps it, None where the request failed."""
+    """Return the reply of a result in the memo's format, None if the request failed."""
     response = result.get("response")
     if not isinstance(response, dict) or response.get("status_code") != 200 or result.get("error"):
         return None
@@ -156,7 +156,7 @@ def _reply(result: Mapping[str, Any], known: Mapping[str, Any]) -> bytes | None:
 
 
 def _parts(waiting: Iterable[_Waiting]) -> Iterator[list[_Waiting]]:
-    """Yield the requests in files that the provider takes."""
+    """Split the requests into files within the provider's limits."""
     part: list[_Waiting] = []
     size = 0
     for each in waiting:

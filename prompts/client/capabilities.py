@@ -1,7 +1,7 @@
-"""What a server understands of OpenAI's protocol, learned from what it refuses; and requests made accordingly.
+"""Which parts of OpenAI's protocol a server supports, learned from its refusals; and requests built accordingly.
 
-Reasoning models refuse `max_tokens` and `temperature`, older servers JSON schemas. What was refused once is left out,
-or expressed in another way, from then on. `max_tokens` is tried first because servers that do not know its successor
+Reasoning models refuse `max_tokens` and `temperature`, older servers JSON schemas. A refused feature is left out
+or expressed in another way from then on. `max_tokens` is tried first because servers that do not know its successor
 `max_completion_tokens` ignore it silently, and then nothing bounds the reply.
 """
 
@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
-from conspectus.prompts.model import Request
+from conspectus.prompts.language_model import Request
 from conspectus.prompts.render import render
 from pydantic import BaseModel
 
 StructuredOutput = Literal["json_schema", "json_object", "none"]
 
 _UNKNOWN = re.compile("unsupported|not support|unrecognized|unknown|unexpected|extra|not permitted|deprecated", re.I)
-"""What servers say of an unknown parameter, but not of a value out of range."""
+"""How servers complain about an unknown parameter, but not about a value out of range."""
 _TOO_LONG = re.compile("context length|context window|too large|too long", re.I)
 
 
@@ -34,7 +34,8 @@ class Capabilities:
     system_role: bool = True
 
     def lowered(self, refusal: str) -> "Capabilities | None":
-        """Return the capabilities without what a refusal (the server's message) names, None if it names nothing.
+        """Return the capabilities without the feature that a refusal (the server's message) names, None if it names
+        none.
 
         >>> Capabilities().lowered("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.").limit
         'max_completion_tokens'
@@ -101,8 +102,8 @@ def requested_schema(request: Request) -> str:
 def schema_text(schema: type[BaseModel]) -> str:
     """Return a model's JSON schema as strict servers accept it: closed objects, every key required.
 
-    Keys keep the order of the class, because servers that follow a schema write them in its order: what a model should
-    think of first, as the reason of a verdict, stands first. Docstrings are for readers of the code and left out.
+    Keys keep the order of the class, because servers that enforce a schema generate keys in its order: fields that the
+    model should think about first, such as the reason for a verdict, come first. Docstrings are left out.
     """
     return json.dumps(_strict(schema.model_json_schema()), ensure_ascii=False)
 

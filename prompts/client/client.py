@@ -16,20 +16,22 @@ from conspectus.prompts.client.event_loop import cached_per_process, call_loop, 
 from conspectus.prompts.client.reply_cache import ReplyMemo, SingleFlight, reply_key, step_source
 from conspectus.prompts.client.retry import BadRequest
 from conspectus.prompts.client.server import Address, Call, Parsed, open_server
-from conspectus.prompts.client.usage import (
+from conspectus.prompts.client.usage_and_cost import (
     Meter,
+    Recording,
     Reservation,
     Spending,
     TokenBudget,
     cost,
     most_prompt_tokens,
-    record,
+    recording,
 )
-from conspectus.prompts.model import Reply, Request
+from conspectus.prompts.language_model import Reply, Request
 from conspectus.prompts.render import render, replace_prompts
 from conspectus.storage.errors import IndexUnusable, NeedsModel
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
+from conspectus.storage.tracing import span
 
 PATH = "/chat/completions"
 
@@ -39,14 +41,13 @@ OnText = Callable[[str], None]
 class ModelClient:
     """A model behind a server: a `LanguageModel`. Safe to share between threads and event loops.
 
-    The budget of the settings is that of this client, so make one per run. The same request made twice at once is
-    sent once.
+    The client enforces the budget of its settings, so make one per run. Concurrent identical requests are sent once.
 
     Args:
         settings: Section `llm`.
-        memo: Where replies are remembered; None for nowhere.
+        memo: Where replies are remembered; None disables the memo.
         address: The server, if not the one of the settings.
-        outbox: Takes the requests that are not remembered, instead of the server; they raise Deferred.
+        outbox: Takes requests without a remembered reply instead of the server; they raise Deferred.
 
     Attributes:
         meter: What this client has spent.
@@ -94,23 +95,18 @@ class ModelClient:
             BudgetReached: The budget does not allow the call.
             IndexUnusable: The memo cannot be read or written.
         """
-        spent: list[Spending] = []
-        try:
-            return await run_on_call_loop(self._complete(request, spent))
-        finally:
-            for spending in spent:
-                record(spending)
+        return await run_on_call_loop(self._complete(request, recording()))
 
     async def stream(self, request: Request) -> AsyncIterator[str]:
-        """Yield the reply as it is made; a remembered one at once.
+        """Yield the reply as it is generated; a remembered reply is yielded immediately.
 
         Raises:
-            ModelUnavailable: Also if the server breaks off. The pieces so far have been yielded, and are not
-                remembered. Other errors are those of `complete`.
+            ModelUnavailable: Also if the server breaks off. The pieces so far have been yielded but are not remembered.
+                Other errors are those of `complete`.
         """
         here = asyncio.get_running_loop()
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
-        spent: list[Spending] = []
+        record = recording()
 
         def put(piece: str | None) -> None:
             if not here.is_closed():
@@ -118,7 +114,7 @@ class ModelClient:
 
         async def run() -> None:
             try:
-                await self._complete(request, spent, put)
+                await self._complete(request, record, put)
             finally:
                 put(None)
 
@@ -135,8 +131,6 @@ class ModelClient:
                 async with asyncio.timeout(1):
                     while not ended:
                         ended = await pieces.get() is None
-            for spending in spent:
-                record(spending)
 
     async def remember(self, request: Request, reply: Reply) -> None:
         """Remember a reply as the one to this request, replacing the remembered one."""
@@ -148,24 +142,24 @@ class ModelClient:
         """Return what is known so far of the capabilities of a model's server."""
         return self._capabilities[model]
 
-    async def _complete(self, request: Request, spent: list[Spending], on_text: OnText | None = None) -> Reply:
+    async def _complete(self, request: Request, record: Recording, on_text: OnText | None = None) -> Reply:
         """Return the remembered reply, or that of the server; `on_text` gets it streamed."""
         call = self._prepared(request)
         reply = await self._memo.get(call.key) if self._memo and not request.fresh else None
         if reply is not None:
-            self._account(Spending(request.step, call.model, remembered=1), spent)
+            self._account(Spending(request.step, call.model, remembered=1), record)
             if on_text:
                 on_text(reply.text)
         elif on_text:
-            reply = await self._fetch(call, spent, on_text)
+            reply = await self._fetch(call, record, on_text)
         else:
             key = f"{call.key} fresh" if request.fresh else call.key
-            reply, is_own = await self._running.get(key, lambda: self._fetch(call, spent))
+            reply, is_own = await self._running.get(key, lambda: self._fetch(call, record))
             if not is_own:
-                self._account(Spending(request.step, call.model, remembered=1), spent)
+                self._account(Spending(request.step, call.model, remembered=1), record)
         return reply
 
-    async def _fetch(self, prepared: "_Prepared", spent: list[Spending], on_text: OnText | None = None) -> Reply:
+    async def _fetch(self, prepared: "_Prepared", record: Recording, on_text: OnText | None = None) -> Reply:
         """Return the server's reply, and remember it."""
         rate = self._rates[prepared.model, prepared.request.step]
         if self._outbox:
@@ -174,21 +168,33 @@ class ModelClient:
             raise self._outbox.defer(prepared.key, step, body, prepared.n_bytes, sources)
         while True:
             capabilities = self._capabilities[prepared.model]
-            call = self._call(prepared, capabilities, rate, stream=on_text is not None)
+            call = self._call(prepared, record, capabilities, rate, stream=on_text is not None)
             reply = None
             try:
-                reply = await self._server.send(call, on_text)
+                with span(
+                    f"chat {prepared.model}",
+                    calls_out=True,
+                    gen_ai__operation__name="chat",
+                    gen_ai__provider__name="openai",  # the protocol; the server's vendor is unknown
+                    gen_ai__request__model=prepared.model,
+                    conspectus__step=prepared.request.step,
+                ) as told:
+                    reply = await self._server.send(call, on_text)
+                    told.set(
+                        gen_ai__usage__input_tokens=reply.prompt_tokens,
+                        gen_ai__usage__output_tokens=reply.completion_tokens,
+                    )
             except BadRequest as error:
                 self._lower(prepared.model, capabilities, error)
                 continue
             finally:
-                self._account(self._spending(prepared, call, reply), spent)
+                self._account(self._spending(prepared, call, reply), record)
             rate.learn(prepared.n_bytes, reply)
             if self._memo and not prepared.request.fresh:
                 try:
                     await self._memo.put(prepared.key, reply, _sources(prepared.request))
                 except IndexUnusable as error:
-                    self._memo_error = error  # do not buy replies that cannot be kept
+                    self._memo_error = error  # do not buy replies that cannot be stored
                     raise
             return reply
 
@@ -208,7 +214,9 @@ class ModelClient:
             key=reply_key(request, model, max_tokens, schema),
         )
 
-    def _call(self, prepared: "_Prepared", capabilities: Capabilities, rate: TokenRate, *, stream: bool) -> Call[Reply]:
+    def _call(
+        self, prepared: "_Prepared", record: Recording, capabilities: Capabilities, rate: TokenRate, *, stream: bool
+    ) -> Call[Reply]:
         def parse(body: Mapping[str, Any]) -> Parsed[Reply]:
             reply = read_completion(body, prepared.model, prepared.n_bytes, rate)
             dollars = cost(self._settings.prices, prepared.model, reply.prompt_tokens, reply.completion_tokens)
@@ -217,7 +225,7 @@ class ModelClient:
         def reserve() -> AbstractAsyncContextManager[Reservation]:
             if self._memo_error:
                 raise self._memo_error
-            return self._budget.reserve(prepared.model, prepared.most_prompt_tokens, prepared.max_tokens)
+            return record.reserve(self._budget, prepared.model, prepared.most_prompt_tokens, prepared.max_tokens)
 
         return Call(
             PATH,
@@ -255,14 +263,14 @@ class ModelClient:
             estimated=reply.estimated,
         )
 
-    def _account(self, spending: Spending, spent: list[Spending]) -> None:
+    def _account(self, spending: Spending, record: Recording) -> None:
         self.meter.add(spending)
-        spent.append(spending)
+        record.add(spending)
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A request with what follows from it and the settings."""
+    """A request with the values derived from it and the settings."""
 
     request: Request
     model: str

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from conspectus.prompts.client.retry import TryAgain
-from conspectus.prompts.model import Reply
+from conspectus.prompts.language_model import Reply
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionChunk
 
 _MOST_TOKENS = 1_000_000_000
-"""Reported counts above this are not believed."""
+"""Reported counts above this are ignored."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class TokenRate:
         self.completion = before + 0.1 * (reply.completion_tokens - before)
 
     def expected(self, n_bytes: int, max_tokens: int) -> float:
-        """Return the expected tokens of a call; before the first reply, the most it may use."""
+        """Return the expected tokens of a call; before the first reply, the upper bound."""
         completion = max_tokens if self.completion is None else min(self.completion, max_tokens)
         return n_bytes * self.per_byte + completion
 
@@ -45,11 +45,11 @@ def read_completion(body: Mapping[str, Any], model: str, n_bytes: int, rate: Tok
     Args:
         body: The parsed body.
         model: The model that was asked.
-        n_bytes: UTF-8 bytes of the prompt, to estimate tokens where the body reports no usage.
+        n_bytes: UTF-8 bytes of the prompt, to estimate tokens if the body reports no usage.
         rate: Tokens per byte for that estimate.
 
     Raises:
-        TryAgain: The body holds no reply.
+        TryAgain: The body contains no reply.
     """
     try:
         choice = body["choices"][0]
@@ -72,7 +72,7 @@ def read_completion(body: Mapping[str, Any], model: str, n_bytes: int, rate: Tok
 
 
 def _joined(content: object) -> object:
-    """Return the text of a content that comes in parts, anything else unchanged."""
+    """Return the text of a content given in parts, anything else unchanged."""
     if not isinstance(content, list):
         return content
     return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
@@ -83,7 +83,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 class StreamedCompletion:
-    """Hands on the text of chunks as they arrive, and assembles the body that a whole completion would have."""
+    """Passes on the text of chunks as they arrive, and assembles the body of the equivalent whole completion."""
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
         self._on_text = on_text

@@ -1,20 +1,21 @@
-"""The event loop of all calls to servers, and waiting for several calls at once.
+"""The event loop of all calls to servers, and waiting for several calls concurrently.
 
-A connection pool belongs to the event loop that created it. Callers come from loops of their own (a web server's, a
-notebook's, `asyncio.run` for each question) or from none, so calls run on one loop in a thread of its own: one pool,
-one limiter and one budget per process, whoever calls.
+A connection pool belongs to the event loop that created it. Callers have their own loops (a web server's, a
+notebook's, `asyncio.run` for each question) or none, so all calls run on one loop in a separate thread: one pool,
+one limiter and one budget per process.
 """
 
 import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextvars import ContextVar
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 from conspectus.storage.errors import ModelError
+from conspectus.storage.processor_places import away
 
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
@@ -35,7 +36,7 @@ def cached_per_process(make: Callable[Parameters, Result]) -> Callable[Parameter
 
     def forget() -> None:
         nonlocal lock
-        lock = threading.RLock()  # the thread that held it may not exist here
+        lock = threading.RLock()  # the owner of the lock may not exist here
         cached.cache_clear()
 
     os.register_at_fork(after_in_child=forget)
@@ -90,8 +91,20 @@ class Waits:
         for future in waiting:
             future.cancel()
 
+    @property
+    def given_up(self) -> bool:
+        """Whether `give_up` was called."""
+        return self._given_up
+
 
 _waits: ContextVar[Waits | None] = ContextVar("waits", default=None)
+
+
+def raise_if_given_up() -> None:
+    """Raise concurrent.futures.CancelledError if the `Waits` of this context have given up."""
+    waits = _waits.get()
+    if waits and waits.given_up:
+        raise CancelledError
 
 
 def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
@@ -103,13 +116,14 @@ def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
     if waits := _waits.get():
         waits.add(future)
     try:
-        return future.result()
+        with away():
+            return future.result()
     finally:
         future.cancel()
 
 
 async def gather_all(works: Iterable[Awaitable[Result]]) -> list[Result]:
-    """Run all works at once and return their results in order; if any raised, raise the first error at the end.
+    """Run all works concurrently and return their results in order; if any raised, raise the first error at the end.
 
     Unlike with `asyncio.gather`, the others are finished first: their calls are paid for, and their replies will be
     remembered.

@@ -1,13 +1,13 @@
 """When a call may be sent: calls in flight, requests and tokens per minute, and the waits a server asks for.
 
-There is one `RateLimiter` per server. A call takes a slot and returns it when its reply has arrived or failed. Calls
-that were rejected go before new ones, so that few are rejected twice.
+There is one `RateLimiter` per server. A call takes a slot and returns it when its reply has arrived or failed. Rejected
+calls go before new ones, so that few are rejected twice.
 
 Three things hold calls back:
 
-- the window: no `window` seconds see more requests or tokens than allowed. The limits are those of the settings or,
+- the window: no more requests or tokens in `window` seconds than allowed. The limits are those of the settings or,
   if these set none, of the `x-ratelimit-limit-*` headers of the server's replies.
-- the gate: closed for all calls until the time a rejection names (Retry-After).
+- the gate: closed for all calls until the time given by a rejection (Retry-After).
 - the cap on calls in flight: a rejection halves it, then it rises by one per round trip (additive increase,
   multiplicative decrease, as in TCP: Jacobson 1988), more slowly near the last rejection (as in TCP CUBIC: Ha, Rhee
   and Xu 2008), never above `concurrency`.
@@ -51,7 +51,7 @@ class SlidingWindow:
         self._total = 0.0
 
     def free_at(self, amount: float, now: float) -> float:
-        """Return when `amount` more may be spent, `now` or later. More than the limit needs an empty window."""
+        """Return when `amount` may be spent, `now` at the earliest. More than the limit needs an empty window."""
         while self._spent and self._spent[0].at + self._seconds <= now:
             oldest = self._spent.popleft()
             oldest.past = True
@@ -73,7 +73,7 @@ class SlidingWindow:
         return spent
 
     def correct(self, spent: Spent, amount: float) -> None:
-        """Replace an estimate by what was really used."""
+        """Replace an estimate by the actual amount."""
         if not spent.past:
             self._total += amount - spent.amount
         spent.amount = amount
@@ -156,14 +156,14 @@ class RateLimiter:
         self._cap = min(self._most, self._cap + 1 / (rounds * self._cap))
 
     def learn(self, headers: Mapping[str, str]) -> None:
-        """Learn limits from the headers of a reply where the settings set none."""
+        """Learn limits from the headers of a reply if the settings set none."""
         if self._requests.limit is None:
             self._requests.limit = _count(headers.get("x-ratelimit-limit-requests"))
         if self._tokens.limit is None:
             self._tokens.limit = _count(headers.get("x-ratelimit-limit-tokens"))
 
     def back_off(self, wait: float | None) -> None:
-        """Report that the server rejected a call: no calls for `wait` seconds (None: unnamed), then fewer at once."""
+        """Report that the server rejected a call: wait `wait` seconds (None: unnamed), then allow fewer in flight."""
         now = self._clock()
         if now >= self._gate:  # one reaction per burst
             self._rejected_at = self.in_flight

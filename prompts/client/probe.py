@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from conspectus.prompts.client.client import ModelClient, llm_address
 from conspectus.prompts.client.event_loop import run_on_call_loop
 from conspectus.prompts.client.server import open_server
-from conspectus.prompts.model import Request
+from conspectus.prompts.language_model import Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.typed import read_answer
 from conspectus.storage.errors import BadAnswer, ModelError

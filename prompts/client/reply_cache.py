@@ -1,8 +1,8 @@
-"""Replies by what was asked: no question is paid for twice, and the same question at the same time is sent once.
+"""Replies by request: no request is paid for twice, and concurrent identical requests are sent once.
 
 The key is a hash of everything that shapes a reply: the model's name, the messages, the schema, the bounds, the
-temperature, the sample number and the version of the prompts. The server's address is no part of it: a model that moves
-keeps its replies.
+temperature, the sample number and the version of the prompts. It excludes the server's address, so a model that moves
+to another server keeps its cached replies.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from conspectus.prompts.model import Reply, Request
+from conspectus.prompts.language_model import Reply, Request
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
@@ -19,21 +19,21 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 KIND = "reply"
 PROMPTS = 2
-"""Version of the prompts: raised when replies to the earlier ones should not be used, though their text is the same."""
+"""Version of the prompts: increase it to invalidate earlier replies although the prompt text is the same."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def reply_key(request: Request, model: str, max_tokens: int, schema: str) -> str:
-    """Return the key of the reply to a request; its step and sources are no part of it."""
+    """Return the key of the reply to a request; its step and sources do not enter it."""
     messages = [[message.role, message.content] for message in request.messages]
     shape = [PROMPTS, model, messages, schema, max_tokens, float(request.temperature), request.sample]
     return digest(json.dumps(shape))
 
 
 def step_source(step: str) -> str:
-    """Return how a reply's sources name the step that asked for it."""
+    """Return the name of a step as a source of its replies."""
     return f"step {step}"
 
 
@@ -88,7 +88,7 @@ class SingleFlight(Generic[Result]):
     async def get(self, key: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> tuple[Result, bool]:
         """Return the result, and whether the work was started for this caller. All callers get its exception.
 
-        Work that nobody waits for any more is cancelled.
+        Work without waiting callers is cancelled.
         """
         flight = self._flights.get(key)
         is_own = flight is None
@@ -135,7 +135,7 @@ class ReplyMemo:
         return found
 
     async def put(self, key: str, reply: Reply, sources: Sequence[str], *, replaces: bool = False) -> None:
-        """Remember a reply and its sources durably; an existing reply stays unless this one `replaces` it."""
+        """Store a reply and its sources durably; an existing reply stays unless this one `replaces` it."""
         await self._write(_Write(key, reply, sources, replaces))
 
     def _get_many(self, keys: Sequence[str]) -> list[Reply | IndexUnusable | None]:
@@ -174,6 +174,6 @@ _ROW = TypeAdapter(_ReplyRow, config=ConfigDict(strict=True))
 
 
 def reply_row(reply: Reply) -> bytes:
-    """Return a reply as the memo keeps it."""
+    """Return a reply in the memo's format."""
     row = (reply.text, reply.model, reply.finish, reply.prompt_tokens, reply.completion_tokens, reply.estimated)
     return json.dumps(row).encode("ascii")

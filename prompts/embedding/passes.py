@@ -1,9 +1,9 @@
-"""Passes of texts through a model on this machine.
+"""Forward passes of texts through a model on this machine.
 
 A vector must depend on its own text only, so that adding a document changes no other document's vectors. The last bits
-of a vector depend on the shape of the pass and on the number of threads that share it. So every pass holds texts with
-the same number of tokens (no padding, hence no mask) and runs on a single thread; as many passes run at once as there
-are processors. Measured on MiniLM this is as fast as padded batches on all cores.
+of a vector depend on the shape of the pass and on the number of threads that share it. So all texts of a pass have
+the same number of tokens (no padding, hence no mask), and a pass runs on a single thread; as many passes run in
+parallel as there are processors. Measured on MiniLM this is as fast as padded batches on all cores.
 """
 
 from collections import defaultdict
@@ -33,8 +33,8 @@ class LoadedModel:
         threads: Run the passes.
         dimension: The length of a vector.
         max_tokens: Most tokens in a text, special tokens included.
-        document_prompt: Stands before every document.
-        query_prompt: Stands before every question.
+        document_prompt: Prefix of every document.
+        query_prompt: Prefix of every question.
         fill: Whether the bits of a vector depend on the number of texts in its pass: then every pass is filled up.
     """
 
@@ -53,7 +53,7 @@ class LoadedModel:
         return found
 
     def windows(self, text: str, prompt: str) -> list[str]:
-        """Return the windows of a text behind a prompt."""
+        """Return the windows of a text that fit after a prompt."""
         if len(self.ids(prompt + text)) <= self.max_tokens:
             return [text]
         room = self.max_tokens - len(self.ids(prompt))
@@ -67,7 +67,7 @@ class LoadedModel:
         )
 
     def embed_apart(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the vectors of texts that fit, equal to those of each by itself."""
+        """Return the vectors of texts that fit, equal to those computed one by one."""
         ids = [self.ids(text) for text in texts]
         if not self.fill:
             return list(self.embed_ids(ids))
@@ -94,7 +94,7 @@ class LoadedModel:
         return vectors
 
     def _inputs(self, ids: Sequence[list[int]], passes: Iterable[list[list[int]]]) -> Iterable[list[list[int]]]:
-        """Yield the tokens of each pass; where bits depend on its shape, it is filled up with its last text."""
+        """Yield the tokens of each pass; where bits depend on its shape, it is padded with copies of its last text."""
         for each in passes:
             tokens = [ids[rows[0]] for rows in each]
             if self.fill:

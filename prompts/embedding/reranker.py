@@ -1,8 +1,8 @@
 """Reranking: a cross-encoder reads a question and a passage together and scores how well the passage answers it.
 
-Nogueira and Cho 2019 (Passage Re-ranking with BERT). A pass holds one pair, so that a score depends on its own pair
-only, and runs on a single thread; as many passes run at once as torch has threads. On two busy cores that took 2.4 s
-for 50 pairs and MiniLM-L6, where `CrossEncoder.predict` took 6.9 s.
+Nogueira and Cho 2019 (Passage Re-ranking with BERT). A pass contains one pair, so that a score depends on its own pair
+only, and runs on a single thread; as many passes run in parallel as torch has threads. On two busy cores that took 2.4
+s for 50 pairs and MiniLM-L6; `CrossEncoder.predict` took 6.9 s.
 """
 
 import json
@@ -52,9 +52,9 @@ class Reranker:
         """Score passages for a question.
 
         Args:
-            question: The question. It may fill half of what the model reads; the rest is ignored.
-            texts: n passages. One that does not fit beside the question is read in windows that overlap by up to 32
-                tokens, and its best window counts.
+            question: The question. It may fill half of the model's input; the rest is ignored.
+            texts: n passages. A passage that does not fit next to the question is read in windows that overlap by up to
+                32 tokens, and its best window counts.
 
         Returns:
             The model's logits, float32 (n,); larger is better.
@@ -102,7 +102,7 @@ class _LoadedReranker:
             return float(self.model(features)["scores"])
 
     def windows(self, question: str, text: str) -> list[str]:
-        """Return the windows of a text that fit beside the question."""
+        """Return the windows of a text that fit next to the question."""
         if self._length(question, text) <= self.max_tokens:
             return [text]
         room = self.max_tokens - self._length(question, "")
@@ -116,7 +116,7 @@ class _LoadedReranker:
         )
 
     def _start_of(self, question: str) -> str:
-        """Return the beginning of a question that fills at most half of what the model reads."""
+        """Return the longest beginning of a question that fills at most half of the model's input."""
         offsets = self.tokenizer.encode(question, add_special_tokens=False).offsets
         most = self.max_tokens // 2
         return question if len(offsets) <= most else question[: offsets[most - 1][1]]

@@ -24,7 +24,7 @@ _KNOWN_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 
 
 def need_torch(purpose: str) -> None:
-    """Raise MissingPart, which names the extra, where PyTorch or sentence-transformers is not installed.
+    """Raise MissingPart, naming the extra, if PyTorch or sentence-transformers is not installed.
 
     Args:
         purpose: What needs them: "the cross-encoder /models/ms-marco".
@@ -37,7 +37,7 @@ def load_sentence_transformer(folder: Path) -> LoadedModel:
     """Load a model of sentence-transformers.
 
     Raises:
-        MissingPart: The folder holds none, or PyTorch is not installed.
+        MissingPart: The folder contains no model, or PyTorch is not installed.
         SettingsError: The model does not read plain text.
     """
     need_torch(f"embedding.model {folder}")
@@ -67,7 +67,7 @@ def load_sentence_transformer(folder: Path) -> LoadedModel:
 
 
 def _running(model: "SentenceTransformer", with_types: bool, dimension: int) -> Callable[[list[list[int]]], Vectors]:
-    """Return the function from the token ids of n texts of one length to their unit vectors (n, dimension)."""
+    """Return the function from the token ids of n texts of equal length to their unit vectors (n, dimension)."""
     import torch
 
     def run(ids: list[list[int]]) -> Vectors:
@@ -84,7 +84,7 @@ def _running(model: "SentenceTransformer", with_types: bool, dimension: int) -> 
 
 
 def _inputs(folder: Path, model: "SentenceTransformer") -> set[str]:
-    """Return the names of the model's inputs, after checking that it reads tokens as `_running` gives them."""
+    """Return the names of the model's inputs, after checking that it accepts tokens as `_running` passes them."""
     refusal = SettingsError(f"embedding.model: {folder} is not a plain text model (it needs more than a text's tokens)")
     if "text" not in model.modalities or not getattr(model.tokenizer, "is_fast", False):
         raise refusal
@@ -127,9 +127,9 @@ def offline() -> Iterator[None]:
 
 
 def single_threads(name: str) -> ThreadPoolExecutor:
-    """Return a pool of as many threads as torch uses, in each of which torch uses one.
+    """Return a pool of as many threads as torch uses, each with single-threaded torch.
 
-    Results then do not depend on the number of threads. Elsewhere torch uses as many as before.
+    Results then do not depend on the number of threads. Outside the pool torch uses as many as before.
     """
     import torch
 

@@ -9,17 +9,17 @@ import numpy as np
 from conspectus.storage.arrays import Vectors
 
 CAPACITY = 1024
-"""Several steps of one answer need the question's vector, and a conversation returns to earlier questions."""
+"""Capacity: an answer's steps share the question's vector, and a conversation returns to earlier questions."""
 BATCH = 64
 """Most vectors computed at once."""
 
 
 class VectorCache:
-    """Computes the vectors of texts that it does not have yet, and keeps the most recent. Thread-safe.
+    """Computes the vectors of texts that it does not have yet, and caches the most recent. Thread-safe.
 
     Args:
         compute: Returns a vector (d,) for each text; a vector must not depend on the other texts in the batch.
-        capacity: Most vectors to keep.
+        capacity: Most vectors to cache.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class VectorCache:
         return self._get([text])[text]
 
     def of_all(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors (n, d) of texts, n above 0; missing ones are computed in batches."""
+        """Return the vectors (n, d) of texts, n > 0; missing ones are computed in batches."""
         vectors = self._get(texts)
         return np.stack([vectors[text] for text in texts])
 

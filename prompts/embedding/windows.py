@@ -1,7 +1,7 @@
-"""Cutting a text into overlapping windows that a model can read whole, and how long a text is to an unknown tokenizer.
+"""Cut a text into overlapping windows that a model can read whole, and estimate tokens for an unknown tokenizer.
 
-Our own tokenizer takes a word in a script it does not know as one token, where others make many. So for
-`estimated_spans` characters beyond ASCII count one by one, and so do long words, three characters to a token.
+Our own tokenizer takes a word in an unknown script as one token, where others make many. So `estimated_spans` counts
+non-ASCII characters one by one, and long words as three characters per token.
 """
 
 from bisect import bisect_left, bisect_right

@@ -8,7 +8,7 @@
         ...  # point any OpenAI client at server.url
         print(server.requests, server.measures)
 
-`python -m conspectus.prompts.fake --help` and `fake_process` run the server as a process of its own.
+`python -m conspectus.prompts.fake --help` and `fake_process` run the server as a separate process.
 """
 
 from conspectus.prompts.fake.faults import FaultKind, Faults, Limits

@@ -1,4 +1,4 @@
-"""`python -m conspectus.prompts.fake`: the fake server as a process of its own."""
+"""`python -m conspectus.prompts.fake`: the fake server as a separate process."""
 
 import argparse
 import signal
@@ -36,7 +36,7 @@ def _fault(text: str) -> tuple[str, float]:
 
 
 def server(arguments: Sequence[str]) -> FakeServer:
-    """Return the server that the arguments describe; exit with a message if they are wrong."""
+    """Return the server that the arguments describe; exit with a message if they are invalid."""
     parser = argparse.ArgumentParser(
         prog="python -m conspectus.prompts.fake",
         description=_ABOUT,
@@ -76,7 +76,7 @@ def server(arguments: Sequence[str]) -> FakeServer:
 
 
 def main() -> None:
-    """Run the server until SIGINT or SIGTERM; exit 2 for wrong arguments, 1 where it cannot listen."""
+    """Run the server until SIGINT or SIGTERM; exit 2 for invalid arguments, 1 if it cannot listen."""
     fake = server(sys.argv[1:])
     over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

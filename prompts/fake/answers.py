@@ -1,4 +1,4 @@
-"""What a fake model replies to the prompts of question time: sentences of what it is shown, with their numbers."""
+"""Fake replies to the prompts used at question time: sentences of the material shown, with their numbers."""
 
 import csv
 import io
@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conspectus.prompts.fake.asked import Asked
 from conspectus.prompts.fake.facts import key_words, names, new_names, one_line, ranked, sentences, shared
+from conspectus.prompts.fake.filled_prompt import FilledPrompt
 
 _PIECE = re.compile(r"^[ \t]*(?:- )?\[(\d+)\][ \t]*", re.MULTILINE)
 _INLINE = re.compile(r"\[(\d+)\] ([^\[\n]+)")
@@ -19,9 +19,9 @@ _HEAD = re.compile(r"\A[^.:]{1,80}: (?=\S+ \S+ \S+ \S)")
 """The names before the description of a record."""
 _MOST_SENTENCES = 2
 _SHORT = 3
-"""Words of a heading, which is no sentence."""
+"""Words of a heading, which is not a sentence."""
 _ENOUGH = 2
-"""Words of a question that a sentence must have to answer it."""
+"""Fewest question words that a sentence must share to answer it."""
 _SETTLED = 0.6
 """Share of a question's words that a sentence must have to settle it."""
 _RATINGS = 5
@@ -30,13 +30,13 @@ _MATERIAL = ("passages", "material", "reports", "texts", "facts", "chains", "pat
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A sentence of the material, and the numbers of the pieces that it stands in."""
+    """A sentence of the material, and the numbers of the pieces that contain it."""
 
     text: str
     numbers: tuple[int, ...]
 
 
-def _question(asked: Asked) -> str:
+def _question(asked: FilledPrompt) -> str:
     return one_line(" ".join(filter(None, (asked.values.get("question", ""), asked.values.get("follow_up", "")))))
 
 
@@ -53,7 +53,7 @@ def _pieces(text: str) -> list[tuple[int, str]]:
 
 
 def _notes(text: str) -> list[tuple[tuple[int, ...], str]]:
-    """Return the texts of some material with their numbers, which stand before a piece or behind a note."""
+    """Return the texts of some material with their numbers, which precede a piece or follow a note."""
     pieces: list[tuple[tuple[int, ...], str]] = [((number,), piece) for number, piece in _pieces(text)]
     if pieces:
         return pieces
@@ -61,8 +61,8 @@ def _notes(text: str) -> list[tuple[tuple[int, ...], str]]:
     return [(tuple(map(int, numbers)), line) for numbers, line in found if numbers]
 
 
-def _best(asked: Asked, most: int = _MOST_SENTENCES) -> list[_Told]:
-    """Return the sentences of all material that share most words with the question."""
+def _best(asked: FilledPrompt, most: int = _MOST_SENTENCES) -> list[_Told]:
+    """Return the sentences of all material that share the most words with the question."""
     question = _question(asked)
     of_text: dict[str, list[int]] = {}
     for place in _MATERIAL:
@@ -75,15 +75,15 @@ def _best(asked: Asked, most: int = _MOST_SENTENCES) -> list[_Told]:
     return [told[place] for place in order if shared(question, told[place].text) >= _ENOUGH][:most]
 
 
-def cited(asked: Asked) -> str:
-    """Return an answer with a mark behind each sentence, or that the material holds none."""
+def cited(asked: FilledPrompt) -> str:
+    """Return an answer with a mark after each sentence, or a statement that the material contains none."""
     found = _best(asked)
     if not found:
         return "NOTHING: The documents that were found do not answer the question."
     return " ".join(f"{one.text.rstrip('.')} {''.join(f'[{number}]' for number in one.numbers[:3])}." for one in found)
 
 
-def points(asked: Asked, sources: str = "reports") -> dict[str, object]:
+def points(asked: FilledPrompt, sources: str = "reports") -> dict[str, object]:
     """Return notes with scores, each from one sentence."""
     question = _question(asked)
     total = max(1, len(key_words(question)))
@@ -98,8 +98,8 @@ def points(asked: Asked, sources: str = "reports") -> dict[str, object]:
     return {"points": notes}
 
 
-def branch(asked: Asked) -> dict[str, object]:
-    """Return the points of a step of DRIFT, and a question about the first name that they bring in."""
+def branch(asked: FilledPrompt) -> dict[str, object]:
+    """Return the points of a DRIFT step, and a question about the first name in them that is new."""
     question, found = _question(asked), _best(asked, 3)
     score = min(90, 30 * len(found))
     told = [{"text": one.text, "sources": list(one.numbers[:5]), "score": score} for one in found]
@@ -107,21 +107,21 @@ def branch(asked: Asked) -> dict[str, object]:
     return {"answer": told, "score": score, "follow_ups": [f"What is known about {name}?" for name in new]}
 
 
-def rating(asked: Asked) -> dict[str, object]:
+def rating(asked: FilledPrompt) -> dict[str, object]:
     """Return how much a report helps, from 0 to 5."""
     question = _question(asked)
     said = str(min(_RATINGS, shared(question, asked.values.get("report", ""))))
     return {"reason": "Some words of the question stand in it.", "answer": said}
 
 
-def hypothesis(asked: Asked) -> str:
+def hypothesis(asked: FilledPrompt) -> str:
     """Return a passage made of the words of the question."""
     about = " and ".join(sorted(key_words(_question(asked)))[:8])
     return f"A report on this matter speaks of {about}. It says who took part, where it happened and when."
 
 
-def thought(asked: Asked) -> str:
-    """Return the next thought, or the answer where a thought settles the question."""
+def thought(asked: FilledPrompt) -> str:
+    """Return the next thought, or the answer if a thought settles the question."""
     question, before = _question(asked), asked.values.get("thoughts", "")
     known = " ".join((question, before))
     fresh = [text for text in sentences(asked.values.get("passages", "")) if text not in before and len(text) > 15]
@@ -135,13 +135,13 @@ def thought(asked: Asked) -> str:
     return fresh[order[0]]
 
 
-def question_names(asked: Asked) -> list[str]:
-    """Return the names in a question, else its telling words."""
+def question_names(asked: FilledPrompt) -> list[str]:
+    """Return the names in a question, else its content words."""
     question = asked.values.get("question", "")
     return names(question) or [word for word in question.rstrip("?").split() if len(word) > 4]
 
 
-def helpful_facts(asked: Asked) -> dict[str, object]:
+def helpful_facts(asked: FilledPrompt) -> dict[str, object]:
     """Return the numbers of the facts that share words with the question."""
     listed = _pieces(asked.values.get("facts", ""))
     order = ranked(_question(asked), [text for _, text in listed])
@@ -149,7 +149,7 @@ def helpful_facts(asked: Asked) -> dict[str, object]:
     return {"facts": [listed[place][0] for place in order][:most]}
 
 
-def picks(asked: Asked) -> dict[str, object]:
+def picks(asked: FilledPrompt) -> dict[str, object]:
     """Return the letters of the groups that share most words with the question."""
     listed = _LETTERED.findall(asked.values.get("selections", ""))
     order = ranked(_question(asked), [text for _, text in listed])
@@ -157,16 +157,26 @@ def picks(asked: Asked) -> dict[str, object]:
     return {"reason": "Words of the question stand in it.", "picks": chosen, "answer": (chosen or ["none"])[0]}
 
 
-def topics(asked: Asked) -> dict[str, object]:
-    """Return the entities whose names stand in the question, by number."""
+def plan(asked: FilledPrompt) -> dict[str, object]:
+    """Return a relation path of one step from each name: the relation that shares most words with the question."""
+    question = _question(asked)
+    relations = [line.partition(" (")[0] for line in asked.values.get("predicates", "").splitlines()]
+    best = max(relations, key=lambda each: shared(question, each.replace("_", " ")), default="")
+    names_ = [line.strip() for line in asked.values.get("names", "").splitlines() if line.strip()]
+    paths: list[object] = [{"start": name, "relations": [best]} for name in names_ if best]
+    return {"reasoning": "It says so.", "paths": paths}
+
+
+def topics(asked: FilledPrompt) -> dict[str, object]:
+    """Return the numbers of the entities whose names appear in the question."""
     question = asked.values.get("question", "").casefold()
     listed = _LISTED.findall(asked.values.get("entities", ""))
     held = [(number, name) for number, name in listed if name.casefold().strip() in question] or listed
     return dict(held[: int(asked.values.get("most", "3") or 3)])
 
 
-def scores(asked: Asked, key: str) -> dict[str, object]:
-    """Return a score for each item of a list: its share of the question's words, the least 1."""
+def scores(asked: FilledPrompt, key: str) -> dict[str, object]:
+    """Return a score for each item of a list: its share of the question's words, at least 1."""
     given = asked.values.get("pieces", "") or asked.values.get(key, "")
     listed, question = _pieces(given), _question(asked)
     ends = sorted((-min(10, 1 + 3 * shared(question, text)), number) for number, text in listed)
@@ -174,8 +184,8 @@ def scores(asked: Asked, key: str) -> dict[str, object]:
     return {key: [{"number": number, "score": -score} for score, number in ends[:most]]}
 
 
-def reasoning(asked: Asked) -> str:
-    """Return a verdict of ToG-2 with the answer, or what is known, and the numbers that it rests on."""
+def reasoning(asked: FilledPrompt) -> str:
+    """Return a ToG-2 verdict with the answer, or the known facts, and the numbers that support it."""
     question, found = _question(asked), _best(asked, 1)
     if not found:
         return "{No} {Nothing that was found bears on the question.}"
@@ -185,27 +195,27 @@ def reasoning(asked: Asked) -> str:
     return f"{{Yes}} {{{named[0]}}} {marks}" if settles and named else f"{{No}} {{{found[0].text}}} {marks}"
 
 
-def next_question(asked: Asked) -> str:
-    """Return the question that is looked up next."""
+def next_question(asked: FilledPrompt) -> str:
+    """Return the question to look up next."""
     known = new_names(asked.values.get("clues", ""), _question(asked))
     return f"What is known about {known[0]}?" if known else asked.values.get("question", "")
 
 
-def braced(asked: Asked) -> str:
+def braced(asked: FilledPrompt) -> str:
     """Return a short answer in braces."""
     said = _short(asked)
     return f"{{{said[0] if said else 'unknown'}}}"
 
 
-def _short(asked: Asked) -> list[str]:
-    """Return the name that answers, of the lines of facts that share most words with the question."""
+def _short(asked: FilledPrompt) -> list[str]:
+    """Return the name that answers, from the lines of facts that share the most words with the question."""
     question = _question(asked)
     lines = [line for place in _MATERIAL for line in asked.values.get(place, "").splitlines()]
     order = ranked(question, lines)
     return new_names(lines[order[0]], question)[:1] if order else []
 
 
-def from_facts(asked: Asked) -> dict[str, object]:
+def from_facts(asked: FilledPrompt) -> dict[str, object]:
     """Return an answer with names and the numbers of facts and passages."""
     question, told = _question(asked), asked.values
     shown = {place: _pieces(told.get(place, "")) for place in ("facts", "chains", "passages")}
@@ -226,7 +236,7 @@ def from_facts(asked: Asked) -> dict[str, object]:
     }
 
 
-def from_tables(asked: Asked) -> dict[str, object]:
+def from_tables(asked: FilledPrompt) -> dict[str, object]:
     """Return an answer from a table of nodes and one of edges."""
     question = _question(asked)
     nodes_text, _, edges_text = asked.values.get("graph", "").partition("edge_id,")
@@ -253,26 +263,26 @@ def from_tables(asked: Asked) -> dict[str, object]:
 _EDGE = ("edge_id", "src", "edge_attr", "dst")
 
 
-def label(asked: Asked) -> str:
-    """Return whether a claim holds by what is shown."""
+def label(asked: FilledPrompt) -> str:
+    """Return whether a claim is true by the material shown."""
     return "SUPPORTS" if _best(asked, 1) else "NOT ENOUGH INFO"
 
 
-def agrees(asked: Asked) -> dict[str, object]:
-    """Return whether a source says what a sentence says."""
+def agrees(asked: FilledPrompt) -> dict[str, object]:
+    """Return whether a source supports a sentence."""
     sentence = asked.values.get("sentence", "")
     held = shared(sentence, asked.values.get("source", "")) >= len(key_words(sentence)) / 2
     return {"reason": "The words were compared.", "answer": "Yes" if held else "No"}
 
 
-def better(asked: Asked) -> dict[str, object]:
+def better(asked: FilledPrompt) -> dict[str, object]:
     """Return which of two answers shares more words with the question."""
     first, second = (shared(_question(asked), asked.values.get(each, "")) for each in ("first", "second"))
     choice = "tie" if first == second else "1" if first > second else "2"
     return {"reason": f"They share {first} and {second} words with the question.", "better": choice}
 
 
-def asked_of(asked: Asked, forms: Sequence[str]) -> list[str]:
+def asked_of(asked: FilledPrompt, forms: Sequence[str]) -> list[str]:
     """Return questions about the names in a description."""
     about = names(asked.values.get("description", "") or asked.values.get("history", "")) or ["the collection"]
     count = int(asked.values.get("count", "3") or 3)

@@ -1,4 +1,4 @@
-"""The endpoints of OpenAI's batch API, as a fake server has them: files, batches, and results at once."""
+"""The endpoints of OpenAI's batch API on a fake server: files, batches, and immediate results."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ Answer = Callable[[Mapping[str, Any]], tuple[int, dict[str, Any]]]
 
 
 class Batches:
-    """Files and batches. A batch is completed when it is made."""
+    """Files and batches. A batch is completed when it is created."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -20,7 +20,7 @@ class Batches:
         self._batches: dict[str, dict[str, Any]] = {}
 
     def handle(self, method: str, path: str, content_type: str, raw: bytes) -> object | None:
-        """Return what a request to these endpoints is answered with: JSON, or bytes; None for other paths."""
+        """Return the response to a request to these endpoints: JSON or bytes; None for other paths."""
         parts = path.removeprefix("/v1/").strip("/").split("/")
         if method == "POST" and parts == ["files"]:
             return self._file(_uploaded(content_type, raw), "batch")
@@ -64,7 +64,7 @@ class Batches:
 
 
 def _uploaded(content_type: str, raw: bytes) -> bytes:
-    """Return the file of a multipart form."""
+    """Return the file in a multipart form."""
     whole = BytesParser(policy=HTTP).parsebytes(f"Content-Type: {content_type}\r\n\r\n".encode() + raw)
     for part in cast("list[Message]", whole.get_payload()):
         if part.get_param("name", header="content-disposition") == "file":

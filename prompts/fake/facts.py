@@ -1,7 +1,7 @@
-"""What a reader without a model finds in a text: names, kinds of things, statements, and what bears on a question.
+"""Rule-based reading of a text without a model: names, types, statements, and relevance to a question.
 
-The rules are few, so that everybody can foresee what a fake model says: a name is a run of capitalised words or what
-stands between quotation marks; two names of a sentence are related by the words between them; a sentence bears on a
+The rules are few, so that a fake model's replies are predictable: a name is a run of capitalised words or text
+between quotation marks; two names of a sentence are related by the words between them; a sentence is relevant to a
 question by the words that they share.
 """
 
@@ -49,7 +49,7 @@ class Fact:
 
     @property
     def strength(self) -> int:
-        """Return 9 where the words between them join them closely, 6 elsewhere."""
+        """Return 9 if the words between the names join them closely, otherwise 6."""
         return 9 if len(self.predicate.split()) <= _LONGEST_PREDICATE - 2 else 6
 
 
@@ -81,7 +81,7 @@ def names(text: str) -> list[str]:
 
 
 def kind_of(name: str, text: str, offered: Sequence[str]) -> str:
-    """Return which of the types that are offered a name has: that of the first telling word behind it."""
+    """Return the type of a name among the types offered: that of the first matching word after it."""
     types = [kind.strip().casefold() for kind in offered if kind.strip()] or ["concept"]
     behind = text.partition(name)[2][:80].casefold()
     told = [(match.start(), kind) for kind, cue in _KINDS if (match := re.search(rf"\b{cue}\b", behind))]
@@ -91,9 +91,9 @@ def kind_of(name: str, text: str, offered: Sequence[str]) -> str:
 
 
 def facts(text: str, subject: str = "") -> list[Fact]:
-    """Return a fact for each pair of names that follow one another in a sentence.
+    """Return a fact for each pair of consecutive names in a sentence.
 
-    A sentence that begins with a pronoun, or has one name only, speaks of `subject`.
+    A sentence that begins with a pronoun, or has only one name, is about `subject`.
     """
     found: list[Fact] = []
     for sentence in sentences(text):
@@ -112,7 +112,7 @@ def facts(text: str, subject: str = "") -> list[Fact]:
 
 
 def key_words(text: str) -> set[str]:
-    """Return the words of a text that tell something, without their endings."""
+    """Return the content words of a text, without their endings."""
     return {
         word if word.isdigit() else word[:6]
         for word in re.findall(r"[^\W_]+", text.casefold())
@@ -121,17 +121,17 @@ def key_words(text: str) -> set[str]:
 
 
 def shared(question: str, text: str) -> int:
-    """Return how many telling words of a question a text has."""
+    """Return how many content words of a question appear in a text."""
     return len(key_words(question) & key_words(text))
 
 
 def ranked(question: str, texts: Iterable[str]) -> list[int]:
-    """Return the places of the texts that share words with a question, those with most first."""
+    """Return the positions of the texts that share words with a question, most words first."""
     counted = [(-shared(question, text), place) for place, text in enumerate(texts)]
     return [place for count, place in sorted(counted) if count]
 
 
 def new_names(text: str, question: str) -> list[str]:
-    """Return the names in a text that a question does not have."""
+    """Return the names in a text that are not in the question."""
     held = question.casefold()
     return [name for name in names(text) if name.casefold() not in held]

@@ -1,4 +1,4 @@
-"""What goes wrong on a fake server, and how many requests it accepts."""
+"""Faults that a fake server injects, and its rate limits."""
 
 import math
 import random
@@ -25,13 +25,13 @@ class Faults:
     Args:
         rates: Probability of each kind, at most 1 in total.
         script: Kinds by request number (from 0) or by a regular expression searched in the prompt. One kind strikes
-            every time. A list gives one kind per attempt at the same request (None for no fault), then none.
+            every time. A list gives one kind per attempt at the same request (None for no fault), then no fault.
             The script takes precedence over the rates.
         by: "number" draws by request number, repeatable if requests arrive in the same order. "prompt" draws by
             path, prompt and attempt, repeatable in any order.
         retry_after: Seconds in the Retry-After header of 429, 502, 503 and 529.
         slow_seconds: Duration of a slow body.
-        spoilers: Kinds of your own, as functions from the text of a good reply to a spoilt one (None: null content).
+        spoilers: Custom kinds, as functions from the text of a good reply to a spoilt one (None: null content).
 
     Raises:
         ValueError: On an unknown kind, or rates that are not probabilities.
@@ -54,7 +54,7 @@ class Faults:
             raise ValueError("fault rates must be probabilities: none below 0, at most 1 in total")
 
     def draw(self, request: FakeRequest, seed: int) -> str | None:
-        """Return the fault that strikes a request, None for none."""
+        """Return the fault to inject into a request, None for no fault."""
         for key, kinds in self.script.items():
             if key == request.number if isinstance(key, int) else re.search(key, request.prompt):
                 if isinstance(kinds, str):
@@ -81,7 +81,7 @@ class Limits:
         tokens_per_minute: Prompt and completion tokens in one window.
         in_flight: Requests at the same time.
         window: Seconds in a "minute"; tests shorten it.
-        shape: "sliding" holds in every window; "fixed" in consecutive windows from the first request on; "bucket" is
+        shape: "sliding" applies to every window; "fixed" to consecutive windows from the first request on; "bucket" is
             a token bucket that starts full and refills evenly.
 
     Raises:
@@ -156,7 +156,7 @@ class _Bucket:
 
 
 class Limiter:
-    """Accepts or rejects requests by `Limits`. `now` is in seconds on a clock that never goes back."""
+    """Accepts or rejects requests by `Limits`. `now` is in seconds on a monotonic clock."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -170,7 +170,7 @@ class Limiter:
         return _Bucket(limit, window) if shape == "bucket" else _Window(limit, window, shape == "fixed")
 
     def take(self, now: float, tokens: int, in_flight: int) -> Rejection | None:
-        """Accept a request of `tokens` prompt tokens beside `in_flight` others, or return why not."""
+        """Accept a request of `tokens` prompt tokens in addition to `in_flight` others, or return why not."""
         limits = self._limits
         if limits.in_flight is not None and in_flight >= limits.in_flight:
             return Rejection("in_flight", min(1.0, limits.window / 60))

@@ -1,7 +1,7 @@
-"""The habits of families of models: how they say what they say, while what they say stays the same.
+"""The habits of model families: how they phrase a reply whose content stays the same.
 
 The shares are those counted over recorded replies (GPT-4o, GPT-4.1, GPT-5; Llama 3; Qwen 2 and 3; "sloppy" takes the
-worst of DeepSeek, Gemma, Phi, GPT-3.5 and Llama 2), rounded to hundredths; where a habit is known from reports alone it
+worst of DeepSeek, Gemma, Phi, GPT-3.5 and Llama 2), rounded to hundredths; a habit known only from reports
 has a small share. Each reply draws its own, repeatably.
 """
 
@@ -15,8 +15,8 @@ Habits = Literal["none", "gpt", "llama", "qwen", "sloppy"]
 HABITS: tuple[str, ...] = get_args(Habits)
 
 Form = Literal["json", "records", "cited", "verdict", "scores", "choice", "line", "prose"]
-"""What a prompt asks for: JSON, records, an answer with marks, a verdict in braces, scores of a list, one of several
-words, one line, or prose."""
+"""The form that a prompt asks for: JSON, records, an answer with marks, a verdict in braces, scores of a list, one of
+several words, one line, or prose."""
 
 _SHARES: Mapping[str, Mapping[str, Mapping[str, float]]] = {
     "gpt": {
@@ -65,7 +65,7 @@ _SHARES: Mapping[str, Mapping[str, Mapping[str, float]]] = {
         "prose": {"label": 0.2},
     },
 }
-"""The share of replies with each habit, by family and form; "*" are those of all forms."""
+"""The share of replies with each habit, by family and form; "*" applies to all forms."""
 
 _ORDER = (
     "python", "as_text", "comma_at_end", "curly_quote", "in_lines", "word", "bare", "in_prose", "unquoted", "spaced",
@@ -73,7 +73,7 @@ _ORDER = (
     "footnote", "escaped", "bold", "fence", "based_on", "label", "preamble", "sources", "invents", "newline", "think",
     "channel",
 )  # fmt: skip
-"""Habits from the inside of a reply outwards."""
+"""Habits in the order of application, from the inside of a reply outwards."""
 _EXCLUDE = (
     frozenset({"comma", "range", "apart", "lenticular", "links", "data", "named", "footnote", "escaped"}),
     frozenset({"no_end", "goes_on"}),
@@ -82,7 +82,7 @@ _EXCLUDE = (
     frozenset({"think", "channel"}),
     frozenset({"bare", "bold"}),
 )
-"""Of these a reply has one at most."""
+"""A reply has at most one of these."""
 _MARKS = re.compile(r"(?:\[\d+\])+")
 _STOP = re.compile(r"\s*((?:\[\d+\])+)([.!?])")
 _VERDICT = re.compile(r"\A\{(Yes|No)\}")
@@ -112,7 +112,7 @@ def spoken(content: str | dict[str, Any], form: Form, habits: Habits, rng: rando
 
 
 def _marks(write: Callable[[list[str]], str]) -> Callable[[str, object], str]:
-    """Return what writes each group of marks in another way; `write` is given its numbers."""
+    """Return a habit that rewrites each group of marks with `write`, which takes its numbers."""
 
     def apply(text: str, _content: object) -> str:
         return _MARKS.sub(lambda marks: write(re.findall(r"\d+", marks[0])), text)

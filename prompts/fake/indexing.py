@@ -1,10 +1,10 @@
-"""What a fake model replies to the prompts of indexing: records, triples, summaries, reports and votes."""
+"""Fake replies to the prompts used for indexing: records, triples, summaries, reports and votes."""
 
 import json
 import re
 
-from conspectus.prompts.fake.asked import Asked
 from conspectus.prompts.fake.facts import facts, key_words, kind_of, names, one_line, sentences
+from conspectus.prompts.fake.filled_prompt import FilledPrompt
 from conspectus.prompts.replies.records import (
     ClaimRecord,
     EntityRecord,
@@ -23,7 +23,7 @@ _LONGEST_DESCRIPTION = 2
 """Sentences of an entity's description."""
 
 
-def extracted(asked: Asked) -> str:
+def extracted(asked: FilledPrompt) -> str:
     """Return the entities and relationships of a text."""
     text, subject = asked.first.get("text") or asked.values.get("text", ""), _subject(asked)
     offered = asked.values.get("entity_types", "").split(",")
@@ -44,7 +44,7 @@ def extracted(asked: Asked) -> str:
     return _written(entities=tuple(entities), relations=tuple(relations))
 
 
-def claims(asked: Asked) -> str:
+def claims(asked: FilledPrompt) -> str:
     """Return a claim for each sentence with a name and a year."""
     found = []
     for sentence in sentences(asked.values.get("text", "")):
@@ -62,26 +62,26 @@ def _written(**kinds: tuple[EntityRecord | RelationRecord | ClaimRecord, ...]) -
     return write_records(Records(**kept))  # type: ignore[arg-type]
 
 
-def _subject(asked: Asked) -> str:
-    """Return what a text is about: its title, where the prompt tells it."""
+def _subject(asked: FilledPrompt) -> str:
+    """Return the subject of a text: its title, if the prompt gives it."""
     return one_line(asked.first.get("title") or asked.values.get("title", ""))
 
 
-def named_entities(asked: Asked) -> dict[str, object]:
+def named_entities(asked: FilledPrompt) -> dict[str, object]:
     """Return the names of a text."""
     found = names(asked.values.get("text", ""))
     subject = _subject(asked)
     return {"entities": [subject, *(name for name in found if name != subject)] if subject else found}
 
 
-def triples(asked: Asked) -> dict[str, object]:
+def triples(asked: FilledPrompt) -> dict[str, object]:
     """Return subject, predicate and object of each fact."""
     found = facts(asked.values.get("text", ""), _subject(asked))
     return {"triples": [[fact.source, fact.predicate, fact.target] for fact in found]}
 
 
-def summary(asked: Asked) -> dict[str, object]:
-    """Return the sentences of some descriptions, each once, as many as fit."""
+def summary(asked: FilledPrompt) -> dict[str, object]:
+    """Return the distinct sentences of some descriptions, as many as fit."""
     lines = [line.removeprefix("- ") for line in asked.values.get("descriptions", "").splitlines()]
     room, told = int(asked.values.get("words", "150") or 150), []
     for sentence in dict.fromkeys(sentence for line in lines for sentence in sentences(line)):
@@ -92,8 +92,8 @@ def summary(asked: Asked) -> dict[str, object]:
     return {"description": " ".join(told) or one_line(asked.values.get("thing", "")) or "It is named here."}
 
 
-def report(asked: Asked) -> dict[str, object]:
-    """Return a report whose findings each rest on a record: those of relationships and claims first."""
+def report(asked: FilledPrompt) -> dict[str, object]:
+    """Return a report whose findings each cite a record: relationships and claims first."""
     records = _RECORD.findall(asked.values.get("records", ""))
     members = [_NOTE.sub("", text.partition(":")[0]) for label, text in records if label[0] in "ES"]
     ranked = sorted(records, key=lambda record: ("SRCE".index(record[0][0]) if record[0][0] != "S" else 0,))
@@ -113,8 +113,8 @@ def report(asked: Asked) -> dict[str, object]:
     }
 
 
-def votes(asked: Asked) -> dict[str, object]:
-    """Return which pairs of names are one thing: those with the same telling words."""
+def votes(asked: FilledPrompt) -> dict[str, object]:
+    """Return which pairs of names denote the same entity: those with the same content words."""
     pairs = _PAIR.findall(asked.values.get("pairs", ""))
     told = [(int(number), _NOTE.sub("", one), _NOTE.sub("", two)) for number, one, two in pairs]
     return {

@@ -1,4 +1,4 @@
-"""OpenAI's protocol as a fake server speaks it: replies as they are sent, refusals, completions and embeddings."""
+"""OpenAI's protocol on a fake server: replies as sent, refusals, completions and embeddings."""
 
 import base64
 import json
@@ -28,13 +28,13 @@ _REFUSALS = {
     "stream_options": "Unrecognized request argument supplied: stream_options",
     "system_role": "System role not supported",
 }
-"""What a server that lacks a feature says, as OpenAI's API words it: clients learn from these messages."""
+"""Errors of a server that lacks a feature, worded as in OpenAI's API: clients learn from these messages."""
 _PATH = re.compile(r"(?:/openai)?/v1/(.+?)/?|/openai/deployments/([^/]+)/(.+?)/?")
 
 
 @dataclass(slots=True)
 class HttpReply:
-    """A reply as it is sent: `parts` one by one, `gap` seconds apart, after `wait` seconds."""
+    """A reply as sent: `parts` one by one, `gap` seconds apart, after `wait` seconds."""
 
     status: int
     parts: Sequence[bytes]
@@ -44,7 +44,7 @@ class HttpReply:
     gap: float = 0.0
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request is refused; `reply` is the error in the API's format."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Refused(Exception):
 
 
 def route(method: str, path: str) -> tuple[str, str]:
-    """Return the endpoint of a path and the model that it names ("" but for Azure's); Refused for unknown paths.
+    """Return the endpoint of a path and the model in it ("" except for Azure's); raises Refused for unknown paths.
 
     >>> route("POST", "/v1/chat/completions"), route("POST", "/openai/deployments/mine/embeddings")
     (('chat/completions', ''), ('embeddings', 'mine'))
@@ -65,19 +65,19 @@ def route(method: str, path: str) -> tuple[str, str]:
     found = _PATH.fullmatch(path)
     endpoint = (found[1] or found[3]) if found else ""
     if endpoint not in ("chat/completions", "embeddings"):
-        raise Refused(404, f"Invalid URL ({method} {path})")
+        raise RefusedRequest(404, f"Invalid URL ({method} {path})")
     if method != "POST":
-        raise Refused(405, f"Not allowed to {method} on {path}.")
+        raise RefusedRequest(405, f"Not allowed to {method} on {path}.")
     return endpoint, (found and found[2]) or ""
 
 
 def without_features(body: Mapping[str, Any], lacking: Collection[Feature], *, ignore: bool) -> dict[str, Any]:
-    """Return the body as a server understands it that lacks features; Refused unless it ignores them."""
+    """Return the body as understood by a server that lacks features; raises Refused unless it ignores them."""
     understood = dict(body)
     for feature in lacking:
         if feature == "system_role":
             if any(message.get("role") == "system" for message in body.get("messages") or ()):
-                raise Refused(400, _REFUSALS[feature])
+                raise RefusedRequest(400, _REFUSALS[feature])
             continue
         parameter = "response_format" if feature in ("json_schema", "json_object") else feature
         value = understood.get(parameter)
@@ -86,7 +86,7 @@ def without_features(body: Mapping[str, Any], lacking: Collection[Feature], *, i
         else:
             uses = value not in ((None, 1) if feature == "temperature" else (None,))
         if uses and not ignore:
-            raise Refused(400, _REFUSALS[feature])
+            raise RefusedRequest(400, _REFUSALS[feature])
         if uses:
             del understood[parameter]
     return understood
@@ -121,9 +121,11 @@ def embedding_inputs(request: FakeRequest, largest_batch: int) -> list[str]:
     given = request.body.get("input")
     texts = [given] if isinstance(given, str) else given
     if not (isinstance(texts, list) and texts and all(isinstance(text, str) and text for text in texts)):
-        raise Refused(400, "'$.input' is invalid: give texts that are not empty.")
+        raise RefusedRequest(400, "'$.input' is invalid: give texts that are not empty.")
     if len(texts) > largest_batch:
-        raise Refused(400, f"Invalid 'input': array too long. Expected an array with maximum length {largest_batch}.")
+        raise RefusedRequest(
+            400, f"Invalid 'input': array too long. Expected an array with maximum length {largest_batch}."
+        )
     return texts
 
 

@@ -1,4 +1,4 @@
-"""What a fake server recorded, in this process or in another."""
+"""Requests that a fake server recorded, in this process or in another."""
 
 import json
 import subprocess
@@ -15,9 +15,9 @@ from typing import Any
 class Recorded:
     """One request and its outcome.
 
-    `bearer` is the API key that was sent. Times are seconds since the epoch; `replied` is when the last byte was about
-    to be sent, or the client had gone. `status` stays None where no reply was sent. `fault` was injected, `rejected`
-    is the rate limit that was reached. `attempt` counts earlier requests with the same body.
+    `bearer` is the API key that was sent. Times are seconds since the epoch; `replied` is just before the last byte was
+    sent, or when the client disconnected. `status` stays None if no reply was sent. `fault` is the injected fault,
+    `rejected` the rate limit that was reached. `attempt` counts earlier requests with the same body.
     """
 
     number: int
@@ -38,8 +38,8 @@ class Recorded:
 class Measures:
     """Totals over all requests so far.
 
-    `statuses` counts by status, "none" where nothing was sent yet or ever. `second_429` counts the 429s sent to bodies
-    that had got one before. `in_flight` counts requests under way, its mean weighted by time over `seconds`.
+    `statuses` counts by status, "none" for requests without a reply so far. `second_429` counts the 429s sent to bodies
+    that had already received one. `in_flight` counts running requests; its mean is weighted by time over `seconds`.
     """
 
     requests: int = 0

@@ -1,4 +1,4 @@
-"""What a fake server answers: requests as rules see them, rules in order, and made-up replies where none matches."""
+"""Replies of a fake server: requests as rules see them, rules in order, and made-up replies if none matches."""
 
 import json
 import random
@@ -42,7 +42,7 @@ def truncated(text: str, limit: int) -> str:
 class FakeRequest:
     """A request as rules see it: its path and JSON body.
 
-    `number` counts all requests of the server from 0, `attempt` those with this very body from 0.
+    `number` counts all requests of the server from 0, `attempt` those with the same body from 0.
     """
 
     path: str
@@ -87,13 +87,13 @@ class FakeRequest:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the messages and `seed`: made-up replies depend on nothing else."""
+        """A hash of the messages and `seed`, which alone determine made-up replies."""
         text = "\x1f".join(part for message in self.messages for part in message)
         return blake2b(f"{self.body.get('seed')}\x1f{text}".encode(errors="replace"), digest_size=12).hexdigest()
 
 
 def _text(content: object) -> str:
-    """Return the text of a message's content or of an input, which may come in parts."""
+    """Return the text of a message's content or of an input, which may be split into parts."""
     if isinstance(content, Mapping):
         return _text(content.get("text"))
     if isinstance(content, list):
@@ -107,7 +107,7 @@ class FakeReply:
 
     Args:
         text: The content; None for a null content.
-        finish: The finish reason; None for "length" where max_tokens cut the text, otherwise "stop".
+        finish: The finish reason; None for "length" if max_tokens cut the text, otherwise "stop".
         status: From 400 on, an error is sent with `text` as its message.
         latency: Seconds before the reply, instead of the server's.
     """
@@ -127,7 +127,7 @@ class Rule:
     """A reply and the requests it answers.
 
     Args:
-        make: The reply, or what makes it.
+        make: The reply, or a function that makes it.
         match: A regular expression searched in the messages, a function of the request, or None for every request.
         times: How often the rule answers; None for no bound.
     """
@@ -144,7 +144,7 @@ class Rule:
 
 
 class Replies:
-    """Rules in order: the first match answers, `otherwise` where there is none."""
+    """Rules in order: the first match answers, or `otherwise` if none matches."""
 
     def __init__(self, rules: Iterable[Rule] = (), otherwise: Maker | None = None) -> None:
         self._rules = (*rules, Rule(made_up if otherwise is None else otherwise))
@@ -154,7 +154,7 @@ class Replies:
     def of(cls, replies: "ReplyScript", otherwise: "Maker | None" = None) -> "Replies":
         """Return the rules of a reply, several in turn, a mapping from regular expressions to replies, or rules.
 
-        `otherwise` answers where no rule does, and where no replies are given.
+        `otherwise` answers if no rule does, and if no replies are given.
         """
         if isinstance(replies, Replies):
             return replies
@@ -239,7 +239,7 @@ def prose(key: object, characters: int) -> str:
 
 
 def made_up(request: FakeRequest) -> str:
-    """Return the reply where no rule matches: an instance of the JSON schema, a JSON object, or prose."""
+    """Return the reply if no rule matches: an instance of the JSON schema, a JSON object, or prose."""
     if request.schema is not None:
         rng = random.Random(request.digest)  # noqa: S311
         return json.dumps(instance(request.schema, request.schema, rng), ensure_ascii=False)
@@ -280,7 +280,7 @@ def instance(schema: Mapping[str, Any], root: Mapping[str, Any], rng: random.Ran
 def embed(text: str, dimensions: int) -> npt.NDArray[np.float32]:
     """Return a unit vector: texts that share words have similar vectors.
 
-    Every word adds 1 or -1 in eight dimensions that its hash picks.
+    Every word adds 1 or -1 in eight dimensions determined by its hash.
     """
     vector = np.zeros(dimensions, dtype=np.float32)
     for word in _TOKEN.findall(text.lower()):

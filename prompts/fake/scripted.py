@@ -3,9 +3,9 @@
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-from conspectus.prompts.client.usage import Spending, record
+from conspectus.prompts.client.usage_and_cost import Spending, record
 from conspectus.prompts.fake.replies import fake_token_count, truncated
-from conspectus.prompts.model import Reply, Request
+from conspectus.prompts.language_model import Reply, Request
 from conspectus.storage.errors import ModelError
 
 Answer = str | Reply | ModelError
@@ -16,7 +16,7 @@ class ScriptedModel:
     """A `LanguageModel` that answers from a script and records what it was asked.
 
     Args:
-        replies: What it answers: a text, a `Reply` (for a finish reason or token counts of your own), a `ModelError`
+        replies: Its answers: a text, a `Reply` (to set a finish reason or token counts), a `ModelError`
             to raise, several of these in turn (the last repeats), or a function of the request. A mapping from
             regular expressions to any of these answers by the first one found in the messages.
         piece: Characters in a streamed piece.
@@ -26,7 +26,7 @@ class ScriptedModel:
 
     Example:
         >>> import asyncio
-        >>> from conspectus.prompts.model import Message, Request
+        >>> from conspectus.prompts.language_model import Message, Request
         >>> model = ScriptedModel({"capital of France": "Paris", "": "I do not know."})
         >>> question = Request((Message("user", "What is the capital of France?"),), step="answer")
         >>> asyncio.run(model.complete(question)).text

@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's protocol without a model; uvicorn speaks HTTP."""
+"""A server of OpenAI's protocol without a model, on uvicorn."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from conspectus.prompts.fake.plausible import Plausible
 from conspectus.prompts.fake.protocol import (
     Feature,
     HttpReply,
-    Refused,
+    RefusedRequest,
     completion,
     embedding_inputs,
     embeddings,
@@ -51,7 +51,7 @@ class FakeServer:
 
     Args:
         replies: A text, several in turn (the last repeats), a function of the `FakeRequest`, a mapping from regular
-            expressions to any of these, `Rule`s, or `Replies`. What these leave open is answered by `Plausible`.
+            expressions to any of these, `Rule`s, or `Replies`. `Plausible` answers all other requests.
         habits: The family of models whose manner plausible replies have.
         latency: Seconds before a reply, or a function of the request.
         faults: What goes wrong.
@@ -70,7 +70,7 @@ class FakeServer:
 
     Raises:
         OSError: On `start`, if it cannot listen there.
-        RuntimeError: On `stop`, if a function given here raised; that request got no reply.
+        RuntimeError: On `stop`, if a function passed here raised; that request got no reply.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class FakeServer:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Listen, in a thread of its own; `with` does it."""
+        """Listen, in a separate thread; `with` does it."""
         self._rows, self._in_flight = [], 0
         self._batches = Batches(self._in_batch)
         self._attempts: Counter[bytes] = Counter()
@@ -183,7 +183,7 @@ class FakeServer:
         from uvicorn.server import ServerState
 
         class Protocol(H11Protocol):
-            """Gives the application its transport, so that it can cut the connection."""
+            """Gives the application access to its transport, so that it can cut the connection."""
 
             def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
                 self.app_state = {"transport": transport}
@@ -265,7 +265,7 @@ class FakeServer:
         row.status, row.replied = status, time.monotonic() + self._epoch
 
     async def _send(self, client: "_Client", row: Recorded, reply: HttpReply) -> None:
-        """Send a reply as its fault leaves it; the outcome is recorded before the last byte is sent."""
+        """Send a reply altered by its fault; the outcome is recorded before the last byte is sent."""
         if reply.wait > 0 and await client.leaves_within(reply.wait):
             return self._finished(row, None)
         if row.fault in ("timeout", "drop"):
@@ -289,7 +289,7 @@ class FakeServer:
         return None
 
     def _reply(self, method: str, row: Recorded) -> HttpReply:
-        """Return the reply to a request: checks, then limits, then faults, then what the rules say."""
+        """Return the reply to a request: checks, then limits, then faults, then rules."""
         try:
             endpoint, request = self._checked(method, row)
             texts = [text for _, text in request.messages]
@@ -307,7 +307,7 @@ class FakeServer:
                 reply.wait = wait
             else:
                 reply = self._completion(request, row, wait)
-        except Refused as refused:
+        except RefusedRequest as refused:
             return refused.reply
         reply.headers = {**reply.headers, **self._limiter.headers()}
         return self._spoilt(reply, row.fault)
@@ -316,17 +316,17 @@ class FakeServer:
         """Return the endpoint, and the request as this server understands it."""
         endpoint, deployment = route(method, row.path.partition("?")[0])
         if self._api_key is not None and row.bearer != self._api_key:
-            raise Refused(401, f"Incorrect API key provided: {(row.bearer or '')[:3]}***.", "invalid_api_key")
+            raise RefusedRequest(401, f"Incorrect API key provided: {(row.bearer or '')[:3]}***.", "invalid_api_key")
         if row.body is None:
-            raise Refused(400, "We could not parse the JSON body of your request.")
+            raise RefusedRequest(400, "We could not parse the JSON body of your request.")
         body = without_features(row.body, self._without, ignore=self._ignores)
         model = body["model"] = deployment or body.get("model")
         if not model:
-            raise Refused(400, "you must provide a model parameter")
+            raise RefusedRequest(400, "you must provide a model parameter")
         if self._models and model not in self._models:
-            raise Refused(404, f"The model `{model}` does not exist or you do not have access to it.")
+            raise RefusedRequest(404, f"The model `{model}` does not exist or you do not have access to it.")
         if endpoint != "embeddings" and not (isinstance(body.get("messages"), list) and body["messages"]):
-            raise Refused(400, "Missing required parameter: 'messages'.")
+            raise RefusedRequest(400, "Missing required parameter: 'messages'.")
         return endpoint, FakeRequest(row.path, body, row.number, row.attempt)
 
     def _limit(self, row: Recorded) -> None:
@@ -335,12 +335,12 @@ class FakeServer:
             return
         row.rejected, headers = rejection.limit, self._limiter.headers()
         if rejection.retry_after is None:
-            raise Refused(429, f"Request too large on {row.rejected} per min.", "rate_limit_exceeded", headers)
+            raise RefusedRequest(429, f"Request too large on {row.rejected} per min.", "rate_limit_exceeded", headers)
         headers["retry-after"] = f"{math.ceil(rejection.retry_after * 1000) / 1000:g}"
-        raise Refused(429, f"Rate limit reached on {row.rejected}.", "rate_limit_exceeded", headers)
+        raise RefusedRequest(429, f"Rate limit reached on {row.rejected}.", "rate_limit_exceeded", headers)
 
     def _instead(self, fault: str | None) -> HttpReply | None:
-        """Return what is sent instead of a reply; None for no fault, and for one that spoils the reply itself."""
+        """Return the response sent instead of a reply; None for no fault, or one that spoils the reply itself."""
         if fault == "html_502":
             return HttpReply(502, [_PAGE], kind="text/html")
         if fault in ("timeout", "drop"):
@@ -348,10 +348,10 @@ class FakeServer:
         if fault is None or not fault.isdecimal():
             return None
         headers = {} if fault == "500" else {"retry-after": f"{self._faults.retry_after:g}"}
-        return Refused(int(fault), "The server had an error, or is overloaded.", None, headers).reply
+        return RefusedRequest(int(fault), "The server had an error, or is overloaded.", None, headers).reply
 
     def _spoilt(self, reply: HttpReply, fault: str | None) -> HttpReply:
-        """Return the reply as the fault leaves it."""
+        """Return the reply altered by the fault."""
         whole = b"".join(reply.parts) if fault in ("bad_json", "slow") else b""
         if fault == "bad_json":
             reply.parts = [json.dumps(whole[: len(whole) * 2 // 3].decode(errors="replace"))[1:-1].encode()]
@@ -366,7 +366,7 @@ class FakeServer:
         wait = wait if scripted.latency is None else scripted.latency
         text, finish = scripted.text, scripted.finish
         if scripted.status >= 400:
-            reply = Refused(scripted.status, text or "The request failed.").reply
+            reply = RefusedRequest(scripted.status, text or "The request failed.").reply
             reply.wait = wait
             return reply
         if row.fault in self._faults.spoilers and text is not None:
@@ -383,7 +383,7 @@ class FakeServer:
 
 
 class _Client:
-    """The client of one request, as ASGI sees it, and its transport."""
+    """The client of one ASGI request, and its transport."""
 
     def __init__(self, scope: "HTTPScope", receive: "ASGIReceiveCallable", send: "ASGISendCallable") -> None:
         self._receive, self._send = receive, send
@@ -411,7 +411,7 @@ class _Client:
             pass
 
     async def leaves_within(self, seconds: float) -> bool:
-        """Wait, and return whether the client disconnected meanwhile."""
+        """Wait, and return whether the client disconnected in that time."""
         try:
             async with asyncio.timeout(seconds):
                 await self.leaves()
@@ -420,7 +420,7 @@ class _Client:
         return True
 
     async def disconnect(self, *, flush: bool = False) -> None:
-        """Close the connection; with `flush` what was written is sent first."""
+        """Close the connection; `flush` sends pending data first."""
         (self._transport.close if flush else self._transport.abort)()
         await self.leaves()
 

@@ -1,6 +1,6 @@
-"""What models write where JSON was asked for: triples in lines, numbered lists, a comparison in prose.
+"""Replies that are not the requested JSON: triples in lines, numbered lists, a comparison in prose.
 
-Each function returns None where a reply holds nothing of the kind, so that the reply counts as unusable.
+Each function returns None if a reply contains nothing of its kind; the reply then counts as unusable.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from conspectus.prompts.replies.thinking import without_thinking
 
 LONGEST = 100_000
-"""Characters of a reply that are read."""
+"""At most this many characters of a reply are read."""
 _SENTENCE_LABEL = re.compile(r"(?im)^[^\w\n]*+(?:test |next )?(?:sentence|text|input)\s*\d*\s*:")
 _CALL = re.compile(r"(?<![\w\\])(?P<relation>[^\W\d][\w\\,'-]{0,80})\((?P<inside>(?:[^()\n]|\([^()\n]*\)){1,300})\)")
 _BRACKETED = re.compile(r"[(\[<](?P<inside>[^()\[\]<>\n]{3,400})[)\]>]")
@@ -46,7 +46,7 @@ def triples_in_words(reply: str) -> list[list[str]] | None:
     """Return the triples (subject, predicate, object) of a reply that is no JSON.
 
     They are read as `relation(subject, object)`, and as `(subject, relation, object)` or `subject | relation | object`
-    on a line. Where the model goes on with texts of its own, only what belongs to the first one is read.
+    on a line. If the model continues with texts that it invented, only the triples of the first text are read.
 
     >>> triples_in_words("Triples:\\n- born\\\\_in(Ada Mirren, Pelluci)\\n\\nText: Bern ...\\n- located_in(Bern, Aar)")
     [['Ada Mirren', 'born in', 'Pelluci']]
@@ -87,7 +87,7 @@ def _triple(subject: str, relation: str, target: str) -> tuple[str, str, str] | 
 def list_in_words(reply: str) -> list[str] | None:
     """Return the items of a numbered or bulleted list, without their numbers.
 
-    Where items are numbered, bullets below them belong to them and are left out.
+    If items are numbered, bullets below them belong to them and are left out.
 
     >>> list_in_words("Sure! Here are two:\\n1. Who built it?\\n   - a hint\\n2) When?")
     ['Who built it?', 'When?']
@@ -107,7 +107,7 @@ def without_number(item: str) -> str:
 
 
 def comparison_in_words(reply: str) -> str | None:
-    """Return which of two answers a judge finds better, "1", "2" or "tie": by its scores, or by what it says.
+    """Return which of two answers a judge prefers, "1", "2" or "tie": by its scores, or by its words.
 
     >>> comparison_in_words("8 9\\nBoth are good."), comparison_in_words("In all, Assistant 1 performed better.")
     ('2', '1')

@@ -50,8 +50,8 @@ class Lexed:
     """The tokens of one bracketed value.
 
     `state` is "closed" (with its last bracket), "cut" (the text, or the fence around it, ends earlier) or "wrong"
-    (`why` says how). `unclosed` holds the positions in `tokens` of the brackets still open, outermost first. `end` is
-    the offset after the last token; `whole` is false if the text ends inside a token.
+    (`why` gives the reason). `unclosed` lists the positions in `tokens` of the brackets still open, outermost first.
+    `end` is the offset after the last token; `whole` is false if the text ends inside a token.
     """
 
     tokens: tuple[Token, ...]
@@ -93,7 +93,7 @@ def lex(text: str, start: int) -> Lexed:
         state, whole = "cut", False
     except _WrongError as wrong:
         state, why = "wrong", str(wrong)
-    # A comment with an odd number of quotes is more likely part of a string whose own quote was lost.
+    # A comment with an odd number of quotes is more likely part of a string that lacks its own quote.
     quotes = {'"'} | {text[token.start] for token in tokens if token.kind == "string"}
     if any(comment.count(quote) % 2 for comment in comments for quote in quotes):
         state, why = "wrong", "a comment in it has an odd number of quotation marks"
@@ -148,7 +148,7 @@ def _string(text: str, start: int) -> Token:
     """Return the string that opens at `start`.
 
     A quotation mark ends it if JSON continues after it. Quotation marks inside must come in pairs that look like quoted
-    words: then a single lost mark cannot make another string, since it leaves an odd number of them.
+    words: then a single missing mark cannot make another string, since it leaves an odd number of them.
     """
     opening = text[start]
     inner, at = 0, start + 1

@@ -41,7 +41,7 @@ _LITERALS = {"true": "true", "false": "false", "null": "null", "True": "true", "
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One JSON value of a reply; `alone` if nothing but a fence surrounds it."""
+    """One JSON value of a reply; `alone` if only a fence surrounds it."""
 
     content: object
     alone: bool
@@ -53,7 +53,7 @@ class Cut:
 
     `complete` is the value of what is certainly complete: the elements of the outermost list before the cut, or else
     the members of the outermost object. `closed` is the whole value if only closing braces are missing; `path` then
-    holds the keys from the outermost to the innermost of these objects.
+    lists the keys from the outermost to the innermost of these objects.
     """
 
     complete: Value | None = None
@@ -63,7 +63,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class JsonReading:
-    """The values of a reply in order, what is cut off (None: nothing), and why it cannot be trusted ("": it can)."""
+    """The values of a reply in order, the part cut off (None: nothing), and why it cannot be trusted ("": it can)."""
 
     values: tuple[Value, ...] = ()
     cut: Cut | None = None
@@ -127,7 +127,7 @@ def _read_all(text: str) -> JsonReading:
         except _UnreadableError as unreadable:
             if match[0] == "{" or unreadable.end is None:
                 return JsonReading(flaw=str(unreadable))
-            flaw, at = flaw or str(unreadable), unreadable.end  # brackets in prose may hold anything
+            flaw, at = flaw or str(unreadable), unreadable.end  # brackets in prose may enclose anything
             continue
         if isinstance(value, Lexed):
             return JsonReading(_placed(text, found), _cut(text, start, value))
@@ -165,7 +165,7 @@ def _value_at(text: str, start: int, before: int) -> tuple[object, int] | Lexed:
 
 
 def _cut(text: str, start: int, lexed: Lexed) -> Cut:
-    """Return what is known of a value that is not closed."""
+    """Return the certain parts of a value that is not closed."""
     tokens, unclosed = lexed.tokens, lexed.unclosed
     if _INSIDE_BEFORE.search(text[max(0, start - 40) : start]) or not all(token.plain for token in tokens):
         return Cut()
@@ -200,7 +200,7 @@ def _complete_part(text: str, start: int, lexed: Lexed, alone: bool) -> Value | 
 
 
 def _last_member_end(lexed: Lexed, level: int) -> int:
-    """Return the offset after the last complete member of the unclosed bracket at that level."""
+    """Return the offset after the last complete member of the unclosed bracket at nesting depth `level`."""
     tokens, opening = lexed.tokens, lexed.unclosed[level]
     end, depth = tokens[opening].end, 0
     for i in range(opening + 1, len(tokens)):
@@ -234,8 +234,8 @@ def _repaired(tokens: Sequence[Token], end: int | None) -> object:
 def to_json_text(tokens: Sequence[Token]) -> str:
     """Return the tokens in JSON's spelling, one for one; the result may still not be JSON.
 
-    Keys and strings get double quotes, Python's literals JSON's names. A comma is dropped before a closing bracket, and
-    added beside a bracket if one is missing there.
+    Keys and strings get double quotes; Python's literals become JSON's. A comma is dropped before a closing bracket,
+    and added next to a bracket if one is missing there.
 
     >>> to_json_text(lex("[{'a': True,} {b: 'c'}]", 0).tokens)
     '[ { "a" : true } , { "b" : "c" } ]'

@@ -4,9 +4,9 @@ A record is ("entity"<|>NAME<|>TYPE<|>DESCRIPTION),
 ("relationship"<|>SOURCE<|>TARGET<|>PREDICATE<|>DESCRIPTION<|>STRENGTH) or
 ("claim"<|>SUBJECT<|>OBJECT<|>TYPE<|>STATUS<|>START<|>END<|>DESCRIPTION<|>QUOTE); records are separated by ## and
 <|COMPLETE|> follows the last. GraphRAG's relationships without a predicate are read too, and LightRAG's form: lines
-like entity<|#|>NAME<|#|>TYPE<|#|>DESCRIPTION, and relationships with keywords. A malformed record is reported and harms
-no other. Replies are read one by one and never joined: in joined replies the last record of one and the first of the
-next become one (a defect of Microsoft GraphRAG 3.1).
+like entity<|#|>NAME<|#|>TYPE<|#|>DESCRIPTION, and relationships with keywords. A malformed record is reported and does
+not affect others. Replies are read one by one and never joined: in joined replies the last record of one and the first
+of the next merge (a defect of Microsoft GraphRAG 3.1).
 
 A record ends at a bracket followed by ## or <|COMPLETE|>. If a model forgets these, the last field must be complete
 (both quotation marks, or a number) and the line must end, so that a bracket inside a description ends nothing.
@@ -30,7 +30,7 @@ _OTHER = re.compile(r"""(?:^|\#\#)[\s\d.*`>-]*(\(\s*["“”']\s*([^"“”'<|()
 _BEGUN = re.compile(r"""\#\#[\s\d.*`>-]*(\(\s*["“”']?\w{0,15}["“”']?\s*(?:<\|?)?)[\s.…]*$""")
 """A record that breaks off before its first field."""
 _FIELD = re.compile(r"""<\|>|(?<=["”])\s*<?/?\|>""")
-"""The delimiter, also with its first character lost or doubled after a closing quote (GPT-4o does both)."""
+"""The delimiter; also with its first character missing, or doubled after a closing quote (GPT-4o does both)."""
 _FOLLOWED = re.compile(r"""[\s.,;*`]*(?:\#\#|<\|\s*complete)""", re.I)
 _LINE_ENDS = re.compile(r"[ \t.,;*`]*(?:\n|$)")
 _COMPLETE = re.compile(r"<\|\s*complete\s*\|>", re.I)
@@ -40,9 +40,9 @@ _ESCAPED = re.compile(r"""\\(["'])""")
 _NUMBER = re.compile(r"""["“”]?\s*(\d{1,9}(?:\.\d+)?)(?:\s*/\s*10)?\s*["“”]?""", re.A)
 _ABSENT = {"", "none", "null", "n/a", "unknown"}
 _LONGEST_PREDICATE = 8
-"""Words of a predicate at most: a longer field is a description that has lost its place."""
+"""Most words in a predicate: a longer field is a misplaced description."""
 _SHOWN = 300
-"""Characters shown of a lost record whose end is not known."""
+"""Characters shown of a dropped record whose end is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class EntityRecord:
 
 @dataclass(frozen=True, slots=True)
 class RelationRecord:
-    """A relationship as a model states it; `strength` is None unless it is a number, `predicate` "" where none is."""
+    """A relationship as a model states it; `strength` is None unless it is a number, `predicate` "" if missing."""
 
     source: str
     target: str
@@ -89,7 +89,7 @@ class LostRecord:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of one reply, in its order."""
+    """The records of one reply, in order."""
 
     entities: tuple[EntityRecord, ...] = ()
     relations: tuple[RelationRecord, ...] = ()
@@ -100,7 +100,7 @@ class Records:
 def read_records(reply: str, *, cut_off: bool = False) -> Records:
     """Return the records of one reply.
 
-    Anything may surround records: thinking, numbers, headings, fences, prose, JSON with the reply in it.
+    Records may be surrounded by anything: thinking, numbers, headings, fences, prose, or JSON that contains the reply.
 
     Args:
         reply: The text of the reply.
@@ -145,16 +145,16 @@ def read_records(reply: str, *, cut_off: bool = False) -> Records:
 
 _NOT_CLOSED = "it is not closed"
 _KEYWORDS = "content_keywords"
-"""A record of LightRAG's about the whole text."""
+"""A LightRAG record about the whole text."""
 
 
 _LINE_RECORD = re.compile(r"^[ \t\d.*`>(\"'-]*+(entity|relationship|relation|claim)[\"']?\s*<\|#?\|>(.*)$", re.I | re.M)
 
 
 def _plain(reply: str) -> str:
-    """Return the reply without thinking, and without the JSON string that some models put it in.
+    """Return the reply without thinking, unwrapped from the JSON string in which some models put it.
 
-    Records that stand on lines of their own without brackets get them, and <|#|> becomes <|>: LightRAG's form.
+    LightRAG's form is converted: records on separate lines without brackets get them, and <|#|> becomes <|>.
     """
     text = without_thinking(reply).strip()
     if "<|#|>" in text or (FIELD in text and not _OPENING.search(text)):
@@ -170,7 +170,7 @@ def _plain(reply: str) -> str:
 
 
 def _as_fields(rest: str) -> str:
-    """Return the fields behind the kind of a record that has no brackets, each in quotation marks."""
+    """Return the fields after the kind of a record that has no brackets, each in quotation marks."""
     body = _COMPLETE.sub("", rest).replace(RECORD, "").strip()
     fields = [field.strip().strip('"').strip() for field in re.split(r"<\|#?\|>", body)]
     fields[-1] = fields[-1].removesuffix(")").strip().strip('"').strip()
@@ -179,7 +179,7 @@ def _as_fields(rest: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A reply from the start of one record to the start of the next; `body` is what follows the kind."""
+    """A reply from the start of one record to the start of the next; `body` is the text after the kind."""
 
     kind: str
     start: int
@@ -217,7 +217,7 @@ def _closing(piece: _Piece, *, last: bool, cut_off: bool) -> int | None:
         if _FOLLOWED.match(body, bracket.end()):
             return bracket.start()
         line_end = _LINE_ENDS.match(body, bracket.end())
-        # A reply that was cut off may have gone on after this bracket.
+        # A reply that was cut off may have continued after this bracket.
         if line_end and not (last and cut_off and "\n" not in line_end[0]) and _is_whole(piece, bracket.start()):
             return bracket.start()
     return None if last or ")" not in body else body.rindex(")")
@@ -264,7 +264,7 @@ def _relation(fields: Sequence[str]) -> RelationRecord | str:
         return "the relationship lacks an end"
     strength = _number(fields[-1]) if len(fields) > 3 else None
     told = fields[2 : None if strength is None else -1] or [""]
-    # LightRAG has keywords behind the description or before it; the description is the longest.
+    # LightRAG puts keywords after or before the description; the description is the longest.
     description = max(told, key=len)
     predicate = told[0] if len(told) > 1 and told[0] != description and _is_predicate(told[0]) else ""
     return RelationRecord(fields[0], fields[1], description, strength, predicate)
@@ -300,6 +300,18 @@ _NONE = "NONE"
 _RESERVED = (RECORD, FIELD[:2], FIELD[-2:], "\n")
 
 Record = EntityRecord | RelationRecord | ClaimRecord
+
+
+_EMPTY_LIST = re.compile(r"\s*(?:[^\n]{1,200}[:：]\s)?(?:```\w*|[\s\[\]{}]|null)*")
+
+
+def is_empty_list(reply: str) -> bool:
+    """Return whether a reply lists nothing: it is blank, or only a lead-in, a fence or brackets around nothing.
+
+    >>> is_empty_list("Here are the missing claims:\\n```\\n\\n```"), is_empty_list("I cannot help with that.")
+    (True, False)
+    """
+    return _EMPTY_LIST.fullmatch(f"{_plain(reply)}\n") is not None
 
 
 def write_records(records: Records) -> str:

@@ -1,8 +1,8 @@
-"""Scores that a model gives to the items of a list, in JSON or in the words of the reply.
+"""Scores that a model gives to the items of a list, read from JSON or from prose.
 
-Asked for numbers and scores as JSON, models also write `{name (Score: 0.6)}` (as in Think-on-Graph), `name: 0.6`,
-several names before one score or one list of scores, or bare scores in the order of the list. An item is found by its
-name, by a part of its name that no other item has, or by its number. What names no item on the list counts for nothing.
+When asked for numbers and scores as JSON, models also write `{name (Score: 0.6)}` (as in Think-on-Graph), `name: 0.6`,
+several names before one score or one list of scores, or bare scores in the order of the list. An item is identified by
+its name, by a part of its name that no other item has, or by its number. Names that are not on the list are ignored.
 """
 
 import math
@@ -16,7 +16,7 @@ from conspectus.prompts.replies.thinking import without_thinking
 from pydantic import BeforeValidator
 
 LONGEST = 50_000
-"""Characters of a reply that are read."""
+"""At most this many characters of a reply are read."""
 _VALUE = r"-?\d{1,3}(?:\.\d{1,6})?"
 _SAYS = r"(?:score|rating|relevance|contribution|weight)s?\s*[:=]?\s*"
 _IN_BRACKETS = re.compile(
@@ -36,18 +36,18 @@ _WORDS = {word: number for number, word in enumerate("zero one two three four fi
 _NAME_KEYS = ("relation", "name", "entity", "item", "label", "text", "title", "predicate", "id")
 _SCORE_KEYS = ("score", "rating", "relevance", "value", "weight", "contribution")
 _LEAST_PART = 2
-"""Words that a part of a name has at least; a name of one word must be whole."""
+"""Fewest words in a partial name; a one-word name must match whole."""
 
 
 def read_scores(reply: str, offered: Sequence[str]) -> dict[int, float]:
-    """Return the score of each item that a reply scores, by its place in the list; the first where it gives several.
+    """Return the score of each item that a reply scores, by its position in the list; the first if there are several.
 
     Args:
         reply: The text of the reply.
         offered: The items as they were shown, in order.
 
     Returns:
-        Scores as given, on whatever scale; none where the reply scores nothing on the list.
+        Scores as given, on any scale; empty if the reply scores nothing on the list.
 
     Example:
         >>> read_scores("1. {born in (Score: 0.7)}: it says where.", ["died in", "born in"])
@@ -80,7 +80,7 @@ class _Items:
         return cls(places, len(offered))
 
     def place(self, name: str) -> int | None:
-        """Return the place of the item that is named."""
+        """Return the position of the named item."""
         key = _key(name)
         if key in self.places:
             return self.places[key]
@@ -106,7 +106,7 @@ def _of_json(text: str) -> Iterator[tuple[str, float]]:
 
 
 def _scored(content: object) -> Iterator[tuple[str, float]]:
-    """Yield names or numbers, and scores, of records with both, or of an object that maps one to the other."""
+    """Yield (name or number, score) from records with both, or from an object that maps one to the other."""
     if isinstance(content, list):
         for one in content:
             yield from _scored(one)
@@ -157,12 +157,25 @@ def _of_lines(text: str) -> Iterator[tuple[str, float]]:
 
 
 def _in_order(text: str, count: int) -> dict[int, float]:
-    """Return scores without names, where there are as many as items."""
+    """Return scores without names if there are as many as items."""
     for line in _ALONE.finditer(_MARKUP.sub("", text)):
         values = [float(value) for value in re.findall(_VALUE, line[1])]
         if len(values) == count and count > 1:
             return dict(enumerate(values))
     return {}
+
+
+def as_number(value: object) -> object:
+    """Return the number that a member of a JSON object gives in words or as a fraction; any other value unchanged.
+
+    >>> as_number("7.5 / 10"), as_number("eight"), as_number("8 (important)"), as_number("high")
+    (7.5, 8.0, 8.0, 'high')
+    """
+    if isinstance(value, str):
+        text = value.strip().casefold()
+        found = _AS_NUMBER.fullmatch(text)
+        return float(found[1]) if found else float(_WORDS[text]) if text in _WORDS else value
+    return value
 
 
 def as_score(value: object) -> object:
@@ -171,12 +184,14 @@ def as_score(value: object) -> object:
     >>> as_score("8/10"), as_score("85 %"), as_score("Eight"), as_score(84.6)
     (8, 85, 8, 85)
     """
-    if isinstance(value, str):
-        text = value.strip().casefold()
-        found = re.fullmatch(rf"(?:score\s*[:=]?\s*)?({_VALUE})\s*(?:/\s*\d+|%|out of \d+|points?)?\.?", text)
-        value = float(found[1]) if found else _WORDS.get(text, value)
-    return round(value) if isinstance(value, float) and math.isfinite(value) else value
+    number = as_number(value)
+    return round(number) if isinstance(number, float) and math.isfinite(number) else number
 
 
+_AS_NUMBER = re.compile(
+    rf"(?:(?:score|rating)\s*[:=]?\s*)?({_VALUE})\s*(?:/\s*\d+|%|out of \d+|points?)?\s*(?:\([^()]*\))?\.?"
+)
 Score = Annotated[int, BeforeValidator(as_score)]
-"""A whole number that a model gives, in whatever form."""
+"""A whole number from a model, in any notation."""
+Rating = Annotated[float, BeforeValidator(as_number)]
+"""A number from a model, in any notation."""

@@ -1,9 +1,9 @@
 """Asking for structured answers, and asking again.
 
 `ask_for` shows a model its bad answer and asks again. A step that reads more than one answer from a conversation wraps
-it in an *exchange*: one call, or a bad reply and the answer to the complaint about it. With an ordinary model it takes
-place once. With a `Retrying` model it takes place again if a remembered reply lost something, and the better outcome is
-kept and remembered. A step needs to know nothing else about retrying.
+it in an *exchange*: one call, or a bad reply and the answer to the complaint about it. An ordinary model runs it once.
+A `Retrying` model runs it again if a remembered reply dropped parts, and the better outcome is remembered. A step
+needs to know nothing else about retrying.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from conspectus.prompts.client.capabilities import schema_text
-from conspectus.prompts.model import LanguageModel, Message, Reply, Request
+from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.storage.errors import BadAnswer, ModelError
@@ -25,10 +25,10 @@ Value = TypeVar("Value")
 def read_reply(
     text: str, schema: type[Answer], *, cut_off: bool = False, in_words: Callable[[str], Answer | None] | None = None
 ) -> Answer:
-    """Return the answer in a reply: as JSON, else as `in_words`, or else the schema's own `in_words`, reads it.
+    """Return the answer in a reply, read as JSON, or else by `in_words`, or else by the schema's own `in_words`.
 
     Raises:
-        BadAnswer: Neither can be read; the reason is that of the JSON.
+        BadAnswer: Neither can be read; the reason is that for the JSON.
     """
     try:
         return read_answer(text, schema, cut_off=cut_off)
@@ -54,12 +54,12 @@ async def ask_for(
         model: The model to ask.
         request: The request; its schema is set here.
         schema: A pydantic model.
-        again: How often a bad answer is shown to the model, with the reason, and asked for again.
-        in_words: Reads a reply that holds no such JSON, and returns None where it cannot; by default the schema's
+        again: How often to show the model a bad answer with the reason and ask again.
+        in_words: Reads a reply that contains no such JSON, and returns None if it cannot; by default the schema's
             class method of this name, if it has one.
 
     Raises:
-        BadAnswer: The last answer is bad too; it holds the reply.
+        BadAnswer: The last answer is bad too; the error contains the reply.
         ModelError: What `complete` raises.
 
     Example:
@@ -79,7 +79,7 @@ async def ask_for(
         except BadAnswer as bad:
             if not again:
                 raise
-            request, again = _with_complaint(request, reply, bad, schema), again - 1
+            request, again = _with_complaint(request, bad, schema), again - 1
 
 
 async def ask_in_words(
@@ -88,12 +88,12 @@ async def ask_in_words(
     read: Callable[[str], Value | None],
     reason: str,
 ) -> Value:
-    """Return what is read of a reply in words; where nothing can be read it is asked for once more.
+    """Return the value read from a free-text reply; ask once more if the reply cannot be read.
 
     Args:
         model: The model to ask.
         request: The request.
-        read: Reads a reply; None where it cannot be used.
+        read: Reads a reply; returns None if it cannot be used.
         reason: Why such a reply cannot be used.
 
     Raises:
@@ -115,16 +115,32 @@ async def ask_in_words(
 
 
 class CountedModel:
-    """A `LanguageModel` that counts its calls, so that a trace can tell what a decision took."""
+    """A `LanguageModel` that counts its calls, so that a trace can report how many a decision took.
+
+    `failure` is the error of the last call, None if it succeeded. A walk goes on after a failed decision, but one that
+    ends so, without an answer, has failed: "I do not know" would hide that.
+    """
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self.calls = 0
+        self.failure: ModelError | None = None
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply of the model."""
         self.calls += 1
-        return await self._model.complete(request)
+        try:
+            reply = await self._model.complete(request)
+        except ModelError as error:
+            self.failure = error
+            raise
+        self.failure = None
+        return reply
+
+    def check(self, *, answered: bool) -> None:
+        """Raise the error of the last call if there is no answer."""
+        if self.failure is not None and not answered:
+            raise self.failure
 
     def stream(self, request: Request) -> AsyncIterator[str]:
         """Return the reply of the model piece by piece."""
@@ -135,13 +151,22 @@ class CountedModel:
 async def ask_choice(model: LanguageModel, request: Request, choices: Sequence[str], *, reasoned: bool = False) -> str:
     """Return the choice that a model picks: a forced choice, such as the yes or no of a gleaning.
 
-    With `reasoned` the model gives its reason first.
+    With `reasoned` the model gives its reason first. A reply that names no choice, or several, is shown to the model
+    once with the reason.
 
     Servers with JSON schemas cannot answer anything else; from others a word in plain text is accepted too. Raises
-    BadAnswer if the reply names none of the choices, or several.
+    BadAnswer if the second reply cannot be used either.
     """
+    form = _form(tuple(choices), reasoned=reasoned)
     try:
-        picked: str = (await ask_for(model, request, _form(tuple(choices), reasoned=reasoned), again=0)).answer  # type: ignore[attr-defined]
+        return await _choice(model, request, form, choices)
+    except BadAnswer as bad:
+        return await _choice(model, _with_complaint(request, bad, form), form, choices)
+
+
+async def _choice(model: LanguageModel, request: Request, form: type[BaseModel], choices: Sequence[str]) -> str:
+    try:
+        picked: str = (await ask_for(model, request, form, again=0)).answer  # type: ignore[attr-defined]
     except BadAnswer as bad:
         return read_choice(bad.raw, choices)
     return picked
@@ -155,14 +180,17 @@ def _form(choices: tuple[str, ...], *, reasoned: bool) -> type[BaseModel]:
     return create_model("Choice", **reason, answer=(one_of_them, ...))
 
 
-def _with_complaint(request: Request, reply: Reply, bad: BadAnswer, schema: type[BaseModel]) -> Request:
+def _with_complaint(request: Request, bad: BadAnswer, schema: type[BaseModel]) -> Request:
+    """Return the request with a reply that could not be used, and why."""
+    # Many servers refuse a conversation with an empty model message.
+    said = (Message("assistant", bad.raw),) if bad.raw.strip() else ()
     complaint = Message("user", render("json/again", reason=bad.reason, schema=schema_text(schema)))
-    return replace(request, messages=(*request.messages, Message("assistant", reply.text), complaint))
+    return replace(request, messages=(*request.messages, *said, complaint))
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeResult(Generic[Value]):
-    """The value of an exchange, and how many of its parts (records, findings) could be read and were lost."""
+    """The value of an exchange, and how many of its parts (records, findings) were read and dropped."""
 
     value: Value
     read: int = 1
@@ -175,7 +203,7 @@ Exchange = Callable[[LanguageModel], Awaitable[ExchangeResult[Value]]]
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """Exchanges that were asked again, those that then lost nothing, and those without a reply."""
+    """Counts of exchanges that were retried, that then dropped nothing, and that got no reply."""
 
     asked: int = 0
     healed: int = 0
@@ -191,16 +219,16 @@ class Remembering(LanguageModel, Protocol):
 
 
 async def least_lost(model: LanguageModel, exchange: Exchange[Value]) -> Value:
-    """Return the value of an exchange; a `Retrying` model is asked again if a remembered reply lost something."""
+    """Return the value of an exchange; a `Retrying` model is asked again if a remembered reply dropped parts."""
     if isinstance(model, Retrying):
         return await model.least_lost(exchange)
     return (await exchange(model)).value
 
 
 class Retrying:
-    """A `LanguageModel` that is asked once more for remembered replies that lost something.
+    """A `LanguageModel` that is asked once more for remembered replies that dropped parts.
 
-    Failed calls are not remembered, so asking is trying again. `retried` counts the exchanges so far.
+    Failed calls are not remembered, so asking means trying again. `retried` counts the exchanges so far.
     """
 
     def __init__(self, model: Remembering) -> None:
@@ -218,8 +246,8 @@ class Retrying:
     async def least_lost(self, exchange: Exchange[Value]) -> Value:
         """Return the better of the remembered outcome and a new one, which is then remembered.
 
-        The better one lost nothing; else had more parts read; else lost fewer; else is the remembered one, so that
-        what followed from it stays valid. If the model gives no reply, the remembered one counts.
+        Better means: dropped nothing; else had more parts read; else dropped fewer; else the remembered one, so that
+        results derived from it stay valid. If the model gives no reply, the remembered one counts.
         """
         before = _Recorder(self._model, fresh=False)
         first = await _tried(exchange, before)

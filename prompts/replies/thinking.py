@@ -1,75 +1,145 @@
-"""The thinking of a reasoning model, which some servers leave in the reply, and what follows it.
+"""Separate the answer from the thinking of a reasoning model, and from the marks of a chat template, which some servers
+leave in the reply.
 
-Blocks are <think>...</think> and the like, and the channels of gpt-oss, also with their marks dropped
-("analysis...assistantfinal..."). A reply whose thinking does not end holds no answer.
+Thinking is <think>...</think> and its variants, the channels of gpt-oss, also with their marks dropped
+("analysis...assistantfinal..."), and those of Gemma, Command, Granite and others. A reply whose thinking does not end
+contains no answer. Tags around the whole answer (<answer>...</answer>) are left out.
 """
 
 import re
 
-_TAGS = "think|thinking|thought|thoughts|reasoning|reasoning_content|reflection"
-_OPENS = rf"<(?:{_TAGS})>|\[THINK\]|◁think▷|<\|channel\|>\s*+(?:analysis|commentary)"
-_CLOSES = rf"</(?:{_TAGS})>|\[/THINK\]|◁/think▷|<\|channel\|>\s*+final(?:[^<]|<\|constrain\|>){{0,120}}+<\|message\|>"
+_TAGS = (
+    "think|thinking|thought|thoughts|reasoning|reasoning_content|reflection|reason|analysis|scratchpad|antthinking|"
+    "inner_monologue|seed:think"
+)
+_OPENS = (
+    rf"<(?:{_TAGS})(?:\s[^<>]{{0,60}}+)?>|\[THINK\]|◁think▷|<\|channel\|>\s*+(?:analysis|commentary)|"
+    r"<\|channel>\s*+thought|<unused94>|<\|START_THINKING\|>|<\|begin_of_thought\|>"
+)
+_CLOSES = (
+    rf"</(?:{_TAGS})>|\[/THINK\]|◁/think▷|<\|channel\|>\s*+final(?:[^<]|<\|constrain\|>){{0,120}}+<\|message\|>|"
+    r"<channel\|>|<unused95>|<\|END_THINKING\|>|<\|end_of_thought\|>"
+)
 _TOP = re.compile(rf"\s*(?:(?:<\|start\|>)?assistant)?(?:{_OPENS})", re.IGNORECASE)
 _TAIL = re.compile(_CLOSES, re.IGNORECASE)
+_ENDED = re.compile(rf"\s*(?:{_CLOSES})", re.IGNORECASE)
 ANY_MARK = re.compile(f"{_OPENS}|{_CLOSES}", re.IGNORECASE)
 """Where thinking begins or ends."""
 _END_OF_TURN = re.compile(r"<\|(?:end|return|call|start)\|>")
 _FINAL_ALONE = re.compile(
     r"\s*(?:<\|start\|>assistant)?<\|channel\|>\s*+final(?:[^<]|<\|constrain\|>){0,120}+<\|message\|>"
 )
-_RUN_TOGETHER = re.compile(r"\s*analysis(?=[A-Z])")
-_RUN_TOGETHER_ENDS = re.compile(r"assistant\s?final(?!ly)")
+_IN_WORDS = (
+    (re.compile(r"\s*analysis(?=[A-Z])"), re.compile(r"assistant\s?final(?!ly)")),
+    (re.compile(r"\s*Here(?: is|'s) my thought process:"), re.compile(r"Here(?: is|'s) my response:")),
+)
+"""How thinking begins and ends without marks."""
 _LONGEST_MARK = 200
-"""Characters of a mark that closes thinking, with what stands in it."""
+"""Most characters in a closing mark, its content included."""
+
+_STARTS = (
+    "<s>", "<bos>", "<|begin_of_text|>", "[/INST]", "<start_of_turn>model", "<|im_start|>assistant",
+    "<|start_header_id|>assistant<|end_header_id|>", "<|assistant|>", "[|assistant|]", "<｜Assistant｜>",
+    "<|START_RESPONSE|>", "<|begin_of_solution|>", "<|begin_of_box|>",
+)  # fmt: skip
+_ENDS = (
+    "</s>", "<eos>", "<end_of_turn>", "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<|return|>",
+    "<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "[|endofturn|]", "<|END_RESPONSE|>",
+    "<|end_of_solution|>", "<|end_of_box|>",
+)  # fmt: skip
+"""What chat templates put before and after a reply."""
+_NEXT_TURN = ("<|", "<start_of_turn>", "[INST]", "<s>", "<｜")
+_WRAPPERS = ("answer", "final_answer", "response", "output", "reply")
+"""Tags that some models put around the whole answer."""
+_START = re.compile(rf"\s*(?:{'|'.join(map(re.escape, _STARTS))})")
+_END = re.compile("|".join(map(re.escape, _ENDS)))
+_WRAPPED = re.compile(rf"\s*<({'|'.join(_WRAPPERS)})>")
+_LAST_WRAPPED = re.compile(r"<(answer|final_answer)>((?:(?!<\1>).)*)</\1>\s*\Z", re.DOTALL)
 _MAY_OPEN = tuple(
     opening.casefold()
     for opening in (
-        *(f"<{tag}>" for tag in _TAGS.split("|")),
+        *_STARTS,
+        *(f"<{tag}>" for tag in (*_TAGS.split("|"), *_WRAPPERS)),
+        *(f"</{tag}>" for tag in _TAGS.split("|")),
         "[THINK]",
         "◁think▷",
         "<|channel|>analysis",
         "<|channel|>commentary",
         "<|channel|>final<|message|>",
+        "<|channel>thought",
+        "<unused94>",
+        "<|START_THINKING|>",
+        "<|begin_of_thought|>",
         "<|start|>assistant<|channel|>analysis",
         "assistant<|channel|>analysis",
         "assistant<think>",
         "analysisX",
+        "Hereismythoughtprocess:",
+        "Here'smythoughtprocess:",
     )
 )
+_MAY_HAVE_ATTRIBUTES = re.compile(rf"<(?:{_TAGS})\s[^<>]{{0,60}}\Z", re.IGNORECASE)
 
 
 def after_thinking(text: str) -> str | None:
-    """Return what follows the thinking in a reply, None where the thinking does not end.
+    """Return the text after the thinking in a reply, None if the thinking does not end.
 
     >>> after_thinking("<think>Two and two.</think>4"), after_thinking("4"), after_thinking("<think>Two and")
     ('4', '4', None)
+    >>> after_thinking("<|im_start|>assistant\\n<answer>4</answer><|im_end|>").strip()
+    '4'
     """
-    if _RUN_TOGETHER.match(text) and (end := _RUN_TOGETHER_ENDS.search(text)):
-        return text[end.end() :]
+    text = _without_start(text)
+    for opens, closes in _IN_WORDS:
+        if opens.match(text) and (end := closes.search(text)):
+            return _bare(text[end.end() :])
     opened = _TOP.match(text) or _FINAL_ALONE.match(text)
     if not opened and text.lstrip().startswith(("{", "[", "```", "~~~")):
-        return text  # a closing tag further on is part of the answer
+        return _bare(text)  # a closing tag further on is part of the answer
     end_of_it = None
     for match in _TAIL.finditer(text):
         end_of_it = match.end()
     if end_of_it is None:
-        return None if opened else text
-    return _END_OF_TURN.split(text[end_of_it:], maxsplit=1)[0]
+        return None if opened else _bare(text)
+    return _bare(_END_OF_TURN.split(text[end_of_it:], maxsplit=1)[0])
 
 
 def without_thinking(reply: str) -> str:
-    """Return what follows the thinking of a reasoning model; nothing where the thinking does not end."""
+    """Return the text after the thinking of a reasoning model; "" if the thinking does not end."""
     return after_thinking(reply) or ""
 
 
+def _without_start(text: str) -> str:
+    while start := _START.match(text):
+        text = text[start.end() :]
+    return text
+
+
+def _bare(text: str) -> str:
+    """Return an answer without the marks of a chat template, and without tags around all of it."""
+    text = _without_start(text)
+    at = 0
+    while end := _END.search(text, at):
+        rest = text[end.end() :].lstrip()
+        if not rest or rest.startswith((*_NEXT_TURN, *_ENDS)):
+            text = text[: end.start()]
+            break
+        at = end.end()
+    if wrapped := _WRAPPED.match(text):
+        return text[wrapped.end() :].replace(f"</{wrapped[1]}>", "", 1)
+    last = _LAST_WRAPPED.search(text)
+    return last[2] if last else text
+
+
 class ThinkingStream:
-    """Leaves the thinking out of a reply that arrives in pieces. `open` tells that it has not ended."""
+    """Leaves the thinking, and the marks of a chat template, out of a reply that arrives in pieces."""
 
     def __init__(self) -> None:
         self._waiting = ""
         self._state = "start"
         self._close = _TAIL
         self._read = 0
+        self._wrapper = ""
 
     @property
     def open(self) -> bool:
@@ -77,29 +147,74 @@ class ThinkingStream:
         return self._state == "thinking"
 
     def take(self, piece: str, *, whole: bool = False) -> str:
-        """Return what is no thinking; `whole` tells that nothing follows this piece."""
-        if self._state == "answer":
-            return piece
+        """Return the text that is not thinking; `whole` means that nothing follows this piece."""
         self._waiting += piece
-        if self._state == "start":
-            if _FINAL_ALONE.match(self._waiting):
-                self._state = "thinking"
-            elif not whole and self._may_open():
+        while self._state in ("start", "thinking"):
+            if self._state == "start" and not self._begun(whole):
                 return ""
-            elif _RUN_TOGETHER.match(self._waiting):
-                self._state, self._close = "thinking", _RUN_TOGETHER_ENDS
-            else:
-                self._state = "thinking" if _TOP.match(self._waiting) else "answer"
-        if self._state == "thinking":
-            end = self._close.search(self._waiting, max(0, self._read - _LONGEST_MARK))
-            if end is None:
-                self._read = len(self._waiting)
-                return ""
-            self._state, self._waiting = "answer", self._waiting[end.end() :]
-        text, self._waiting = self._waiting, ""
-        return text
+            if self._state == "thinking":
+                end = self._close.search(self._waiting, max(0, self._read - _LONGEST_MARK))
+                if end is None:
+                    self._read = len(self._waiting)
+                    return ""
+                self._state, self._waiting, self._close, self._read = "start", self._waiting[end.end() :], _TAIL, 0
+        return self._answer(whole)
+
+    def _begun(self, whole: bool) -> bool:
+        """Decide whether thinking or the answer begins; return False if that is open."""
+        self._waiting = _without_start(self._waiting)
+        if _FINAL_ALONE.match(self._waiting):
+            self._state = "thinking"
+            return True
+        while ended := _ENDED.match(self._waiting):  # of thinking in thinking, or of none
+            self._waiting = self._waiting[ended.end() :]
+        if not whole and self._may_open():
+            return False
+        for opens, closes in _IN_WORDS:
+            if opens.match(self._waiting):
+                self._state, self._close = "thinking", closes
+                return True
+        self._state = "thinking" if _TOP.match(self._waiting) else "answer"
+        if self._state == "answer" and (wrapped := _WRAPPED.match(self._waiting)):
+            self._waiting, self._wrapper = self._waiting[wrapped.end() :], f"</{wrapped[1]}>"
+        return True
+
+    def _answer(self, whole: bool) -> str:
+        """Return what of the waiting text is certainly the answer; the rest may be the mark that ends it."""
+        if self._state == "over":
+            self._waiting = ""
+            return ""
+        if self._wrapper:
+            self._waiting = self._waiting.replace(self._wrapper, "")
+        text, at = self._waiting, 0
+        while end := _END.search(text, at):
+            rest = text[end.end() :].lstrip()
+            if rest.startswith((*_NEXT_TURN, *_ENDS)) or (whole and not rest):
+                self._state = "over"
+                self._waiting = ""
+                return text[: end.start()]
+            if not whole and (not rest or any(mark.startswith(rest) for mark in (*_NEXT_TURN, *_ENDS))):
+                self._waiting = text[end.start() :]
+                return text[: end.start()]
+            at = end.end()
+        held = len(text) if whole else self._held(text, at)
+        self._waiting = text[held:]
+        return text[:held]
+
+    def _held(self, text: str, at: int) -> int:
+        """Return where a mark may have begun that ends the answer."""
+        marks = (*_ENDS, self._wrapper) if self._wrapper else _ENDS
+        longest = max(map(len, marks))
+        for start in range(max(at, len(text) - longest), len(text)):
+            if text[start] in "<[" and any(mark.startswith(text[start:]) for mark in marks):
+                return start
+        return len(text)
 
     def _may_open(self) -> bool:
         """Return whether the text so far may become a mark that opens thinking."""
         text = re.sub(r"\s", "", self._waiting[:80]).casefold()
-        return not text or any(opening.startswith(text) for opening in _MAY_OPEN)
+        return (
+            not text
+            or any(opening.startswith(text) for opening in _MAY_OPEN)
+            or bool(_MAY_HAVE_ATTRIBUTES.match(self._waiting.lstrip()))
+        )

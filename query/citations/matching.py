@@ -1,9 +1,9 @@
-"""Matching of an answer that cites nothing with what the model was shown.
+"""Match an answer that cites nothing with the sources that the model was shown.
 
-Models forget marks, small ones usually. Each sentence is compared with the sources whose words it shares; it cites the
-first one that supports it, by the check that every citation passes (`verification.py`): all of its names and numbers
-stand there, and the cosine reaches `citations.threshold`. A sentence that no source supports is treated as
-`citations.unsupported` says: marked, dropped or kept.
+Models forget marks, especially small models. Each sentence is compared with the sources that share words with it; it
+cites the first one that supports it, by the same check as every citation (`verification.py`): the source contains all
+its names and numbers, and the cosine reaches `citations.threshold`. `citations.unsupported` decides whether a sentence
+without support is marked, dropped or kept.
 """
 
 import re
@@ -19,21 +19,21 @@ from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
 
 Cite = Callable[[str, int], Sequence[int]]
-"""Gets a sentence and the number of a source; returns the numbers of citations, none if it does not resolve."""
+"""Takes a sentence and the number of a source; returns the numbers of citations, empty if it does not resolve."""
 
 _CANDIDATES = 3
-"""Sources with which a sentence is compared: those that share most of its words."""
+"""Number of sources compared with a sentence: those that share most of its words."""
 _FEW_WORDS = 4
 _MOST_SENTENCES = 40
-"""Sentences of an answer that are matched; a longer answer is no answer but a document."""
+"""Most sentences of an answer that are matched; a longer answer is a document."""
 _NO_SENTENCE = re.compile(r"\s*(?:#{1,6}\s.*|[-*_=]{3,}|.*[:：][*_]*|```.*|\|.*)\s*$")
-"""A heading, a rule, a line that only introduces others, code or a row of a table."""
+"""A heading, a rule, a line that only introduces others, code or a table row."""
 _STOP = re.compile(r"[.!?。！？][\"'”’»)*_]*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """An answer with the marks that were found for it, and how many of its sentences have one."""
+    """An answer with the marks found for it, and how many of its sentences have one."""
 
     text: str
     supported: int
@@ -41,7 +41,7 @@ class Matched:
 
     @property
     def step(self) -> str:
-        """What a trace says of it."""
+        """The trace step for the result."""
         supported = f"{self.supported} of {self.sentences} sentences"
         return f"{UNCITED}; {supported} are supported by what the model was shown"
 
@@ -51,9 +51,9 @@ def match(context: Context, question: str, text: str, sources: Sequence[CitedTex
 
     Args:
         context: The open index.
-        question: The question; a short sentence means something with its question only.
+        question: The question; a short sentence is meaningful only with its question.
         text: The answer, without marks.
-        sources: What the model was shown, source i under the number i + 1.
+        sources: The sources shown to the model, source i under the number i + 1.
         cite: Makes the citations.
     """
     mode = context.settings.citations.unsupported
@@ -94,18 +94,20 @@ def _sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _supporting(context: Context, question: str, sentence: str, sources: Sequence[CitedText]) -> int:
-    """Return the number of the source that supports a sentence, 0 for none."""
+    """Return the number of the source that supports a sentence, 0 if none does."""
     shared = overlaps(
         sentence, [f"{source.above} {source.quote}" for source in sources], context.bm25.inverse_document_frequency
     )
     likely = sorted((place for place, score in enumerate(shared) if score > 0), key=lambda place: -shared[place])
     if len(words(sentence)) < _FEW_WORDS and not missing(sentence, [CitedText("")]):
-        return 0  # "He did." holds no name or number that a source could support
+        return 0  # "He did." has no name or number that a source could support
     least = context.settings.citations.threshold
     for place in likely[:_CANDIDATES]:
         source = [sources[place]]
         if quotes(sentence, source):
             return place + 1
-        if not missing(sentence, source) and closeness(sentence, source, question) >= least:
-            return place + 1
+        if not missing(sentence, source):
+            near = closeness(sentence, source, question)
+            if near is not None and near >= least:
+                return place + 1
     return 0

@@ -1,9 +1,12 @@
 """Numbered citations: each quotes the document's own text at its span."""
 
+from collections.abc import Mapping
+
 from conspectus.query.context import Context
 from conspectus.query.types import Citation
 from conspectus.storage.index import per_index
 from conspectus.storage.locators import described, places_between, sections_at
+from conspectus.storage.mapped import ById
 from conspectus.storage.records import Document, Span
 
 
@@ -14,10 +17,11 @@ class Citations:
         self._documents = documents_by_id(context)
         self._made: dict[Span, Citation] = {}
         self.dropped = 0
-        """Citations that were asked for and do not resolve."""
+        """Number of requested citations that do not resolve."""
 
     def cite(self, text: str, span: Span) -> str | None:
-        """Return the text with the number of its citation; None (and one more dropped) where the span does not resolve.
+        """Return the text with the number of its citation; None (and count one more as dropped) if the span does not
+        resolve.
 
         Equal spans share a number.
         """
@@ -27,7 +31,7 @@ class Citations:
     def number(self, span: Span, number: int | None = None) -> int | None:
         """Return the number of the citation of a span: the one given, or the next.
 
-        None (and one more dropped) where the span does not resolve.
+        Return None (and count one more as dropped) if the span does not resolve.
         """
         if span not in self._made:
             document = self._documents.get(span.document_id)
@@ -54,6 +58,6 @@ class Citations:
 
 
 @per_index
-def documents_by_id(context: Context) -> dict[str, Document]:
-    """Return the documents of the index by id, read on first use."""
-    return {document.id: document for document in context.index.rows(Document)}
+def documents_by_id(context: Context) -> Mapping[str, Document]:
+    """Return the documents of the index by id, each made when it is asked for."""
+    return ById(context.index.ids(Document), context.index.each(Document))

@@ -1,7 +1,7 @@
-"""The list of sources with which many models end an answer: left out, since an answer has its own list of citations.
+"""Remove the list of sources at the end of many model answers, since an answer has its own list of citations.
 
 A list is a heading ("References", "### Sources", "参考文献") and lines that begin with a number or mark, or, without a
-heading, lines to the end of the answer that begin with marks and hold an address or a title. What stands behind the
+heading, lines to the end of the answer that begin with marks and contain an address or a title. Text after the
 list stays. The marks in a list cite nothing.
 """
 
@@ -18,7 +18,7 @@ _WORDS = tuple(
     ).split(",")
 )
 _MOST_RULES = 10
-"""Lines without a word between a heading and its list."""
+"""Most lines without a word between a heading and its list."""
 _MARKUP = r"[\s#*_>\d.、)()一二三四五六七八九十-]*"
 _HEADING = re.compile(
     rf"{_MARKUP}(?:[^\W\d]+[ ]){{0,2}}(?:{'|'.join(_WORDS)})"
@@ -34,7 +34,7 @@ _LOOSE = re.compile(
     r"|[^\W\d]{0,8}(?:参考|引用|资料|来源|文献|出处|链接)[^\W\d]{0,10})[\s:：*_]*",
     re.IGNORECASE,
 )
-"""A heading with other words too: it heads a list only where the entries have marks or addresses."""
+"""A heading that contains other words too: it begins a list only if the entries have marks or addresses."""
 _BEGINS_CJK = frozenset("主参引资来出文脚注数信")
 _BEGINS_MARKUP = frozenset("#*_>0123456789一二三四五六七八九十")
 _ENTRY = re.compile(
@@ -44,11 +44,11 @@ _ENTRY = re.compile(
 _MARKED = re.compile(r"[\s>*•-]{0,8}(?:\[\^?\d{1,3}\]:?|【\d{1,3}】)\s*[^\s\[【]")
 _ENDS = ".!?。！？"
 _RULE = re.compile(r"\s*(?:[-*_=]{3,}|#+ .*|\*\*[^*\n]{1,30}\*\*:?)?\s*")
-"""A line, or paragraph, that only divides a list."""
+"""A line or paragraph that only separates parts of a list."""
 
 
 class ReferenceList:
-    """Leaves the list of sources out of an answer that arrives in pieces; `listed` are the numbers in it."""
+    """Removes the list of sources from an answer that arrives in pieces; `listed` are the numbers in it."""
 
     def __init__(self) -> None:
         self.listed: tuple[int, ...] = ()
@@ -59,7 +59,7 @@ class ReferenceList:
         self._read = 0
 
     def take(self, piece: str, *, whole: bool = False) -> str:
-        """Return the text that belongs to no list; `whole` tells that nothing follows this piece."""
+        """Return the text outside of lists; `whole` means that nothing follows this piece."""
         told: list[str] = []
         for line in piece.splitlines(keepends=True):
             self._held += line
@@ -72,7 +72,7 @@ class ReferenceList:
         return text
 
     def _step(self, told: list[str], *, whole: bool) -> bool:
-        """Read on, and return whether more can be read of what has arrived."""
+        """Process the text received so far; return whether more of it can be processed."""
         end = self._held.find("\n")
         line = self._held if end < 0 else self._held[:end]
         if self._state == "text":
@@ -102,7 +102,7 @@ class ReferenceList:
         return False
 
     def _under_heading(self, *, whole: bool) -> bool:
-        """Decide by the first line under a heading whether it heads a list."""
+        """Decide from the first line under a heading whether a list follows."""
         lines = self._held.split("\n", _MOST_RULES + 1)[1:]
         first = next((line for line in (lines if whole else lines[:-1]) if not _RULE.fullmatch(line)), None)
         if first is None and not whole and len(lines) < _MOST_RULES:
@@ -125,7 +125,7 @@ class ReferenceList:
         return whole
 
     def _rest(self, held: str) -> str:
-        """Return the paragraphs of a text that hold no entry."""
+        """Return the paragraphs of a text that contain no entry."""
         kept = []
         listed: dict[int, None] = {}
         for place, paragraph in enumerate(re.split(r"(\n[ \t]*\n)", held)):
@@ -138,7 +138,7 @@ class ReferenceList:
 
 
 def _is_title(line: str) -> bool:
-    """Return whether a line that begins with a mark names a source, and does not say something about one."""
+    """Return whether a line that begins with a mark names a source rather than making a statement."""
     return bool(_MARKED.match(line)) and (_ADDRESS in line or line.rstrip()[-1] not in _ENDS)
 
 
@@ -147,7 +147,7 @@ def _is_heading(line: str) -> bool:
 
 
 def _may_begin(line: str) -> bool:
-    """Return whether a line that is not complete may become a heading or an entry."""
+    """Return whether an incomplete line may become a heading or an entry."""
     text = line.lstrip()
     if not text or (len(line) <= _LONGEST_HEADING and text[0] in _BEGINS_MARKUP | _BEGINS_CJK):
         return True

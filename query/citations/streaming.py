@@ -1,8 +1,8 @@
 """Streaming citations: a model's answer becomes text with citation numbers as it arrives.
 
-On its way an answer loses its thinking (`prompts/replies/thinking.py`), the word of an abstention, a line that only
+The answer is stripped of its thinking (`prompts/replies/thinking.py`), the abstention word, a line that only
 announces it ("Sure! Here is the answer:"), a label like "Answer:", and its list of sources (`reference_list.py`); its
-marks, in any form (`forms.py`), become those of citations.
+marks, in any form (`forms.py`), are replaced by those of citations.
 """
 
 import re
@@ -16,7 +16,7 @@ from conspectus.query.citations.reference_list import ReferenceList
 from conspectus.storage.text.sentences import sentence_spans
 
 Cite = Callable[[str, int], Sequence[int]]
-"""Gets a sentence and the number of a source that it cites; returns the numbers of citations, none to drop it."""
+"""Takes a sentence and the number of a source that it cites; returns the numbers of citations, empty to drop it."""
 
 _LABELS = ("answer:", "final answer:", "response:", "reply:", "a:", "assistant:", "antwort:", "réponse:", "respuesta:")
 _LABEL = re.compile(rf"[*#_\s]*(?:{'|'.join(label[:-1] for label in _LABELS)})[*_]*\s*[:：][*_]*\s*", re.IGNORECASE)
@@ -26,13 +26,13 @@ _PREAMBLE = re.compile(
     r"\b(?:answers?|response|reply|what (?:was|you))\b[^\n]{0,200}?)[:!.]\s*\n\s*",
     re.IGNORECASE,
 )
-"""A line that announces an answer and says nothing of it."""
+"""A line that announces an answer and has no content."""
 _LEAD_IN = re.compile(
     r"(?:based on|according to|from) (?:the|these|this|what)\b (?:\w+ ){0,4}?(?:material|passages?|reports?|sources?|"
     r"documents?|texts?|context|information|data|given|provided|facts?)(?: provided| given| above)?,\s*",
     re.IGNORECASE,
 )
-"""What stands before a statement and is no part of it."""
+"""Characters before a statement that do not belong to it."""
 _OPENERS = ("sure", "certainly", "of course", "absolutely", "okay", "alright", "here", "based on", "according to")
 _LONGEST_PREAMBLE = 220
 _MARKUP = "*#_ "
@@ -59,7 +59,7 @@ class Citing:
         self._beginning = ""
         self._waiting = ""
         self._passage = ""
-        """What has come since the last mark."""
+        """Text received since the last mark."""
         self._sentence = ""
         self._made: set[int] = set()
         self._space = ""
@@ -68,7 +68,7 @@ class Citing:
 
     @property
     def thinks(self) -> bool:
-        """Whether the thinking of the model has not ended."""
+        """Whether the model's thinking has not ended."""
         return self._thinking.open
 
     @property
@@ -86,7 +86,7 @@ class Citing:
         return self._marked(body + self._references.take("", whole=True), whole=True)
 
     def _body(self, piece: str, *, whole: bool) -> str:
-        """Return what belongs to the answer itself."""
+        """Return the text that belongs to the answer itself."""
         if self._begun:
             return self._references.take(piece)
         self._beginning = (self._beginning + piece).lstrip()

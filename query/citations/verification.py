@@ -1,6 +1,6 @@
 """Citation verification: every cited sentence must be supported by its citations.
 
-Every method's answer passes through here, so support means the same for all: the cited text contains each name and
+Every method's answer passes through here, so support is defined uniformly: the cited text contains each name and
 number of the sentence, and their cosine is at least `citations.threshold`; or a model judges the sentence supported.
 """
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import regex
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_choice
 from conspectus.query.abstention import no_answer
 from conspectus.query.answering import measured
-from conspectus.query.citations.entailment import CitedText, closeness, missing, names_alone, quotes
+from conspectus.query.citations.entailment import CitedText, can_compare, closeness, missing, names_alone, quotes
 from conspectus.query.citations.marks import NOTHING_SUPPORTED, UNVERIFIED, CitedSentence, cited_sentences
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
@@ -36,7 +36,8 @@ class _CitedSentence:
 
 
 async def verified(context: Context, answer: Answer) -> Answer:
-    """Return an answer whose cited sentences are checked: unsupported ones are treated as `citations.unsupported` says.
+    """Return an answer with its cited sentences checked; `citations.unsupported` decides what happens to unsupported
+    ones.
 
     `checks` lists the checks, and the trace their count. If no sentence remains, the answer becomes an abstention; if
     all are marked, the answer says so. With `citations.ask_model` a model decides, which adds to the usage; if it gives
@@ -116,7 +117,7 @@ def _lacking(cited: _CitedSentence, names: Sequence[str]) -> str | None:
 def _far(context: Context, answer: Answer, cited: _CitedSentence) -> str:
     least = context.settings.citations.threshold
     found = closeness(cited.sentence, cited.sources, answer.standalone or answer.question)
-    return "" if found >= least else f"cosine {found:.2f}, the least is {least:g}"
+    return "" if found is None or found >= least else f"cosine {found:.2f}, the least is {least:g}"
 
 
 async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: _CitedSentence) -> str:
@@ -138,7 +139,8 @@ def _hashes(context: Context, document_ids: Sequence[str]) -> tuple[str, ...]:
 def _step(checks: Sequence[Check]) -> Step:
     lost = [check for check in checks if not check.supported]
     said = f"{len(checks) - len(lost)} of {len(checks)} cited sentences are supported by what they cite"
-    return Step(STEP, "; ".join([said, *(f"{failure.sentence!r}: {failure.why}" for failure in lost)]))
+    unread = [] if can_compare() else ["names and numbers were compared, meanings not: that needs conspectus[local]"]
+    return Step(STEP, "; ".join([said, *(f"{failure.sentence!r}: {failure.why}" for failure in lost), *unread]))
 
 
 def _marked(answer: Answer, places: Sequence[CitedSentence]) -> Answer:

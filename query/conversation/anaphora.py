@@ -15,19 +15,19 @@ import regex
 from conspectus.storage.text.names import NameMatcher, words
 
 Refers = Literal["person", "thing", "any"]
-"""What a pronoun can stand for, where the language tells persons from things."""
+"""Possible referents of a pronoun, in languages that distinguish persons from things."""
 
 _REFERRING: dict[str, Refers] = {"person": "person", "thing": "thing", "any": "any", "last": "any"}
 _KINDS = ("asks", *_REFERRING, "opens", "joins", "thanks")
 _NOUNS_HAVE_CAPITALS = frozenset({"de"})
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 _SIGNS_OF_A_WORD = 2
-"""Where words are not set apart by spaces every sign counts as a word of its own; most words have two."""
+"""Weight of a character in scripts without spaces, where each counts as a word: most words have two."""
 
 _MOST_BEFORE = 2.0
-"""Telling words before a pronoun; what more of them say is likely to be what the pronoun stands for."""
+"""Content words before a pronoun; with more of them, the pronoun's referent is likely among them."""
 _MOST_IN_ALL = 8.0
-"""Telling words of a question that a pronoun may leave open; a longer one says what it is about."""
+"""Most content words of a question with an open pronoun; a longer question says what it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class _Part:
 
 
 def wording(question: str, names: Sequence[tuple[int, int]]) -> Wording:
-    """Return how a question is worded; `names` are the spans of names in it that are known."""
+    """Return how a question is worded; `names` are the spans of known names in it."""
     language = _language(question)
     parts = _parts(question, names, language)
     kinds = [part.kind for part in parts]

@@ -19,13 +19,13 @@ from conspectus.storage.text.normalise import entity_key, title_names
 _NOT_ASKED_ABOUT = frozenset(
     {"CARDINAL", "DATE", "LANGUAGE", "MONEY", "NORP", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
 )
-"""Types that spaCy gives to what describes other things: measures, and nationalities ("American")."""
+"""SpaCy types of descriptive words: measures, and nationalities ("American")."""
 _OF_UNKNOWN_KIND = frozenset({NAME, CONCEPT})
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A name that a turn was about; `stands_for_chunks`: passages bear it as their title."""
+    """A name that a turn was about; `stands_for_chunks`: it is the title of passages."""
 
     name: str
     types: tuple[str, ...]
@@ -89,7 +89,7 @@ def _rows_by_document(context: Context) -> dict[str, list[int]]:
 
 
 def _cited_titles(context: Context, linker: Linker, citations: Sequence[CitedSpan]) -> Iterator[Topic]:
-    """Yield the titles of cited documents, except long ones, whose title says little about a single passage."""
+    """Yield the titles of cited documents, except long ones, whose title describes a single passage poorly."""
     most = int(context.index.manifest.settings["walk_graph"]["most_owners"])
     names = _names_by_key(context)
     for document_id in dict.fromkeys(citation.document_id for citation in citations):
@@ -103,7 +103,7 @@ def _topic(named: NamedSpan) -> Topic:
 
 
 def _is_topic(topic: Topic) -> bool:
-    """Return whether a name can be a topic: dates and numbers cannot, nor can "It", which begins sentences."""
+    """Return whether a name can be a topic: not a date, a number, or "It", which begins sentences."""
     if not any(letter.isalpha() for letter in topic.name):
         return False
     if topic.types and set(topic.types) <= _NOT_ASKED_ABOUT:

@@ -6,13 +6,15 @@ brackets: "Who directed it? (Cold Harbour; Lanterns)". A complete question is no
 """
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.answering import measured
 from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, telling_words, wording
@@ -31,11 +33,13 @@ REWRITE = "rewrite"
 STEP = "conversation"
 
 _FEW_WORDS = 2.0
-"""Telling words of a question that the last turn may have to complete: "and when was the premiere?"."""
+"""Most content words of a question that the last turn may complete: "and when was the premiere?"."""
 _MOST_WORDS = 8
-"""Words carried over of the last question that has any."""
+"""Most words carried over from the last question that has any."""
 _LONGEST_REWRITE = 256
-"""Tokens that a rewritten question may have beyond twice those of the question: more is no question."""
+"""Tokens allowed beyond twice those of the original question: a longer rewriting is not a question."""
+_LABEL = re.compile(r"^(?:\w+[ -]){0,3}(?:question|query|frage)\W{0,3}[:：]\W*", re.IGNORECASE)
+_MARKUP = " \t\"'“”„«»*`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +102,16 @@ class ShapedRetriever:
 
 
 class _Rewritten(BaseModel):
-    """What a model makes of a question."""
+    """A model's rewriting of a question."""
 
     question: str
+
+    @classmethod
+    def in_words(cls, reply: str) -> "_Rewritten | None":
+        """Read a reply in which one line is a question, with or without a label and quotation marks."""
+        lines = [line.strip().strip(_MARKUP) for line in without_thinking(reply).splitlines()]
+        asked = [line for line in lines if line.endswith(("?", "？", "؟"))]
+        return cls(question=_LABEL.sub("", asked[0]).strip(_MARKUP)) if len(asked) == 1 else None
 
 
 async def shape(context: Context, history: Conversation, question: str) -> Shaped:
@@ -123,13 +134,13 @@ async def shape(context: Context, history: Conversation, question: str) -> Shape
 
 
 async def _rewritten(context: Context, model: LanguageModel, history: Conversation, question: str) -> str:
-    """Return the model's standalone question; BadAnswer where the reply is none."""
+    """Return the model's standalone question; BadAnswer if the reply is unusable."""
     turns = [{"question": turn.standalone, "answer": turn.answer} for turn in history.turns]
     prompt = messages(
         "query/rewrite_follow_up", conversation=json.dumps(turns, ensure_ascii=False, indent=1), question=question
     )
     request = Request(prompt, REWRITE, sources=_sources(context, history))
-    reply = await ask_for(model, request, _Rewritten, again=0)
+    reply = await ask_for(model, request, _Rewritten)
     made = " ".join(reply.question.split())
     if not made:
         raise BadAnswer("it is empty", reply.question)
@@ -151,11 +162,11 @@ def shape_offline(context: Context, history: Conversation, question: str) -> Sha
     A question is incomplete if it names nothing before that point and
 
     - has a pronoun early on ("Who directed it?", "When did she marry Pierre Curie?");
-    - continues the previous turn ("And the budget?", "What about the second one?", "And Pierre Curie?"), unless no
-      passage connects its words with what that turn was about, and passages hold them: then it is about something new;
+    - continues the previous turn ("And the budget?", "What about the second one?", "And Pierre Curie?"), unless its
+      words occur in passages but no passage connects them with the topics of that turn: then it is about something new;
     - has no content word ("Why?");
     - has one or two content words that occur in more passages than a reader takes, one of them cited in the last turn
-      ("Which actors?"): the question does not identify a passage, and the last turn does.
+      ("Which actors?"): the last turn identifies a passage, the question does not.
     """
     worded = wording(question, [(mention.start, mention.end) for mention in open_question(context, question).mentions])
     few = not worded.named and worded.weight <= _FEW_WORDS
@@ -178,14 +189,14 @@ def shape_offline(context: Context, history: Conversation, question: str) -> Sha
 def _carried(
     context: Context, history: Conversation, question: str, refers: Refers, why: str, *, with_words: bool = False
 ) -> Shaped:
-    """Add the names that are meant; the last question's words too if wanted, or if no passages bear such a name."""
+    """Add the intended names; the last question's words too if wanted, or if no passages have such a title."""
     topics = topics_meant(context, history, question, refers, context.settings.conversation.names)
     too_wide = not any(topic.stands_for_chunks for topic in topics)
     return _shaped(question, topics, _last_words(context, history) if with_words or too_wide else [], why)
 
 
 def _continued(context: Context, history: Conversation, question: str, telling: str) -> Shaped:
-    """Add the names that some passage connects with the question's own words; if no passage has those words, all."""
+    """Add the names that some passage connects with the question's own words; all if no passage has those words."""
     topics = topics_meant(context, history, question, "any", context.settings.conversation.names)
     rows = _rows_with(context, telling)
     if len(rows):
@@ -196,7 +207,7 @@ def _continued(context: Context, history: Conversation, question: str, telling: 
 
 
 def _rows_with(context: Context, text: str) -> Ints:
-    """Return the rows of the chunks that hold all content words of a text."""
+    """Return the rows of the chunks that contain all content words of a text."""
     holders = open_question(context, text).terms.chunks
     return reduce(np.intersect1d, holders) if holders else np.zeros(0, np.int64)
 
@@ -209,7 +220,7 @@ def _shaped(question: str, topics: "list[Topic] | tuple[()]", last_words: list[s
 
 
 def _last_words(context: Context, history: Conversation) -> list[str]:
-    """Return the content words of the last question that has any of its own, without what was carried into it."""
+    """Return the content words of the last question that has any, without those carried into it."""
     for turn in reversed(history.turns):
         names = [(mention.start, mention.end) for mention in open_question(context, turn.question).mentions]
         if found := telling_words(turn.question, names):

@@ -37,11 +37,11 @@ class Turn:
     sources: tuple[str, ...] = ()
     narrowed: str = ""
     kept: CarriedPrizes = NO_PRIZES
-    """What a further question begins with, where the answer was made from a subgraph."""
+    """The starting point of the next question, if the answer was made from a subgraph."""
 
     @property
     def tokens(self) -> int:
-        """How long the turn is: question, standalone question and answer."""
+        """The length of the turn in tokens: question, standalone question and answer."""
         asked = count_tokens(self.question)
         if self.standalone != self.question:
             asked += count_tokens(self.standalone)
@@ -50,12 +50,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Turns, oldest first. It does not change: `after` returns the longer one."""
+    """Turns, oldest first. Immutable: `after` returns the longer one."""
 
     turns: tuple[Turn, ...] = ()
 
     def after(self, answer: Answer) -> "Conversation":
-        """Return the conversation with a further answer."""
+        """Return the conversation with one more answer."""
         return Conversation((*self.turns, turn_of(answer)))
 
     def under(self, narrowed: str) -> "Conversation":
@@ -66,9 +66,9 @@ class Conversation:
         return Conversation(tuple(turn for turn in self.turns if turn.narrowed == narrowed)) if narrowed else self
 
     def latest(self, turns: int, tokens: int) -> "Conversation":
-        """Return the last turns: at most so many, together of at most so many tokens.
+        """Return the last turns: at most `turns`, of at most `tokens` tokens together.
 
-        The last turn is cut where it alone is longer: its answer first, then its questions.
+        If the last turn alone is longer, it is cut: its answer first, then its questions.
         """
         kept: list[Turn] = []
         left = tokens
@@ -111,11 +111,11 @@ def _shortened(turn: Turn, tokens: int) -> Turn:
 
 
 def first_tokens(text: str, count: int) -> str:
-    """Return the beginning of a text that has at most so many tokens.
+    """Return the beginning of a text with at most `count` tokens.
 
     >>> first_tokens("Toto barked.", 3)
     'Toto barked'
     """
-    while len(spans := token_spans(text)) > count:  # what is left of a word may be cut otherwise than the whole was
+    while len(spans := token_spans(text)) > count:  # the rest of a cut word may be tokenized differently
         text = text[: spans[count - 1][1]] if count > 0 else ""
     return text

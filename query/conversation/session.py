@@ -1,6 +1,6 @@
 """Session files: a conversation as JSON Lines, one turn per line. The content is untrusted.
 
-A file is replaced atomically, so that it never contains half a turn, and two processes may append at once.
+A file is replaced atomically, so it never contains half a turn, and two processes may append concurrently.
 """
 
 import os
@@ -19,14 +19,14 @@ from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 MOST_BYTES = 1_000_000
-"""Bytes of a file; the oldest turns make room for new ones."""
+"""Most bytes of a file; the oldest turns make room for new ones."""
 MOST_CHARACTERS = 50_000
-"""Characters of a question or an answer that are kept."""
+"""Most characters of a question or an answer that are stored."""
 _MOST_CITATIONS = 1_000
 
 
 def read_session(path: Path) -> Conversation:
-    """Return the conversation of a file, an empty one where there is no file yet.
+    """Return the conversation of a file, an empty one if there is no file yet.
 
     Raises InputError, with the line, if the file is not a session; UsageError if it could not be written later.
     """
@@ -41,7 +41,7 @@ def append_turn(path: Path, turn: Turn) -> None:
 
     The oldest turns are dropped if the file would exceed MOST_BYTES.
     """
-    path = path.resolve()  # a link stays a link
+    path = path.resolve()  # preserve a symbolic link
     line = _line(turn)
     with FileLock(path.with_name(f".{path.name}.lock")):
         lines = [*(line for line in _lines(path) if line.strip()), line]
@@ -83,16 +83,16 @@ class _Turn(_Strict):
 
 
 def _lines(path: Path) -> list[bytes]:
-    """Return the lines of a file; none where there is no file."""
+    """Return the lines of a file; empty if there is no file."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise InputError(f"{path} is no file; name another one with --session")
+            raise InputError(f"{path} is not a file; name another one with --session")
         with path.open("rb") as stream:
             held = stream.read(MOST_BYTES + 1)
     except FileNotFoundError:
         return []
     if len(held) > MOST_BYTES:
-        raise InputError(f"{path} is no conversation: it has more than {MOST_BYTES:,} bytes; name another --session")
+        raise InputError(f"{path} is not a conversation: it has more than {MOST_BYTES:,} bytes; name another --session")
     return held.split(b"\n")
 
 
@@ -103,8 +103,8 @@ def _turn(path: Path, number: int, line: bytes) -> Turn:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise InputError(
-            f"{path}, line {number}, is no turn of a conversation: {f'{where}: ' if where else ''}{first['msg']}; "
-            f"name another file with --session, or take the line out"
+            f"{path}, line {number}, is not a turn of a conversation: {f'{where}: ' if where else ''}{first['msg']}; "
+            f"name another file with --session, or remove the line"
         ) from error
     citations = tuple(CitedSpan(citation.document_id, citation.start, citation.end) for citation in read.citations)
     return Turn(

@@ -35,7 +35,7 @@ async def explain(
     `passage` selects a single rank, `chunk` a single chunk id. With a walk (`ppr` and its variants) any chunk can be
     explained, including one that was not retrieved.
 
-    UnknownMethod for a name that is none; UsageError for a method that cannot be explained, both `passage` and
+    Raises UnknownMethod for an unknown name; UsageError for a method that cannot be explained, both `passage` and
     `chunk`, a rank beyond `k`, or a chunk that is not in the index or not in the result.
     """
     find_method(method)
@@ -48,7 +48,7 @@ async def explain(
     if passage is not None and not 1 <= passage <= k:
         raise UsageError(f"there is no passage {passage} among the {k} best; ranks begin at 1")
     if chunk is not None and chunk not in context.chunk_rows:
-        raise UsageError(f"the index holds no chunk {chunk!r}; conspectus retrieve --json shows the ids")
+        raise UsageError(f"the index has no chunk {chunk!r}; conspectus retrieve --json shows the ids")
     if method == "ppr":
         walk = open_walk(context, question, k, paths)
         if isinstance(walk, Step):
@@ -58,7 +58,7 @@ async def explain(
         memory = await open_memory_walk(context, method, question, k, paths)
         if isinstance(memory, MemoryExplainer):
             return _walked(memory, memory.found.trace, question, method, k, passage, chunk)
-        _, found = await _by_meaning(context, question, k)  # what it falls back to
+        _, found = await _by_meaning(context, question, k)  # the fallback's result
         return Explanation(question, method, "cosine", tuple(_chosen(found, passage, chunk)), memory.trace)
     formula, explain_baseline = _EXPLAIN_BASELINE[method]
     evidence, found = await explain_baseline(context, question, k)
@@ -82,7 +82,7 @@ def _walked(
 
 
 def _chosen(found: Sequence[Explained], passage: int | None, chunk: str | None) -> list[Explained]:
-    """Return the passage that is wanted, or all."""
+    """Return the selected passage, or all."""
     if passage is None and chunk is None:
         return list(found)
     wanted = [result for result in found if result.rank == passage or result.passage.chunk_id == chunk]
@@ -140,4 +140,4 @@ _EXPLAIN_BASELINE: dict[str, tuple[str, Callable[[Context, str, int], Awaitable[
     "dense": ("cosine", _by_meaning),
     "hybrid": ("bm25 + dense", _by_ranks),
 }
-"""The formula of a baseline, and what finds and explains its passages."""
+"""The formula of a baseline, and the function that finds and explains its passages."""

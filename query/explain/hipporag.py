@@ -17,9 +17,9 @@ from conspectus.storage.index import per_index
 from conspectus.storage.records import Relation, Synonym
 
 LEAST_SHARE = 5e-3
-"""A path that carries less of a passage's score than this explains nothing."""
+"""Paths that carry a smaller share of a passage's score are not shown."""
 _MOST_PHRASES = 10
-"""Phrases that are told of a passage's sum, and that paths are looked for to."""
+"""Number of phrases shown of a passage's sum, and searched for paths."""
 _MOST_PREDICATES = 3
 
 _OF_METHOD: dict[str, type[HippoRag1] | type[HippoRag2]] = {"ppr:hipporag1": HippoRag1, "ppr:hipporag2": HippoRag2}
@@ -31,7 +31,7 @@ _FORMULAS = {
 
 @dataclass(frozen=True, slots=True)
 class MemoryExplainer:
-    """Explains the passages that a method of HippoRAG ranks for one question."""
+    """Explains the passages that a HippoRAG method ranks for one question."""
 
     context: Context
     method: str

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LONGEST = 60
-"""Most characters of a passage's text that stand for a title that it does not have."""
+"""Most characters of text shown instead of a missing title."""
 _MOST_NAMES = 3
-"""Most names, and most words, that one edge or seed is told with."""
+"""Most names, and most words, in the label of one edge or seed."""
 
 
 _FORWARD = {
@@ -44,11 +44,11 @@ _BACKWARD = {
     "parent": "begins the section of",
     "next": "goes on from",
 }
-"""What each kind of link is told as, from its source and from its target, the most telling first."""
+"""The label of each kind of link, from its source and from its target, the most specific first."""
 
 
 class Naming:
-    """Words for the graph of one index; see storage/graph/walk_graph.py for what its nodes and edges are."""
+    """Labels for the graph of one index; see storage/graph/walk_graph.py for its nodes and edges."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -104,7 +104,7 @@ class Naming:
         return sorted(shared, key=lambda word: (-self._context.bm25.inverse_document_frequency(word), word))
 
     def _link(self, source: int, target: int) -> Link | None:
-        """Return a link of the documents' structure from one chunk to another, of several kinds the most telling."""
+        """Return the structural link from one chunk to another; if there are several kinds, the most specific."""
         from pyarrow import compute
 
         found = _links(self._context)
@@ -132,7 +132,7 @@ class Naming:
         if _chunks_of_documents(self._context)[chunk.document_id] == 1:
             return title
         place = described(self._context.places_of(chunk.document_id), chunk.start, chunk.end)
-        if len(_chunks_of_documents(self._context)) == 1:  # its title says nothing apart
+        if len(_chunks_of_documents(self._context)) == 1:  # a single title distinguishes nothing
             return place or f"passage {chunk.ordinal + 1}"
         return f"{title}, {place}" if place else f"{title}, passage {chunk.ordinal + 1}"
 

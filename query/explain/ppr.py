@@ -12,7 +12,7 @@ from conspectus.query.types import Step
 from conspectus.storage.graph.ppr_paths import MassPath, edge_weight, top_paths
 
 _LEAST_SHARE = 5e-3
-"""A path that carries less of a passage's mass than this explains nothing."""
+"""Paths that carry a smaller share of a passage's mass are not shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from conspectus.query.types import Passage, Step
+from conspectus.query.types.html_display import explanation_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class PathHop:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path that carried mass to a passage: why it begins where it does, its nodes, and its share of that mass."""
+    """A path that carried mass to a passage: the reason for its seed, its nodes, and its share of that mass."""
 
     why: str
     hops: tuple[PathHop, ...]
@@ -48,7 +49,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """One passage. `rank` counts from 1, and is None where the passage was not ranked at all (`note` says why).
+    """One passage. `rank` counts from 1, and is None if the passage was not ranked at all (`note` gives the reason).
 
     `parts` are the terms of its score. `mass` is its PageRank mass, `paths` are the paths that contribute most of it,
     and `told` is the mass that these paths carry together. Without a walk there are no paths and both numbers are 0.
@@ -73,6 +74,9 @@ class Explanation:
     passages: tuple[Explained, ...]
     trace: tuple[Step, ...]
 
+    def _repr_html_(self) -> str:
+        return explanation_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class LayeredNode:
@@ -89,7 +93,7 @@ class LayeredNode:
 
 @dataclass(frozen=True, slots=True)
 class PathEdge:
-    """An edge that paths follow from one node (its place in `nodes`) to another, and their mass."""
+    """An edge that paths follow from one node (its position in `nodes`) to another, and their mass."""
 
     source: int
     end: int
@@ -99,14 +103,14 @@ class PathEdge:
 
 @dataclass(frozen=True, slots=True)
 class PathGraph:
-    """Nodes by layer, in each the one with most mass first, ties by id; edges by the places of their ends."""
+    """Nodes by layer, in each by descending mass, ties by id; edges by the positions of their ends."""
 
     nodes: tuple[LayeredNode, ...]
     edges: tuple[PathEdge, ...]
 
 
 def path_graph(passage: Explained) -> PathGraph:
-    """Return the part of the graph that the paths to one passage show, in layers."""
+    """Return the part of the graph covered by the paths to one passage, in layers."""
     layer: dict[PathNode, int] = {}
     mass: defaultdict[PathNode, float] = defaultdict(float)
     why: dict[PathNode, str] = {}

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from conspectus.query.filter.expressions import values_of
 from conspectus.query.filter.parsing import parse
 from conspectus.storage.errors import UsageError, did_you_mean
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document
 from conspectus.storage.settings import AccessSettings
 
 _MOST_KEYS = 20
-"""Keys that a message names."""
+"""Most keys listed in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Filter:
 
     Attributes:
         where: The filter expression; "" for none.
-        access: The access tags of the caller; () for none. With None, `access.unasked` of the settings decides.
+        access: The access tags of the caller; () for none. With None, the setting `access.unasked` decides.
     """
 
     where: str = ""
@@ -52,7 +52,7 @@ def asked(where: str | None, access: Sequence[str] | None) -> Filter:
     return Filter(where or "", tags)
 
 
-def permitted_documents(index: Index, narrowed: Filter, settings: AccessSettings) -> frozenset[str]:
+def permitted_documents(index: StoredIndex, narrowed: Filter, settings: AccessSettings) -> frozenset[str]:
     """Return the ids of the documents that the caller may read and that match the filter.
 
     The keys of a filter are metadata keys; `id`, `title` and `uri` refer to the document itself unless its metadata
@@ -79,7 +79,7 @@ def permitted_documents(index: Index, narrowed: Filter, settings: AccessSettings
 
 
 def _check_keys(wanted: Iterable[str], known: Collection[str]) -> None:
-    """Refuse a key that no document has: a misspelt key would silently match nothing."""
+    """Reject a key that no document has: a misspelt key would silently match nothing."""
     for key in sorted(set(wanted).difference(known)):
         raise UsageError(
             f"no document has the key {key!r}{did_you_mean(key, known) or f'; the keys are: {_listed(known)}'}"

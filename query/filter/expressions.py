@@ -17,7 +17,7 @@ TextOperator = Literal["contains", "startswith", "endswith", "like"]
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A date, as precisely as it is given: (year,), (year, month) or (year, month, day)."""
+    """A date at its given precision: (year,), (year, month) or (year, month, day)."""
 
     parts: tuple[int, ...]
 

@@ -33,7 +33,7 @@ from conspectus.storage.errors import UsageError
 
 _MOST_CHARACTERS = 10_000
 _DEEPEST = 50
-"""Parentheses and negations within one another."""
+"""Most nested parentheses and negations."""
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
@@ -74,9 +74,9 @@ class _Token:
 
 
 def parse(written: str) -> Expression:
-    """Return the filter that a text is; UsageError says what is wrong with it and at which character."""
+    """Return the parsed filter; UsageError describes the error and its character position."""
     if len(written) > _MOST_CHARACTERS:
-        raise UsageError(f"the filter has {len(written):,} characters; the most are {_MOST_CHARACTERS:,}")
+        raise UsageError(f"the filter has {len(written):,} characters; the maximum is {_MOST_CHARACTERS:,}")
     parser = _Parser(written, _tokens(written))
     found = parser.filter(0)
     if parser.now.kind != "end":
@@ -100,7 +100,7 @@ def _tokens(written: str) -> list[_Token]:
 
 
 class _Parser:
-    """Reads tokens from the left to the right, one rule of the grammar a method."""
+    """Parses tokens from left to right, with one method per grammar rule."""
 
     def __init__(self, written: str, tokens: list[_Token]) -> None:
         self._written = written
@@ -219,6 +219,6 @@ class _Parser:
 
 
 def _shown(written: str, at: int) -> str:
-    """Return the filter around a place, on one line, with a mark before it."""
+    """Return the filter around a position, on one line, with a mark before it."""
     before, behind = " ".join(written[max(0, at - 40) : at].split()), " ".join(written[at : at + 40].split())
     return f"{before} >>> {behind}".strip()

@@ -1,7 +1,7 @@
-"""The rows of an index that permitted documents support, without a word that only hidden documents say.
+"""The rows of an index that permitted documents support, without words that only hidden documents contain.
 
-A row that a hidden document supports too is rebuilt from its permitted mentions: an entity takes the name that most of
-them write, a relation the wording, the weight and the description of its own mentions.
+A row that a hidden document also supports is rebuilt from its permitted mentions: an entity takes the name that most of
+them use, a relation takes the wording, the weight and the description of its own mentions.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import entity_id, mention_id
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import GRAPH_FILE, Chunk, Claim, Document, Entity, Mention, Merge, Origin, Relation
 from conspectus.storage.tables import records_of
 from conspectus.storage.text.names import words
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record")
 GraphDetails = Mapping[str, Sequence[Mapping[str, str]]]
-"""What the files of an imported graph say of entities and relations, by id."""
+"""Statements of the files of an imported graph about entities and relations, by id."""
 
 
 @dataclass(frozen=True, slots=True)
 class PermittedRows:
     """The rows that permitted documents support, in table order.
 
-    `intact` are the ids of the entities that no hidden document mentions: their rows are unchanged but for the degree.
-    The other entities have no description; `model_descriptions` are what a model said of them in permitted chunks.
+    `intact` are the ids of the entities that no hidden document mentions: their rows are unchanged except for the
+    degree.
+    The other entities have no description; `model_descriptions` are a model's descriptions of them in permitted chunks.
     """
 
     documents: list[Document]
@@ -52,7 +53,7 @@ class PermittedRows:
     def described(self) -> list[Entity]:
         """Return the entities with descriptions.
 
-        An entity that is not intact has what a model said of it in permitted chunks, else the first sentence of the
+        An entity that is not intact gets the model's descriptions from permitted chunks, else the first sentence of the
         permitted documents that mentions it.
         """
         chunk_of = {chunk.id: chunk for chunk in self.chunks}
@@ -72,18 +73,20 @@ class PermittedRows:
         ]
 
 
-def permitted_rows(index: Index, document_ids: AbstractSet[str], *, graph: bool, most_tokens: int) -> PermittedRows:
-    """Return the rows that some documents support and, where `graph` is true, those of an imported graph.
+def permitted_rows(
+    index: StoredIndex, document_ids: AbstractSet[str], *, graph: bool, most_tokens: int
+) -> PermittedRows:
+    """Return the rows that some documents support and, if `graph` is true, those of an imported graph.
 
     Mentions in chunks of these documents remain, and the entities and relations that they mention. A short form of a
-    title ("Apollo" of "Apollo (band)") remains where the document of that title does. A phrase that is no name, and
+    title ("Apollo" of "Apollo (band)") remains if the document of that title does. A phrase that is not a name, and
     that no statement and no second place uses any more, is left out, as in a build.
 
     Args:
         index: the whole index.
         document_ids: the permitted documents.
-        graph: whether what an imported graph states, and no document does, is permitted.
-        most_tokens: the most tokens of descriptions by a model that are joined into one.
+        graph: whether statements found only in an imported graph are permitted.
+        most_tokens: the most tokens of model descriptions that are joined into one.
     """
     documents = _rows_where(index, Document, "id", document_ids)
     chunks = _rows_where(index, Chunk, "document_id", document_ids)
@@ -142,7 +145,7 @@ def permitted_rows(index: Index, document_ids: AbstractSet[str], *, graph: bool,
     )
 
 
-def _rows_where(index: Index, record: type[Record], column: str, values: Iterable[str]) -> list[Record]:
+def _rows_where(index: StoredIndex, record: type[Record], column: str, values: Iterable[str]) -> list[Record]:
     """Return the rows of a table whose column has one of some values, without building the others."""
     table = index.arrow(record)
     return records_of(table.filter(_is_in(table.column(column), values)), record)
@@ -156,7 +159,7 @@ def _is_in(column: "pa.ChunkedArray", values: Iterable[str]) -> "pa.ChunkedArray
 
 
 def _mentions(
-    index: Index, chunk_ids: AbstractSet[str], titled: AbstractSet[str]
+    index: StoredIndex, chunk_ids: AbstractSet[str], titled: AbstractSet[str]
 ) -> tuple[list[Mention], frozenset[str]]:
     """Return the permitted mentions, and the ids of the entities and relations that lose some of theirs."""
     from pyarrow import compute
@@ -173,11 +176,11 @@ def _mentions(
     return records_of(table.filter(permitted), Mention), frozenset(touched - {None})
 
 
-def _merged_mentions(index: Index, mentions: "pa.Table") -> AbstractSet[str]:
+def _merged_mentions(index: StoredIndex, mentions: "pa.Table") -> AbstractSet[str]:
     """Return the ids of the mentions by a name that resolution merged into another.
 
-    They name the entity themselves, whatever hidden documents say. A merged mention keeps the id that it had as the
-    alias's own, which distinguishes it from the short form of a title.
+    They name the entity themselves, whatever hidden documents contain. A merged mention keeps the id that it had under
+    the alias, which distinguishes it from the short form of a title.
     """
     from pyarrow import compute
 
@@ -207,7 +210,7 @@ def _by_owner(mentions: Iterable[Mention]) -> tuple[dict[str, list[Mention]], di
     return dict(of_entity), dict(of_relation)
 
 
-def _graph_details(index: Index) -> dict[str, list[Mapping[str, str]]]:
+def _graph_details(index: StoredIndex) -> dict[str, list[Mapping[str, str]]]:
     details: dict[str, list[Mapping[str, str]]] = {}
     for origin in index.rows(Origin):
         if GRAPH_FILE in origin.details:
@@ -215,7 +218,7 @@ def _graph_details(index: Index) -> dict[str, list[Mapping[str, str]]]:
     return details
 
 
-def _relations_of_graph(index: Index) -> list[Relation]:
+def _relations_of_graph(index: StoredIndex) -> list[Relation]:
     """Return the relations that no document states."""
     from pyarrow import compute
 
@@ -223,7 +226,7 @@ def _relations_of_graph(index: Index) -> list[Relation]:
     return records_of(table.filter(compute.equal(compute.list_value_length(table.column("chunk_ids")), 0)), Relation)
 
 
-def _unmentioned(index: Index) -> frozenset[str]:
+def _unmentioned(index: StoredIndex) -> frozenset[str]:
     """Return the ids of the entities that no document mentions."""
     from pyarrow import compute
 
@@ -234,9 +237,9 @@ def _unmentioned(index: Index) -> frozenset[str]:
 def _stands_alone(
     entity: Entity, mentions: Sequence[Mention], chunk_of: Mapping[str, Chunk], titled: AbstractSet[str]
 ) -> bool:
-    """Return whether an entity without a statement belongs in the index: a name, or a phrase of several places.
+    """Return whether an entity without a statement belongs in the index: a name, or a phrase found in several places.
 
-    A name that is known only as a title needs the document of that title.
+    A name known only as a title needs the document of that title.
     """
     if set(entity.types) == {TITLE}:
         return entity.id in titled
@@ -245,14 +248,14 @@ def _stands_alone(
     return len({(chunk_of[mention.chunk_id].document_id, mention.start) for mention in mentions}) > 1
 
 
-def _plain_types(index: Index, intact: Iterable[Entity]) -> frozenset[str]:
-    """Return the types that tell nothing of hidden documents: the extractor's, and those of intact entities."""
+def _plain_types(index: StoredIndex, intact: Iterable[Entity]) -> frozenset[str]:
+    """Return the types that reveal nothing of hidden documents: the extractor's, and those of intact entities."""
     configured = index.manifest.settings["extraction"].get("entity_types") or ()
     return frozenset([CONCEPT, NAME, *map(entity_key, configured), *(kind for row in intact for kind in row.types)])
 
 
 def _types(types: AbstractSet[str], details: Iterable[Mapping[str, str]], graph: bool) -> AbstractSet[str]:
-    """Return the types that an entity may keep: those of an imported graph only where the graph is permitted."""
+    """Return the types that an entity may keep: those of an imported graph only if the graph is permitted."""
     imported = {kind for row in details for kind in _listed_types(row.get("types", ""))}
     return types | imported if graph else types - imported
 
@@ -275,12 +278,12 @@ def _rebuilt(
 ) -> Entity:
     """Return an entity as its permitted mentions support it, without a description.
 
-    Its name is the one that most places write, counted as in a build. A mention does not record the type that it
-    contributed, so of the types those remain that other entities have too; an entity that no text names is a title.
+    Its name is the most frequent one, counted by places as in a build. A mention does not record the type that it
+    contributed, so only types that other entities have too remain; an entity that no text names is a title.
     """
     surfaces: Counter[str] = Counter()
     places: set[tuple[str, int | None, int | None]] = set()
-    # If only merged names remain, the canonical name is what hidden documents call the entity.
+    # If only merged names remain, the canonical name is the one that hidden documents use.
     for mention in [row for row in mentions if row.match != "alias"] or mentions:
         place = (chunk_of[mention.chunk_id].document_id, mention.start, mention.end)
         if place not in places:
@@ -302,11 +305,11 @@ def _restated(
     name_of: Mapping[str, str],
     most_tokens: int,
 ) -> Relation:
-    """Return a relation as its permitted mentions support it: chunks, weight and description are theirs alone.
+    """Return a relation as its permitted mentions support it: chunks, weight and description come from them alone.
 
-    The description is what a model said in each mention, else the shortest sentence that states the relation, else its
-    triple. The predicate is written as these sentences write it, else folded: all mentions share one predicate but for
-    its case. That of a model, which may come from any mention, remains where permitted ones say all its words.
+    The description is the model's in each mention, else the shortest sentence that states the relation, else its
+    triple. The predicate is spelled as in these sentences, else folded: all mentions share one predicate except for
+    its case. A model's predicate, which may come from any mention, remains if permitted mentions contain all its words.
     `strength` is unknown, because a mention does not record the strength that a model gave it.
     """
     relation = replace(relation, predicate=_predicate(relation.predicate, mentions))
@@ -352,7 +355,7 @@ def _weight(mentions: Sequence[Mention], chunk_of: Mapping[str, Chunk]) -> int:
 def _model_descriptions(
     ids: Iterable[str], of_entity: Mapping[str, Sequence[Mention]], details: GraphDetails, most_tokens: int
 ) -> dict[str, str]:
-    """Return what a permitted graph and a model say of entities; a mention has one line per description."""
+    """Return the descriptions of entities from a permitted graph and a model; a mention has one line for each."""
 
     def texts(id_: str) -> Iterator[str]:
         yield from (row["description"] for row in details.get(id_, ()) if "description" in row)
@@ -363,7 +366,7 @@ def _model_descriptions(
 
 
 def _joined(texts: Iterable[str], most_tokens: int) -> str:
-    """Return distinct texts, sorted, until the next would pass `most_tokens`; at least one of them."""
+    """Return distinct texts, sorted, until the next would exceed `most_tokens`; at least one of them."""
     distinct = sorted(set(texts) - {""})
     total = 0
     for place, length in enumerate(count_each(distinct)):

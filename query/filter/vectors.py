@@ -7,15 +7,15 @@ import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.query.filter.rows import PermittedRows
 from conspectus.storage.arrays import Vectors
-from conspectus.storage.index import Index
+from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.records import Chunk, Entity, Relation, Report
-from conspectus.storage.text.embedded import entity_text, predicate_texts, relation_text
+from conspectus.storage.text.embedded import description_text, entity_text, predicate_texts, relation_text
 from conspectus.storage.vectors.windowed import WindowedIndex, windowed_in_memory
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of the view that has a vector: its text, and the row and the text that it has in the whole index."""
+    """A row of the view that has a vector: its text, and its row and text in the whole index."""
 
     row: int
     text: str
@@ -26,7 +26,7 @@ class _Row:
 class ViewVectors:
     """The vector indexes of a view. Rows without a vector in the whole index have none here either."""
 
-    def __init__(self, index: Index, known: PermittedRows, embedder: Embedder) -> None:
+    def __init__(self, index: StoredIndex, known: PermittedRows, embedder: Embedder) -> None:
         self._index = index
         self._known = known
         self._embedder = embedder
@@ -47,6 +47,17 @@ class ViewVectors:
         ]
         return self._filtered("entities", rows, len(entities))
 
+    def descriptions(self) -> WindowedIndex:
+        """Return the vectors of the entities by name and description; one that is described otherwise is embedded."""
+        before = self._rows_before(Entity)
+        text_before = {entity.id: description_text(entity) for entity in self._index.rows(Entity)}
+        described = self._known.described()
+        rows = [
+            _Row(row, description_text(entity), before[entity.id], text_before[entity.id])
+            for row, entity in enumerate(described)
+        ]
+        return self._filtered(DESCRIPTIONS, rows, len(described))
+
     def relations(self) -> WindowedIndex:
         """Return the vectors of the relations; a relation with another text is embedded."""
         before, names_before = self._rows_before(Relation), self._names_before()
@@ -63,7 +74,7 @@ class ViewVectors:
         return self._filtered("relations", rows, len(rows))
 
     def predicates(self) -> WindowedIndex:
-        """Return the vectors of the distinct predicates, sorted; one that is written otherwise is embedded."""
+        """Return the vectors of the distinct predicates, sorted; a predicate spelled differently is embedded."""
         own = sorted({relation.predicate for relation in self._known.relations})
         whole = sorted(set(self._index.arrow(Relation, "predicate").column("predicate").to_pylist()))
         before = {predicate: row for row, predicate in enumerate(whole)}

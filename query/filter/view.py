@@ -1,19 +1,19 @@
 """A view of an index restricted to permitted documents.
 
-A view filters the rows of the open index: it keeps the rows that permitted documents support. Nothing that only hidden
-documents say is in any of its tables, vectors or graphs, so whoever asks a view cannot meet it.
+A view filters the rows of the open index: it keeps the rows that permitted documents support. Text that occurs only in
+hidden documents is in none of its tables, vectors or graphs, so no question to a view can reveal it.
 
-Compared with an index built of the permitted documents alone (the tests hold this table by table):
+Compared with an index built from the permitted documents alone (the tests check this table by table):
 
 - documents, chunks, links, mentions, relations, names, synonyms, the graph of chunks and entities, BM25 and the
-  vectors of chunks, entities, relations and predicates are equal, except that a name stays recognised that only a
-  hidden document introduced, and a permitted document mentions;
-- an entity that a hidden document mentions too is described by what a model said of it in permitted chunks, else by
+  vectors of chunks, entities, relations and predicates are equal, except that a name introduced only by a hidden
+  document is still recognised if a permitted document mentions it;
+- an entity that a hidden document mentions too is described by a model's descriptions in permitted chunks, else by
   one permitted sentence, instead of the sentences that a build selects;
-- communities are those of the whole index without their hidden members, and a report remains only where its community
-  lost nothing. Methods that read reports fall back on passages where none remain.
+- communities are those of the whole index without their hidden members, and a report remains only if its community
+  is complete. Methods that read reports fall back on passages if none remain.
 
-Failures, merges and origins are empty: they name files, and what hidden documents call things.
+Failures, merges and origins are empty: they contain file names, and names that hidden documents use.
 """
 
 import threading
@@ -30,7 +30,7 @@ from conspectus.query.filter.rows import permitted_rows
 from conspectus.query.filter.vectors import ViewVectors
 from conspectus.query.types import Answer, Evidence, Step
 from conspectus.storage.graph.walk_graph import Walk, name_chunks, walk_graph, with_links
-from conspectus.storage.index import Index
+from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.memory_index import MemoryIndex, Parts
 from conspectus.storage.records import (
     Chunk,
@@ -56,7 +56,7 @@ from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 
 VIEWS_PER_INDEX = 8
-"""Views that an open index caches, the last used."""
+"""Number of views that an open index caches, least recently used dropped first."""
 STEP = "filter"
 
 
@@ -66,7 +66,7 @@ def filtered(context: Context, where: str | None, access: Sequence[str] | None) 
     Args:
         context: a context of the whole index or of a view; filters of a view combine with AND.
         where: a condition over the documents' metadata; None for none.
-        access: the access tags that the reader holds; None leaves it to the settings.
+        access: the access tags of the reader; None leaves it to the settings.
 
     Raises:
         UsageError: the condition or a tag cannot be read.
@@ -101,14 +101,14 @@ def _step(context: Context) -> Step:
 
 
 class _Views:
-    """The views of an open index that were used last. Safe to share between threads."""
+    """The most recently used views of an open index. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._views: OrderedDict[tuple[frozenset[str], bool], Index] = OrderedDict()
+        self._views: OrderedDict[tuple[frozenset[str], bool], StoredIndex] = OrderedDict()
 
-    def get(self, context: Context, documents: frozenset[str], *, graph: bool) -> Index:
-        """Return the view of some documents; of two callers that want the same one, the second waits."""
+    def get(self, context: Context, documents: frozenset[str], *, graph: bool) -> StoredIndex:
+        """Return the view of some documents; concurrent callers of the same view share one."""
         key = documents, graph
         with self._lock:
             view = self._views.get(key)
@@ -120,14 +120,14 @@ class _Views:
             return view
 
 
-def view_of(index: Index, document_ids: AbstractSet[str], embedder: Embedder, *, graph: bool) -> Index:
-    """Return a view of an index; the index itself where everything is permitted.
+def view_of(index: StoredIndex, document_ids: AbstractSet[str], embedder: Embedder, *, graph: bool) -> StoredIndex:
+    """Return a view of an index; the index itself if everything is permitted.
 
     Args:
         index: the whole index, or a view of it.
         document_ids: the permitted documents; unknown ids are ignored.
         embedder: the model that made the index's vectors.
-        graph: whether what an imported graph states, and no document does, is permitted.
+        graph: whether statements found only in an imported graph are permitted.
     """
     every = set(index.arrow(Document, "id").column("id").to_pylist())
     if graph and document_ids >= every:
@@ -136,9 +136,9 @@ def view_of(index: Index, document_ids: AbstractSet[str], embedder: Embedder, *,
 
 
 class _View:
-    """Filters the tables of an index; the parts that cost more are made when they are first read."""
+    """Filters the tables of an index; expensive parts are made on first use."""
 
-    def __init__(self, index: Index, document_ids: AbstractSet[str], embedder: Embedder, graph: bool) -> None:
+    def __init__(self, index: StoredIndex, document_ids: AbstractSet[str], embedder: Embedder, graph: bool) -> None:
         self._index = index
         self._settings = index.manifest.settings
         most_tokens = DescriptionSettings.of_manifest(self._settings["descriptions"]).summary_threshold
@@ -146,7 +146,7 @@ class _View:
         self.vectors = ViewVectors(index, self.known, embedder)
 
     def parts(self) -> Parts:
-        """Return what makes each part."""
+        """Return the function that makes each part."""
         known = self.known
         return Parts(
             rows={
@@ -172,13 +172,14 @@ class _View:
                 "relations": self.vectors.relations,
                 "predicates": self.vectors.predicates,
                 "reports": lambda: self.vectors.reports(self.reports),
-            },
+            }
+            | ({DESCRIPTIONS: self.vectors.descriptions} if self._index.has_vectors(DESCRIPTIONS) else {}),
             graph=lambda: self.walk.graph,
             lexical=self.lexical,
         )
 
     def lexical(self) -> Bm25:
-        """Return the lexical index of the permitted chunks; their word frequencies alone count."""
+        """Return the lexical index of the permitted chunks; only their word frequencies count."""
         document_of = {document.id: document for document in self.known.documents}
         texts = [chunk_text(chunk, document_of[chunk.document_id]) for chunk in self.known.chunks]
         whole = self._index.lexical().analysis.languages
@@ -187,13 +188,13 @@ class _View:
         return Bm25.of(texts, languages, self._settings["bm25"]["k1"], self._settings["bm25"]["b"])
 
     def synonyms(self) -> list[Synonym]:
-        """Return the pairs of which both entities are permitted."""
+        """Return the pairs whose entities are both permitted."""
         ids = {entity.id for entity in self.known.entities}
         return [pair for pair in self._index.rows(Synonym) if pair.source_id in ids and pair.target_id in ids]
 
     @cached_property
     def walk(self) -> Walk:
-        """The names that stand for chunks and the graph of chunks and entities, computed as a build does."""
+        """The titles of chunks and the graph of chunks and entities, computed as in a build."""
         known = self.known
         names, held_by = name_chunks(
             known.documents, known.chunks, self._begins(), NameSettings.of_manifest(self._settings["names"])
@@ -205,12 +206,12 @@ class _View:
 
     @cached_property
     def links(self) -> list[Link]:
-        """The links that the permitted documents make among themselves."""
-        known, has_links = self.known, "links" in self._settings  # an index of an earlier format has none
+        """The links between permitted documents."""
+        known, has_links = self.known, "links" in self._settings  # an index of an earlier format has no links
         return find_links(known.documents, known.chunks) if has_links else []
 
     def _begins(self) -> list[Annotation]:
-        """Return for each chunk of an untitled document the name that it begins with, if the index knows it."""
+        """Return for each chunk of an untitled document the name at its beginning, if the index knows it."""
         untitled = {document.id for document in self.known.documents if not document.title.strip()}
         wanted = {chunk.id for chunk in self.known.chunks if chunk.document_id in untitled}
         of_chunk: defaultdict[str, list[str]] = defaultdict(list)
@@ -247,7 +248,7 @@ class _View:
 
     @cached_property
     def reports(self) -> list[Report]:
-        """The reports on communities that lost nothing: all members remain, and each of them is intact."""
+        """The reports on complete communities: all members remain, and all are intact."""
         size = {community.id: community.size for community in self._index.rows(Community)}
         complete = {
             community.id

@@ -1,1 +1,1 @@
-"""Questions to a knowledge graph as people ask them: what is asked for, which conditions, and the best query."""
+"""Natural-language questions to a knowledge graph: parse the question, enumerate candidate queries, pick the best."""

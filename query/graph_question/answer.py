@@ -1,35 +1,37 @@
-"""The answer of a read question as text with its triples: things, a number, yes or no, or why nothing is said."""
+"""Turn a reading into an answer with its triples: entities, a number, yes or no, or the reason for declining."""
 
-from conspectus.query.abstention import no_answer
 from conspectus.query.answering import Assembly
 from conspectus.query.context import Context
 from conspectus.query.graph_question.candidates import Candidate
 from conspectus.query.graph_question.meanings import Predicates, open_predicates
 from conspectus.query.graph_question.reader import GraphReading
+from conspectus.query.graph_question.translation import answer_word
 from conspectus.query.types import Answer, Evidence, Step
 from conspectus.query.types.trace import Considered, Decision
 from conspectus.query.walk.graph import open_graph, spoken
+from conspectus.query.walk.passages import unanswered
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 
 _CITED = 30
-"""Triples that an answer cites at most."""
+"""Maximum number of triples that an answer cites."""
 _SHOWN = 5
-"""Candidates that a trace shows."""
+"""Number of candidates shown in a trace."""
 
 
 def answer_of(assembly: Assembly, context: Context, reading: GraphReading, evidence: Evidence | None = None) -> Answer:
-    """Return the answer of a reading, or the sentence that nothing supports one with the reason.
+    """Return the answer of a reading, or the standard "no answer" sentence with the reason.
 
     Args:
-        assembly: Where the answer is assembled; the steps of the reading are added to its trace.
+        assembly: Assembles the answer; the steps of the reading are added to its trace.
         context: The open index.
         reading: The reading.
-        evidence: Passages or a subgraph found beside it.
+        evidence: Passages or a subgraph found in addition.
     """
     assembly.add(*steps_of(context, reading))
     found = reading.answer
     if not reading.answered or found is None:
-        return assembly.assemble(f"{no_answer(assembly.question)} {_sentence(reading.declined)}", evidence=evidence)
+        nothing = unanswered(context, assembly.question)
+        return assembly.assemble(f"{nothing} {_sentence(reading.declined)}", evidence=evidence)
     relations = found.relations[:_CITED]
     text, names = said(context, reading)
     grounds = open_grounds(context)
@@ -45,7 +47,7 @@ def answer_of(assembly: Assembly, context: Context, reading: GraphReading, evide
 
 
 def said(context: Context, reading: GraphReading) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a reading's answer and the names in it; nothing where it has none."""
+    """Return the text of a reading's answer and the names in it; both are empty if there is no answer."""
     graph, found = open_graph(context), reading.answer
     if found is None:
         return "", ()
@@ -59,7 +61,9 @@ def said(context: Context, reading: GraphReading) -> tuple[str, tuple[str, ...]]
         return listed, names
     if query.form == "count":
         return f"{found.count}: {listed}" if names else str(found.count), (str(found.count),)
-    return ("Yes.", ("yes",)) if found.verdict else ("No.", ("no",))
+    verdict = "yes" if found.verdict else "no"
+    translation = reading.asked.translation
+    return f"{answer_word(verdict, translation.language if translation else '')}.", (verdict,)
 
 
 def _sentence(text: str) -> str:
@@ -67,7 +71,7 @@ def _sentence(text: str) -> str:
 
 
 def steps_of(context: Context, reading: GraphReading) -> tuple[Step, ...]:
-    """Return the steps of a reading for a trace: what was named, what is asked for, and the best candidates."""
+    """Return the trace steps of a reading: the entities named, the kind of answer, and the best candidates."""
     predicates = open_predicates(context)
     asked, graph = reading.asked, predicates.graph
     named = "; ".join(
@@ -79,7 +83,9 @@ def steps_of(context: Context, reading: GraphReading) -> tuple[Step, ...]:
     best = "; ".join(
         f"{candidate.score:.2f} {in_words(predicates, candidate)}" for candidate in reading.candidates[:_SHOWN]
     )
+    translation = asked.translation
     found = (
+        *([Step("language", translation.told())] if translation else []),
         Step("named", named or "nothing of the graph"),
         Step("asked", kind),
         Step("candidates", best or "none"),
@@ -88,7 +94,7 @@ def steps_of(context: Context, reading: GraphReading) -> tuple[Step, ...]:
 
 
 def in_words(predicates: Predicates, candidate: Candidate) -> str:
-    """Return a candidate as paths from what it starts at."""
+    """Return a candidate as text: its paths, each from its start entity."""
     graph = predicates.graph
 
     def step(each: tuple[int, bool]) -> str:

@@ -1,7 +1,7 @@
-"""Candidate queries of a question: chains of steps from what it names, where they meet, literals that order or bound.
+"""Candidate queries of a question: chains of steps from named entities, their intersections, orders and bounds.
 
-Chains are grown breadth first, at most three steps from each entity, and the best of each length are kept. An entity
-with an opaque id only joins others, so a step to such entities is taken together with the next.
+Chains grow breadth-first, at most three steps from each entity, and only the best of each length are retained. An
+entity with an opaque id only connects others, so a step to such entities is taken together with the next step.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,35 +9,39 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
-from conspectus.query.graph_question.asked import Asked
 from conspectus.query.graph_question.meanings import Predicates
-from conspectus.query.graph_question.mentions import Mention
-from conspectus.query.question.graph_query import Form
+from conspectus.query.graph_question.mentions import EntityMention
+from conspectus.query.graph_question.question_form import ReadQuestion
+from conspectus.query.graph_question.structured_query import Form
 from conspectus.storage.arrays import Ints
 
 MOST_STEPS = 3
 _KEPT = (24, 16, 12)
-"""Chains of one, two and three steps from an entity that are kept."""
+"""Number of chains of one, two and three steps retained for each entity."""
 _MET = 24
-"""Best chains of each mention that are intersected with those of the others."""
+"""Number of best chains of each mention that are intersected with those of other mentions."""
 _EXTENDED = 12
-"""Intersections, and chains for an order or a bound, that are extended."""
+"""Number of best intersections that are extended."""
 _KEYS = 40
-"""Predicates at the end of a chain that it is extended with, the nearest to the question's words."""
+"""Number of predicates that a chain is extended with: those nearest to the question's words."""
 _MOST_ROWS = 20_000
+_ALIKE = 0.5
+"""Share of the entities from which some are excluded that must be of the excluded kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One condition: steps from an entity that is mentioned, each (predicate, outgoing).
+    """One condition: steps from a mentioned entity, each (predicate, outgoing).
 
-    `joining` has the numbers of the steps that lead to opaque ids, each one with the next.
+    `joining` contains the positions of the steps that lead to opaque ids; each forms one unit with the next step.
+    With `negated` the answers must not be among what the steps lead to.
     """
 
-    mention: Mention
+    mention: EntityMention
     start: int
     steps: tuple[tuple[int, bool], ...]
     joining: frozenset[int] = frozenset()
+    negated: bool = False
 
     @property
     def classes(self) -> tuple[int, ...]:
@@ -46,12 +50,16 @@ class Leg:
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """A literal that orders or bounds the answers: the step to it (None: their own names), and what it is for."""
+class LiteralStep:
+    """A literal that orders or bounds the answers: the step to it (None: their own names), its fit and direction.
+
+    With `counted` the answers are ordered by how many entities the step leads to ("the most films").
+    """
 
     step: tuple[int, bool] | None
     fit: float
     descending: bool = False
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,28 +69,29 @@ class Candidate:
     Attributes:
         form: What is asked for.
         legs: The conditions, whose ends are intersected.
-        tail: Steps from the intersection on.
-        rows: What they lead to.
-        literal: What orders, bounds or compares it.
-        subjects: Mentions that a yes_no or compare is about, with the row of each.
-        mentions: All mentions that are used.
-        score: Set by `rank`.
+        tail: Steps that follow the intersection.
+        rows: The entities reached, as rows.
+        literal: The literal that orders, bounds or compares them.
+        subjects: Mentions that a yes_no or compare question is about, each with its row.
+        members: The class whose members the answers are restricted to; -1 for none.
+        verdict: The answer to a yes_no question.
+        score: The weighted sum of the features.
     """
 
     form: Form
     legs: tuple[Leg, ...]
     rows: Ints
     tail: tuple[tuple[int, bool], ...] = ()
-    literal: Literal | None = None
-    subjects: tuple[tuple[Mention, int], ...] = ()
+    literal: LiteralStep | None = None
+    subjects: tuple[tuple[EntityMention, int], ...] = ()
     members: int = -1
     verdict: bool | None = None
     score: float = 0.0
     features: tuple[float, ...] = field(default=())
 
     @property
-    def mentions(self) -> tuple[Mention, ...]:
-        """The mentions used, each once."""
+    def mentions(self) -> tuple[EntityMention, ...]:
+        """The distinct mentions used."""
         return tuple(dict.fromkeys((*(leg.mention for leg in self.legs), *(mention for mention, _ in self.subjects))))
 
     @property
@@ -92,7 +101,7 @@ class Candidate:
 
     @property
     def joining(self) -> tuple[int, ...]:
-        """The numbers of the steps that lead to opaque ids."""
+        """The positions of the steps that lead to opaque ids."""
         found, before = [], 0
         for leg in self.legs:
             found += [before + number for number in leg.joining]
@@ -101,7 +110,7 @@ class Candidate:
 
     @property
     def returns(self) -> bool:
-        """Whether a leg goes on to other things along the predicate by which it came."""
+        """Whether a leg follows a predicate and then the same predicate back to other entities."""
         return any(
             number not in leg.joining and one[0] == other[0] and one[1] != other[1]
             for leg in self.legs
@@ -110,7 +119,7 @@ class Candidate:
 
     @property
     def end(self) -> int:
-        """The class of what the steps lead to; -1 where there are none."""
+        """The class of the entities that the steps lead to; `members` if there are no steps."""
         steps = self.steps
         if not steps:
             return self.members
@@ -124,14 +133,14 @@ Score = Callable[[Candidate], float]
 class CandidateSearch:
     """Enumerates the candidate queries of one question."""
 
-    def __init__(self, predicates: Predicates, asked: Asked, worth: Sequence[float], score: Score) -> None:
+    def __init__(self, predicates: Predicates, asked: ReadQuestion, worth: Sequence[float], score: Score) -> None:
         """Prepare a search.
 
         Args:
             predicates: The predicates of the graph.
             asked: The question.
-            worth: For each predicate, how near the nearest word of the question is.
-            score: The score of a candidate.
+            worth: The nearness of each predicate to its nearest word of the question, (p,).
+            score: The scoring function for candidates.
         """
         self._predicates = predicates
         self._graph = predicates.graph
@@ -139,7 +148,7 @@ class CandidateSearch:
         self._worth = np.asarray(worth)
         self._score = score
 
-    def things(self, mentions: Sequence[Mention]) -> list[Candidate]:
+    def things(self, mentions: Sequence[EntityMention]) -> list[Candidate]:
         """Return chains from the mentions and their intersections, scored, best first."""
         by_mention = [self._chains(mention) for mention in mentions]
         found = [candidate for chains in by_mention for candidate in chains]
@@ -157,7 +166,7 @@ class CandidateSearch:
                 found += self._extended(candidate)
         return _best([*found, *met])
 
-    def _chains(self, mention: Mention) -> list[Candidate]:
+    def _chains(self, mention: EntityMention) -> list[Candidate]:
         found: list[Candidate] = []
         for start in mention.rows:
             level = [Candidate("things", (Leg(mention, start, ()),), np.array([start], np.int64))]
@@ -170,16 +179,16 @@ class CandidateSearch:
         return _best(found)
 
     def _longer(self, candidate: Candidate) -> Iterator[tuple[Candidate, int]]:
-        """Yield the chain with each further step, scored, and how many steps were added; its rows are those before.
+        """Yield the chain extended by each possible step, scored, with the number of steps added; `rows` is unchanged.
 
         A step to opaque ids is taken together with the next.
         """
         leg = candidate.legs[0]
-        for step in self._steps(candidate.rows):
+        for step in self.steps(candidate.rows):
             if self._predicates.mediators[2 * step[0] + step[1]]:
                 between = self._along(candidate.rows, step)
                 opaque = between[self._predicates.ids[between]]
-                for second in self._steps(opaque):
+                for second in self.steps(opaque):
                     joining = leg.joining | {len(leg.steps)}
                     longer = replace(candidate, legs=(replace(leg, steps=(*leg.steps, step, second), joining=joining),))
                     yield self._scored(longer), 2
@@ -188,7 +197,7 @@ class CandidateSearch:
             yield self._scored(replace(candidate, legs=(replace(leg, steps=(*leg.steps, step)),))), 1
 
     def _reached(self, candidate: Candidate, added: int) -> Candidate:
-        """Return a chain with the rows that its last steps lead to from the rows that it has."""
+        """Return a chain with its rows moved along its last `added` steps."""
         leg = candidate.legs[0]
         rows = candidate.rows
         for number, step in enumerate(leg.steps[-added:]):
@@ -198,15 +207,15 @@ class CandidateSearch:
             rows = rows[rows != leg.start]
         return replace(candidate, rows=rows)
 
-    def _steps(self, rows: Ints) -> list[tuple[int, bool]]:
-        """Return the steps from some entities; of many those along the predicates nearest to the words."""
+    def steps(self, rows: Ints) -> list[tuple[int, bool]]:
+        """Return the steps available from entities; if there are many, those nearest to the question's words."""
         edges = self._graph.edges_of(rows[:_MOST_ROWS])
         keys = np.unique(2 * edges.predicate.astype(np.int64) + edges.outgoing)
         steps = dict.fromkeys((int(key // 2), bool(key % 2) or self._predicates.symmetric[key // 2]) for key in keys)
         return sorted(steps, key=lambda step: (-self._worth[step[0]], step))[:_KEYS]
 
     def _along(self, rows: Ints, step: tuple[int, bool]) -> Ints:
-        """Return what a step leads to from some entities, in both directions if the predicate holds in both."""
+        """Return the entities that a step leads to, in both directions if the predicate is symmetric."""
         edges = self._graph.edges_of(rows[:_MOST_ROWS])
         taken = edges.predicate == step[0]
         if not self._predicates.symmetric[step[0]]:
@@ -226,7 +235,7 @@ class CandidateSearch:
 
     def _extended(self, candidate: Candidate) -> Iterator[Candidate]:
         back = {(leg.steps[-1][0], not leg.steps[-1][1]) for leg in candidate.legs}
-        for step in self._steps(candidate.rows):
+        for step in self.steps(candidate.rows):
             if step in back:
                 continue
             rows = self._along(candidate.rows, step)
@@ -235,8 +244,35 @@ class CandidateSearch:
             if len(kept):
                 yield self._scored(replace(candidate, tail=(step,), rows=kept))
 
-    def verdicts(self, mentions: Sequence[Mention], things: Sequence[Candidate]) -> list[Candidate]:
-        """Return yes-or-no candidates: whether a mention is among what chains from the others lead to."""
+    def without(self, mentions: Sequence[EntityMention], things: Sequence[Candidate], place: int) -> list[Candidate]:
+        """Return candidates that exclude what chains from the mention behind a negation lead to.
+
+        Args:
+            mentions: The mentions of the question.
+            things: The chains from all mentions.
+            place: The place of the negation.
+        """
+        behind = [mention for mention in mentions if mention.start > place]
+        if not behind:
+            return []
+        first = min(mention.start for mention in behind)
+        away = [each for each in things if len(each.legs) == 1 and each.legs[0].mention.start == first]
+        kept = [each for each in things if not each.tail and all(first not in m.places for m in each.mentions)]
+        found = []
+        for each in (one for one in away[:_MET] if one.legs[0].steps and not one.tail):
+            leg = replace(each.legs[0], negated=True)
+            members = self._predicates.members(each.end)
+            everything = replace(each, legs=(leg,), rows=np.setdiff1d(members, each.rows), members=each.end)
+            found.append(self._scored(everything))
+            for one in kept[:_MET]:
+                alike = np.intersect1d(one.rows, members)
+                if len(alike) >= _ALIKE * len(one.rows):  # what is excluded must be of the kind that is kept
+                    rows = np.setdiff1d(one.rows, each.rows)
+                    found.append(self._scored(replace(one, legs=(*one.legs, leg), rows=rows)))
+        return _best(found)
+
+    def verdicts(self, mentions: Sequence[EntityMention], things: Sequence[Candidate]) -> list[Candidate]:
+        """Return yes-or-no candidates: whether a mention is among the entities that chains from the others reach."""
         found = []
         for candidate in things:
             if candidate.tail or len(candidate.steps) > 2 * len(candidate.legs):
@@ -252,7 +288,7 @@ class CandidateSearch:
         return _best(found)
 
     def _fits(self, row: int, cls: int) -> bool:
-        """Return whether an entity could be of a class: some thing of the class stands at an edge as it does."""
+        """Return whether an entity could belong to a class: it has the class, or an object class of the same kind."""
         edges = self._graph.edges_of([row])
         own = set(np.unique(2 * edges.predicate.astype(np.int64) + (~edges.outgoing).astype(np.int64)).tolist())
         if cls in own:
@@ -263,9 +299,9 @@ class CandidateSearch:
         )
 
     def with_literals(
-        self, things: Sequence[Candidate], literals: Callable[[Ints], Sequence[Literal]]
+        self, things: Sequence[Candidate], literals: Callable[[Ints], Sequence[LiteralStep]]
     ) -> list[Candidate]:
-        """Return the candidates with each literal that their things have."""
+        """Return each candidate combined with each literal of its entities."""
         return _best([
             self._scored(replace(candidate, literal=literal))
             for candidate in things
@@ -281,6 +317,6 @@ class CandidateSearch:
 
 
 def _best(candidates: Sequence[Candidate], most: int | None = None) -> list[Candidate]:
-    """Return the best candidates; ties go to fewer steps, then to what stands first."""
+    """Return the best candidates; ties go to fewer steps, then to the smaller steps."""
     ranked = sorted(candidates, key=lambda candidate: (-candidate.score, len(candidate.steps), candidate.steps))
     return ranked[:most]

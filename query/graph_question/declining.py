@@ -1,4 +1,4 @@
-"""When a question to a graph is to be declined: a word that says what is asked met nothing, or a name is not there."""
+"""When to decline a question to a graph: a content word matches no relation, or a name is not in the graph."""
 
 from typing import TYPE_CHECKING
 
@@ -12,21 +12,23 @@ from conspectus.storage.text.words import FUNCTION_WORDS
 if TYPE_CHECKING:
     from conspectus.query.graph_question.reader import GraphReading
 
-LEAST_SCORE = 2.4
-"""A candidate with less is no answer."""
+LEAST_SCORE = 2.2
+"""Minimum score of a candidate that may answer."""
 _LEAST_EXPLAINED = 0.5
-"""Mean share to which the content words of a question must be explained."""
+"""Minimum mean share of the question's content words that must be explained."""
 _LEAST_OF_A_WORD = 0.25
-"""Share to which each content word must be explained: "who married the director of ..." asks for a marriage. On the
-four natural graphs this loses one of 94 right answers."""
+"""Minimum share of each content word that must be explained: "who married the director of ..." asks for a marriage. On
+the four natural graphs this loses one of 94 right answers."""
 _UNMET = 0.5
-"""A word that is explained less is named as one that met nothing."""
+"""A word explained less than this is reported as unmatched."""
+_SAYS = 0.8
+"""Nearness from which a word says a relation: where a thing lacks just that one, the graph knows what is asked."""
 _UNUSUAL = 2.5
-"""Zipf frequency (wordfreq) below which a small word that met nothing is taken for a name."""
+"""Zipf frequency (wordfreq) below which an unmatched lower-case word is taken for a name."""
 
 
 def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
-    """Return why a question is declined: what met nothing, and the nearest relation; "" if it is not."""
+    """Return why a question is declined (the unmatched words and the nearest relation), or "" if it is not."""
     best = reading.best
     asked = reading.asked
     if best is None and reading.mentions:
@@ -34,41 +36,52 @@ def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
         open_words = [asked.surface(asked.order.place)] if asked.order else []
         open_words += [asked.surface(place) for place in _content(reading, taken)]
         said_words = ", ".join(map(repr, open_words))
-        return f"no relation of the graph says {said_words} of what the question names" if said_words else ""
+        if not said_words:
+            graph = reading.scoring.graph
+            joined = " and ".join(spoken(graph.names[mention.rows[0]]) for mention in reading.mentions)
+            return f"no statement of the graph joins {joined} as the question does"
+        return f"no relation of the graph expresses {said_words} of what the question names"
     if best is None:
         content = _content(reading, frozenset())
         unknown = [place for place in content if asked.stems[place] not in predicates.known]
         missing = [asked.surface(place) for place in unknown or content]
         return f"the graph has nothing called {' '.join(missing)!r}" if missing else ""
     named = frozenset(place for mention in best.mentions for place in mention.places)
+    if asked.choice:  # of "a drama or a comedy" only one is in the answer
+        named = frozenset(place for mention in reading.mentions for place in mention.places)
     explained = reading.scoring.account(best).explained
     content = _content(reading, named)
     unmet = [place for place in content if explained[place] < _UNMET]
     names = [place for place in unmet if _is_name(reading, place)]
     if names:
         return f"the graph has nothing called {' '.join(asked.surface(place) for place in names)!r}"
+    if lacking := _skipped(predicates, reading, content):
+        return lacking
     shares = explained[content] if content else np.ones(1)
     if best.score >= LEAST_SCORE and shares.mean() >= _LEAST_EXPLAINED and shares.min() >= _LEAST_OF_A_WORD:
         return ""
     said = ", ".join(repr(asked.surface(place)) for place in unmet or content)
     if not said:
         return "the question does not say which relation it asks for"
-    return f"no relation of the graph says {said}{_of(reading)}; {_nearest(predicates, reading, unmet or content)}"
+    if lacking := _lacking(predicates, reading, unmet or content):
+        return lacking
+    return f"no relation of the graph expresses {said}{_of(reading)}; {_nearest(predicates, reading, unmet or content)}"
 
 
 def says_what_was_unmet(reading: "GraphReading", text: str) -> bool:
-    """Return whether a text has one of the words for which the graph was of no use; true if there is no such word.
+    """Return whether a text contains most of the words that the graph could not match; true if there is no such word.
 
-    A passage that answers in the graph's stead must: one that only names the same things is beside the point.
+    A passage that answers instead of the graph must: one that only names the same entities is off topic.
     """
     named = frozenset(place for mention in reading.mentions if mention.likeness >= 1 for place in mention.places)
     unmet = unmet_words(reading) or [reading.asked.surface(place) for place in _content(reading, named)]
     stems = {stem_of(word.key) for word in words(text)}
-    return not unmet or any(stem_of(word.lower()) in stems for word in unmet)
+    held = sum(stem_of(word.lower()) in stems for word in unmet)
+    return not unmet or 2 * held > len(unmet)
 
 
 def unmet_words(reading: "GraphReading") -> list[str]:
-    """Return the content words of a question that the best candidate does not account for, its names left out."""
+    """Return the content words of a question, except its names, that the best candidate does not account for."""
     best, asked = reading.best, reading.asked
     mentions = best.mentions if best else reading.mentions
     named = frozenset(place for mention in mentions for place in mention.places)
@@ -82,19 +95,50 @@ def _content(reading: "GraphReading", named: frozenset[int]) -> list[int]:
 
 
 def _is_name(reading: "GraphReading", place: int) -> bool:
-    """Return whether a word that met nothing is a name: capitalised within the question, with a digit, or unknown."""
+    """Return whether an unmatched word is a name: capitalised within the question, with a digit, or rare."""
     from wordfreq import zipf_frequency
 
     asked = reading.asked
     surface = asked.surface(place)
     capital = place > 0 and surface[:1].isupper() and surface.lower() not in FUNCTION_WORDS
+    if asked.translation:
+        return any(sign.isdigit() for sign in surface)  # nouns may have capitals, rare English words may be common
     if capital or any(sign.isdigit() for sign in surface):
         return True
     return surface.islower() and zipf_frequency(surface, "en") < _UNUSUAL
 
 
+def _skipped(predicates: Predicates, reading: "GraphReading", content: list[int]) -> str:
+    """Return that a thing lacks the relation asked for, if it only has it by way of two steps that no word says.
+
+    "Where was Otto Brand born?" does not ask for the place of birth of the director of a film that he acted in.
+    """
+    best = reading.best
+    if best is None or len(best.legs) != 1 or len(best.steps) < 2 or reading.asked.form not in ("things", "count"):
+        return ""
+    words = reading.scoring.account(best).words[: len(best.steps) - 1]
+    unsaid = sum(word < 0 for number, word in enumerate(words) if number not in best.joining)
+    return _lacking(predicates, reading, content) if unsaid > 1 else ""
+
+
+def _lacking(predicates: Predicates, reading: "GraphReading", places: list[int]) -> str:
+    """Return that a thing has no such relation, where the graph has one that a word says of other things; "" if not."""
+    legs = reading.best.legs if reading.best else ()
+    near = reading.scoring.near(places)
+    if not legs or not len(near) or near.max() < _SAYS:
+        return ""
+    graph = reading.scoring.graph
+    says = set(np.flatnonzero(near >= _SAYS).tolist())
+    starts = dict.fromkeys(leg.start for leg in legs)
+    lacks = [row for row in starts if not says & set(graph.edges_of([row]).predicate.tolist())]
+    if not lacks:
+        return ""
+    names = " and ".join(spoken(graph.names[row]) for row in lacks)
+    return f"the graph has {predicates.texts[int(near.argmax())]!r} of other things, but none of {names}"
+
+
 def _of(reading: "GraphReading") -> str:
-    """Return " of" and what the question is about."""
+    """Return " of" and the entity that the question is about, or ""."""
     graph = reading.scoring.graph
     starts = [leg.start for leg in reading.best.legs] if reading.best else []
     return f" of {spoken(graph.names[starts[0]])}" if starts else ""

@@ -1,7 +1,7 @@
-"""Words that say the same relation: which predicates a word of a question may mean, beyond its own stem and its vector.
+"""Synonyms of relations: which predicates a word of a question may mean, beyond its own stem and its vector.
 
-`relation_words.txt` lists relations that graphs often have, with the words by which predicates name them and those by
-which people ask for them ("who came up with", "behind the camera"). English.
+`relation_words.txt` lists relations that are common in graphs, with the words that predicates use for them and the
+words that people use in questions ("who came up with", "behind the camera"). English.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,10 @@ LONGEST_PHRASE = 4
 
 @dataclass(frozen=True, slots=True)
 class RelationWords:
-    """A relation: the kind of thing it leads to, whether it holds in both directions, and its words.
+    """A relation: the kind of its objects, whether it is symmetric, and its words.
 
-    `named` has the phrases of predicates, `inverse` those of them that lead the other way ("works written"), and
-    `asked` those of questions, each a tuple of stems.
+    `named` contains the phrases used in predicates, `inverse` those of them that lead the other way ("works written"),
+    and `asked` the phrases used in questions. Each phrase is a tuple of stems.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class RelationWords:
 
 @lru_cache(maxsize=50_000)
 def stem_of(word: str) -> str:
-    """Return the stem of an English word; irregular forms of a few verbs have that of the verb.
+    """Return the stem of an English word; irregular forms of common words get the stem of the base form.
 
     >>> [stem_of(word) for word in ("directed", "wrote", "wives")]
     ['direct', 'write', 'wife']
@@ -41,13 +41,13 @@ def stem_of(word: str) -> str:
 
 
 def stems_of(text: str) -> tuple[str, ...]:
-    """Return the stems of the words of a short text in small letters."""
+    """Return the stems of the words of a short lower-case text."""
     return tuple(stem_of(word) for word in text.replace("-", " ").split())
 
 
 @cache
 def relations() -> tuple[RelationWords, ...]:
-    """Return the relations of the list, read once."""
+    """Return the relations in `relation_words.txt`, read once."""
     found = []
     for line in _lines():
         if not line.startswith("of "):
@@ -61,7 +61,7 @@ def relations() -> tuple[RelationWords, ...]:
 
 @cache
 def nouns() -> tuple[tuple[frozenset[str], frozenset[tuple[str, ...]]], ...]:
-    """Return groups of nouns, by their stems, each with the words of predicates that are stated of such things."""
+    """Return groups of noun stems, each with the phrases of predicates that such things are subjects of."""
     found = []
     for line in _lines():
         if line.startswith("of "):
@@ -77,11 +77,11 @@ def _lines() -> tuple[str, ...]:
 
 
 def relations_in(stems: Sequence[str], *, of_predicate: bool) -> dict[int, tuple[int, int]]:
-    """Return the relations that words name, each with the longest run of words [start, end) that does.
+    """Return the relations that words name, each with the longest run of words [start, end) that names it.
 
     Args:
-        stems: The stems of a predicate's words, or of a question's.
-        of_predicate: Whether they are a predicate's, so that the words of questions do not count.
+        stems: The stems of the words of a predicate or of a question.
+        of_predicate: Whether they belong to a predicate; words used only in questions then do not count.
     """
     index = _index(of_predicate)
     found: dict[int, tuple[int, int]] = {}
@@ -151,7 +151,7 @@ _IRREGULAR = {
 
 @cache
 def question_words() -> frozenset[str]:
-    """Return the words of the list as they are written, and their usual inflections."""
+    """Return the words in `relation_words.txt` as written, and their usual inflections."""
     lines = [line.removeprefix("of ") if line.startswith("of ") else line.partition(":")[2] for line in _lines()]
     text = " ".join(lines).translate(str.maketrans("<,^", "   "))
     plain = {word for word in text.split() if word.isalpha()}

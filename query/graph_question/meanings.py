@@ -1,17 +1,17 @@
 """What the words of a question may mean in a graph: its predicates, and the kinds of things at their ends.
 
-A word is near a predicate if they have a stem in common, if both say the same relation (`relation_words.txt`), or if
-their vectors are near. A noun names a kind of things if the predicate that leads to them says it ("drug class"), or if
-its vector is near to those of the predicates stated of such things, or to those of their names.
+A word is near a predicate if they share a stem, if both express the same relation (`relation_words.txt`), or if their
+vectors are near. A noun names a class of things if the predicate that leads to them contains it ("drug class"), or if
+its vector is near those of the predicates stated of such things, or those of their names.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.graph_question.asked import KINDS_OF_NOUNS, Asked
 from conspectus.query.graph_question.lexicon import (
     DATE,
     NUMBER,
@@ -24,95 +24,104 @@ from conspectus.query.graph_question.lexicon import (
     stem_of,
     stems_of,
 )
+from conspectus.query.graph_question.question_form import KINDS_OF_NOUNS, ReadQuestion
+from conspectus.query.graph_question.translation import label_in_english, language_of_labels
 from conspectus.query.question.question import EmbedSpans, span_vectors
 from conspectus.query.walk.graph import KnowledgeGraph, all_ids, open_graph, predicate_vectors, predicate_words
 from conspectus.storage.arrays import Bools, Floats, Ints, Vectors
 from conspectus.storage.index import per_index
-from conspectus.storage.text.literals import Literal, parse_literal, year_in
+from conspectus.storage.text.literals import is_time, parse_literal, year_in
 from conspectus.storage.text.words import FUNCTION_WORDS
 
 _SAMPLE = 24
 _SOME_IDS = 0.1
 _SAID, _MEANT, _LIGHTLY = 0.95, 0.8, 0.6
-"""Nearness of a word to a predicate by a relation of the list: as predicates name it, only asked so, a light word."""
+"""Nearness to a predicate of the same listed relation: by a predicate's phrase, a question's phrase, a light word."""
 _UNRELATED, _RELATED = 0.25, 0.7
 """Range of cosines that is scaled to a nearness of 0 to 1."""
 _SHARPNESS = 0.15
-"""A cosine so far below that with the nearest predicate counts 1/e."""
+"""A cosine this far below that of the nearest predicate is scaled by 1/e."""
 _NEAR = 0.85
-"""Nearness by vectors alone at most."""
+"""Maximum nearness by vectors alone."""
 _DOMAIN = 0.4
-"""Nearness of a word to a predicate that only names the type of thing it is stated of ("film" in film.film.country)."""
+"""Nearness of a word that only names the type of the predicate's subjects ("film" in film.film.country)."""
 _OF_ANOTHER = 0.4
-"""Share of the nearness by vectors of a word that says a relation of the list which the predicate is not."""
+"""Factor on the nearness by vectors if the word expresses a listed relation that the predicate does not."""
 _NOUN = 0.9
-"""Certainty that a noun of the list names things of which two of its predicates are stated."""
+"""Certainty that a listed noun names a class of which two of its predicates are stated."""
 _MODIFIER = 0.4
-"""Nearness of a noun for the subjects of a predicate in whose name it only modifies another ("drug" in drug class)."""
+"""Nearness of a noun for a predicate's subjects that only modifies the noun in its name ("drug" in drug class)."""
 _BACKWARD = 0.99
-"""Share of the nearness that a step against a predicate's direction has: of two equal readings the plain one counts."""
+"""Factor on the nearness of a step against a predicate's direction, so that the plain reading wins a tie."""
 _AWAY = 0.6
-"""Share of the nearness of a predicate's noun for its objects that a step away from them has."""
+"""Factor on the nearness of the noun for a predicate's objects if the step leads away from them."""
 _KINDS = {PERSON: "person", PLACE: "place, city, country", DATE: "date, year"}
 
 
 @dataclass(eq=False)
 class Predicates:
-    """The predicates of a graph as questions meet them; p predicates, and 2p classes of things at their ends.
+    """The p predicates of a graph, prepared for matching questions, and the 2p classes of things at their ends.
 
-    Class 2·i is of the subjects of predicate i, class 2·i + 1 of its objects.
+    Class 2·i contains the subjects of predicate i, class 2·i + 1 its objects.
     """
 
     graph: KnowledgeGraph
     vectors: Vectors
     embed: EmbedSpans
     ids: Bools
-    entity_vectors: "tuple[Ints, Vectors] | None" = None
+    entity_vectors: "tuple[Ints, Callable[[Ints], Vectors]] | None" = None
     _members: dict[int, Ints] = field(default_factory=dict)
     _centres: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The words of each predicate, without the word that says that it is another one turned."""
-        return tuple(_without_inverse(predicate_words(predicate)) for predicate in self.graph.predicates)
+        """The words of each predicate in English, without the word "inverse"."""
+        return tuple(self._in_english(_without_inverse(predicate_words(name))) for name in self.graph.predicates)
+
+    @cached_property
+    def language(self) -> str:
+        """The language of the predicates' labels, "" for English."""
+        return language_of_labels([_without_inverse(predicate_words(name)) for name in self.graph.predicates])
+
+    def _in_english(self, text: str) -> str:
+        return label_in_english(text, self.language) if self.language else text
 
     @cached_property
     def inverse(self) -> tuple[bool, ...]:
-        """For each predicate whether its name says that it is another one turned ("plays_in_club_inverse")."""
-        return tuple(predicate_words(predicate) != text for predicate, text in zip(
-            self.graph.predicates, self.texts, strict=True))  # fmt: skip
+        """For each predicate, whether its name marks it as the inverse of another ("plays_in_club_inverse")."""
+        return tuple(_without_inverse(text) != text for text in map(predicate_words, self.graph.predicates))
 
     @cached_property
     def twins(self) -> tuple[int, ...]:
-        """For each predicate the one that says the same the other way, -1 for none."""
+        """For each predicate, the number of its inverse, -1 for none."""
         places = {(text, turned): at for at, (text, turned) in enumerate(zip(self.texts, self.inverse, strict=True))}
         return tuple(places.get((text, not turned), -1) for text, turned in zip(self.texts, self.inverse, strict=True))
 
     @cached_property
     def stems(self) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-        """For each predicate the stems of its own words, and those that name the type of its subject before them."""
+        """For each predicate, the stems of its own words, and those of the prefix that names its subjects' type."""
         found = []
         for predicate, text in zip(self.graph.predicates, self.texts, strict=True):
             whole = stems_of(text)
             last = predicate.rsplit(".", 1)[-1] if "." in predicate and " " not in predicate else predicate
-            own = frozenset(stems_of(_without_inverse(predicate_words(last)))) or frozenset(whole)
+            own = frozenset(stems_of(self._in_english(_without_inverse(predicate_words(last))))) or frozenset(whole)
             found.append((own, frozenset(whole) - own))
         return tuple(found)
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
-        """For each predicate the stem of the noun that names its objects, "" where it ends with a preposition."""
+        """For each predicate, the stem of the noun that names its objects; "" if it ends in a preposition or "-ed"."""
         lasts = [text.split()[-1] if text else "" for text in self.texts]
         return tuple("" if last in FUNCTION_WORDS or last.endswith("ed") else stem_of(last) for last in lasts)
 
     def modifies(self, stem: str, predicate: int) -> bool:
-        """Return whether a noun for the subjects of a predicate only modifies the noun in its name."""
+        """Return whether a noun names the subjects of a predicate and only modifies the head noun of its name."""
         head = self.heads[predicate]
         return bool(head) and stem != head and stem in self.nouns[2 * predicate]
 
     @cached_property
     def relations(self) -> tuple[frozenset[int], ...]:
-        """For each predicate the relations of the list that its words name: those of the longest run of words."""
+        """For each predicate, the listed relations that the longest matching run of its words names."""
         found = []
         for text in self.texts:
             named = relations_in(stems_of(text), of_predicate=True)
@@ -122,13 +131,13 @@ class Predicates:
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """The stems of all words of predicates and of the list of relations."""
+        """The stems of all words in predicates and in the list of relations."""
         own = {stem for text in self.texts for stem in stems_of(text)}
         return frozenset(own | {stem for relation in relations() for phrase in relation.asked for stem in phrase})
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
-        """Words that a misspelled word may have been meant to be."""
+        """Words that a misspelled word may be corrected to."""
         from conspectus.query.graph_question.lexicon import question_words
 
         own = {word for text in self.texts for word in text.split() if word.isalpha()}
@@ -136,7 +145,7 @@ class Predicates:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """For each predicate the kind of its objects: date or number by their texts, else as the list says, or ""."""
+        """For each predicate, the kind of its objects: date or number by their texts, else as listed, or ""."""
         found = []
         for number in range(len(self.texts)):
             literal = self._literal(self.members(2 * number + 1, _SAMPLE))
@@ -163,7 +172,7 @@ class Predicates:
         return order[starts[predicate] : starts[predicate + 1]]
 
     def members(self, cls: int, most: int | None = None) -> Ints:
-        """Return the entities of a class, ascending; of many an even sample."""
+        """Return the entities of a class, ascending; if there are more than `most`, an evenly spaced sample."""
         if cls not in self._members:
             rows = self.relations_of(cls // 2)
             self._members[cls] = np.unique((self.graph.targets if cls % 2 else self.graph.sources)[rows])
@@ -173,7 +182,7 @@ class Predicates:
         return ends[np.linspace(0, len(ends) - 1, most).astype(np.int64)]
 
     def centre(self, cls: int) -> tuple[Floats, Floats]:
-        """Return the mean vector of the predicates stated of the things of a class, and that of their names."""
+        """Return the mean vector of the predicates stated of a class's members, and that of the members' names."""
         if cls not in self._centres:
             rows = self.members(cls, _SAMPLE)
             edges = self.graph.edges_of(rows)
@@ -188,19 +197,19 @@ class Predicates:
 
     @cached_property
     def symmetric(self) -> tuple[bool, ...]:
-        """For each predicate whether it holds in both directions, as the list says."""
+        """For each predicate, whether the list marks it as symmetric."""
         return tuple(any(relations()[number].symmetric for number in own) for own in self.relations)
 
     @cached_property
     def mediators(self) -> Bools:
-        """For each class whether some of its things have opaque ids, bool (2p,)."""
+        """For each class, whether more than a tenth of its members have opaque ids, bool (2p,)."""
         return np.array([
             bool(self.ids[self.members(cls, _SAMPLE)].mean() > _SOME_IDS) for cls in range(2 * len(self.texts))
         ])  # fmt: skip
 
     @cached_property
     def nouns(self) -> tuple[dict[str, float], ...]:
-        """For each class the stems of nouns that name its things, with their certainty."""
+        """For each class, the stems of nouns that name its members, with their certainty."""
         phrases = [_runs(stems_of(text)) for text in self.texts]
         groups = [(said, np.array([bool(own & stated) for own in phrases]), len(stated)) for said, stated in nouns()]
         found: list[dict[str, float]] = []
@@ -216,7 +225,7 @@ class Predicates:
         return tuple(found)
 
     def _stated(self, cls: int) -> Ints:
-        """Return the predicates stated of most things of a class."""
+        """Return the predicates stated of at least 30 % of a class's members."""
         rows = self.members(cls, _SAMPLE)
         edges = self.graph.edges_of(rows)
         pairs = np.unique(np.stack([edges.at, edges.predicate.astype(np.int64)])[:, edges.outgoing], axis=1)
@@ -226,11 +235,15 @@ class Predicates:
     def _name_vectors(self, rows: Ints) -> Floats:
         if self.entity_vectors is None:
             return np.zeros((1, self.vectors.shape[1]))
-        known, vectors = self.entity_vectors
+        known, vectors_of = self.entity_vectors
         places = np.searchsorted(known, rows)
         places = places[(places < len(known))]
         held = np.isin(known[places], rows)
-        return np.asarray(vectors[places[held]], np.float64) if held.any() else np.zeros((1, self.vectors.shape[1]))
+        return (
+            np.asarray(vectors_of(known[places[held]]), np.float64)
+            if held.any()
+            else np.zeros((1, self.vectors.shape[1]))
+        )
 
     @cached_property
     def _all_centres(self) -> tuple[Floats, Floats]:
@@ -249,7 +262,7 @@ class Predicates:
         return found
 
     def kind_of_class(self, kind: str, cls: int) -> float:
-        """Return how well the things of a class fit a kind, -1 to 1: by their texts, by the list, by their names."""
+        """Return how well a class's members fit a kind, -1 to 1: by their texts, the list, or their names."""
         own = self.kinds[cls // 2] if cls % 2 else ""
         if kind in (DATE, NUMBER):
             return 1.0 if own in ((DATE,) if kind == DATE else (NUMBER, DATE)) else -1.0
@@ -275,14 +288,14 @@ class Predicates:
 
 @per_index
 def open_predicates(context: Context) -> Predicates:
-    """Return the predicates of the index's graph, made on first use."""
+    """Return the predicates of the index's graph, prepared on first use."""
     graph = open_graph(context)
     stored = context.index.vectors("entities")
     vectors = predicate_vectors(context)
     held = None
     if stored.n_found:
         known = np.unique(stored.table_rows)  # of a large graph only some have a vector
-        held = (known, stored.mean_vectors(known))
+        held = (known, stored.mean_vectors)
     return Predicates(graph, vectors, span_vectors(context), all_ids(context), held)
 
 
@@ -292,9 +305,9 @@ class Meanings:
 
     Attributes:
         near: float64 (t, 2p), nearness of each word to a step along each predicate, 0 to 1: backward at 2·i, forward
-            at 2·i + 1. A noun for the objects of a predicate says less of a step away from them.
-        types: float64 (t, 2p), how likely each word names the things of each class.
-        whole: float64 (p,), cosine of each predicate with the question without what it names.
+            at 2·i + 1. A noun for a predicate's objects is less near to a step away from them.
+        types: float64 (t, 2p), how likely each word names the members of each class.
+        whole: float64 (p,), cosine of each predicate with the question without its named entities.
     """
 
     near: Floats
@@ -302,8 +315,8 @@ class Meanings:
     whole: Floats
 
 
-def read_meanings(context: Context, asked: Asked, named: frozenset[int]) -> Meanings:
-    """Return the meanings of a question's words; `named` are places of words that certainly name entities."""
+def read_meanings(context: Context, asked: ReadQuestion, named: frozenset[int]) -> Meanings:
+    """Return the meanings of a question's words; `named` are the places of words that certainly name entities."""
     predicates = open_predicates(context)
     n_words, n_predicates = len(asked.words), len(predicates.texts)
     near = np.zeros((n_words, n_predicates))
@@ -345,7 +358,7 @@ def read_meanings(context: Context, asked: Asked, named: frozenset[int]) -> Mean
         for number, numbers in enumerate(predicates.relations):
             if relation in numbers:
                 near[start:end, number] = np.maximum(near[start:end, number], value)
-    types = _types(predicates, asked, places, frozenset(stating))
+    types = _types(predicates, asked, places, frozenset(stating) | _verb(asked))
     types[list(named)] *= _OF_ANOTHER
     both = np.repeat(near, 2, axis=1)
     turned = np.array(predicates.inverse, np.int64)
@@ -360,8 +373,8 @@ def read_meanings(context: Context, asked: Asked, named: frozenset[int]) -> Mean
     return Meanings(both, types, whole)
 
 
-def _said(asked: Asked) -> dict[int, set[int]]:
-    """Return the content words that say relations of the list, with these: as predicates name them, or only one."""
+def _said(asked: ReadQuestion) -> dict[int, set[int]]:
+    """Return for content words the listed relations that they express: by a predicate's phrase, or unambiguously."""
     said: dict[int, set[int]] = {}
     meant = Counter((start, end) for start, end, _ in asked_at(asked.stems))
     for start, end, relation in asked_at(asked.stems):
@@ -372,8 +385,14 @@ def _said(asked: Asked) -> dict[int, set[int]]:
     return said
 
 
-def _types(predicates: Predicates, asked: Asked, places: list[int], said: frozenset[int]) -> Floats:
-    """Return how likely each word names the things at each end of each predicate (t, 2p)."""
+def _verb(asked: ReadQuestion) -> frozenset[int]:
+    """Return the place of a content word after an opening "who": a verb, which names no class of things."""
+    is_verb = len(asked.words) > 1 and asked.words[0].key == "who" and asked.weights[1] >= 1
+    return frozenset({1} if is_verb else ())
+
+
+def _types(predicates: Predicates, asked: ReadQuestion, places: list[int], said: frozenset[int]) -> Floats:
+    """Return how likely each word names the members of each class, (t, 2p)."""
     types = np.zeros((len(asked.words), 2 * len(predicates.texts)))
     content = [place for place in places if asked.weights[place] >= 1]
     if content:
@@ -408,12 +427,12 @@ def _types(predicates: Predicates, asked: Asked, places: list[int], said: frozen
 
 
 def _without_inverse(text: str) -> str:
-    """Return the words of a predicate without the word that says that it is another one turned."""
+    """Return the words of a predicate without the word "inverse"."""
     return " ".join(word for word in text.split() if word != "inverse") or text
 
 
 def _runs(stems: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
-    """Return all runs of some stems."""
+    """Return all contiguous runs of stems."""
     return frozenset(stems[start:end] for start in range(len(stems)) for end in range(start + 1, len(stems) + 1))
 
 
@@ -421,16 +440,10 @@ def _unit(vector: Floats) -> Floats:
     return vector / (float(np.linalg.norm(vector)) or 1.0)
 
 
-def is_time(literal: Literal) -> bool:
-    """Return whether a literal is a time, or a number that reads as a year of the last thousand years or the next."""
-    return literal.kind == "time" or (literal.kind == "number" and _YEARS[0] <= literal.low <= _YEARS[1])
-
-
-_YEARS = (1000, 2100)
 _NOUNS_OF = {PERSON: stems_of("person company team"), PLACE: stems_of("city country")}
-"""Nouns of the list whose things answer who, and where."""
+"""Listed nouns whose members answer "who" and "where"."""
 
 
 def is_literal(name: str) -> bool:
-    """Return whether a name is a date or a number, or carries a year."""
+    """Return whether a name is a date or a number, or contains a year."""
     return parse_literal(name) is not None or year_in(name) is not None

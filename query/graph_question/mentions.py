@@ -1,8 +1,8 @@
-"""What a question names: entities of the graph at words of the question, whole names, parts, misspelled or derived.
+"""Entities that a question mentions, by whole names, parts of names, misspelled names or derived words.
 
-Besides whole names ("grey heron" for Grey-Heron) these are found: an initialism (JFK), a part of a name that the name's
-other words do not outweigh (Norrholm for Norrholm Biotech), a name one or two letters away, and a single word that
-shares its stem with a name of one word (icelandic, Iceland; drowsy, Drowsiness).
+Besides whole names ("grey heron" for Grey-Heron) these are found: an initialism (JFK), a sufficient part of a name
+(Norrholm for Norrholm Biotech), a name one or two letters away, and a single word that shares its stem with a
+one-word name (icelandic, Iceland; drowsy, Drowsiness).
 """
 
 from collections import defaultdict
@@ -11,29 +11,29 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.graph_question.asked import Asked
 from conspectus.query.graph_question.lexicon import stem_of
-from conspectus.query.question.linking import alias_rows
+from conspectus.query.graph_question.question_form import ReadQuestion
 from conspectus.query.walk.graph import KnowledgeGraph, is_id, kept_postings, open_graph, spoken
 from conspectus.storage.index import per_index
+from conspectus.storage.name_tables import alias_rows
 from conspectus.storage.text.names import words
 from conspectus.storage.text.postings import Postings
 from conspectus.storage.text.words import FUNCTION_WORDS, without_accents
 
 _LONGEST = 8
 _MOST_OF_NAME = 12
-"""Entities that the same words may stand for; words that name more in part name none."""
+"""Names that may contain the same word (times the square of the number of words); beyond that, it names nothing."""
 _PART, _INITIALS, _MISSPELLED, _DERIVED = 0.7, 0.85, 0.85, 0.75
-"""Likeness of a mention that is not a whole name: a part of it at most, its initials, a slip, a word of its stem."""
+"""Likeness of a mention that is not a whole name: a part (at most), initials, a misspelling, a word of its stem."""
 _LEAST_SHARE = 0.3
-"""Share of the words of a name that must be said."""
+"""Minimum share of a name's words that must be mentioned."""
 _LEAST_LETTERS = 5
 _LEAST_OF_STEM = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
-    """Words [start, end) of a question that name entities: their rows, and how like their names the words are."""
+class EntityMention:
+    """Words [start, end) of a question that name entities: the entities' rows, and the likeness to their names."""
 
     start: int
     end: int
@@ -46,8 +46,8 @@ class Mention:
         return frozenset(range(self.start, self.end))
 
 
-class NameIndex:
-    """The names of a graph by their words.
+class NamesByWord:
+    """An index of a graph's names by their words.
 
     Attributes:
         degree: int64 (n,), the number of edges of each entity.
@@ -60,16 +60,20 @@ class NameIndex:
         self._squeezed, self._stems = postings["squeezed"], postings["stems"]
 
     def whole(self, keys: Sequence[str]) -> list[int]:
-        """Return the rows of this whole name, or of it written as one word or in several."""
+        """Return the rows with this whole name, or with it written as one word or as several."""
         squeezed = "".join(keys)
         return self._whole.get(" ".join(keys)) or (self._squeezed.get(squeezed) if len(squeezed) > 3 else [])
 
+    def is_name(self, keys: Sequence[str]) -> bool:
+        """Return whether these words are a whole name."""
+        return bool(self._whole.get(" ".join(map(without_accents, keys))))
+
     def initials(self, key: str) -> list[int]:
-        """Return the rows whose words begin with these letters."""
+        """Return the rows of the names with these initials."""
         return self._initials.get(key) if 3 <= len(key) <= 5 and key.isalpha() else []
 
     def parts(self, keys: Sequence[str]) -> tuple[list[int], float]:
-        """Return the rows whose names contain all of some words, the best known first, and how like they are."""
+        """Return the rows whose names contain all given words, those with most edges first, and their likeness."""
         rows: set[int] | None = None
         for key in keys:
             held = set(self._with.get(key))
@@ -90,11 +94,11 @@ class NameIndex:
         return best, _PART * (0.6 + 0.4 * min(1.0, share)) / (1 + 0.1 * (len(rows) > 1))
 
     def _length(self, row: int) -> int:
-        """Return how many words but function words a name has."""
+        """Return the number of words in a name, without function words."""
         return sum(key not in FUNCTION_WORDS for key in name_keys(spoken(self._graph.names[row])))
 
     def derived(self, key: str) -> list[int]:
-        """Return the rows of names of one word that share a stem with a word, or most of one."""
+        """Return the rows of one-word names that share a stem, or most of it, with a word."""
         stem = stem_of(key)
         if rows := self._stems.get(stem):
             return rows
@@ -104,7 +108,7 @@ class NameIndex:
         return [row for other in near for row in self._stems.get(other)]
 
     def slips(self, key: str) -> list[str]:
-        """Return the words of names that are one letter away, two from eight letters on."""
+        """Return the words of names that are at most one letter away, or two if the word has eight letters or more."""
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
 
@@ -115,7 +119,7 @@ class NameIndex:
         return [near for near, _, _ in sorted(found, key=lambda item: item[1])]
 
     def holds(self, key: str) -> bool:
-        """Return whether some name has this word."""
+        """Return whether any name contains this word."""
         return key in self._with
 
 
@@ -131,11 +135,11 @@ _NATIONS = {
     }.items()
     for nation in said.split()
 }  # fmt: skip
-"""Words for what is of a country, where they do not begin as its name does, or hardly."""
+"""Words for a country's people and things that share few or no first letters with the country's name."""
 
 
 def _same_root(first: str, second: str) -> bool:
-    """Return whether two stems are the same word with other endings: drowsi, drowsy; inject, injection.
+    """Return whether two stems are the same word with different endings: drowsi, drowsy; inject, injection.
 
     >>> _same_root("psychiatr", "psychiatri"), _same_root("german", "germany"), _same_root("portug", "portfolio")
     (True, True, False)
@@ -154,25 +158,25 @@ def _same_root(first: str, second: str) -> bool:
 
 
 def name_keys(name: str) -> tuple[str, ...]:
-    """Return the words of a name as they are compared: small letters, no accents, no possessive."""
+    """Return the words of a name in the form used for comparison: lower case, no accents, no possessive."""
     return tuple(without_accents(word.key) for word in words(name) if word.key != "'s")
 
 
 @per_index
-def open_names(context: Context) -> NameIndex:
-    """Return the names of the index's graph by their words; those of a large graph are mapped from files."""
+def open_names(context: Context) -> NamesByWord:
+    """Return the names of the index's graph by their words; for a large graph they are memory-mapped from files."""
     graph = open_graph(context)
     aliases = [(spoken(alias), row) for alias, row in alias_rows(context.index).items()]
-    return NameIndex(graph, kept_postings(context, "names", _FORM, lambda: _by_words(graph, aliases), _KINDS))
+    return NamesByWord(graph, kept_postings(context, "names", _FORM, lambda: _by_words(graph, aliases), _KINDS))
 
 
 _KINDS = ("whole", "with", "initials", "squeezed", "stems")
 _FORM = 1
-"""Raised when the content of the files of names changes."""
+"""Incremented when the content of the name files changes."""
 
 
 def _by_words(graph: KnowledgeGraph, aliases: Iterable[tuple[str, int]]) -> dict[str, Postings]:
-    """Return the rows of entities by whole names, words, initials, names as one word, and stems of lone words."""
+    """Return the rows of entities by whole name, word, initials, name as one word, and stem of a one-word name."""
     found: dict[str, defaultdict[str, list[int]]] = {kind: defaultdict(list) for kind in _KINDS}
     named = [(spoken(name), row) for row, name in enumerate(graph.names) if not is_id(name)]
     for name, row in (*named, *aliases):
@@ -193,22 +197,22 @@ def _by_words(graph: KnowledgeGraph, aliases: Iterable[tuple[str, int]]) -> dict
     return {kind: Postings.of(rows) for kind, rows in found.items()}
 
 
-def find_mentions(context: Context, asked: Asked, known: frozenset[str]) -> list[Mention]:
-    """Return the mentions of a question, which may overlap; longer and likelier ones first.
+def find_mentions(context: Context, asked: ReadQuestion, known: frozenset[str]) -> list[EntityMention]:
+    """Return the mentions in a question, which may overlap, longer and likelier ones first.
 
     Args:
         context: The open index.
         asked: The question.
-        known: Stems of words that predicates say: a lone such word that is a part of a name only names nothing.
+        known: Stems of words that express relations: such a word alone does not mention a name that it is a part of.
     """
     names = open_names(context)
     keys = [without_accents(word.key) for word in asked.words]
-    found: list[Mention] = []
+    found: list[EntityMention] = []
     for start in range(len(keys)):
         for end in range(min(len(keys), start + _LONGEST), start, -1):
             found += _at(names, asked, keys, start, end, known)
     found = [_in_a_longer_name(asked, mention, found) for mention in found]
-    kept: list[Mention] = []
+    kept: list[EntityMention] = []
     for mention in sorted(found, key=lambda item: (-item.likeness * (item.end - item.start), item.start)):
         inside = [other for other in kept if mention.places <= other.places]
         longer = any(len(other.places) > len(mention.places) and other.likeness >= mention.likeness for other in inside)
@@ -217,8 +221,8 @@ def find_mentions(context: Context, asked: Asked, known: frozenset[str]) -> list
     return kept
 
 
-def _in_a_longer_name(asked: Asked, mention: Mention, others: Sequence[Mention]) -> Mention:
-    """Return a mention with less likeness if it is one word of a longer capitalised name that is no mention."""
+def _in_a_longer_name(asked: ReadQuestion, mention: EntityMention, others: Sequence[EntityMention]) -> EntityMention:
+    """Return a mention with reduced likeness if it is one word of a longer capitalised name that was not found."""
     if mention.end - mention.start > 1 or not asked.surface(mention.start)[:1].isupper():
         return mention
     covered = frozenset().union(*(other.places for other in others if other.end - other.start > 1))
@@ -238,12 +242,12 @@ def _in_a_longer_name(asked: Asked, mention: Mention, others: Sequence[Mention])
 
 _JOINING = frozenset("of at the and a an in on to for 's".split())
 _PARTIAL = 0.4
-"""Share of the likeness of a word that stands inside a longer name."""
+"""Factor on the likeness of a word inside a longer name."""
 
 
 def _at(
-    names: NameIndex, asked: Asked, keys: Sequence[str], start: int, end: int, known: frozenset[str]
-) -> list[Mention]:
+    names: NamesByWord, asked: ReadQuestion, keys: Sequence[str], start: int, end: int, known: frozenset[str]
+) -> list[EntityMention]:
     """Return the mentions at words [start, end)."""
     span = [key for key in keys[start:end] if key != "'s"]
     content = [key for key in span if key not in FUNCTION_WORDS]
@@ -255,53 +259,53 @@ def _at(
     capital = any(not asked.surface(place)[:1].islower() for place in range(start, end))
     if rows:
         common = len(span) == 1 and not capital and asked.stems[start] in known
-        found = [Mention(start, end, _best_known(names, rows), 0.6 if common else 1.0)]
+        found = [EntityMention(start, end, _best_known(names, rows), 0.6 if common else 1.0)]
         longer, likeness = names.parts(content) if not common else ([], 0.0)
         if more := tuple(row for row in longer if row not in found[0].rows):
-            found.append(Mention(start, end, more, likeness))
+            found.append(EntityMention(start, end, more, likeness))
         return found
     if len(span) == 1:
         key = span[0]
         nation = _NATIONS.get(key) or _NATIONS.get(key.removesuffix("s"), "")
         if nation and (rows := names.whole(nation.split())):
-            return [Mention(start, end, _best_known(names, rows), _DERIVED)]
+            return [EntityMention(start, end, _best_known(names, rows), _DERIVED)]
         if rows := names.initials(key):
-            return [Mention(start, end, _best_known(names, rows), _INITIALS)]
+            return [EntityMention(start, end, _best_known(names, rows), _INITIALS)]
         weight = asked.weights[start]
         if weight >= 1 and (rows := names.derived(key)):
             likeness = _DERIVED * (0.6 if asked.stems[start] in known else 1.0)
             longer, partly = names.parts([key])
             more = tuple(row for row in longer if row not in rows)
-            found = [Mention(start, end, _best_known(names, rows), likeness)]
-            return found + ([Mention(start, end, more, partly)] if more and likeness == _DERIVED else [])
+            found = [EntityMention(start, end, _best_known(names, rows), likeness)]
+            return found + ([EntityMention(start, end, more, partly)] if more and likeness == _DERIVED else [])
         if weight >= 1 and asked.stems[start] not in known:
             rows, likeness = names.parts([key])
             if rows:
-                return [Mention(start, end, tuple(rows), likeness * (1.0 if capital else 0.85))]
+                return [EntityMention(start, end, tuple(rows), likeness * (1.0 if capital else 0.85))]
             if not names.holds(key):
                 slips = [row for near in names.slips(key) for row in names.whole([near])]
                 if slips:
-                    return [Mention(start, end, _best_known(names, slips), _MISSPELLED)]
+                    return [EntityMention(start, end, _best_known(names, slips), _MISSPELLED)]
         return []
     if span[0] in FUNCTION_WORDS or span[-1] in FUNCTION_WORDS:
         return []
     if all(asked.stems[place] in known or asked.weights[place] < 1 for place in range(start, end)):
         singular = [*span[:-1], _singular(span[-1])]
         rows = names.whole(singular)
-        return [Mention(start, end, _best_known(names, rows), 0.95)] if rows else []
+        return [EntityMention(start, end, _best_known(names, rows), 0.95)] if rows else []
     rows, likeness = names.parts(content)
     if rows:
-        return [Mention(start, end, tuple(rows), likeness)]
+        return [EntityMention(start, end, tuple(rows), likeness)]
     singular = [*span[:-1], _singular(span[-1])]
     if rows := names.whole(singular):
-        return [Mention(start, end, _best_known(names, rows), 0.95)]
+        return [EntityMention(start, end, _best_known(names, rows), 0.95)]
     mended = [_mended(names, key) for key in span]
     if mended != span and (rows := names.whole(mended)):
-        return [Mention(start, end, _best_known(names, rows), _MISSPELLED)]
+        return [EntityMention(start, end, _best_known(names, rows), _MISSPELLED)]
     return []
 
 
-def _mended(names: NameIndex, key: str) -> str:
+def _mended(names: NamesByWord, key: str) -> str:
     if names.holds(key):
         return key
     return next(iter(names.slips(key)), key)
@@ -311,18 +315,18 @@ def _singular(key: str) -> str:
     return key[:-1] if key.endswith("s") and not key.endswith("ss") else key
 
 
-def _best_known(names: NameIndex, rows: Sequence[int]) -> tuple[int, ...]:
-    """Return rows of equal right, those with most edges first."""
+def _best_known(names: NamesByWord, rows: Sequence[int]) -> tuple[int, ...]:
+    """Return the up to four distinct rows with most edges, best first."""
     distinct = list(dict.fromkeys(rows))
     order = np.argsort([-int(names.degree[row]) for row in distinct], kind="stable")
     return tuple(distinct[place] for place in order[:4])
 
 
 def spelled(context: Context, asked_words: Sequence[str], vocabulary: frozenset[str]) -> dict[int, str]:
-    """Return for misspelled words what they were meant to be: words of the graph or of common English.
+    """Return corrections of misspelled words by their places: words of the graph or of common English.
 
-    A word is misspelled if English hardly uses it, no name has it, and the words that it may be are one letter away
-    (two neighbours swapped count as one).
+    A word is misspelled if it is rare in English, no name contains it, and a known word is one letter away (swapping
+    two neighbours counts as one).
     """
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
@@ -343,4 +347,4 @@ def spelled(context: Context, asked_words: Sequence[str], vocabulary: frozenset[
 
 
 _USED = 2.7
-"""Zipf frequency (wordfreq) from which a word counts as one that English uses."""
+"""Zipf frequency (wordfreq) from which a word counts as common English."""

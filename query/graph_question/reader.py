@@ -1,74 +1,77 @@
 """Read a question to a graph: the best query among the candidates, its answer, or why there is none."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.graph_question.asked import DIMENSIONS, Asked, read_asked
-from conspectus.query.graph_question.candidates import Candidate, CandidateSearch, Leg, Literal
+from conspectus.query.graph_question.candidate_query import query_of
+from conspectus.query.graph_question.candidates import Candidate, CandidateSearch, Leg, LiteralStep
 from conspectus.query.graph_question.declining import why_declined
 from conspectus.query.graph_question.lexicon import DATE, NUMBER
 from conspectus.query.graph_question.meanings import (
     Meanings,
     Predicates,
     is_literal,
-    is_time,
     open_predicates,
     read_meanings,
 )
-from conspectus.query.graph_question.mentions import Mention, find_mentions, spelled
+from conspectus.query.graph_question.mentions import EntityMention, find_mentions, open_names, spelled
+from conspectus.query.graph_question.question_form import DIMENSIONS, ReadQuestion, read_asked
 from conspectus.query.graph_question.scoring import WEIGHTS, Scoring, dimension_fit
-from conspectus.query.question.graph_query import (
-    Bound,
-    Condition,
-    Direction,
+from conspectus.query.graph_question.structured_query import (
     GraphAnswer,
     GraphQuery,
-    Order,
-    Step,
-    Things,
 )
+from conspectus.query.graph_question.translation import in_english
+from conspectus.query.walk.graph import spoken
 from conspectus.query.walk.run_query import run
 from conspectus.storage.arrays import Ints
-from conspectus.storage.text.literals import parse_literal
+from conspectus.storage.text.literals import is_time, parse_literal
 
 _MENTIONS = 6
-"""Best mentions from which candidates start."""
+"""Number of best mentions from which candidates start."""
 _VOTES = 10
-"""Best readings that decide which of several things is named first."""
+"""Number of best candidates that vote on the order in which answers are listed."""
 _SURE = 0.9
-"""Likeness from which the words of a mention are not read as a relation too."""
+"""Likeness from which the words of a mention are not also read as a relation."""
 _ORDERED = 20
-"""Best candidates to which an order or a bound is tried."""
+"""Number of best candidates that are combined with an order; twice as many with a bound."""
 _NAMED_CLASS = 0.7
 _CLASSES = 12
-"""Classes of things that a noun of the question may name, the likeliest, ..."""
+"""Number of likeliest classes that a noun of the question may name, ..."""
 _LEAST_CLASS = 0.4
-"""... and what certainty they need."""
+"""... and the certainty that they require."""
 _NARROWED = 12
-"""Best candidates that are narrowed to a class that the question's noun names."""
+"""Number of best candidates that are restricted to a class named by the question's noun."""
+_COMPARED = 6
+"""Best candidates whose paths are compared with the question as a text."""
+_LIKENESS, _USUAL = 3.0, 0.45
+"""What the cosine of a path with the question counts, beyond a cosine that adds nothing."""
+_TURNED = 0.2
+"""What the way of a path counts: it only decides between a predicate and the same against its direction."""
+_UNSTARTED = 0.6
+"""The cosine of what starts nowhere ("all films"): no text is like the question where it lacks the names in it."""
 _INSTEAD = 6
-"""Things whose relations an answer with no cites: who wrote the film instead."""
+"""Number of entities whose relations a "no" cites: who did write the film."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphReading:
-    """How a question was read.
+    """The interpretation of a question.
 
     Attributes:
-        asked: What its words ask for.
-        mentions: What it names.
+        asked: The parsed question.
+        mentions: The entities that it mentions.
         candidates: The candidate queries, best first.
-        scoring: Their scores and what of the question they account for.
-        query: The best candidate as a query; None where there is no candidate.
-        answer: Its answer; None without a query.
-        declined: Why the answer is not to be relied on; "" where it is.
+        scoring: Scores candidates and reports which words they account for.
+        query: The best candidate as a query; None if there is no candidate.
+        answer: The answer to `query`; None without a query.
+        declined: Why the answer is not reliable; "" if it is.
     """
 
-    asked: Asked
-    mentions: tuple[Mention, ...]
+    asked: ReadQuestion
+    mentions: tuple[EntityMention, ...]
     candidates: tuple[Candidate, ...]
     scoring: Scoring
     query: GraphQuery | None = None
@@ -92,35 +95,56 @@ class GraphReading:
 
 
 def read_graph_question(context: Context, question: str, topics: Sequence[int] | None = None) -> GraphReading:
-    """Return the best query of a question to the graph, its answer, or why there is none.
+    """Return the best query for a question, with its answer or the reason why there is none.
 
     Args:
         context: The open index.
         question: The question.
-        topics: Rows of the entities that it is about, where they are known; None to find them in its words.
+        topics: Rows of the entities that it is about, if they are known; None to find them in its words.
     """
     reading = read_candidates(context, question, topics)
     if topics is not None and not topics:
         return replace(reading, candidates=(), declined="none of the given topics is in the graph")
-    predicates = open_predicates(context)
     if reading.best is None:
-        return replace(reading, declined=why_declined(predicates, reading) or "nothing that it names is in the graph")
-    query = query_of(predicates, reading.asked, reading.best)
+        why = _why(open_predicates(context), reading) or "nothing that it names is in the graph"
+        return replace(reading, declined=why)
+    return _executed(context, reading, reading.best)
+
+
+def read_as(context: Context, reading: GraphReading, candidate: Candidate) -> GraphReading:
+    """Return a reading with the given candidate first, and that candidate's answer or why there is none."""
+    others = tuple(other for other in reading.candidates if other is not candidate)
+    return _executed(context, replace(reading, candidates=(candidate, *others)), candidate)
+
+
+def _executed(context: Context, reading: GraphReading, best: Candidate) -> GraphReading:
+    predicates = open_predicates(context)
+    query = query_of(predicates, reading.asked, best)
     answer = run(predicates.graph, query)
     if query.form == "yes_no" and not answer.verdict and not answer.relations and not query.things.order:
         instead = run(predicates.graph, replace(query, form="things", subjects=()), cited=_INSTEAD)
         answer = replace(answer, relations=instead.relations, known=bool(instead.relations))
+    declined = _why(predicates, reading)
+    if context.part and not declined:
+        answer, declined = context.part.completed(predicates.graph, query, answer)
+    elif context.part:
+        declined += "; only a part of the graph was read"
     answer = _named_first(predicates, reading, query, answer)
-    declined = why_declined(predicates, reading)
     if not declined and (not answer.known or not (answer.found or answer.relations)):
         declined = "no statement of the graph meets all conditions"
     return replace(reading, query=query, answer=answer, declined=declined)
 
 
-def _named_first(predicates: Predicates, reading: GraphReading, query: GraphQuery, answer: GraphAnswer) -> GraphAnswer:
-    """Return an answer without opaque ids, and first the things that most of the other good readings lead to as well.
+def _why(predicates: Predicates, reading: GraphReading) -> str:
+    """Return why a reading is declined, and how a question in another language was read; "" if it is not."""
+    declined, translation = why_declined(predicates, reading), reading.asked.translation
+    return f"{declined}; {translation.told()}" if declined and translation else declined
 
-    A graph often says the same by several predicates, or a predicate and its inverse.
+
+def _named_first(predicates: Predicates, reading: GraphReading, query: GraphQuery, answer: GraphAnswer) -> GraphAnswer:
+    """Return an answer without opaque ids, sorted by how many of the other good candidates also reach each entity.
+
+    A graph often states the same fact by several predicates, or by a predicate and its inverse.
     """
     if query.form not in ("things", "count") or query.things.order:
         return answer
@@ -138,10 +162,13 @@ def _named_first(predicates: Predicates, reading: GraphReading, query: GraphQuer
 def read_candidates(
     context: Context, question: str, topics: Sequence[int] | None = None, weights: Sequence[float] = WEIGHTS
 ) -> GraphReading:
-    """Return the candidate queries of a question, best first, and none executed."""
+    """Return the candidate queries of a question, best first, without executing them."""
     predicates = open_predicates(context)
+    translated = in_english(question, open_names(context).is_name)
+    question = translated.text if translated else question
     asked = read_asked(question)
-    slips = spelled(context, [word.key for word in asked.words], predicates.vocabulary)
+    keys = [word.key for word in asked.words]
+    slips = spelled(context, keys, predicates.vocabulary) if translated is None else {}
     for place in sorted(slips, reverse=True):
         word = asked.words[place]
         question = question[: word.start] + slips[place] + question[word.end :]
@@ -154,30 +181,63 @@ def read_candidates(
     names = [mention.places for mention in mentions if mention.likeness >= _SURE and len(mention.places) > 1]
     if asked.order and any(asked.order.place in places for places in names):
         asked = read_asked(question, frozenset().union(*names))  # "the father of Ada the Elder"
+    asked = replace(asked, translation=translated)
     sure = frozenset(place for mention in mentions if mention.likeness >= _SURE for place in mention.places)
     meanings = read_meanings(context, asked, sure)
     scoring = Scoring(predicates, asked, meanings, _head(asked), weights)
     search = CandidateSearch(predicates, asked, meanings.near.max(axis=0, initial=0.0)[1::2], scoring)
     things = search.things(mentions)
-    candidates = _formed(predicates, asked, meanings, mentions, search, things)
-    return GraphReading(asked, tuple(mentions), tuple(sorted(candidates, key=lambda item: -item.score)), scoring)
+    candidates = sorted(_formed(predicates, asked, meanings, mentions, search, things), key=lambda item: -item.score)
+    compared = _compared(predicates, question, candidates, scoring.turned)
+    return GraphReading(asked, tuple(mentions), tuple(compared), scoring)
 
 
-def _about(found: Sequence[Mention], topics: Sequence[int]) -> list[Mention]:
-    """Return mentions of the given topics, at the words that name them, then the other mentions."""
+def _compared(
+    predicates: Predicates, question: str, candidates: Sequence[Candidate], turned: Callable[[Candidate], int]
+) -> list[Candidate]:
+    """Return the candidates with the best in the order of their scores and of how like the question their paths are.
+
+    The words of a path stand as one text, where it starts and its relations, as a sentence would say it. `turned` says
+    whether a path goes the way in which the question says its relation.
+    """
+    best = candidates[:_COMPARED]
+    texts = [path_text(predicates, candidate) for candidate in best]
+    vectors = np.asarray(predicates.embed([question, *texts]), np.float64)
+    cosines = np.where([bool(each.legs) for each in best], vectors[1:] @ vectors[0], _UNSTARTED)
+    scored = [
+        replace(candidate, score=candidate.score + _LIKENESS * (float(cosine) - _USUAL) + _TURNED * turned(candidate))
+        for candidate, cosine in zip(best, cosines, strict=True)
+    ]
+    least = min((candidate.score for candidate in scored), default=0.0)
+    others = [replace(candidate, score=min(candidate.score, least)) for candidate in candidates[_COMPARED:]]
+    return [*sorted(scored, key=lambda item: -item.score), *others]
+
+
+def path_text(predicates: Predicates, candidate: Candidate) -> str:
+    """Return the words of a candidate's path: what it starts from, and its relations."""
+    starts = [spoken(predicates.graph.names[leg.start]) for leg in candidate.legs]
+    return " ".join([*starts, *(predicates.texts[predicate] for predicate, _ in candidate.steps)])
+
+
+def _about(found: Sequence[EntityMention], topics: Sequence[int]) -> list[EntityMention]:
+    """Return mentions of the given topics, at the words that name them, followed by the other mentions."""
     given = []
     for topic in topics:
         at = next((mention for mention in found if topic in mention.rows), None)
-        given.append(replace(at, rows=(topic,), likeness=1.0) if at else Mention(0, 0, (topic,), 1.0))
+        given.append(replace(at, rows=(topic,), likeness=1.0) if at else EntityMention(0, 0, (topic,), 1.0))
     taken = frozenset[int]().union(*(mention.places for mention in given))
     return [*given, *(mention for mention in found if not mention.places & taken)]
 
 
 def _formed(
-    predicates: Predicates, asked: Asked, meanings: Meanings, mentions: Sequence[Mention],
+    predicates: Predicates, asked: ReadQuestion, meanings: Meanings, mentions: Sequence[EntityMention],
     search: CandidateSearch, things: Sequence[Candidate],
 ) -> list[Candidate]:  # fmt: skip
-    """Return the candidates in the form that is asked for."""
+    """Return the candidates in the form that the question asks for."""
+    if asked.choice:
+        return _chosen(asked, search, mentions, things)
+    if asked.negated >= 0:
+        things = search.without(mentions, things, asked.negated)
     if asked.form in ("yes_no", "compare") and asked.order and len(mentions) > 1:
         return _comparisons(predicates, asked, mentions, search)
     if asked.form == "yes_no":
@@ -188,17 +248,40 @@ def _formed(
         return [replace(candidate, form=asked.form) for candidate in bounded]
     if asked.order:
         classes = _classes(predicates, asked, meanings, search)
-        return search.with_literals([*things[:_ORDERED], *classes], lambda rows: _ordering(predicates, asked, rows))
+        ordered = search.with_literals([*things[:_ORDERED], *classes], lambda rows: _ordering(predicates, asked, rows))
+        return [*ordered, *_counted(asked, meanings, search, [*things[:_ORDERED], *classes])]
     if asked.form == "count":
         counted = [*things, *_classes(predicates, asked, meanings, search)]
         return [search.scored(replace(candidate, form="count")) for candidate in counted]
     return [*things, *_narrowed(predicates, asked, meanings, search, things)]
 
 
-def _narrowed(
-    predicates: Predicates, asked: Asked, meanings: Meanings, search: CandidateSearch, things: Sequence[Candidate]
+def _chosen(
+    asked: ReadQuestion, search: CandidateSearch, mentions: Sequence[EntityMention], things: Sequence[Candidate]
 ) -> list[Candidate]:
-    """Return the best candidates with only the things of a class that the noun asked for names ("which directors")."""
+    """Return the names beside "or" that the graph states of the others ("is it a drama or a comedy?")."""
+    place = [word.key for word in asked.words].index("or")
+    ends = [mention.end for mention in mentions if mention.end <= place]
+    starts = [mention.start for mention in mentions if mention.start > place]
+    beside = [each for each in mentions if each.end == max(ends, default=-1) or each.start == min(starts, default=-1)]
+    found = []
+    for verdict in search.verdicts(mentions, things):
+        for mention, row in verdict.subjects if verdict.verdict else ():
+            if mention in beside and not any(leg.mention in beside for leg in verdict.legs):
+                legs, rows = (*verdict.legs, Leg(mention, row, ())), np.array([row], np.int64)
+                one = replace(verdict, form="things", legs=legs, subjects=(), verdict=None, rows=rows)
+                found.append(search.scored(one))
+    return found
+
+
+def _narrowed(
+    predicates: Predicates,
+    asked: ReadQuestion,
+    meanings: Meanings,
+    search: CandidateSearch,
+    things: Sequence[Candidate],
+) -> list[Candidate]:
+    """Return the best candidates restricted to a class that the question's head noun names ("which directors")."""
     head = _head(asked)
     if not head:
         return []
@@ -214,8 +297,10 @@ def _narrowed(
     return found
 
 
-def _classes(predicates: Predicates, asked: Asked, meanings: Meanings, search: CandidateSearch) -> list[Candidate]:
-    """Return all things of the classes that a noun of the question names."""
+def _classes(
+    predicates: Predicates, asked: ReadQuestion, meanings: Meanings, search: CandidateSearch
+) -> list[Candidate]:
+    """Return a candidate for each class that a word of the question names, with all its members."""
     content = [place for place, weight in enumerate(asked.weights) if weight >= 1]
     if not content:
         return []
@@ -227,27 +312,51 @@ def _classes(predicates: Predicates, asked: Asked, meanings: Meanings, search: C
     ]
 
 
-def _ordering(predicates: Predicates, asked: Asked, rows: Ints) -> list[Literal]:
-    """Return the literals by which things may be ordered as the question says."""
+def _ordering(predicates: Predicates, asked: ReadQuestion, rows: Ints) -> list[LiteralStep]:
+    """Return the literals by which entities may be ordered as the question asks."""
     assert asked.order is not None
     return [
-        Literal(step, least, sign > 0)
+        LiteralStep(step, least, sign > 0)
         for rank, (wanted, sign) in enumerate(asked.order.by)
         for step, fit in _literal_steps(predicates, rows, wanted)
         if (least := fit - 0.15 * rank) > 0
     ]
 
 
-LiteralStep = tuple[tuple[int, bool] | None, float]
-"""A step to a literal, None for a year in the thing's own name, and how well it fits what is compared."""
+def _counted(
+    asked: ReadQuestion, meanings: Meanings, search: CandidateSearch, things: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return the candidates ordered by how many entities a step leads to that words after "most" or "fewest" say."""
+    assert asked.order is not None
+    place, by = asked.order.place, asked.order.by[0]
+    said = [at for at in range(place + 1, len(asked.words)) if asked.weights[at] >= 1]
+    if by[0] != NUMBER or asked.words[place].key not in _COUNTING or not said:
+        return []
+    fit = np.maximum(meanings.near[said], meanings.types[said]).max(axis=0)
+
+    def steps(rows: Ints) -> list[LiteralStep]:
+        return [
+            LiteralStep(step, float(fit[2 * step[0] + step[1]]), by[1] > 0, counted=True)
+            for step in search.steps(rows[:_SAMPLED])
+            if fit[2 * step[0] + step[1]] >= _NAMED_CLASS
+        ]
+
+    return search.with_literals(things, steps)
 
 
-def _literal_steps(predicates: Predicates, rows: Ints, wanted: str) -> list[LiteralStep]:
-    """Return the steps to literals that things have, of the kind that is wanted."""
+_COUNTING = frozenset("most more fewest fewer least less".split())
+_SAMPLED = 40
+"""Number of entities whose predicates are looked at."""
+_FittingStep = tuple[tuple[int, bool] | None, float]
+"""A step to a literal (None for a year in the entity's own name), and how well it fits the comparison."""
+
+
+def _literal_steps(predicates: Predicates, rows: Ints, wanted: str) -> list[_FittingStep]:
+    """Return the steps from entities to literals of the wanted kind."""
     graph = predicates.graph
     sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), 40)).astype(np.int64)] if len(rows) else rows
     edges = graph.edges_of(sample)
-    found: list[LiteralStep] = []
+    found: list[_FittingStep] = []
     stated = np.unique(np.stack([edges.at, edges.predicate.astype(np.int64)])[:, edges.outgoing], axis=1)
     numbers, counts = np.unique(stated[1], return_counts=True)
     for predicate, count in zip(numbers.tolist(), counts.tolist(), strict=True):
@@ -260,21 +369,21 @@ def _literal_steps(predicates: Predicates, rows: Ints, wanted: str) -> list[Lite
 
 
 def _bounded(
-    predicates: Predicates, asked: Asked, search: CandidateSearch, things: Sequence[Candidate]
+    predicates: Predicates, asked: ReadQuestion, search: CandidateSearch, things: Sequence[Candidate]
 ) -> list[Candidate]:
-    """Return the candidates with each literal that the bound may be about."""
+    """Return the candidates combined with each literal that the bound may apply to."""
     bound = asked.bounds[0]
     value = parse_literal(bound.value)
     wanted = DATE if value is not None and is_time(value) else bound.dimension or NUMBER
 
-    def literals(rows: Ints) -> list[Literal]:
-        return [Literal(step, fit) for step, fit in _literal_steps(predicates, rows, wanted)]
+    def literals(rows: Ints) -> list[LiteralStep]:
+        return [LiteralStep(step, fit) for step, fit in _literal_steps(predicates, rows, wanted)]
 
     return search.with_literals(things, literals)
 
 
 def _comparisons(
-    predicates: Predicates, asked: Asked, mentions: Sequence[Mention], search: CandidateSearch
+    predicates: Predicates, asked: ReadQuestion, mentions: Sequence[EntityMention], search: CandidateSearch
 ) -> list[Candidate]:
     assert asked.order is not None
     found = []
@@ -292,61 +401,20 @@ def _comparisons(
     return found
 
 
-def _head(asked: Asked) -> list[int]:
-    """Return the places of the nouns that name the kind of the answer."""
+def _head(asked: ReadQuestion) -> list[int]:
+    """Return the places of the nouns that name the kind of answer."""
     if asked.head < 0:
         return []
     places = []
     for place in range(asked.head, len(asked.words)):
         if asked.weights[place] < 0.2:
             break
+        if asked.words[place].key in _PARTICIPLES:
+            break
         if asked.weights[place] >= 1 and not asked.words[place].key.endswith(_VERB_ENDINGS):
             places.append(place)
     return places[:4]
 
 
+_PARTICIPLES = frozenset("born made written shot built sold run led held kept won lost known spoken".split())
 _VERB_ENDINGS = ("ing", "ed")
-
-
-def query_of(predicates: Predicates, asked: Asked, candidate: Candidate) -> GraphQuery:
-    """Return a candidate as a structured query."""
-    conditions = [_condition(predicates, leg) for leg in candidate.legs]
-    if candidate.members >= 0:
-        predicate, objects = divmod(candidate.members, 2)
-        name = predicates.graph.predicates[predicate]
-        conditions.append(Condition(None, (Step((name,), "forward" if objects else "backward"),)))
-    things = Things(tuple(conditions))
-    if candidate.tail:
-        things = Things((Condition(things, tuple(_step(predicates, step) for step in candidate.tail)),))
-    ends_back = [leg for leg in candidate.legs if len(leg.steps) > 1 and leg.steps[-1][0] == leg.steps[-2][0]]
-    others = candidate.legs if asked.others else ends_back if candidate.returns else ()
-    if others and candidate.form != "yes_no":
-        away = tuple(Condition((leg.start,), (), negated=True) for leg in others)
-        things = replace(things, conditions=(*things.conditions, *away))
-    if candidate.literal:
-        steps = (_step(predicates, candidate.literal.step),) if candidate.literal.step else ()
-        if asked.bounds and not asked.order:
-            bounds = tuple(Bound(steps, bound.comparison, bound.value) for bound in asked.bounds)
-            things = replace(things, bounds=bounds)
-        else:
-            things = replace(things, order=Order(steps, candidate.literal.descending), limit=1)
-    return GraphQuery(candidate.form, things, tuple(row for _, row in candidate.subjects))
-
-
-def _condition(predicates: Predicates, leg: Leg) -> Condition:
-    """Return a leg as a condition; where it returns along a predicate and goes on, not by way of its start."""
-    steps = tuple(_step(predicates, step) for step in leg.steps)
-    back = [
-        number + 2
-        for number, (one, other) in enumerate(pairwise(leg.steps))
-        if number not in leg.joining and one[0] == other[0] and one[1] != other[1] and number + 2 < len(steps)
-    ]
-    if not back:
-        return Condition((leg.start,), steps)
-    others = Condition((leg.start,), (), negated=True)
-    return Condition(Things((Condition((leg.start,), steps[: back[0]]), others)), steps[back[0] :])
-
-
-def _step(predicates: Predicates, step: tuple[int, bool]) -> Step:
-    direction: Direction = "either" if predicates.symmetric[step[0]] else "forward" if step[1] else "backward"
-    return Step((predicates.graph.predicates[step[0]],), direction)

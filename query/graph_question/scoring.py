@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from conspectus.query.graph_question.asked import Asked
 from conspectus.query.graph_question.candidates import Candidate, Leg
 from conspectus.query.graph_question.lexicon import DATE, NUMBER, stems_of
 from conspectus.query.graph_question.meanings import Meanings, Predicates
+from conspectus.query.graph_question.question_form import ReadQuestion
 from conspectus.query.walk.graph import KnowledgeGraph
 from conspectus.storage.arrays import Floats, Ints
 
 FEATURES = (
     "explained", "unmet", "unsupported", "steps", "kind", "disorder", "whole", "literal", "conditions", "verdict",
-    "crowded",
+    "crowded", "shared",
 )  # fmt: skip
-WEIGHTS = (4.0, -0.8, -1.0, -0.15, 0.7, -0.5, 0.6, 0.5, 0.3, 0.15, -1.4)
+WEIGHTS = (4.0, -0.8, -1.0, -0.4, 0.7, -0.5, 0.6, 0.5, 0.3, 0.15, -1.4, -0.4)
 """The weight of each feature."""
 _MET = 0.35
-"""A content word that is explained less than this is unmet."""
+"""A content word that is explained less than this is unmatched."""
 _ALSO = 0.85
-"""A word supports a step if it is this near, relative to the step that it is nearest to."""
+"""A word supports a step if its nearness is at least this share of its nearness to its nearest step."""
 _OTHERS = 0.8
 """Support of a step back by "other" or "same"."""
 _LEAST = 0.2
@@ -29,18 +29,18 @@ _LEAST = 0.2
 _TYPED = 0.55
 """Support of a step by a word that names the things it leads to."""
 _SAYS = 0.7
-"""Nearness from which a word says a step."""
+"""Nearness from which a word expresses a step."""
 _OWN = 0.7
-"""Support of the first step by an entity all of whose edges are along it ("war movies": War is only ever a genre)."""
+"""Support of the first step by an entity all of whose edges follow it ("war movies": War is only ever a genre)."""
 _LEAST_OF_RETURN = 0.5
-"""Support that every step of a chain needs which returns along a predicate, where the question does not say "other"."""
+"""Support required of every step of a chain that goes back along a predicate if the question does not say "other"."""
 _NAMED_WORDS = 2.0
-"""Weight of the words of a mention at most."""
+"""Maximum weight of the words of a mention."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What a candidate accounts for: the share explained of each word (t,), and for each step its support and word."""
+    """The explained share of each word (t,), and for each step its support and the word that supports it (-1: none)."""
 
     explained: Floats
     supports: tuple[float, ...]
@@ -51,10 +51,10 @@ class Scoring:
     """Scores the candidates of one question."""
 
     def __init__(
-        self, predicates: Predicates, asked: Asked, meanings: Meanings, head: Sequence[int],
+        self, predicates: Predicates, asked: ReadQuestion, meanings: Meanings, head: Sequence[int],
         weights: Sequence[float] = WEIGHTS,
     ) -> None:  # fmt: skip
-        """Prepare the scores of a question; `head` are the places of the nouns that name the kind of the answer."""
+        """Prepare to score candidates; `head` has the places of the nouns that name the kind of answer."""
         self._predicates = predicates
         self._asked = asked
         self._meanings = meanings
@@ -67,11 +67,11 @@ class Scoring:
 
     @property
     def graph(self) -> KnowledgeGraph:
-        """The graph that is asked."""
+        """The graph that the question is about."""
         return self._predicates.graph
 
     def near(self, places: Sequence[int]) -> Floats:
-        """Return for each predicate how near the nearest of some words is, (p,)."""
+        """Return the nearness of each predicate to the nearest of the words at `places`, (p,)."""
         near = self._meanings.near[list(places)].max(axis=0, initial=0.0)
         both: Floats = np.maximum(near[0::2], near[1::2])
         return both
@@ -81,7 +81,7 @@ class Scoring:
         return float(self.features(candidate) @ self._weights)
 
     def account(self, candidate: Candidate) -> Account:
-        """Return what of the question a candidate accounts for."""
+        """Return how much of each word a candidate explains, and what supports its steps."""
         steps = [*candidate.steps]
         if candidate.literal and candidate.literal.step:
             steps.append(candidate.literal.step)
@@ -95,15 +95,19 @@ class Scoring:
         types = self._meanings.types[free][:, ends + ([candidate.members] if candidate.members >= 0 else [])]
         explained[free] = np.maximum(near.max(axis=1, initial=0.0), 0.9 * types.max(axis=1, initial=0.0))
         if starts := [2 * leg.steps[0][0] + (not leg.steps[0][1]) for leg in candidate.legs if leg.steps]:
-            # a noun beside a name may say what it names: "the Discovery team"
+            # a noun next to a name may give its type: "the Discovery team"
             explained[free] = np.maximum(explained[free], 0.8 * self._meanings.types[free][:, starts].max(axis=1))
+        if candidate.subjects and candidate.literal and candidate.literal.step:
+            predicate, outgoing = candidate.literal.step  # "which film is older": a film is what has a year
+            stated = self._meanings.types[free][:, 2 * predicate + (not outgoing)]
+            explained[free] = np.maximum(explained[free], stated)
         supports, words = self._supports(candidate, steps, near, types, free)
         return Account(explained, supports, words)
 
     def _supports(
         self, candidate: Candidate, steps: Sequence[tuple[int, bool]], near: Floats, types: Floats, free: Ints
     ) -> tuple[tuple[float, ...], tuple[int, ...]]:
-        """Return the support of each step and the word that gives it, -1 where none does."""
+        """Return the support of each step and the place of the word that gives it, -1 for none."""
         best = near.max(axis=1, initial=0.0)
         taken: dict[int, set[int]] = {}
         first = self._first_steps(candidate)
@@ -112,7 +116,7 @@ class Scoring:
         for number, (predicate, _) in enumerate(steps):
             column = np.where(near[:, number] >= _ALSO * best, near[:, number], 0.0)
             used = taken.setdefault(predicate, set())
-            said = (column >= _SAYS) & (self._importance[free] >= 1)  # of "couple of" the noun says it
+            said = (column >= _SAYS) & (self._importance[free] >= 1)  # in "couple of", the noun expresses the step
             ranked = np.lexsort((-column, ~said)).tolist()
             options = [at for at in ranked if at not in used and column[at] > _LEAST]
             value, word = 0.0, -1
@@ -126,12 +130,12 @@ class Scoring:
             words.append(word)
         if candidate.literal and candidate.literal.step:
             supports[-1] = max(supports[-1], candidate.literal.fit)
-        for joining in candidate.joining:  # the two steps over an opaque id are one
+        for joining in candidate.joining:  # the two steps over an opaque id count as one
             supports[joining] = supports[joining + 1] = max(supports[joining], supports[joining + 1])
         return tuple(supports), tuple(words)
 
     def _first_steps(self, candidate: Candidate) -> dict[int, float]:
-        """Return for the first step of each leg which share of the edges of its entity are along it."""
+        """Return, by position, the share of its entity's edges that the first step of each leg follows."""
         found, number = {}, 0
         for leg in candidate.legs:
             if leg.steps:
@@ -169,10 +173,11 @@ class Scoring:
             len(candidate.legs) - 1,
             float(bool(candidate.verdict)),
             self._crowded(candidate, account),
+            _shared(candidate, account),
         ])  # fmt: skip
 
     def _unmet(self, candidate: Candidate, account: Account, weights: Floats) -> float:
-        """Return how many content words met nothing; "other" and a way back that nothing says count as one more."""
+        """Return the number of unmatched content words; an unused "other" or an unsupported way back counts as one."""
         unmet = float(((account.explained < _MET) & (weights >= 1)).sum())
         if self._asked.others and candidate.form == "things" and not candidate.returns:
             unmet += 1
@@ -181,7 +186,7 @@ class Scoring:
         return unmet
 
     def _crowded(self, candidate: Candidate, account: Account) -> float:
-        """Return how many words say again what a step says, from another part ("parents of parents")."""
+        """Return how many words repeat what a step expresses, from another part ("parents of parents")."""
         named = {place for mention in candidate.mentions for place in mention.places}
         free = [place for place, weight in enumerate(self._importance) if weight >= 1 and place not in named]
         ends = [2 * predicate + outgoing for predicate, outgoing in candidate.steps]
@@ -204,7 +209,7 @@ class Scoring:
         return float(found)
 
     def _kind(self, candidate: Candidate) -> float:
-        """Return how well the answers fit the kind that is asked for, -1 to 1."""
+        """Return how well the answers fit the kind of answer asked for, -1 to 1."""
         end = candidate.end
         if candidate.form in ("yes_no", "compare") or end < 0:
             return 0.0
@@ -222,7 +227,7 @@ class Scoring:
         return max(fits)
 
     def _disorder(self, candidate: Candidate, account: Account) -> float:
-        """Return how many steps are supported by a word nearer to the name than that of the step before."""
+        """Return how many steps are supported by a word nearer to the name than the previous step's word."""
         found = number = 0
         for leg in candidate.legs:
             places = [account.words[number + at] for at in range(len(leg.steps))]
@@ -231,10 +236,28 @@ class Scoring:
             found += sum(one > other for one, other in pairwise(far))
         return float(found)
 
-    def _far(self, leg: Leg, places: Sequence[int]) -> list[int]:
-        """Return how far from its name the words of a leg's steps stand; steps that say the same have the nearer first.
+    def turned(self, candidate: Candidate) -> int:
+        """Return 1 if the first step goes the way in which the question says it, -1 if the other, 0 if unknown.
 
-        In "the child of Ada's mother" the words after 's are nearer than all before the name.
+        "Which packages depend on curl?" goes against `depends_on`, "what does curl depend on?" along it. Only
+        predicates that end with a preposition are looked at: they are verbs.
+        """
+        word = self.account(candidate).words[0] if len(candidate.legs) == 1 and candidate.steps else -1
+        if word < 0:
+            return 0
+        (predicate, outgoing), mention = candidate.steps[0], candidate.legs[0].mention
+        last = self._predicates.texts[predicate].split()[-1:]
+        if last not in (["by"], ["on"], ["to"], ["with"], ["from"]) or self._predicates.symmetric[predicate]:
+            return 0
+        keys = [each.key for each in self._asked.words]
+        behind = word < mention.start  # "depends on curl"; in "directed by Ada" and "did Ada direct" she is the agent
+        agent = ("by" in keys[word + 1 : mention.start]) if behind else "by" not in keys[mention.end : word + 2]
+        return 1 if outgoing == (agent != (last == ["by"])) else -1
+
+    def _far(self, leg: Leg, places: Sequence[int]) -> list[int]:
+        """Return the distances from the name to the words of a leg's steps; equal steps get the nearer word first.
+
+        In "the child of Ada's mother" the words after 's are nearer than all words before the name.
         """
         start, end = leg.mention.start, leg.mention.end
         keys = [word.key for word in self._asked.words]
@@ -251,12 +274,29 @@ class Scoring:
         return [distance for distance, place in zip(far, places, strict=True) if place >= 0]
 
 
+def _shared(candidate: Candidate, account: Account) -> float:
+    """Return how many steps share their word with an earlier step along another predicate.
+
+    In "Which songs did Ada write?", "songs" expresses one step, not also a further one to films with these songs. The
+    two steps over an opaque id count as one.
+    """
+    joining, steps = set(candidate.joining), candidate.steps
+    said: dict[int, int] = {}
+    found = 0
+    for number, word in enumerate(account.words):
+        if word < 0 or number - 1 in joining:
+            continue
+        predicate = steps[number][0] if number < len(steps) else -1
+        found += said.setdefault(word, predicate) != predicate
+    return float(found)
+
+
 _LITERAL_UNASKED = -0.3
-"""Fit of dates and numbers where the question does not say what kind of thing it asks for."""
+"""Fit of dates and numbers if the question does not say what kind of thing it asks for."""
 
 
 def dimension_fit(predicates: Predicates, predicate: int, wanted: str, dimensions: dict[str, tuple[str, ...]]) -> float:
-    """Return how well a literal predicate fits what an adjective compares, 0 to 1."""
+    """Return how well a predicate's literals fit the dimension that an adjective compares, 0 to 1."""
     kind = predicates.kinds[predicate]
     stems = set(stems_of(predicates.texts[predicate]))
     if wanted in (DATE, NUMBER):

@@ -1,9 +1,9 @@
-"""Automatic choice of a method: the graph, global search for the corpus as a whole, or passages, and what is next."""
+"""Automatic choice of a method: a graph query, global search or passages, then a walk."""
 
 from dataclasses import replace
 
 import numpy as np
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.graph_question.answer import answer_of
@@ -11,6 +11,7 @@ from conspectus.query.graph_question.declining import says_what_was_unmet
 from conspectus.query.graph_question.reader import GraphReading, read_graph_question
 from conspectus.query.menu import find_method
 from conspectus.query.methods.tog.evidence import BEST_EFFORT
+from conspectus.query.question.connection_questions import connected_things
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import closeness_in_translation, closeness_to_whole
@@ -18,43 +19,47 @@ from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
 from conspectus.query.walk.passages import has_documents, has_imported_graph
 
 _FEW = 0.05
-"""The share of the passages that have a word which names something in the documents."""
+"""Largest share of the passages that may contain a word which names something in the documents."""
 
 
 class Auto:
     """Answers questions from an imported graph, about the corpus as a whole, or from passages.
 
-    1. Where the index has an imported graph, the question is read as a query of it (`query/graph_question`). An answer
-       that accounts for the question's words stands; otherwise the trace says what the graph lacks.
-    2. Where the index has documents, a question is about the whole if its words say so (`kind_of`), in four languages.
-       Any other one is if its cosine with a typical question of that kind is at least its cosine with the nearest
-       passage: a passage answers questions that it is similar to. Where that cosine is below
-       `global_search.about_the_whole`, no word of the question may be one that few passages have, either.
-       Without a model, a passage that has none of the words which the graph lacks is beside the point.
-    3. If neither knows an answer, the graph is walked (`walk`), which joins its paths with passages.
+    1. If the index has an imported graph, the question is read as a query of it (`query/graph_question`). An answer
+       that accounts for the question's words is final; otherwise the trace says what the graph lacks. Questions about
+       the connection of two things ("How is X connected to Y?") are answered by the paths between them (`paths`).
+    2. If the index has documents, a question is about the whole if its words say so (`kind_of`), in four languages.
+       Any other question is if its cosine with a typical question of that kind is at least its cosine with the nearest
+       passage: a passage answers questions that it is similar to. If that cosine is below
+       `global_search.about_the_whole`, the question may also not contain a word that few passages have.
+       Without a model, a passage that contains none of the words that the graph lacks is irrelevant.
+    3. If neither finds an answer, the graph is walked (`walk`), which combines its paths with passages.
 
-    An index of documents alone has no first and no third step.
+    Steps 1 and 3 do not apply to an index of documents alone.
     """
 
     def __init__(
         self, context: Context, whole: Answerer, passages: Answerer, graph: "GraphQuestions | None" = None,
-        walk: Answerer | None = None,
+        walk: Answerer | None = None, paths: Answerer | None = None,
     ) -> None:  # fmt: skip
         self._context = context
         self._whole = whole
         self._passages = passages
         self._graph = graph
         self._walk = walk
+        self._paths = paths
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Answer with the method that suits the question; the first step of the trace says which one and why."""
+        """Answer with the method that suits the question; the first step of the trace names it and the reason."""
         if self._graph is None:
             return await self._from_documents(question, say)
         reading = self._graph.read(question)
-        tried = await self._graph.answer(question, ignore_pieces)
+        paths = self._paths if connected_things(question) else None
+        tried = await (paths or self._graph).answer(question, ignore_pieces)
         if tried.known:
+            found_by = "it asks what connects two things" if paths else "a query of the graph accounts for the question"
             say(tried.text)
-            return _first(tried, f"{tried.method}: a query of the graph accounts for the question")
+            return _first(tried, f"{tried.method}: {found_by}")
         why = f"the graph has no answer: {reading.declined}"
         if has_documents(self._context):
             found = await self._from_documents(question, ignore_pieces)
@@ -93,7 +98,7 @@ class Auto:
     def _typical(self, question: str) -> float:
         """Return the cosine with typical questions about a whole corpus; with a model, in other languages too.
 
-        Without a model global search could not tell whether the documents support a question in another language.
+        Without a model, global search could not judge whether the documents support a question in another language.
         """
         english = closeness_to_whole(self._context, question)
         if not self._context.settings.llm.model:
@@ -107,18 +112,18 @@ class Auto:
 
 
 class GraphQuestions:
-    """Answers by the query of the graph that a question is read as."""
+    """Answers by reading the question as a query of the graph."""
 
     def __init__(self, name: str, context: Context) -> None:
         self._name = name
         self._context = context
 
     def read(self, question: str) -> GraphReading:
-        """Return how the question is read."""
+        """Return the reading of the question."""
         return read_graph_question(self._context, question)
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of the query, or why there is none."""
+        """Return the answer of the query, or the reason why there is none."""
         with assembling(question, self._name) as assembly:
             answer = answer_of(assembly, self._context, self.read(question))
         say(answer.text)
@@ -130,9 +135,9 @@ def _first(answer: Answer, why: str) -> Answer:
 
 
 def open_auto(
-    _name: str, context: Context, model: LanguageModel | None, *, whole: str, passages: str, walk: str
+    _name: str, context: Context, model: LanguageModel | None, *, whole: str, passages: str, walk: str, paths: str
 ) -> Auto:
-    """Return the choice between methods, given by name; the answer names the one that was chosen."""
+    """Return the choice between methods, given by name; the answer names the chosen one."""
     graph = has_imported_graph(context)
     return Auto(
         context,
@@ -140,4 +145,5 @@ def open_auto(
         find_method(passages).answerer(context),
         GraphQuestions("graph", context) if graph else None,
         find_method(walk).answerer(context) if graph and (model or has_documents(context)) else None,
+        find_method(paths).answerer(context) if graph else None,
     )

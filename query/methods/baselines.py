@@ -1,4 +1,4 @@
-"""The baselines: BM25, dense retrieval, their reciprocal rank fusion, and a cross-encoder that reranks candidates."""
+"""The baselines: BM25, dense retrieval, their reciprocal rank fusion, and a cross-encoder for reranking."""
 
 import asyncio
 from collections import defaultdict
@@ -17,7 +17,7 @@ from conspectus.storage.errors import SettingsError
 RRF_CONSTANT = 60
 """The k of reciprocal rank fusion (Cormack, Clarke & Buettcher 2009), which its authors found to matter little."""
 RRF_DEPTH = 100
-"""Passages of each ranking that are fused."""
+"""Number of passages of each ranking that are fused."""
 
 
 class Bm25Retriever:
@@ -69,7 +69,7 @@ class HybridRetriever:
         rankings = await asyncio.gather(*(ranking.retrieve(question, depth) for ranking in self._rankings))
         passages = fuse([ranking.passages for ranking in rankings])[:k]
         step = Step("hybrid", f"{len(passages)} passages by reciprocal rank fusion")
-        steps = dict.fromkeys(step for ranking in rankings for step in ranking.trace)  # both tell what was mended
+        steps = dict.fromkeys(step for ranking in rankings for step in ranking.trace)  # both report corrections
         return Evidence(passages, trace=(*steps, step))
 
 
@@ -86,7 +86,7 @@ def fuse(rankings: Sequence[Sequence[Passage]]) -> tuple[Passage, ...]:
 
 
 class RerankRetriever:
-    """The best `rerank.pool` candidates of another method, ranked again by the cross-encoder of `rerank.model`.
+    """The best `rerank.pool` candidates of another method, reranked by the cross-encoder of `rerank.model`.
 
     Raises:
         SettingsError: no model is configured.
@@ -106,8 +106,8 @@ class RerankRetriever:
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` candidates with the highest scores, at most `rerank.pool`; ties by chunk id.
 
-        The score is the model's logit for the question and the passage under its document's title; a passage that
-        is longer than the model reads scores as its best window.
+        The score is the model's logit for the question and the passage under its document's title; a passage too long
+        for the model gets the score of its best window.
         """
         found = await self._candidates.retrieve(question, self._settings.pool)
         passages = found.passages if k else ()

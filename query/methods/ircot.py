@@ -3,19 +3,19 @@
 Trivedi et al. 2023, "Interleaving Retrieval with Chain-of-Thought Reasoning for Knowledge-Intensive Multi-Step
 Questions" (arXiv 2212.10509, section 3), over any retriever. As in the paper, the first sentence of a reply is the next
 query. One difference: passages are ranked by their best score over all queries, not collected in order of retrieval, so
-that the reader sees the best passages of all queries.
+the reader sees the best passages of all queries.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.query.answer_writing.generative import ModelReader
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
-from conspectus.query.reader.generative import ModelReader
 from conspectus.query.types import Answerer, Evidence, Passage, Retriever, Step
 from conspectus.storage.errors import ModelError, NeedsModel
 from conspectus.storage.hashing import digest
@@ -33,13 +33,13 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 1000
-"""Most characters of a thought: what goes on for longer without an end is no sentence."""
+"""Most characters of a thought: a longer text without an end is not a sentence."""
 
 
 class IrcotRetriever:
     """Alternates retrieval with chain-of-thought sentences of a model (Trivedi et al. 2023, section 3).
 
-    One question takes at most `ircot.max_steps` model calls and one retrieval more than that.
+    One question takes at most `ircot.max_steps` model calls and one more retrieval.
     """
 
     def __init__(self, context: Context, base: Retriever, model: LanguageModel) -> None:
@@ -50,7 +50,7 @@ class IrcotRetriever:
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` passages with the highest scores, and the thoughts as steps of the trace.
 
-        A passage's score is its best over the question and all thoughts, each scaled so that its best passage has 1.
+        A passage's score is its best over the question and all thoughts, each scaled so that its best passage scores 1.
         The loop ends with a thought that states the answer, after `ircot.max_steps` thoughts, or, with a reason in the
         trace, at a reply without a new sentence or when the model fails after its first thought.
 
@@ -97,12 +97,12 @@ class IrcotRetriever:
 
 @dataclass(slots=True)
 class _Merged:
-    """Passages by the best score that they had in any retrieval."""
+    """Passages by their best score in any retrieval."""
 
     _best: dict[str, Passage] = field(default_factory=dict)
 
     def add(self, passages: Sequence[Passage]) -> int:
-        """Take the passages of one retrieval, best first, and return how many of them are new."""
+        """Add the passages of one retrieval, best first, and return how many of them are new."""
         before = len(self._best)
         for item in scaled(passages):
             if item.chunk_id not in self._best or self._best[item.chunk_id].score < item.score:
@@ -110,15 +110,15 @@ class _Merged:
         return len(self._best) - before
 
     def best(self, count: int) -> tuple[Passage, ...]:
-        """Return the passages of highest score, ties by chunk id."""
+        """Return the passages with the highest scores, ties by chunk id."""
         return tuple(sorted(self._best.values(), key=lambda value: (-value.score, value.chunk_id))[:count])
 
 
 def scaled(passages: Sequence[Passage]) -> list[Passage]:
-    """Return the passages of one retrieval with their scores in [0, 1]: the best has 1, and 0 stays where it is.
+    """Return the passages of one retrieval with their scores in [0, 1]: the best has 1, and 0 stays 0.
 
-    Scores of two questions cannot be compared: those of PageRank differ by orders of magnitude. Where some are below 0
-    (the logits of a cross-encoder), the least becomes 0.
+    Scores of two questions cannot be compared: those of PageRank differ by orders of magnitude. If some are negative
+    (the logits of a cross-encoder), the smallest becomes 0.
     """
     floor = min(0.0, min((passage.score for passage in passages), default=0.0))
     span = max((passage.score for passage in passages), default=0.0) - floor
@@ -126,9 +126,9 @@ def scaled(passages: Sequence[Passage]) -> list[Passage]:
 
 
 def thinking(question: str, passages: Sequence[Passage], thoughts: Sequence[str]) -> Request:
-    """Return the request for the next thought, which depends on the texts and titles of the passages alone."""
+    """Return the request for the next thought, which depends only on the texts and titles of the passages."""
     prompt = messages(
-        "query/ircot_thought",
+        "query/hipporag/ircot_thought",
         passages="\n\n".join(f"{passage.title}\n{passage.text}".strip() for passage in passages),
         question=question,
         thoughts=" ".join(thoughts) or "(none yet)",
@@ -158,7 +158,7 @@ def concludes(thought: str) -> bool:
 
 
 def _unusable(thought: str, before: Sequence[str]) -> str:
-    """Return why a reply leads no further, or ""."""
+    """Return why a reply cannot serve as the next query, or ""."""
     if not thought:
         return "the reply holds no sentence"
     if len(thought) > _LONGEST:
@@ -179,7 +179,7 @@ def open_ircot_retriever(context: Context) -> IrcotRetriever:
 def open_ircot(name: str, context: Context, model: LanguageModel) -> Answerer:
     """Return the answerer that reads the passages retrieved by the thoughts.
 
-    As in the paper the answer is read from the passages: the thoughts only find them, so that nothing is said which no
-    passage supports. The calls are at most `ircot.max_steps` thoughts and 1 answer.
+    As in the paper, the answer is read from the passages: the thoughts only find them, so the answer contains nothing
+    that no passage supports. There are at most `ircot.max_steps` thoughts and 1 answer, one call each.
     """
     return ModelReader(name, context, open_ircot_retriever(context), model, context.settings.ircot.passages)

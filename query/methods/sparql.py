@@ -1,9 +1,9 @@
-"""Structured questions: counts, yes or no, intersections, comparisons, orderings, dates, by one SPARQL query.
+"""Answer structured questions (counts, yes or no, intersections, comparisons, orderings, dates) by one SPARQL query.
 
-Without a model the reader of questions (`query/graph_question`) fills in a `GraphQuery`, which is written as SPARQL.
-With one, the model writes the query from the part of the graph's schema that the question needs; a query that is wrong
-or finds nothing is shown to it with the reason, `sparql.repairs` times: at most 1 + `repairs` calls. Either way the
-query stands in the trace, only reads, and the answer cites the triples that make it.
+Without a model, the question reader (`query/graph_question`) builds a `GraphQuery`, which is rendered as SPARQL. With a
+model, the model writes the query from the part of the graph's schema that the question needs. A query that fails or
+finds nothing is returned to the model with the reason, up to `sparql.repairs` times: at most 1 + `repairs` calls. In
+both cases the query is read-only and appears in the trace, and the answer cites the triples that prove it.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import regex
-from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.render import render as prompt_text
 from conspectus.prompts.replies.structured import read_reply
@@ -29,47 +29,47 @@ from conspectus.query.types import Answer, Evidence, Say
 from conspectus.query.types.trace import Chain, Hop, WalkTrace
 from conspectus.query.walk.graph import open_graph, predicate_vectors, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
-from conspectus.storage.errors import BadAnswer, ModelError, SparqlError
+from conspectus.storage.errors import BadAnswer, SparqlError
 from conspectus.storage.text.tokens import count_tokens
 from pydantic import BaseModel
 
 STEP = "sparql"
 _CITED = 20
-"""Triples that an answer cites; the trace says how many there are."""
+"""Maximum number of triples that an answer cites; the trace gives the total."""
 _SHOWN = 20
-"""Names that the text of an answer lists."""
+"""Maximum number of names listed in the text of an answer."""
 _NAMES = 10
-"""Names of the graph that a model is shown."""
+"""Maximum number of the graph's names shown to a model."""
 _AT_TOPIC, _BESIDE_TOPIC = 1.0, 0.5
-"""What a predicate at a topic, and one at a neighbour of a topic, is worth, where another's worth is its cosine."""
+"""Relevance added to a predicate's cosine if it occurs at a topic, or at a neighbour of a topic."""
 _MAX_TOKENS = 1024
 _FENCED = regex.compile(r"```(?:sparql)?\s*\n(.*?)```", regex.DOTALL | regex.IGNORECASE)
 _BARE = regex.compile(r"(?m:^)\s*((?:PREFIX|SELECT|ASK)\b.*\}.*)", regex.DOTALL | regex.IGNORECASE)
 
 
 class QueryReply(BaseModel):
-    """A model's query, "" where the schema cannot express the question."""
+    """A model's query; "" if the schema cannot express the question."""
 
     reasoning: str = ""
     query: str
 
     @classmethod
     def in_words(cls, reply: str) -> "QueryReply | None":
-        """Read a query in a block of code, or one that stands by itself."""
+        """Extract a query from a code block or from plain text."""
         found = _FENCED.search(reply) or _BARE.search(reply)
         return cls(query=found[1].strip()) if found else None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a query found: the answer in words (names, best first), and the relations that make it."""
+class QueryResult:
+    """The result of a query: the answer in words (names, best first), and the relations that prove it."""
 
     names: tuple[str, ...]
     relations: tuple[int, ...]
 
 
 class Sparql(TopicMethod):
-    """Answers by a query that is read off the question, by rules or by a model."""
+    """Answers by a query derived from the question, by rules or by a model."""
 
     async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         with assembling(question, self._name) as assembly:
@@ -83,7 +83,7 @@ class Sparql(TopicMethod):
             say(made.text)
             return made
 
-    def _assembled(self, assembly: Assembly, found: Found | None) -> Answer:
+    def _assembled(self, assembly: Assembly, found: QueryResult | None) -> Answer:
         if found is None or not found.names or not found.relations:
             return assembly.no_answer()
         graph, grounds = open_graph(self._context), open_grounds(self._context)
@@ -105,7 +105,7 @@ class Sparql(TopicMethod):
         )
 
     def _read(self, assembly: Assembly, question: str, topics: Sequence[int] | None) -> Answer:
-        """Return what the query finds that the question is read as without a model, or why it is not answered."""
+        """Return the answer of the rule-based query for the question, or why there is none."""
         reading = read_graph_question(self._context, question, topics)
         if reading.query is None or reading.answer is None or not reading.answered:
             return answer_of(assembly, self._context, reading)
@@ -119,7 +119,9 @@ class Sparql(TopicMethod):
             return assembly.no_answer()
         return self._assembled(assembly, replace(found, relations=reading.answer.relations))
 
-    async def _written(self, assembly: Assembly, question: str, about: Topics, model: LanguageModel) -> Found | None:
+    async def _written(
+        self, assembly: Assembly, question: str, about: Topics, model: LanguageModel
+    ) -> QueryResult | None:
         chosen = self._context.settings.sparql
         shown = relevant(self._context, question, about.rows, chosen.schema_tokens)
         assembly.step("schema", f"{len(shown)} of {len(predicates(self._context))} predicates shown")
@@ -127,11 +129,7 @@ class Sparql(TopicMethod):
         prompt = messages("query/sparql", question=question, names=names, predicates=text(shown) or "(none)")
         for _ in range(1 + chosen.repairs):
             request = Request(prompt, STEP, schema=QueryReply, max_tokens=_MAX_TOKENS)
-            try:
-                reply = await model.complete(request)
-            except ModelError as error:
-                assembly.step("failed", f"no reply ({error})")
-                return None
+            reply = await model.complete(request)
             found, reason = self._tried(assembly, reply.text, cut_off=reply.finish == "length")
             if not reason:
                 return found
@@ -139,8 +137,8 @@ class Sparql(TopicMethod):
             prompt = (*prompt, said, Message("user", prompt_text("query/sparql_again", reason=reason)))
         return None
 
-    def _tried(self, assembly: Assembly, reply: str, *, cut_off: bool) -> tuple[Found | None, str]:
-        """Return what a model's query finds, and why it cannot be used ("" if it can)."""
+    def _tried(self, assembly: Assembly, reply: str, *, cut_off: bool) -> tuple[QueryResult | None, str]:
+        """Return the result of a model's query, and the reason why it cannot be used ("" if it can)."""
         try:
             written = read_reply(reply, QueryReply, cut_off=cut_off).query.strip()
         except BadAnswer as error:
@@ -162,28 +160,28 @@ class Sparql(TopicMethod):
         return found, ""
 
     def _names(self, question: str, about: Topics) -> str:
-        """Return the names of the graph that a question may mean, a line each."""
+        """Return the names of the graph that a question may mean, one per line."""
         found = candidates(self._context, weighted_words(self._context, question))
         likely = sorted(found, key=lambda each: -each.likeness)
         rows = dict.fromkeys([*about.rows, *(each.row for each in likely)])
         return "\n".join(open_graph(self._context).names[row] for row in list(rows)[:_NAMES]) or "(none)"
 
-    def _found(self, written: str, result: SparqlResult) -> Found:
-        """Return the answer that a result is; a number and a verdict are said in words."""
+    def _found(self, written: str, result: SparqlResult) -> QueryResult:
+        """Return the result as an answer; verdicts become "yes" or "no", and literals use the graph's spelling."""
         made = evidence(self._context, written, result)
         if result.boolean is not None:
-            return Found(("yes" if result.boolean else "no",), made.relations)
+            return QueryResult(("yes" if result.boolean else "no",), made.relations)
         firsts = [row[0] for row in result.rows if row and row[0] is not None]
         names = tuple(
             dict.fromkeys(
                 term.name or made.names.get(f'"{term.value}"^^<{term.datatype}>', term.value) for term in firsts
             )
         )
-        return Found(names, made.relations)
+        return QueryResult(names, made.relations)
 
 
 def relevant(context: Context, question: str, topics: Sequence[int], tokens: int) -> list[PredicateSummary]:
-    """Return the predicates that a question needs most, in the order of the schema, within a bound on their tokens.
+    """Return the predicates that a question needs most, in the order of the schema, within a token limit.
 
     Predicates at the topics come first, then those at their neighbours, then those nearest to the question.
     """
@@ -208,4 +206,4 @@ def relevant(context: Context, question: str, topics: Sequence[int], tokens: int
 
 
 _NEIGHBOURS = 1_000
-"""Neighbours of the topics whose predicates are looked at."""
+"""Number of neighbours of the topics whose predicates are considered."""

@@ -1,7 +1,7 @@
-"""What a question asks for, by its words, in English, German, French and Spanish.
+"""The kind of answer that a question asks for, by its words, in English, German, French and Spanish.
 
-`kinds.txt` has the patterns of each language and kind, in the order in which they are tried. The words alone decide;
-what the documents hold does not matter here.
+`kinds.txt` has the patterns of each language and kind, in the order in which they are tried. Only the words decide,
+not the content of the documents.
 """
 
 from functools import cache, lru_cache
@@ -14,11 +14,11 @@ from conspectus.storage.text.language import language_of_question
 QuestionKind = Literal[
     "global", "compare", "how to", "why", "how many", "when", "where", "who", "definition", "yes or no", "what", "other"
 ]
-"""What a question asks for.
+"""The kind of answer that a question asks for.
 
 `global`: the corpus or a document as a whole ("What is this manual about?"). `compare`: how things differ. `how to`: a
-procedure. `why`: a reason. `how many`: a number or an amount. `definition`: what a thing is or stands for. `what`: a
-thing, with what or which. `other`: no word tells, as in a claim or a list of words.
+procedure. `why`: a reason. `how many`: a number or an amount. `definition`: what a thing or an abbreviation is.
+`what`: a thing, with what or which. `other`: undecided, as in a claim or a list of words.
 """
 
 _LINE = regex.compile(r"(?P<kind>[a-z ]+): (?P<pattern>.+)")
@@ -45,18 +45,18 @@ def _read() -> dict[str, dict[QuestionKind, list[str]]]:
 
 _PATTERNS = _read()
 LANGUAGES = tuple(_PATTERNS)
-"""Languages whose questions are told apart."""
+"""Languages in which kinds are recognised."""
 
 
 @cache
 def _table(language: str) -> _Table:
-    """Return the kinds of a language; they are compiled when they are first needed, since that takes a while."""
+    """Return the kinds of a language; compiled on first use, which takes a while."""
     kinds = _PATTERNS.get(language, {})
     return tuple((kind, regex.compile("|".join(patterns), regex.IGNORECASE)) for kind, patterns in kinds.items())
 
 
 _DECIDES = frozenset({"global", "compare"})
-"""Kinds that any part of the question decides; of the others the one whose words come first."""
+"""Kinds that any part of the question decides; among the others, the one whose words come first."""
 _SENTENCE = regex.compile(r"(?<=[.!?;:])\s+(?=\S)")
 _CONDITION = regex.compile(
     r"^(?:when|where|while|if|after|before|in)\b[^,?]*,\s*(?=(?:what|which|who|when|where|why|how|can|could|do|does|did|is"
@@ -68,13 +68,13 @@ _CONDITION = regex.compile(
 
 @lru_cache(maxsize=1_000)
 def kind_of(question: str, language: str = "") -> QuestionKind:
-    """Return what a question asks for.
+    """Return the kind of answer that a question asks for.
 
-    Of several sentences the last one asks, the others tell what it is about.
+    If there are several sentences, the last one asks and the others give the subject.
 
     Args:
         question: The question.
-        language: Its ISO 639-1 code; "" has it recognised. A language that is not in `LANGUAGES` gives `other`.
+        language: Its ISO 639-1 code; "" detects it. A language that is not in `LANGUAGES` gives `other`.
 
     Example:
         >>> [kind_of(question) for question in ("Who keeps the light?", "Worum geht es in diesen Dokumenten?")]

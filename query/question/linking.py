@@ -1,11 +1,11 @@
 """Entity linking: from the words of a question to rows of the entity table.
 
-One `Linker` per index, and one method for each way of linking:
+One `Linker` per index, and one method per kind of linking:
 
 - `link`, `mentions`: names that occur in the question, by exact longest match;
-- `entities`: the same as rows of entities alone, names that are titles included (GraphRAG's local search);
+- `entities`: the same as rows of entities only, including names that are titles (GraphRAG's local search);
 - `nearest`: for each name of a list the entity whose vector is nearest (HippoRAG, section 2.3);
-- `given`: names that the caller gives, and which of them the graph lacks (the topic entities of walks).
+- `given`: names that the caller gives, and those that the graph lacks (the topic entities of walks).
 
 A walk that is given no topic entities ranks candidates by more than their names: see `topics.py`.
 """
@@ -17,16 +17,19 @@ from functools import cached_property
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.storage.arrays import Rows
-from conspectus.storage.index import Index, per_index
-from conspectus.storage.records import Entity, Merge, Name
+from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.name_tables import alias_rows, entity_table, title_table
+from conspectus.storage.records import Entity, Name
+from conspectus.storage.text.name_table import TableMatcher
 from conspectus.storage.text.names import NameMatcher, Word, words
 from conspectus.storage.text.nlp import CONCEPT
 from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.postings import TextColumn
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """What a question names: names that stand for chunks (titles), and rows of the entity table, ascending."""
+    """The names in a question: names of chunks (titles), and rows of the entity table, ascending."""
 
     names: tuple[Name, ...]
     entity_rows: tuple[int, ...]
@@ -34,9 +37,9 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class NamedSpan:
-    """A name of the index at [start, end) of a text, and the types of the entity of that name (none: no entity is).
+    """A name of the index at [start, end) of a text, and the types of the entity of that name (empty: no such entity).
 
-    `is_title` is true where passages have the name as their title.
+    `is_title` is true if passages have the name as their title.
     """
 
     start: int
@@ -49,30 +52,25 @@ class NamedSpan:
 class Linker:
     """Finds the names of an index in questions. Immutable, and safe to share between threads.
 
-    Two dictionaries are searched: the names that stand for chunks, and all entities that are names, with those that
-    were merged into them. A lone capitalised name ("Speed") must be capitalised in the question too, unless the
-    question is written without capitals.
+    It searches two dictionaries: the names of chunks, and the names of all entities, including those merged into them.
+    A lone capitalised name ("Speed") must be capitalised in the question too, unless the question is written without
+    capitals.
     """
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: StoredIndex) -> None:
         self._index = index
-        self._titles = NameMatcher({name.name: name for name in index.rows(Name)})
         table = index.arrow(Entity, "name", "types")
-        self._names: list[str] = table.column("name").to_pylist()
-        self._types: list[list[str]] = table.column("types").to_pylist()
-        named = {
-            name: row
-            for row, (name, types) in enumerate(zip(self._names, self._types, strict=True))
-            if any(kind != CONCEPT for kind in types)
-        }
-        self._entities = NameMatcher({**alias_rows(index), **named})
+        self._names: Sequence[str] = TextColumn(lambda: table.column("name"))
+        self._types = table.column("types")
+        self._titles = _title_matcher(index)
+        self._entities = self._entity_matcher()
 
     def link(self, text: str, found: Sequence[Word] | None = None) -> Links:
-        """Return what a question names, each title and entity once, in the order of the tables.
+        """Return the names in a question, each title and entity once, in the order of the tables.
 
         Args:
             text: The question.
-            found: Its words, where they are known already.
+            found: Its words, if they are known already.
         """
         found = words(text) if found is None else found
         cased = any(text[word.start].isupper() for word in found[1:])
@@ -89,9 +87,9 @@ class Linker:
         return Links(tuple(titles[id_] for id_ in sorted(titles)), tuple(sorted(entities)))
 
     def mentions(self, text: str, found: Sequence[Word] | None = None) -> list[NamedSpan]:
-        """Return the names in a text, in order and apart from one another; of two that overlap the longer.
+        """Return the names in a text, in order and without overlaps; of two that overlap, the longer.
 
-        A lone name must be capitalised as in `link`, and as soon as the text begins with a capital.
+        If any word of the text is capitalised, a lone name must be too.
         """
         found = words(text) if found is None else found
         cased = any(text[word.start].isupper() for word in found)
@@ -100,7 +98,7 @@ class Linker:
             for match in self._titles.find(text, found)
         ]
         entities = [
-            NamedSpan(match.start, match.end, self._names[match.value], tuple(self._types[match.value]), False)
+            NamedSpan(match.start, match.end, self._names[match.value], self._types_at(match.value), False)
             for match in self._entities.find(text, found)
         ]
         chosen: list[NamedSpan] = []
@@ -111,12 +109,13 @@ class Linker:
         return sorted(chosen, key=lambda span: span.start)
 
     def entities(self, links: Links) -> tuple[int, ...]:
-        """Return the rows of the entities that links name, those whose names are titles included, ascending."""
+        """Return the rows of the linked entities, including those whose names are titles, ascending."""
         keys = (entity_key(name.name) for name in links.names)
-        return tuple(sorted({*links.entity_rows, *(self._row_of[key] for key in keys if key in self._row_of)}))
+        rows = (self._row_of(key) for key in keys)
+        return tuple(sorted({*links.entity_rows, *(row for row in rows if row is not None)}))
 
     def nearest(self, names: Sequence[str], embedder: Embedder) -> Rows:
-        """Return the rows of the entities nearest to names, int64, ascending, each once: arg max of the cosine.
+        """Return the rows of the entities nearest to names by cosine, int64, ascending, without duplicates.
 
         Gutiérrez et al. 2024 (arXiv 2405.14831), section 2.3. A long name is compared by its first window.
         """
@@ -127,15 +126,15 @@ class Linker:
         return np.unique(rows)
 
     def given(self, names: Sequence[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """Return the rows of the entities of these names, each once, and the names that no entity has.
+        """Return the rows of the entities of these names, without duplicates, and the names that no entity has.
 
-        Case and underscores make no difference (see `entity_key`); of several entities that then have one name, the
-        one that is written like it is meant.
+        Case and underscores are ignored (see `entity_key`); if several entities then have one name, the one spelled
+        exactly like it is preferred.
         """
         found: dict[int, None] = {}
         missing: list[str] = []
         for name in names:
-            rows = self._rows_of.get(entity_key(name.replace("_", " ")), ())
+            rows = self._rows_of(entity_key(name.replace("_", " ")))
             written_alike = [row for row in rows if self._names[row] == name]
             if rows:
                 found[(written_alike or rows)[0]] = None
@@ -144,57 +143,96 @@ class Linker:
         return tuple(found), tuple(missing)
 
     def titles_in(self, text: str) -> list[Name]:
-        """Return the names in a text that stand for chunks, in order."""
+        """Return the titles in a text, in order."""
         return [match.value for match in self._titles.find(text)]
 
     def without_titles(self, question: str) -> str:
-        """Return a question without the names that stand for chunks."""
+        """Return a question without titles."""
         for match in reversed(self._titles.find(question)):
             question = question[: match.start] + question[match.end :]
         return question
 
     def types_of(self, name: str) -> tuple[str, ...]:
-        """Return the types of the entity of that name; none where there is no such entity."""
-        return self._types_by_key.get(entity_key(name), ())
+        """Return the types of the entity of that name; empty if there is no such entity."""
+        row = self._row_of(entity_key(name))
+        if row is None:
+            row = self._merged.get(entity_key(name))
+        return () if row is None else self._types_at(row)
+
+    def _types_at(self, row: int) -> tuple[str, ...]:
+        return tuple(self._types[row].as_py())
+
+    def _row_of(self, key: str) -> int | None:
+        """Return the row of the entity whose name has a key; the last one, if several have."""
+        if self._is_large:
+            rows = [row for row in self._like(key) if entity_key(self._names[row]) == key]
+            return rows[-1] if rows else None
+        return self._row_by_key.get(key)
+
+    def _rows_of(self, key: str) -> Sequence[int]:
+        """Return the rows by key, with underscores as spaces, or of the entity into which such a name was merged."""
+        if self._is_large:
+            rows = [row for row in self._like(key) if entity_key(self._names[row].replace("_", " ")) == key]
+        else:
+            rows = self._rows_by_key.get(key, [])
+        merged = None if rows else self._merged_loosely.get(key)
+        return rows if merged is None else [merged]
+
+    def _like(self, key: str) -> list[int]:
+        return [number for number in entity_table(self._index).like(key) if number < len(self._names)]
+
+    @property
+    def _is_large(self) -> bool:
+        return self._index.is_mapped(Entity)
 
     @cached_property
-    def _types_by_key(self) -> Mapping[str, tuple[str, ...]]:
-        aliases = {entity_key(alias): tuple(self._types[row]) for alias, row in alias_rows(self._index).items()}
-        return aliases | {entity_key(name): tuple(types) for name, types in zip(self._names, self._types, strict=True)}
+    def _merged(self) -> Mapping[str, int]:
+        return {entity_key(alias): row for alias, row in alias_rows(self._index).items()}
 
     @cached_property
-    def _row_of(self) -> Mapping[str, int]:
-        return {entity_key(name): row for row, name in enumerate(self._names)}
+    def _merged_loosely(self) -> Mapping[str, int]:
+        last_first = reversed(list(alias_rows(self._index).items()))
+        return {entity_key(alias.replace("_", " ")): row for alias, row in last_first}
 
     @cached_property
-    def _rows_of(self) -> Mapping[str, tuple[int, ...]]:
-        """The rows by key, underscores read as spaces, and of the names that were merged into others."""
+    def _row_by_key(self) -> Mapping[str, int]:
+        return {entity_key(name): row for row, name in enumerate(self._names[:])}
+
+    @cached_property
+    def _rows_by_key(self) -> Mapping[str, list[int]]:
         rows_of: dict[str, list[int]] = {}
-        for row, name in enumerate(self._names):
+        for row, name in enumerate(self._names[:]):
             rows_of.setdefault(entity_key(name.replace("_", " ")), []).append(row)
-        for alias, row in alias_rows(self._index).items():
-            rows_of.setdefault(entity_key(alias.replace("_", " ")), [row])
-        return {key: tuple(rows) for key, rows in rows_of.items()}
+        return rows_of
+
+    def _entity_matcher(self) -> NameMatcher[int] | TableMatcher[int]:
+        aliases = alias_rows(self._index)
+        if self._is_large:
+            merged, n_entities = list(aliases.items()), len(self._names)
+
+            def named(numbers: Sequence[int]) -> Mapping[str, int]:
+                rows = {self._names[number]: number for number in numbers if number < n_entities}
+                return {**dict(merged[number - n_entities] for number in numbers if number >= n_entities), **rows}
+
+            return TableMatcher(entity_table(self._index), named)
+        types = zip(self._names[:], self._types.to_pylist(), strict=True)
+        rows = {name: row for row, (name, kinds) in enumerate(types) if any(kind != CONCEPT for kind in kinds)}
+        return NameMatcher({**aliases, **rows})
+
+
+def _title_matcher(index: StoredIndex) -> NameMatcher[Name] | TableMatcher[Name]:
+    if not index.is_mapped(Name):
+        return NameMatcher({name.name: name for name in index.rows(Name)})
+    names = index.each(Name)
+    return TableMatcher(title_table(index), lambda rows: {names[row].name: names[row] for row in rows})
 
 
 @per_index
-def open_linker(index: Index) -> Linker:
+def open_linker(index: StoredIndex) -> Linker:
     """Return the index's linker, made on first use."""
     return Linker(index)
 
 
-@per_index
-def alias_rows(index: Index) -> Mapping[str, int]:
-    """Return the row of the entity that each merged name became part of; names that an entity has are left out."""
-    merges = [merge for merge in index.rows(Merge) if not merge.undone]
-    if not merges:
-        return {}
-    table = index.arrow(Entity, "id", "name")
-    row_of = {id_: row for row, id_ in enumerate(table.column("id").to_pylist())}
-    own_names = {entity_key(name) for name in table.column("name").to_pylist()}
-    return {merge.alias: row_of[merge.entity_id] for merge in merges if entity_key(merge.alias) not in own_names}
-
-
 def _is_lower(text: str) -> bool:
-    """Return whether a text is one word that begins with a small letter."""
+    """Return whether a text is one word that begins with a lower-case letter."""
     return len(words(text)) == 1 and text[:1] != text[:1].upper()

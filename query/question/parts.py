@@ -33,12 +33,12 @@ _ARTICLE = re.compile(
     r"^(?:an?|the|einem|einer|eine[nm]?|der|dem|das|die|une?|les?|las?|l['’]|el|los|uno?a?)\s+|^l['’]", re.IGNORECASE
 )
 _MOST_OF_SIDE = 6
-"""Words of a thing that is compared; what is longer tells more than its name."""
+"""Most words of a compared thing; anything longer is more than a name."""
 
 
 @lru_cache(maxsize=1_000)
 def sides_of(question: str) -> tuple[str, ...]:
-    """Return the two things that a question compares; nothing where its words do not show them.
+    """Return the two things that a question compares; empty if its words do not show them.
 
     >>> sides_of("What is the difference between a sluice and a weir?")
     ('sluice', 'weir')

@@ -1,8 +1,8 @@
 """A question over one open index: its words and everything derived from them, each computed at most once.
 
 Every method starts from the same few values: the words of the question, their stems and inverse document frequencies,
-the question's vector, the BM25 scores, and the entities that it names. `open_question` returns the same `Question` to
-every function that asks for the same text, so that none of them is computed twice.
+the question's vector, the BM25 scores, and the entities that it names. `open_question` returns the same `Question` for
+the same text to every caller, so none of them is computed twice.
 
 >>> question = open_question(context, "Who wrote The Red House?")  # doctest: +SKIP
 >>> question.content_words  # doctest: +SKIP
@@ -23,28 +23,28 @@ from conspectus.query.question.linking import Linker, Links, NamedSpan, open_lin
 from conspectus.query.question.spelling import mended
 from conspectus.query.question.terms import Phrases, Terms, content_words, question_phrases, question_terms
 from conspectus.storage.arrays import Floats, Vectors
-from conspectus.storage.index import Index, per_index
+from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.text.language import language_of_question
 from conspectus.storage.text.names import Word, words
 
 _MOST_QUESTIONS = 16
-"""Questions of an index that are remembered: one answer asks about the question, its rewritings and its parts."""
+"""Number of questions cached per index: one answer uses the question, its rewritings and its parts."""
 _MOST_SPANS = 50_000
 
 EmbedSpans = Callable[[Sequence[str]], Vectors]
-"""Gives the unit vectors (n, d) of n short texts, n above 0."""
+"""Returns the unit vectors (n, d) of n short texts, n > 0."""
 
 
 class Question:
-    """A question and what is derived from it; every property is computed on first use and then remembered.
+    """A question and the values derived from it; every property is computed on first use and cached.
 
     Attributes:
-        language: Its language among English and those of the documents; where it does not show, theirs.
-        text: The question, with misspelled words mended (question/spelling.py).
-        mended: The words that were mended, each with what it was read as.
+        language: Its language, out of English and those of the documents; if undecided, the documents' language.
+        text: The question, with spelling mistakes corrected (question/spelling.py).
+        mended: The corrected words, each with its correction.
     """
 
-    def __init__(self, index: Index, embedder: Embedder, text: str) -> None:
+    def __init__(self, index: StoredIndex, embedder: Embedder, text: str) -> None:
         self._index = index
         self._embedder = embedder
         self.language = _language(index, text)
@@ -57,13 +57,13 @@ class Question:
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
-        """The stem of each word, in step with `words`, as the lexical index has it."""
+        """The stem of each word, parallel to `words`, as in the lexical index."""
         lexical = self._index.lexical()
         return tuple(lexical.term(word.key, self.language) for word in self.words)
 
     @cached_property
     def content_words(self) -> str:
-        """The words that say what the question is about, or all of them where none does, joined with spaces."""
+        """The words that say what the question is about, or all words if there are none, joined with spaces."""
         return content_words(self.words, self.language)
 
     @cached_property
@@ -95,7 +95,7 @@ class Question:
 
     @cached_property
     def mentions(self) -> tuple[NamedSpan, ...]:
-        """The names in the question with their places; of two that overlap the longer."""
+        """The names in the question with their spans; of two that overlap, the longer."""
         return tuple(self.linker.mentions(self.text, self.words))
 
     @property
@@ -104,18 +104,18 @@ class Question:
         return open_linker(self._index)
 
 
-def _language(index: Index, text: str) -> str:
+def _language(index: StoredIndex, text: str) -> str:
     held = index.lexical().analysis.known
     return language_of_question(text, tuple(dict.fromkeys((*held, "en")))) or (held[0] if held else "en")
 
 
 def open_question(context: Context, text: str) -> Question:
-    """Return the question of this text over an index; the last few are remembered with the index."""
+    """Return the question of this text over an index; the last few are cached with the index."""
     return _questions(context.index)(context.embedder, text)
 
 
 @per_index
-def _questions(index: Index) -> Callable[[Embedder, str], Question]:
+def _questions(index: StoredIndex) -> Callable[[Embedder, str], Question]:
     remembered = lru_cache(_MOST_QUESTIONS)(partial(Question, index))
     return cast(Callable[[Embedder, str], Question], remembered)
 
@@ -123,8 +123,8 @@ def _questions(index: Index) -> Callable[[Embedder, str], Question]:
 def span_vectors(context: Context) -> EmbedSpans:
     """Return a function that embeds spans of questions and words of predicates.
 
-    Questions consist of the same words again and again, so the last 50,000 vectors are remembered while the index is
-    open. Of a text that is longer than the encoder reads, the first window is embedded.
+    Questions reuse the same words, so the last 50,000 vectors are cached while the index is open. Of a text too long
+    for the encoder, the first window is embedded.
     """
     return _span_cache(context).of_all
 

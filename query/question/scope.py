@@ -10,15 +10,15 @@ from conspectus.storage.arrays import Vectors
 from conspectus.storage.index import per_index
 
 _MOST_PASSAGES = 5
-"""Passages whose words are looked at."""
+"""Number of passages whose words are examined."""
 _COVERAGE_WEIGHT = 0.5
-"""Weight of the share of the question's words that they contain. Explored on QMSum's even meetings and one book, with
-questions like those of benchmarks/abstention.py but for the whole: balanced accuracy .84 without it, .91 with .2, .96
-with .5. The benchmark checks the result."""
+"""Weight of the share of the question's words that these passages contain. Chosen on QMSum's even meetings and one
+book, with the kinds of questions of benchmarks/abstention.py except the global ones: balanced accuracy .84 at 0, .91 at
+.2, .96 at .5. The benchmark checks the result."""
 
 
 def closeness_to_whole(context: Context, question: str) -> float:
-    """Return the greatest cosine of a question with a typical one about a corpus as a whole.
+    """Return the greatest cosine of a question with a typical question about a corpus as a whole.
 
     The typical questions are those of `query/question/global_questions.txt`. Titles that the question names are left
     out once ("the main themes of Moby Dick" asks for main themes).
@@ -30,19 +30,19 @@ def closeness_to_whole(context: Context, question: str) -> float:
 
 
 def closeness_in_translation(context: Context, question: str) -> float:
-    """Return the greatest cosine of a question with a typical one in German, French, Spanish or Chinese.
+    """Return the greatest cosine of a question with a typical global question in German, French, Spanish or Chinese.
 
-    The packaged encoder was made for English: any two texts of another language are near to each other in it. So this
-    cosine says nothing against a fixed threshold, but can be compared with that of passages in the same language.
+    The packaged encoder was trained for English: it places any two texts of another language close together. So this
+    cosine is meaningless against a fixed threshold, but can be compared with that of passages in the same language.
     """
     vector = open_question(context, question).vector
     return float((_translated_questions(context) @ vector).max())
 
 
 def is_about_the_whole(context: Context, question: str) -> bool:
-    """Return whether the words of a question ask for the whole, or it is close enough to questions that do.
+    """Return whether a question asks about the whole, by its words or by its similarity to questions that do.
 
-    The words are those of `kind_of`, the closeness that of `closeness_to_whole`; it must be at least
+    The words are those of `kind_of`; the similarity is `closeness_to_whole`, which must be at least
     `global_search.about_the_whole`.
     """
     return (
@@ -52,12 +52,12 @@ def is_about_the_whole(context: Context, question: str) -> bool:
 
 
 def corpus_coverage(context: Context, question: str) -> float:
-    """Return how much the documents contain on a question, 0 to 1.5.
+    """Return how well the documents cover a question, 0 to 1.5.
 
     It is the cosine of the nearest passage, plus half the share of the question's words (by inverse document
-    frequency) that the nearest passages contain. It depends on the documents alone, and not on what an answer is made
-    from: a coarse level of reports has fewer sentences than a fine one, so its nearest sentence says less about
-    whether there is an answer.
+    frequency) that the nearest passages contain. It depends on the documents alone, not on the material of the answer:
+    a coarse level of reports has fewer sentences than a fine one, so its nearest sentence is weaker evidence of whether
+    there is an answer.
     """
     asked = open_question(context, question)
     cosines, rows = context.chunk_vectors.search(asked.vector[np.newaxis], _MOST_PASSAGES)

@@ -1,8 +1,8 @@
-"""Mend words of a question that are spelled wrong, where the documents have the word that was meant.
+"""Correct misspelled words of a question, if the documents contain the intended word.
 
-A word is mended if no document has it, if its language hardly uses it, and if a word of the documents is one letter
-away (inserted, dropped, changed, or swapped with its neighbour: optimal string alignment distance). What is mended is
-told in the trace. Names with a capital letter and words with digits stay as they are: a name that the documents do not
+A word is corrected if no document has it, if it is rare in its language, and if a word of the documents is one edit
+away (insertion, deletion, substitution or swap of neighbours: optimal string alignment distance). The trace reports
+the correction. Capitalised words and words with digits stay unchanged: a name that the documents do not
 have is a reason to decline.
 """
 
@@ -11,27 +11,27 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from conspectus.query.types import Step
-from conspectus.storage.index import Index, per_index
+from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.text.names import Word
 
 if TYPE_CHECKING:
     from conspectus.storage.text.bm25 import Bm25
 
 SPELLING = "spelling"
-"""The name of the step of a trace that tells what was mended."""
+"""The name of the trace step that reports corrections."""
 _LEAST_LETTERS = 5
 """Shorter words have too many neighbours."""
 _LEAST_LETTERS_OF_STEM = 6
 _RARE = 3.0
 """Zipf frequency of a word (the decimal logarithm of its uses in a billion words) below which it may be a slip."""
 _COMMONER = 1.0
-"""What the word that was meant has more: the lists have slips too, and a rare word is no slip of one as rare."""
+"""Least surplus frequency of the intended word: a rare word is not a slip of an equally rare one."""
 _LISTED = ("en", "de", "fr", "es", "it", "nl", "pt")
-"""Languages whose words wordfreq lists; for others English tells what is rare."""
+"""Languages that wordfreq covers; for others English decides which words are rare."""
 
 
-def mended(index: Index, text: str, found: list[Word], language: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return a question with its misspelled words mended, and what was mended: the word and what it was read as.
+def mended(index: StoredIndex, text: str, found: list[Word], language: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return a question with its misspelled words corrected, and the pairs of word and correction.
 
     Args:
         index: The index whose words count.
@@ -50,7 +50,7 @@ def mended(index: Index, text: str, found: list[Word], language: str) -> tuple[s
 
 
 def spelling_steps(changes: tuple[tuple[str, str], ...]) -> tuple[Step, ...]:
-    """Return the step that tells what was mended; none if nothing was.
+    """Return the step that reports the corrections; empty if there are none.
 
     >>> spelling_steps((("databse", "database"),))[0].detail
     "read 'databse' as 'database'"
@@ -59,8 +59,8 @@ def spelling_steps(changes: tuple[tuple[str, str], ...]) -> tuple[Step, ...]:
     return (Step(SPELLING, f"read {told}"),) if changes else ()
 
 
-def _meant(index: Index, surface: str, language: str) -> str:
-    """Return the word that was meant, or "" if the word stands."""
+def _meant(index: StoredIndex, surface: str, language: str) -> str:
+    """Return the intended word, or "" if the word is not a slip."""
     lexical = index.lexical()
     if len(surface) < _LEAST_LETTERS or not surface.isalpha() or not surface.islower():
         return ""
@@ -78,13 +78,13 @@ def _meant(index: Index, surface: str, language: str) -> str:
 
 
 def _counted(lexical: "Bm25", word: str, term: str) -> dict[str, int]:
-    """Return in how many passages a word's term stands, where it stands in any."""
+    """Return in how many passages a word's term appears; empty if in none."""
     column = lexical.vocabulary.get(term)
     return {} if column is None else {word: len(lexical.rows_with([column]))}
 
 
 def _neighbours(word: str, words: tuple[str, ...]) -> Iterator[str]:
-    """Yield the words that are one letter away."""
+    """Yield the words that are one edit away."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -109,5 +109,5 @@ def _words(language: str, letter: str) -> tuple[str, ...]:
 
 
 @per_index
-def _stems(index: Index) -> Callable[[str], tuple[str, ...]]:
+def _stems(index: StoredIndex) -> Callable[[str], tuple[str, ...]]:
     return cache(lambda letter: tuple(term for term in index.lexical().vocabulary if term.startswith(letter)))

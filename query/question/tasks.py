@@ -7,20 +7,20 @@ from conspectus.storage.settings import AnswerSettings
 
 Task = Literal["qa", "claims", "slots"]
 """`tog.task`. A claim is answered by a label (SUPPORTS, REFUTES, NOT ENOUGH INFO); a slot, `thing [SEP] relation`, by
-what stands in this relation to the thing, as Zero-Shot RE and T-REx ask (Petroni et al. 2021, KILT)."""
+the thing related in this way, as in Zero-Shot RE and T-REx (Petroni et al. 2021, KILT)."""
 
 
 def prompt_for(task: Task, prompt: str) -> str:
-    """Return the name of the prompt that answers, for a task.
+    """Return the name of the answering prompt for a task.
 
-    >>> prompt_for("qa", "query/io"), prompt_for("claims", "query/io")
-    ('query/io', 'query/io_claims')
+    >>> prompt_for("qa", "query/answer/io"), prompt_for("claims", "query/answer/io")
+    ('query/answer/io', 'query/answer/io_claims')
     """
     return prompt if task == "qa" else f"{prompt}_{task}"
 
 
 def as_question(task: Task, asked: str) -> str:
-    """Return what is asked as a question: what prompts that choose and score, and do not answer, are given.
+    """Return a claim or slot as a question, for prompts that choose and score but do not answer.
 
     >>> as_question("claims", "Bern lies in Sweden.")
     'Is this claim true? Bern lies in Sweden.'
@@ -28,16 +28,24 @@ def as_question(task: Task, asked: str) -> str:
     return asked if task == "qa" else render(f"query/question_{task}", question=asked)
 
 
-def answer_style(settings: AnswerSettings) -> str:
-    """Return what a model is told of the form of an answer, as lines of a list; "" for nothing.
+def answer_style(settings: AnswerSettings, *, brief: bool = False) -> str:
+    """Return the instructions on the form of an answer, as lines of a list; "" if there are none.
+
+    A `brief` answer, a name or a number, has no type, length or tone: it follows the instructions alone.
 
     >>> answer_style(AnswerSettings(response_type="a list", words=80))
     '- Write the answer as: a list.\\n- Use at most 80 words.'
+    >>> answer_style(AnswerSettings(tone="formal", instructions="Write dates as YYYY-MM-DD."), brief=True)
+    '- Write dates as YYYY-MM-DD.'
     """
-    lines = [
-        settings.response_type and f"Write the answer as: {settings.response_type}.",
-        settings.words and f"Use at most {settings.words} words.",
-        settings.tone and f"Write in this tone: {settings.tone}.",
-        settings.instructions,
-    ]
+    lines = (
+        [settings.instructions]
+        if brief
+        else [
+            settings.response_type and f"Write the answer as: {settings.response_type}.",
+            settings.words and f"Use at most {settings.words} words.",
+            settings.tone and f"Write in this tone: {settings.tone}.",
+            settings.instructions,
+        ]
+    )
     return "\n".join(f"- {line}" for line in lines if line)

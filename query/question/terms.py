@@ -8,29 +8,29 @@ from itertools import pairwise
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.storage.arrays import Floats, Rows
-from conspectus.storage.index import Index, per_index
+from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.text.language import UNSPACED_LANGUAGES, function_words
 from conspectus.storage.text.names import UNSPACED, Word
 
 _NO_CONTENT = frozenset({"same", "other", "s"})
-"""Words beside the function words of English that do not say what a question is about."""
+"""English words, besides the function words, that do not say what a question is about."""
 _MOST_CHUNKS = 4096
-"""Chunks whose stems are remembered, some kilobytes each: one question looks at the same ones twice."""
+"""Number of chunks whose stems are cached, some kilobytes each: one question uses the same ones twice."""
 _MOST_BETWEEN = 2
-"""Question words that may occur between the two content words of a phrase ("based on a book")."""
+"""Most words between the two content words of a phrase ("based on a book")."""
 
 
 def is_content_word(key: str, language: str = "en") -> bool:
     """Return whether a word, given by its key, says what a question in a language is about."""
     if not language or language in UNSPACED_LANGUAGES:
-        language = "en"  # characters are no function words, but Latin words between them may be
+        language = "en"  # characters are not function words, but Latin words between them may be
     return key not in function_words(language) and not (language == "en" and key in _NO_CONTENT)
 
 
 def content_words(found: Sequence[Word], language: str = "en") -> str:
-    """Return the words that say what a question is about, or all of them where none does.
+    """Return the words that say what a question is about, or all words if there are none.
 
-    They are joined with spaces, where they are not characters of a script that is written without.
+    They are joined with spaces, except in scripts that are written without spaces.
 
     >>> from conspectus.storage.text.names import words
     >>> content_words(words("Who wrote the book?")), content_words(words("Wer schrieb das Buch?"), "de")
@@ -49,7 +49,7 @@ class Terms:
 
     Attributes:
         stems: the t terms.
-        weights: (t,) inverse document frequencies, scaled to sum to 1 (or there are none).
+        weights: (t,) inverse document frequencies, scaled to sum to 1 (if there are any).
         chunks: for each term the rows of the chunks that contain it, ascending.
     """
 
@@ -63,10 +63,10 @@ class Terms:
         return np.stack(contained, axis=1) if contained else np.zeros((len(rows), 0))
 
 
-def question_terms(index: Index, found: Sequence[Word], language: str = "en") -> Terms:
+def question_terms(index: StoredIndex, found: Sequence[Word], language: str = "en") -> Terms:
     """Return the stems of a question's content words, weighted by inverse document frequency.
 
-    A term that no chunk contains has the highest weight: a passage without it leaves the question open.
+    A term that no chunk contains has the highest weight: a passage without it does not settle the question.
     """
     bm25 = index.lexical()
     stems = sorted({bm25.term(word.key, language) for word in found if is_content_word(word.key, language)})
@@ -103,7 +103,7 @@ class Phrases:
 
 
 def question_phrases(found: Sequence[Word], stems: Sequence[str], terms: Terms, language: str = "en") -> Phrases:
-    """Return the phrases of a question: content words that follow one another closely, with what is between them.
+    """Return the phrases of a question: nearby pairs of content words, with the words between them.
 
     Args:
         found: The words of the question.

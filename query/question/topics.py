@@ -1,9 +1,9 @@
-"""Topic entities: where a walk over the knowledge graph begins.
+"""Topic entities: the entities at which a walk over the knowledge graph begins.
 
-A question says "kennedy" for John F. Kennedy, "uk" for the United Kingdom. An entity is a candidate when its name
-occurs in the question, when rare words of its name do, or when its vector is near to that of some of the question's
-words. Candidates are ranked by how much the words that may name them tell of the question, by how like their name they
-are, by their degree, and by whether the predicates at them are near to the question's other words.
+A question says "kennedy" for John F. Kennedy, "uk" for the United Kingdom. An entity is a candidate if its name
+occurs in the question, if rare words of its name do, or if its vector is near to that of some of the question's
+words. Candidates are ranked by the weight in the question of the words that may name them, by the similarity of these
+words to their name, by their degree, and by the similarity of their predicates to the question's other words.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.question.linking import alias_rows, open_linker
+from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import open_question, span_vectors
 from conspectus.query.types import Step
 from conspectus.query.walk.graph import KnowledgeGraph, is_id, kept_postings, open_graph, predicate_vectors, spoken
 from conspectus.storage.index import per_index
+from conspectus.storage.name_tables import alias_rows
 from conspectus.storage.text.names import NameMatch, NameMatcher, Word, words
 from conspectus.storage.text.postings import Postings
 from conspectus.storage.text.words import FUNCTION_WORDS, PARTICLES, REQUESTS
@@ -25,32 +26,32 @@ _MOST_NAMES_OF_WORD = 300
 _LEAST_SHARE = 0.4
 """Least share of a name, by the inverse document frequency of its words, that a question must contain."""
 _LEAST_COSINE = 0.6
-"""Least cosine of a name with words of a question."""
+"""Least cosine of a name with question words."""
 _NEAREST = 5
-"""Entities that are looked up for each span of the question."""
+"""Number of entities looked up for each span of the question."""
 _LONGEST_SPAN = 4
 _UNRELATED = 0.25
-"""A cosine up to which a word and a predicate have nothing to do with each other."""
+"""The largest cosine of an unrelated word and predicate."""
 _NO_CONTENT = FUNCTION_WORDS | PARTICLES | REQUESTS
 _FUNCTION_WORD_WEIGHT = 0.1
 _UNCAPITALISED_WEIGHT = 0.5
-"""Weight of a word without a capital where the question has words with one."""
+"""Weight of a lower-case word if the question has capitalised words."""
 _AS_WRITTEN = 1.05
 _ALL_WORDS = 0.9
-"""Likeness of a name that is written like the question, and of one all of whose words occur in it."""
+"""Likeness of a name spelled like the question, and of a name whose words all occur in it."""
 _DEGREE_WEIGHT = 0.2
 """Weight of the natural logarithm of an entity's number of triples."""
 _PREDICATE_WEIGHT = 0.5
-"""Weight of the share of the question's other words to which predicates at an entity are near."""
+"""Weight of the share of the question's other words that are similar to predicates of an entity."""
 _MOST_RANKED = 8
-"""Candidates whose predicates are compared with the question."""
+"""Number of candidates whose predicates are compared with the question."""
 _LEAST_OF_BEST = 0.7
 """Least share of the best topic's score that a further topic must have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """The entities that a walk begins at, rows of the entity table, and how they were found."""
+    """The entities at which a walk begins, rows of the entity table, and the step that reports how they were found."""
 
     rows: tuple[int, ...]
     step: Step
@@ -59,15 +60,15 @@ class Topics:
 def find_topics(
     context: Context, text: str, given: Sequence[str] | None = None, most: int = 3, step: str = "topics"
 ) -> Topics:
-    """Return the topic entities of a question: the given ones, or those that are linked from its words.
+    """Return the topic entities of a question: the given ones, or those linked from its words.
 
     Args:
         context: The index.
         text: The question.
         given: Names of the things that the question is about; None to link them from the question. Names that no
             entity has are listed in the step.
-        most: Most entities that are linked from the question.
-        step: The name of the step that tells what was found.
+        most: Most entities linked from the question.
+        step: The name of the step that reports the result.
     """
     if given is None:
         rows = link_topics(context, text, most)
@@ -79,16 +80,16 @@ def find_topics(
 
 
 def rows_of(context: Context, names: Sequence[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the rows of the entities of these names, each once, and the names that no entity has."""
+    """Return the rows of the entities of these names, without duplicates, and the names that no entity has."""
     return open_linker(context.index).given(names)
 
 
 def link_topics(context: Context, text: str, most: int = 3) -> tuple[int, ...]:
     """Return the rows of up to `most` entities that a question is about, the likeliest first.
 
-    The score of an entity is the weight of the words that may name it, times how like its name they are; more where it
-    has many triples, and where the predicates of these are near to the question's other words. The best is a topic,
-    and so are others whose whole names occur elsewhere in the question and that score nearly as much.
+    The score of an entity is the weight of the words that may name it, times their likeness to its name; it rises with
+    the number of its triples and the similarity of their predicates to the question's other words. The best is a topic,
+    as are others whose whole names occur elsewhere in the question and whose score is nearly as high.
     """
     graph = open_graph(context)
     degrees = graph.degrees()
@@ -119,12 +120,12 @@ def link_topics(context: Context, text: str, most: int = 3) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TopicCandidate:
-    """An entity that words of a question may name.
+    """An entity that question words may name.
 
     Attributes:
         row: its row of the entity table.
-        places: the places of the words that would name it.
-        likeness: how like its name they are, 0 to 1.05.
+        places: the positions of the words that would name it.
+        likeness: how similar they are to its name, 0 to 1.05.
         whole: whether the words are its whole name.
     """
 
@@ -136,9 +137,9 @@ class TopicCandidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedWords:
-    """The words of a question with weights: less where a predicate says the same as a word.
+    """The words of a question with weights, lowered if a predicate has the same meaning.
 
-    `text` is the question with spaces for underscores, `content` the places of the content words.
+    `text` is the question with spaces for underscores, `content` the positions of the content words.
     """
 
     text: str
@@ -173,14 +174,14 @@ def weighted_words(context: Context, question: str) -> WeightedWords:
 
 
 def candidates(context: Context, question: WeightedWords) -> list[TopicCandidate]:
-    """Return the entities that words of a question may name, each by its best words, in the order of their rows."""
+    """Return the entities that question words may name, each with its best words, in the order of their rows."""
     best: dict[int, TopicCandidate] = {}
     whole = _whole_names(context, question)
     several_words = [candidate.places for candidate in whole if len(candidate.places) > 1]
     near = _near_names(context, question, frozenset().union(*several_words))
     for candidate in (*whole, *_partial_names(context, question), *near):
         other = best.get(candidate.row)
-        # "war" names nothing in "iraq war"
+        # "war" is not a name in "iraq war"
         part = any(candidate.places < places for places in several_words)
         score = question.weight_of(candidate.places) * candidate.likeness
         if not part and (other is None or score > question.weight_of(other.places) * other.likeness):
@@ -189,7 +190,7 @@ def candidates(context: Context, question: WeightedWords) -> list[TopicCandidate
 
 
 def _whole_names(context: Context, question: WeightedWords) -> list[TopicCandidate]:
-    """Return the names that occur in the question; one of function words alone only where it has capitals."""
+    """Return the names that occur in the question; a name of function words only if it has capitals."""
     names = open_graph(context).names
     found = []
     for match in _name_matches(context, question):
@@ -210,7 +211,7 @@ def _name_matches(context: Context, question: WeightedWords) -> list[NameMatch[i
 
 
 def _partial_names(context: Context, question: WeightedWords) -> list[TopicCandidate]:
-    """Return the entities of whose names the question contains a large enough part."""
+    """Return the entities of whose names the question contains a sufficient share."""
     places: dict[str, int] = {}
     for place in question.content:
         places.setdefault(question.words[place].key, place)
@@ -225,7 +226,7 @@ def _partial_names(context: Context, question: WeightedWords) -> list[TopicCandi
 def _near_names(context: Context, question: WeightedWords, taken: frozenset[int]) -> list[TopicCandidate]:
     """Return the entities whose vectors are nearest to spans of the question, each with the span nearest to it.
 
-    Words in `taken` are left out: those of names of several words.
+    Words in `taken` are left out: those of multi-word names.
     """
     vectors = context.index.vectors("entities")
     spans = [
@@ -253,9 +254,9 @@ def _near_names(context: Context, question: WeightedWords, taken: frozenset[int]
 def _predicate_shares(
     context: Context, graph: KnowledgeGraph, question: WeightedWords, found: Sequence[TopicCandidate]
 ) -> list[float]:
-    """Return for each candidate how near the predicates at it are to the question's other words, 0 to 1.
+    """Return for each candidate the similarity of its predicates to the question's other words, 0 to 1.
 
-    The nearness is relative to that of all predicates of the graph.
+    The similarity is relative to that of all predicates of the graph.
     """
     if not found or not question.content:
         return [0.0] * len(found)
@@ -272,7 +273,7 @@ def _predicate_shares(
 
 
 class GraphNames:
-    """The names of a graph's entities, by all of their words and by each of them."""
+    """The names of a graph's entities, indexed by all of their words and by each word."""
 
     def __init__(self, graph: KnowledgeGraph, aliases: Mapping[str, int], postings: Mapping[str, Postings]) -> None:
         self._words: dict[int, frozenset[str]] = {}
@@ -283,7 +284,7 @@ class GraphNames:
             self._aliases.setdefault(_whole_key(words(spoken(alias))), []).append((spoken(alias), row))
 
     def matcher(self, found: Sequence[Word]) -> NameMatcher[int]:
-        """Return what finds the names that are made of words one after the other in a text; their values are rows."""
+        """Return a matcher of the names that consist of consecutive words of a text; its values are rows."""
         runs = ((first, last) for first in range(len(found)) for last in range(first + 1, first + 1 + _LONGEST_NAME))
         keys = {_whole_key(found[first:last]) for first, last in runs if last <= len(found)}
         names: dict[str, int] = {}
@@ -294,7 +295,7 @@ class GraphNames:
         return NameMatcher(names)
 
     def shares(self, keys: Sequence[str]) -> dict[int, tuple[frozenset[str], float]]:
-        """Return the names that contain a rare one of some words: which of them, and their share of the name."""
+        """Return by row the names that contain a rare one of some words: which words, and their share of the name."""
         wanted = frozenset(keys)
         found: dict[int, tuple[frozenset[str], float]] = {}
         rare = [key for key in wanted if self._with.count(key) <= _MOST_NAMES_OF_WORD]
@@ -319,7 +320,7 @@ def _whole_key(found: Sequence[Word]) -> str:
 
 
 def _by_words(graph: KnowledgeGraph) -> dict[str, Postings]:
-    """Return the rows of entities by the words of their whole names, and by each word but function words."""
+    """Return the rows of entities by the words of their whole names, and by each word except function words."""
     whole: dict[str, list[int]] = {}
     with_word: dict[str, list[int]] = {}
     for row, name in enumerate(graph.names):
@@ -333,14 +334,14 @@ def _by_words(graph: KnowledgeGraph) -> dict[str, Postings]:
 
 
 _LONGEST_NAME = 30
-"""Words of a name that is looked for."""
+"""Most words of a name that is searched for."""
 _FORM = 1
-"""Raised when the content of the files of names changes."""
+"""Version of the name files; raised when their content changes."""
 
 
 @per_index
 def open_graph_names(context: Context) -> GraphNames:
-    """Return the names of the index's entities by their words; those of a large graph are mapped from files."""
+    """Return the index's entity names by their words; those of a large graph are mapped from files."""
     graph = open_graph(context)
     kept = kept_postings(context, "topics", _FORM, lambda: _by_words(graph), ("whole", "with"))
     return GraphNames(graph, alias_rows(context.index), kept)

@@ -40,10 +40,10 @@ def checked(query: str) -> str:
         if word == "SERVICE":
             raise SparqlError("SERVICE would ask another server; only the graph of the index is queried")
         if not form and word in _UPDATES:
-            raise SparqlError(f"{word} would change the graph, which is only read: write SELECT, ASK or CONSTRUCT")
+            raise SparqlError(f"{word} would change the graph, which is read-only: use SELECT, ASK or CONSTRUCT")
         form = form or (word if word in _FORMS else "")
     if not form:
-        raise SparqlError("not a query of SPARQL 1.1: there is no SELECT, ASK, CONSTRUCT or DESCRIBE")
+        raise SparqlError("not a SPARQL 1.1 query: there is no SELECT, ASK, CONSTRUCT or DESCRIBE")
     return _TOKENS.sub(_escaped_dots, query)
 
 

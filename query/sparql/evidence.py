@@ -41,7 +41,7 @@ class QueryParts:
 
 
 @dataclass(frozen=True, slots=True)
-class Mentioned:
+class QueryTerms:
     """What a query writes: rows of entities (by name or IRI), and numbers of predicates, ascending."""
 
     entities: tuple[int, ...]
@@ -95,7 +95,7 @@ def parts(text: str) -> QueryParts:
     return QueryParts(text[:begin], form, "{}", "")
 
 
-def mentioned(graph: KnowledgeGraph, text: str) -> Mentioned:
+def mentioned(graph: KnowledgeGraph, text: str) -> QueryTerms:
     """Return the entities and predicates that a query writes."""
     prefixes = {**PREFIXES, **declared(text)}
     iris: list[str] = []
@@ -112,7 +112,7 @@ def mentioned(graph: KnowledgeGraph, text: str) -> Mentioned:
     numbers = [number for number, text_ in enumerate(graph.predicates) if (text_ or "related") in said]
     by_iri = [row_of_entity(graph, Term("uri", iri)) for iri in iris]
     entities = {row for row in by_iri if row is not None} | set(rows_of_names(graph, names))
-    return Mentioned(tuple(sorted(entities)), np.array(numbers, np.int64))
+    return QueryTerms(tuple(sorted(entities)), np.array(numbers, np.int64))
 
 
 def rows_of_names(graph: KnowledgeGraph, names: Iterable[str]) -> list[int]:
@@ -121,7 +121,7 @@ def rows_of_names(graph: KnowledgeGraph, names: Iterable[str]) -> list[int]:
     return [row for row, name in enumerate(graph.names) if name in wanted] if wanted else []
 
 
-def instead(graph: KnowledgeGraph, said: Mentioned) -> tuple[int, ...]:
+def instead(graph: KnowledgeGraph, said: QueryTerms) -> tuple[int, ...]:
     """Return relations of what a query writes, for the answer that there is nothing: what is stated instead."""
     if not said.entities:
         return ()
@@ -154,7 +154,7 @@ def _all_entities(rows: Sequence[Sequence[Term | None]], number: int) -> bool:
 
 
 def _joining(
-    graph: KnowledgeGraph, entities: Sequence[int], literals: set[str], said: Mentioned, names: dict[str, str]
+    graph: KnowledgeGraph, entities: Sequence[int], literals: set[str], said: QueryTerms, names: dict[str, str]
 ) -> list[int]:
     """Return the relations of one solution."""
     nodes = np.unique(np.array([*entities, *said.entities], np.int64))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.storage.errors import IndexCorrupt, SparqlError
+from conspectus.storage.processor_places import away
 
 _WORKER = Path(__file__).with_name("worker.py")
 _MEMORY = 4 << 30
@@ -54,7 +55,7 @@ class SparqlProcess:
                 line = b""
             if line is None:
                 self._stop()
-                raise SparqlError(f"the query was stopped after {seconds:g} s; bind more of it, or allow it longer")
+                raise SparqlError(f"the query was stopped after {seconds:g} s; narrow it, or allow it longer")
             if not line:
                 self._stop()
                 raise SparqlError("the query needs more memory or depth than it may have, and was stopped")
@@ -62,7 +63,7 @@ class SparqlProcess:
         if "damaged" in reply:
             raise IndexCorrupt(f"{self._store} cannot be read: {reply['damaged']}; delete it, and it is made again")
         if "error" in reply:
-            raise SparqlError(f"not a query of SPARQL 1.1: {reply['error']}")
+            raise SparqlError(f"not a SPARQL 1.1 query: {reply['error']}")
         return reply
 
     def _running(self) -> tuple["subprocess.Popen[bytes]", bool]:
@@ -98,7 +99,9 @@ def _line(process: "subprocess.Popen[bytes]", until: float) -> bytes | None:
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         while not found.endswith(b"\n"):
-            if not selector.select(max(0.0, until - time.monotonic())):
+            with away():
+                ready = selector.select(max(0.0, until - time.monotonic()))
+            if not ready:
                 return None
             block = os.read(process.stdout.fileno(), 1 << 16)
             if not block:

@@ -7,7 +7,15 @@ left to it: of several literals of a thing any counts here, and literals of two 
 from collections.abc import Callable, Sequence
 from itertools import count
 
-from conspectus.query.question.graph_query import Bound, Comparison, Condition, GraphQuery, Order, Step, Things
+from conspectus.query.graph_question.structured_query import (
+    Bound,
+    Comparison,
+    Condition,
+    GraphQuery,
+    Order,
+    PredicateStep,
+    Things,
+)
 from conspectus.query.sparql.schema import prefixed
 from conspectus.query.sparql.store import typed
 from conspectus.query.walk.graph import KnowledgeGraph
@@ -156,12 +164,12 @@ class _Writer:
             return [*lines, f"BIND({key} AS {value})"]
         return self._literal(thing, order.steps, value)[0]
 
-    def _literal_types(self, steps: Sequence[Step]) -> str:
+    def _literal_types(self, steps: Sequence[PredicateStep]) -> str:
         if not steps or steps[-1].direction != "forward":
             return ""
         return ", ".join(filter(None, dict.fromkeys(map(self._datatypes, steps[-1].predicates))))
 
-    def _literal(self, thing: str, steps: Sequence[Step], value: str) -> tuple[list[str], str]:
+    def _literal(self, thing: str, steps: Sequence[PredicateStep], value: str) -> tuple[list[str], str]:
         """Return the patterns that bind the literal at the end of steps, and its datatypes; else the year in a name."""
         datatypes = self._literal_types(steps)
         if datatypes:
@@ -174,7 +182,7 @@ class _Writer:
         year = f'xsd:integer(REPLACE({name}, "^(?:|.*[^0-9])(1[0-9]{{3}}|20[0-9]{{2}})(?:|[^0-9].*)$", "$1"))'
         return [*self._path(thing, steps, end), f"{end} rdfs:label {name} .", f"BIND({year} AS {value})"], "xsd:integer"
 
-    def _path(self, start: str, steps: Sequence[Step], end: str) -> list[str]:
+    def _path(self, start: str, steps: Sequence[PredicateStep], end: str) -> list[str]:
         lines = []
         for number, step in enumerate(steps, start=1):
             to = end if number == len(steps) else self._variable()
@@ -186,7 +194,7 @@ class _Writer:
         return f"?x{next(self._numbers)}"
 
 
-def _pattern(start: str, step: Step, end: str, prefix: str = "p") -> str:
+def _pattern(start: str, step: PredicateStep, end: str, prefix: str = "p") -> str:
     """Return a step as a triple pattern; alternatives and both directions are a property path."""
     names = [prefix + prefixed(predicate)[1:] for predicate in step.predicates]
     if step.direction == "either":

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, cast
 from conspectus.storage import rdf_terms as terms
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.index import Index, per_index
+from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.rdf_terms import iri, literal, named
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.text.literals import Literal, parse_literal
@@ -52,7 +52,7 @@ _FORM = 1
 
 
 @per_index
-def open_store(index: Index) -> Path:
+def open_store(index: StoredIndex) -> Path:
     """Return the folder of the index's store, made on first use.
 
     Raises:
@@ -61,13 +61,15 @@ def open_store(index: Index) -> Path:
     return derived_folder(index, "sparql", _FORM, lambda folder: _write(index, folder))
 
 
-def _write(index: Index, folder: Path) -> None:
+def _write(index: StoredIndex, folder: Path) -> None:
     import pyoxigraph as ox
 
     lines = folder.with_name(f"{folder.name}.nt")
     try:
-        with lines.open("w", encoding="utf-8", newline="\n") as stream:
-            for block in chain(_entities(index), _relations(index), _qualifiers(index)):
+        with lines.open("wb") as stream:
+            for text in chain(_entities(index), _qualifiers(index)):
+                stream.write(text.encode())
+            for block in _relations(index):
                 stream.write(block)
         store = ox.Store(str(folder))
         store.bulk_load(path=str(lines), format=ox.RdfFormat.N_TRIPLES)
@@ -78,7 +80,7 @@ def _write(index: Index, folder: Path) -> None:
         lines.unlink(missing_ok=True)
 
 
-def _entities(index: Index) -> Iterator[str]:
+def _entities(index: StoredIndex) -> Iterator[str]:
     table = index.arrow(Entity, "id", "name", "types", "description")
     for batch in table.to_batches(max_chunksize=_BLOCK):
         lines: list[str] = []
@@ -94,8 +96,7 @@ def _entities(index: Index) -> Iterator[str]:
         yield "".join(lines)
 
 
-def _relations(index: Index) -> Iterator[str]:
-    import numpy as np
+def _relations(index: StoredIndex) -> Iterator[memoryview]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -104,7 +105,7 @@ def _relations(index: Index) -> Iterator[str]:
     typed = pa.array(values.values(), pa.string())
     for batch in index.arrow(Relation, "source_id", "predicate", "target_id").to_batches(max_chunksize=_BLOCK):
         said = batch.column("predicate").dictionary_encode()
-        # arrays of texts are joined without a loop: a million relations are written in a second
+        # arrays of texts are joined without a loop, and written as they lie in memory
         for prefix, suffix in ((terms.PREDICATE, ""), (terms.VALUE, None)):
             predicates = pa.array(
                 [iri(predicate_iri(text, prefix)) for text in said.dictionary.to_pylist()], pa.string()
@@ -121,10 +122,12 @@ def _relations(index: Index) -> Iterator[str]:
             else:
                 objects = pc.binary_join_element_wise(f"<{terms.ENTITY}", targets, ">", "")
             lines = pc.binary_join_element_wise(f"<{terms.ENTITY}", sources, "> ", stated, " ", objects, " .\n", "")
-            yield "".join(np.asarray(lines.to_numpy(zero_copy_only=False)).tolist())
+            if len(lines):
+                size = int(pc.sum(pc.binary_length(lines)).as_py())
+                yield memoryview(lines.buffers()[2])[:size]
 
 
-def _values(index: Index) -> dict[str, str]:
+def _values(index: StoredIndex) -> dict[str, str]:
     """Return the typed literal of each entity whose name is one."""
     table = index.arrow(Entity, "id", "name")
     found = {}
@@ -135,7 +138,7 @@ def _values(index: Index) -> dict[str, str]:
     return found
 
 
-def _qualifiers(index: Index) -> Iterator[str]:
+def _qualifiers(index: StoredIndex) -> Iterator[str]:
     import pyarrow.compute as pc
 
     table = index.arrow(Relation, "id", "source_id", "predicate", "target_id", "qualifiers")

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
-from conspectus.query.types.notebook import answer_html, answer_markdown
-from conspectus.query.types.subgraph import RetrievedSubgraph
+from conspectus.query.types.html_display import answer_html, answer_markdown, evidence_html
+from conspectus.query.types.subgraph import CitedParts, RetrievedSubgraph
 from conspectus.query.types.trace import WalkTrace
 from conspectus.storage.records import Claim, Entity, Relation, Report
 
@@ -19,7 +19,7 @@ class Passage:
         document_id: The id of its document.
         chunk_id: The id of the chunk.
         start: The offset of its first character in the text of the document.
-        end: The offset behind its last character.
+        end: The offset after its last character.
         score: Larger is better. The scale is that of the method: cosine, BM25 score, PageRank mass. Scores compare
             passages of one result; they do not compare methods or questions.
         text: The text of the chunk.
@@ -82,6 +82,9 @@ class Evidence:
     walk: WalkTrace | None = None
     subgraph: RetrievedSubgraph | None = None
 
+    def _repr_html_(self) -> str:
+        return evidence_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Citation:
@@ -93,7 +96,7 @@ class Citation:
         title: The title of the document.
         uri: The path or address that the document was read from.
         start: The offset of the first quoted character in the text of the document.
-        end: The offset behind the last quoted character.
+        end: The offset after the last quoted character.
         quote: The text of the document at [start, end), unchanged.
         place: The place in words (`pages 3-4, "2. Methods > Data"`); "" for a document without pages and headings.
         pages: The labels of the pages, slides or sheets that the quote is on.
@@ -139,7 +142,7 @@ class Check:
         sentence: The sentence, without marks.
         citations: The numbers that it cites.
         supported: Whether these support it.
-        why: What they lack; "" for a supported sentence.
+        why: What is missing; "" for a supported sentence.
     """
 
     sentence: str
@@ -150,7 +153,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer took.
+    """What an answer cost.
 
     Attributes:
         calls: Calls to language models. Replies from the cache do not count.
@@ -159,7 +162,7 @@ class Usage:
         cost: US dollars; None if the settings have no price for a model that was called.
         seconds: Wall-clock time.
         remembered: Replies taken from the cache.
-        units: The reports, passages or records that the answer is made over.
+        units: The number of reports, passages or records that the answer is based on.
         context_tokens: Their tokens, in total.
         depth: The steps of a walk over the graph; 0 for other methods.
     """
@@ -197,30 +200,32 @@ context_tokens=0, depth=0)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer:
-    """An answer with its citations, its evidence and what it took.
+    """An answer with its citations, its evidence and its cost.
 
     `str(answer)` is its text. A notebook shows the text with its sources.
 
     Attributes:
         question: The question as the user asked it.
-        method: The method that really ran: `global:offline` if `global` ran without a language model.
+        method: The method that actually ran: `global:offline` if `global` ran without a language model.
         text: The answer with its citation marks (`[1]`, `[2][3]`); each mark is the number of one of `citations` or
             `triples`. The sentence `abstention.NO_ANSWER`, without marks, if nothing supports an answer.
         citations: The cited passages of documents, by number.
         evidence: What the method retrieved.
         usage: Calls, tokens, dollars, seconds.
         trace: The steps of the method, in order.
-        dropped_citations: Citations of the model that name nothing it was shown, and were removed.
-        standalone: In a conversation, the question that was answered: `question` with what it refers to filled in.
+        dropped_citations: Citations of the model that do not resolve, and were removed.
+        standalone: In a conversation, the question that was answered: `question` with its references resolved.
             "" outside of a conversation.
         names: The entities that answer, best first, for methods that walk the graph.
         triples: The cited relations of the graph, by number.
         narrowed: The filter in words (`where year >= 2020`); "" if the whole index was asked.
         span: The few words of a quoted sentence that answer the question, if a reader without a language model found
-            such; "" otherwise.
+            them; "" otherwise.
         computed: Whether a query computed the answer from the triples that it cites (a count, yes or no), so that there
-            is no sentence of a model or a document to be verified.
-        checks: The verification of each sentence that cites, in the order of the text before unsupported sentences
+            is no sentence of a model or a document to verify.
+        cited_parts: Which nodes and edges of its subgraph the answer cites, and how many of these there are; None for a
+            method whose model is not asked for them.
+        checks: The verification of each sentence with citations, in the order of the text before unsupported sentences
             were marked or removed. Empty if nothing was verified.
     """
 
@@ -239,6 +244,7 @@ class Answer:
     span: str = ""
     checks: tuple[Check, ...] = ()
     computed: bool = False
+    cited_parts: CitedParts | None = None
 
     def __str__(self) -> str:
         """Return the text."""
@@ -262,5 +268,5 @@ class Answer:
 
     @property
     def known(self) -> bool:
-        """Whether the answer rests on at least one citation or triple."""
+        """Whether at least one citation or triple supports the answer."""
         return bool(self.citations or self.triples)

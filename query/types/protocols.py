@@ -7,11 +7,11 @@ from conspectus.query.types.answer import Answer, Evidence
 from conspectus.query.types.subgraph import CarriedPrizes
 
 Say = Callable[[str], None]
-"""Streaming callback: it gets the text of an answer piece by piece, in order, as it is made.
+"""Streaming callback: it gets the text of an answer piece by piece, in order, as it is generated.
 
-A method that has its text all at once calls it once. The pieces join to the text of the answer, except that a model's
-text is streamed before it is complete: sentences without any citation that resolves were streamed and then are not the
-answer (`Answer.text` is `NO_ANSWER` then), and verification may mark or remove sentences afterwards.
+A method that has its whole text already calls it once. The pieces join to the text of the answer, except that a model's
+text is streamed before it is complete: if no citation in it resolves, it is streamed but is not the
+answer (`Answer.text` is then `NO_ANSWER`), and verification may mark or remove sentences afterwards.
 """
 
 
@@ -31,11 +31,11 @@ class Retriever(Protocol):
 
         Returns:
             Up to `k` passages, best first, ties by chunk id. Scores are comparable within one result, not between
-            methods or questions (see `Passage.score`). No passage and a trace that says why if nothing was found.
+            methods or questions (see `Passage.score`). If nothing was found, no passages, and a trace with the reason.
 
         Raises:
             ModelError: A language model or an embedding server was needed and failed.
-            BudgetReached: A call could have passed the budget of the settings.
+            BudgetReached: A call could have exceeded the budget of the settings.
         """
         ...
 
@@ -50,7 +50,7 @@ class TopicRetriever(Retriever, Protocol):
 
 
 class Answerer(Protocol):
-    """Answers a question and cites what the answer rests on."""
+    """Answers a question and cites the sources of the answer."""
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Answer a question.
@@ -60,19 +60,19 @@ class Answerer(Protocol):
             say: Streaming callback; `ignore_pieces` if only the whole answer is wanted.
 
         Returns:
-            The answer. `Answer.known` is false if nothing in the index supports one; its text says so then.
+            The answer. If nothing in the index supports one, `Answer.known` is false and the text says so.
 
         Raises:
             ModelError: A language model or an embedding server failed, and no answer can be made without it. A method
-                that can go on without one call goes on, and its trace counts the failure.
-            BudgetReached: A call could have passed the budget of the settings.
+                that can do without one call continues, and its trace counts the failure.
+            BudgetReached: A call could have exceeded the budget of the settings.
         """
         ...
 
 
 @runtime_checkable
 class FollowUpAnswerer(Answerer, Protocol):
-    """Answers a further question of a conversation with the subgraphs of the earlier answers."""
+    """Answers a follow-up question of a conversation using the subgraphs of earlier answers."""
 
     async def answer_after(self, question: str, kept: CarriedPrizes, say: Say) -> Answer:
         """Answer a standalone question; `kept` are the prizes carried over from earlier subgraphs."""

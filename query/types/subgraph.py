@@ -26,7 +26,7 @@ class RetrievedSubgraph:
         relations: The relation row of each edge of `text`.
         node_prizes: The prize of each node.
         edge_prizes: The prize of each edge.
-        searched: Numbers of nodes and relations of the region that it was selected from.
+        searched: Number of nodes and of relations in the region that it was selected from.
         kept: Prizes carried over to the next question of a conversation.
     """
 
@@ -37,3 +37,33 @@ class RetrievedSubgraph:
     edge_prizes: tuple[float, ...]
     searched: tuple[int, int]
     kept: CarriedPrizes = NO_PRIZES
+
+
+@dataclass(frozen=True, slots=True)
+class CitedParts:
+    """The citations of a subgraph: the valid node and edge numbers, without duplicates, and how many of each were
+    cited.
+
+    `nodes_cited` and `edges_cited` count distinct numbers, valid or not.
+    """
+
+    nodes: tuple[int, ...]
+    edges: tuple[int, ...]
+    nodes_cited: int
+    edges_cited: int
+
+    @property
+    def dropped(self) -> int:
+        """How many cited numbers belong to no node or edge."""
+        return self.nodes_cited + self.edges_cited - len(self.nodes) - len(self.edges)
+
+    @property
+    def fully_valid(self) -> bool:
+        """Whether there are citations and all of them are valid."""
+        return bool(self.nodes or self.edges) and not self.dropped
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.nodes)} of {self.nodes_cited} cited nodes and {len(self.edges)} of {self.edges_cited} cited "
+            f"edges are valid; fully valid: {'yes' if self.fully_valid else 'no'}"
+        )

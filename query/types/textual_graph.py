@@ -21,7 +21,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class TextualEdge:
-    """One directed edge: `source` and `target` are node numbers from 0, `text` is what the edge says."""
+    """One directed edge: `source` and `target` are node numbers from 0, `text` is the edge's text."""
 
     source: int
     text: str
@@ -32,7 +32,7 @@ class TextualEdge:
 class TextualGraph:
     """Node texts in the order of their numbers (from 0), and directed edges between them; parallel edges are allowed.
 
-    Raises `ValueError` when an edge names a node that is not there. The format of G-Retriever's GraphQA (section 4).
+    Raises `ValueError` if an edge refers to a missing node. The format of G-Retriever's GraphQA (section 4).
     """
 
     nodes: tuple[str, ...]
@@ -55,9 +55,9 @@ class TextualGraph:
         return tuple(edge.target for edge in self.edges)
 
     def to_text(self) -> str:
-        """The two CSV tables, `node_id,node_attr` and `src,edge_attr,dst`, an empty line between them.
+        """The two CSV tables, `node_id,node_attr` and `src,edge_attr,dst`, separated by an empty line.
 
-        A text that has a comma, a quote or a line break is quoted as RFC 4180 says; `from_text` reads it back.
+        Texts with a comma, a quote or a line break are quoted by RFC 4180; `from_text` reads them back.
         """
         nodes, edges = self.tables()
         return f"{nodes}\n{edges}"
@@ -69,9 +69,9 @@ class TextualGraph:
         return Table((NODE_HEADER, *nodes)), Table((EDGE_HEADER, *edges))
 
     def part(self, nodes: Sequence[int], edges: Sequence[int]) -> "TextualGraph":
-        """The graph of these nodes and these edges (positions), the nodes numbered anew in the order given.
+        """The graph of these nodes and edges (positions), with nodes renumbered in the given order.
 
-        Raises `ValueError` when an edge has an end that is not among `nodes`.
+        Raises `ValueError` if an end of an edge is not in `nodes`.
         """
         place = {node: number for number, node in enumerate(nodes)}
         chosen = [self.edges[edge] for edge in edges]
@@ -85,14 +85,14 @@ class TextualGraph:
 
 
 def from_text(text: str) -> TextualGraph:
-    """Return the graph that `TextualGraph.to_text` wrote; nodes may have other numbers than 0, 1, 2, ...
+    """Parse the output of `TextualGraph.to_text`; node numbers need not be 0, 1, 2, ...
 
-    The table of edges begins at its header; numbers of nodes may be any words, as long as edges use the same ones.
-    Raises `ValueError`, showing the row, where a table has another header, a row another number of fields, or an edge
+    The table of edges begins at its header; node ids may be any words, as long as edges use the same ones.
+    Raises `ValueError`, showing the row, if a table has another header, a row another number of fields, or an edge
     an unknown node.
     """
     try:
-        # Lines keep their ends for the reader: a quoted text may hold line breaks.
+        # Keep line ends: a quoted text may contain line breaks.
         rows = [tuple(row) for row in csv.reader(io.StringIO(text, newline="")) if row]
     except csv.Error as why:
         raise ValueError(f"a graph's text is not CSV: {why}") from why

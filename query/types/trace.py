@@ -27,10 +27,10 @@ class Decision:
     Attributes:
         stage: The kind of decision: topics, relations, entities, communities, chunks, reasoning or answer.
         depth: The round, from 1; 0 before the first round.
-        at: Where the walk was: an entity or a chain, in words.
+        at: The position of the walk: an entity or a chain, in words.
         considered: The candidates.
         outcome: The decision in words.
-        seconds: The time since the decision before it.
+        seconds: The time since the previous decision.
         calls: Calls to language models.
     """
 
@@ -65,7 +65,7 @@ class Chain:
     """A path that the walk retained.
 
     Attributes:
-        communities: The communities that it passes, in order, as entity rows; a single entity is a community of one.
+        communities: The communities on the path, in order, as entity rows; a single entity is a community of one.
         hops: Its triples, in order.
         ended: Why it was not continued; "" if it was alive at the end.
     """
@@ -77,7 +77,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class WalkTrace:
-    """All decisions of one walk in order, and the paths that it ended with."""
+    """All decisions of one walk in order, and the final paths."""
 
     decisions: tuple[Decision, ...]
     chains: tuple[Chain, ...]

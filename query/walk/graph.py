@@ -1,4 +1,4 @@
-"""The relations of an index as a graph for walks: every triple is an edge at both ends."""
+"""The relations of an index as a graph for walks: every triple is an edge at both of its entities."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from conspectus.query.types.trace import Hop
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Vectors, gather
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.index import Index, per_index
+from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.memory_index import MemoryIndex
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.tables import rows_of_ids
@@ -24,12 +24,13 @@ from conspectus.storage.text.postings import Postings, TextColumn
 
 if TYPE_CHECKING:
     from conspectus.query.context import Context
+    from conspectus.query.walk.graph_protocol import ReadableGraph
 
 _ID = regex.compile(r"(?:https?://\S+|_:\S+|Q\d{2,}|/?\p{Ll}{1,3}[./:_](?=\S*\d)[\p{Ll}\d._/-]+)")
 
 
 class IncidentEdges(NamedTuple):
-    """Edges as arrays of equal length: `at` is the entity of each; the others are as in KnowledgeGraph."""
+    """Edges as arrays of equal length: `at` is the entity of each edge; the other arrays are as in KnowledgeGraph."""
 
     at: Ints
     neighbours: Ints
@@ -92,7 +93,8 @@ def open_graph(context: "Context") -> KnowledgeGraph:
 
 def _load(context: "Context") -> KnowledgeGraph:
     index = context.index
-    names = index.arrow(Entity, "name").column("name").to_pylist()
+    named = index.arrow(Entity, "name").column("name")
+    names = TextColumn(lambda: named) if index.is_mapped(Entity) else named.to_pylist()
     entity_ids = TextColumn(lambda: index.arrow(Entity, "id").column("id"))
     relation_ids = TextColumn(lambda: index.arrow(Relation, "id").column("id"))
     descriptions = TextColumn(lambda: index.arrow(Relation, "description").column("description"))
@@ -110,13 +112,13 @@ def _load(context: "Context") -> KnowledgeGraph:
 
 
 LARGE = 50_000
-"""Relations from which the arrays of a graph are kept in files that are mapped (see `conspectus.storage.derived`)."""
+"""From this many relations, a graph's arrays are memory-mapped from derived files (`conspectus.storage.derived`)."""
 FORM = 1
-"""Raised when the content of these files changes."""
+"""Incremented when the content of these files changes."""
 _ARRAYS = ("indptr", "neighbours", "predicate", "relation", "outgoing", "sources", "targets", "stated")
 
 
-def _write(index: Index, names: Sequence[str], folder: Path) -> None:
+def _write(index: StoredIndex, names: Sequence[str], folder: Path) -> None:
     graph = graph_of(names, *_stated(index), (), (), ())
     folder.mkdir()
     for name in _ARRAYS:
@@ -127,14 +129,14 @@ def _write(index: Index, names: Sequence[str], folder: Path) -> None:
 def kept_postings(
     context: "Context", name: str, form: int, make: Callable[[], Mapping[str, Postings]], kinds: Sequence[str]
 ) -> Mapping[str, Postings]:
-    """Return postings over the names of a graph: made in memory, or for a large graph made once and mapped.
+    """Return postings over the names of a graph, built in memory, or for a large graph built once and memory-mapped.
 
     Args:
         context: The open index.
         name: The name of the derived files.
-        form: Raised when their content changes.
-        make: Makes the postings.
-        kinds: The keys of what it makes.
+        form: Incremented when the content of the files changes.
+        make: Builds the postings.
+        kinds: The keys of the mapping that `make` returns.
 
     Raises:
         IndexCorrupt: The files are damaged.
@@ -155,7 +157,7 @@ def kept_postings(
         raise IndexCorrupt(f"{folder} cannot be read ({error}); delete it, and it is made again") from error
 
 
-def _stated(index: Index) -> tuple[list[str], Ints, Ints, npt.NDArray[np.int32]]:
+def _stated(index: StoredIndex) -> tuple[list[str], Ints, Ints, npt.NDArray[np.int32]]:
     """Return the distinct predicates, sorted, and the source, target and predicate of each relation as rows."""
     import pyarrow as pa
 
@@ -183,7 +185,7 @@ def graph_of(
     relation_ids: Sequence[str],
     descriptions: Sequence[str],
 ) -> KnowledgeGraph:
-    """Return a graph from the ends of relations (entity rows) and their predicate numbers."""
+    """Build a graph from the ends of relations (entity rows) and their predicate numbers."""
     ends, others = np.concatenate([sources, targets]), np.concatenate([targets, sources])
     n_relations = len(sources)
     outgoing = np.arange(2 * n_relations) < n_relations
@@ -209,7 +211,7 @@ def graph_of(
     )
 
 
-def sentence(graph: KnowledgeGraph, relation: int) -> str:
+def sentence(graph: "ReadableGraph", relation: int) -> str:
     """Return a relation as a short sentence, or its ends and description if it has no predicate."""
     source, target = graph.names[graph.sources[relation]], graph.names[graph.targets[relation]]
     predicate = graph.predicates[graph.stated[relation]]
@@ -232,13 +234,13 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
-def names_as_written(graph: KnowledgeGraph, names: Sequence[str], entities: Iterable[int]) -> tuple[str, ...]:
-    """Return distinct names, in the graph's spelling if they are names of given entities.
+def names_as_written(graph: "ReadableGraph", names: Sequence[str], entities: Iterable[int]) -> tuple[str, ...]:
+    """Return distinct names, in the graph's spelling if they name one of the given entities.
 
     Args:
         graph: The graph.
         names: Names written by a model.
-        entities: The candidate entities; of those with equal names the last row is used.
+        entities: The candidate entities; if several have the same name, the last row is used.
     """
     written = {entity_key(spoken(graph.names[row])): graph.names[row] for row in sorted(set(entities))}
     stripped = (name.strip() for name in names if name.strip())
@@ -246,7 +248,7 @@ def names_as_written(graph: KnowledgeGraph, names: Sequence[str], entities: Iter
 
 
 def is_id(name: str) -> bool:
-    """Return whether a name is an opaque id; such an entity only joins others.
+    """Return whether a name is an opaque id; such an entity only connects others.
 
     >>> is_id("m.0h3d7qb"), is_id("Q42"), is_id("1999"), is_id("Catch-22"), is_id("7 Up")
     (True, True, False, False, False)
@@ -277,7 +279,7 @@ def around(graph: KnowledgeGraph, topics: Sequence[int], hops: int) -> tuple[Int
     return np.unique(np.concatenate(found)), distance
 
 
-def cited(graph: KnowledgeGraph, number: int, hop: Hop | int) -> CitedTriple:
+def cited(graph: "ReadableGraph", number: int, hop: Hop | int) -> CitedTriple:
     """Return the citation of a relation (its row, or a hop over it)."""
     row = hop if isinstance(hop, int) else hop.relation
     return CitedTriple(

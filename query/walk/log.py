@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from conspectus.query.step_listeners import tell_step
 from conspectus.query.types import Step
 from conspectus.query.types.trace import Chain, Considered, Decision, WalkTrace
 from conspectus.storage.errors import BadAnswer, ModelError
@@ -11,7 +12,7 @@ from conspectus.storage.errors import BadAnswer, ModelError
 
 @dataclass(slots=True, eq=False)
 class WalkLog:
-    """Collects decisions; the time of a decision is that since the previous one."""
+    """Collects decisions; the time of a decision is the time since the previous one."""
 
     decisions: list[Decision] = field(default_factory=list)
     chains: list[Chain] = field(default_factory=list)
@@ -28,12 +29,14 @@ class WalkLog:
     ) -> None:
         """Append a decision (see `Decision` for the fields)."""
         now = time.perf_counter()
-        self.decisions.append(Decision(stage, depth, at, tuple(considered), outcome, now - self._last, calls))
+        decision = Decision(stage, depth, at, tuple(considered), outcome, now - self._last, calls)
+        self.decisions.append(decision)
+        tell_step(_step(decision))
         self._last = now
 
     def steps(self) -> tuple[Step, ...]:
         """Return the decisions as steps of a trace."""
-        return tuple(Step(decision.stage, _in_words(decision)) for decision in self.decisions)
+        return tuple(map(_step, self.decisions))
 
     def trace(self) -> WalkTrace:
         """Return the decisions and the chains."""
@@ -47,6 +50,6 @@ def failure_reason(error: ModelError) -> str:
     return f"no reply ({error})"
 
 
-def _in_words(decision: Decision) -> str:
+def _step(decision: Decision) -> Step:
     when = f"round {decision.depth}" if decision.depth else "start"
-    return f"{when}{f', {decision.at}' if decision.at else ''}: {decision.outcome}"
+    return Step(decision.stage, f"{when}{f', {decision.at}' if decision.at else ''}: {decision.outcome}")

@@ -1,15 +1,19 @@
 """The chunks of entities, and the ranking of passages found by a walk or a subgraph."""
 
 from collections.abc import Collection, Mapping
+from functools import cached_property
 
 import numpy as np
+from conspectus.query.abstention import no_answer, no_answer_of_graph
 from conspectus.query.context import Context
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.storage.arrays import Ints
 from conspectus.storage.index import per_index
-from conspectus.storage.records import Mention, Name
+from conspectus.storage.mentioned import chunks_of_entities
+from conspectus.storage.name_tables import title_table
+from conspectus.storage.records import Chunk, Name
 from conspectus.storage.text.normalise import entity_key
 
 _POOL = 20
@@ -21,27 +25,32 @@ class EntityChunks:
 
     def __init__(self, context: Context, graph: KnowledgeGraph) -> None:
         self._graph = graph
-        chunk_rows = context.chunk_rows
-        table = context.index.arrow(Mention, "entity_id", "chunk_id")
-        mentioning: dict[str, set[int]] = {}
-        for entity, chunk in zip(
-            table.column("entity_id").to_pylist(), table.column("chunk_id").to_pylist(), strict=True
-        ):
-            if entity is not None and chunk in chunk_rows:
-                mentioning.setdefault(entity, set()).add(chunk_rows[chunk])
-        self._mentioning = mentioning
-        self._titled: dict[str, set[int]] = {}
-        for name in context.index.rows(Name):
-            rows = {chunk_rows[chunk] for chunk in name.chunk_ids if chunk in chunk_rows}
-            self._titled.setdefault(entity_key(name.name), set()).update(rows)
+        self._index = context.index
+        self._mentioning = chunks_of_entities(context.index)
+        self._names = context.index.each(Name)
 
     def titled(self, entity: int) -> list[int]:
         """Return the rows of the chunks of documents with the entity's name as title, ascending."""
-        return sorted(self._titled.get(entity_key(self._graph.names[entity]), ()))
+        key, chunk_rows = entity_key(self._graph.names[entity]), self._index.ids(Chunk)
+        same = (self._names[row] for row in self._titled(key))
+        return sorted({chunk_rows[id_] for name in same for id_ in name.chunk_ids if id_ in chunk_rows})
+
+    def _titled(self, key: str) -> list[int]:
+        """Return the rows of the names of documents that have a key."""
+        if self._index.is_mapped(Name):
+            return [row for row in title_table(self._index).like(key) if entity_key(self._names[row].name) == key]
+        return self._rows_by_key.get(key, [])
+
+    @cached_property
+    def _rows_by_key(self) -> dict[str, list[int]]:
+        rows: dict[str, list[int]] = {}
+        for row, name in enumerate(self._names):
+            rows.setdefault(entity_key(name.name), []).append(row)
+        return rows
 
     def mentioning(self, entity: int) -> list[int]:
         """Return the rows of the chunks that mention the entity or have its name as title, ascending."""
-        rows = self._mentioning.get(self._graph.entity_ids[entity], ()) if len(self._graph.entity_ids) else ()
+        rows = self._mentioning[entity].tolist() if len(self._graph.entity_ids) else ()
         return sorted({*rows, *self.titled(entity)})
 
 
@@ -60,6 +69,11 @@ def has_imported_graph(context: Context) -> bool:
 def has_documents(context: Context) -> bool:
     """Return whether the index contains documents, not only a graph."""
     return context.index.manifest.rows["chunks"] > 0
+
+
+def unanswered(context: Context, question: str) -> str:
+    """Return that nothing supports an answer: nothing in the graph if the whole index contains no documents."""
+    return no_answer(question) if has_documents(context) or context.narrowed else no_answer_of_graph(question)
 
 
 def chunks_named_in(context: Context, question: str) -> set[int]:

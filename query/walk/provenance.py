@@ -1,14 +1,16 @@
 """Provenance of relations: citable triples, and the spans of the documents that state them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.types import Citation, CitedTriple
-from conspectus.query.walk.graph import KnowledgeGraph, cited, open_graph
+from conspectus.query.walk.graph import cited, open_graph
+from conspectus.query.walk.graph_protocol import ReadableGraph
 from conspectus.storage.index import per_index
+from conspectus.storage.mentioned import Groups, mentions_of_relations
 from conspectus.storage.records import Mention, Relation, Span
 from conspectus.storage.spans import span_in
 
@@ -21,9 +23,10 @@ class Grounds:
     """The relations of an index and their mentions, read on demand."""
 
     context: Context
-    graph: KnowledgeGraph
+    graph: ReadableGraph
     _mentions: "pa.Table"
-    _by_relation: dict[str, list[int]]
+    _by_relation: Groups
+    _relation_rows: Mapping[str, int]
     _chunk_ids: "pa.ChunkedArray"
 
     def triples(self, relations: Sequence[int]) -> tuple[CitedTriple, ...]:
@@ -44,7 +47,8 @@ class Grounds:
     def spans(self, relation: int) -> tuple[Span, ...]:
         """Return the spans that state a relation; a mention without a position is its whole chunk."""
         found = []
-        for place in self._by_relation.get(self.graph.relation_ids[relation], ()):
+        row = self._relation_rows.get(self.graph.relation_ids[relation])
+        for place in [] if row is None else self._by_relation[row].tolist():
             mention = self._mentions.slice(place, 1).to_pylist()[0]
             chunk = self.context.chunks[self.context.chunk_rows[mention["chunk_id"]]]
             found.append(span_in(chunk, mention["start"], mention["end"]))
@@ -55,18 +59,19 @@ class Grounds:
         return self.context.sources(id_ for row in relations for id_ in self._chunk_ids[row].as_py())
 
 
-@per_index
 def open_grounds(context: Context) -> Grounds:
-    """Return the grounds of the index's relations, opened on first use."""
-    import pyarrow.compute as pc
+    """Return the grounds of the index's relations, opened on first use; for a live graph they use its triples."""
+    stored = _stored_grounds(context)
+    return replace(stored, graph=context.live) if context.live else stored
 
-    mentions = context.index.arrow(Mention, "relation_id", "chunk_id", "start", "end")
-    mentions = mentions.filter(pc.is_valid(mentions.column("relation_id")))
-    of: dict[str, list[int]] = {}
-    for place, id_ in enumerate(mentions.column("relation_id").to_pylist()):
-        of.setdefault(id_, []).append(place)
-    chunk_ids = context.index.arrow(Relation, "chunk_ids").column("chunk_ids")
-    return Grounds(context, open_graph(context), mentions, of, chunk_ids)
+
+@per_index
+def _stored_grounds(context: Context) -> Grounds:
+    index = context.index
+    mentions = index.arrow(Mention, "chunk_id", "start", "end")
+    chunk_ids = index.arrow(Relation, "chunk_ids").column("chunk_ids")
+    of = mentions_of_relations(index)
+    return Grounds(context, open_graph(context), mentions, of, index.ids(Relation), chunk_ids)
 
 
 def numbers_of(count: int) -> str:

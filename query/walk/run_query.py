@@ -1,4 +1,4 @@
-"""Execute a structured query over the arrays of the graph, with the relations that make each answer."""
+"""Execute a structured query over the arrays of the graph, and collect the relations that support each answer."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -6,15 +6,16 @@ from functools import cached_property
 from itertools import chain
 
 import numpy as np
-from conspectus.query.question.graph_query import (
+from conspectus.query.graph_question.structured_query import (
     Bound,
     Comparison,
     Condition,
-    Found,
+    Direction,
+    FoundEntity,
     GraphAnswer,
     GraphQuery,
     Order,
-    Step,
+    PredicateStep,
     Things,
 )
 from conspectus.query.walk.graph import KnowledgeGraph
@@ -22,9 +23,9 @@ from conspectus.storage.arrays import Ints
 from conspectus.storage.text.literals import Literal, comparable, parse_literal, year_in
 
 _CITED = 50
-"""Things whose relations are looked up by default."""
+"""Default number of entities whose supporting relations are collected."""
 _EACH = 6
-"""Relations that a yes_no answered with no cites of what was found instead."""
+"""Maximum number of relations cited for a count, or for what the graph states instead if the answer is no."""
 
 
 def run(
@@ -34,12 +35,12 @@ def run(
 
     Args:
         graph: The graph.
-        query: The query. Predicates that the graph lacks lead nowhere.
+        query: The query. Predicates that the graph lacks match nothing.
         types: The types of each entity, if the query names types.
-        cited: For how many things the relations are looked up.
+        cited: Number of entities whose supporting relations are collected.
 
     Returns:
-        The answer. A query that nothing meets has no things, and `unmet` says which condition it failed at.
+        The answer. If nothing meets the query, it has no entities, and `unmet` contains the condition that failed.
     """
     execution = _Execution(graph, types)
     if query.form == "compare" or (query.form == "yes_no" and query.things.order and len(query.subjects) > 1):
@@ -51,15 +52,15 @@ def run(
     return GraphAnswer(found, len(sought.rows), None, _distinct(found), bool(len(sought.rows)), tuple(sought.unmet))
 
 
-def reached(graph: KnowledgeGraph, start: Iterable[int], steps: Sequence[Step]) -> Ints:
-    """Return the rows of the entities that steps lead to from some entities, ascending."""
+def reached(graph: KnowledgeGraph, start: Iterable[int], steps: Sequence[PredicateStep]) -> Ints:
+    """Return the rows of the entities that steps lead to from the start entities, ascending."""
     execution = _Execution(graph, ())
     return execution.walk(np.unique(np.fromiter(start, np.int64)), steps)[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Sought:
-    """The rows of things in order, the literal of each ("" where there is none), and the conditions that failed."""
+    """The rows of the entities in order, the literal of each ("" for none), and the conditions that failed."""
 
     rows: Ints
     values: Sequence[str]
@@ -67,7 +68,7 @@ class _Sought:
 
 
 class _Execution:
-    """One run of a query: the sets of things of conditions are computed once."""
+    """One run of a query; the entities of each condition are computed once."""
 
     def __init__(self, graph: KnowledgeGraph, types: Sequence[Sequence[str]]) -> None:
         self._graph = graph
@@ -78,10 +79,10 @@ class _Execution:
     def _numbers(self) -> dict[str, int]:
         return {text: number for number, text in enumerate(self._graph.predicates)}
 
-    # Sets of things
+    # Sets of entities
 
     def things(self, wanted: Things) -> _Sought:
-        """Return the things that meet all conditions, in order."""
+        """Return the entities that meet all conditions, in order."""
         unmet: list[Condition | Bound | Order] = []
         rows: Ints | None = None
         for condition in sorted(wanted.conditions, key=lambda each: each.negated):
@@ -110,7 +111,7 @@ class _Execution:
         return self._ordered(rows, wanted, unmet)
 
     def layers(self, condition: Condition) -> list[Ints]:
-        """Return the entities of a condition's start, and those behind each of its steps."""
+        """Return the start entities of a condition, and the entities reached by each of its steps."""
         if condition not in self._layers:
             start = condition.start
             if start is None:
@@ -120,8 +121,8 @@ class _Execution:
                 self._layers[condition] = self.walk(np.unique(rows), condition.steps)
         return self._layers[condition]
 
-    def walk(self, start: Ints | None, steps: Sequence[Step]) -> list[Ints]:
-        """Return the start and the entities behind each step, ascending; a start of None is any entity."""
+    def walk(self, start: Ints | None, steps: Sequence[PredicateStep]) -> list[Ints]:
+        """Return the start entities and those reached by each step, ascending; a start of None is any entity."""
         found = [np.arange(self._graph.n_entities) if start is None else start]
         for number, step in enumerate(steps):
             anywhere = start is None and number == 0
@@ -129,15 +130,15 @@ class _Execution:
             found.append(np.unique(ends))
         return found
 
-    def _edges(self, rows: Ints, step: Step) -> tuple[Ints, Ints, Ints]:
-        """Return where each edge of a step is taken, where it leads, and its relation."""
+    def _edges(self, rows: Ints, step: PredicateStep) -> tuple[Ints, Ints, Ints]:
+        """Return for each edge of a step the entity it starts from, the entity it leads to, and its relation."""
         edges = self._graph.edges_of(rows)
         kept = np.isin(edges.predicate, self._predicates(step))
         if step.direction != "either":
             kept &= edges.outgoing == (step.direction == "forward")
         return edges.at[kept], edges.neighbours[kept], edges.relation[kept]
 
-    def _everywhere(self, step: Step) -> tuple[Ints, Ints, Ints]:
+    def _everywhere(self, step: PredicateStep) -> tuple[Ints, Ints, Ints]:
         graph = self._graph
         relations = np.flatnonzero(np.isin(graph.stated, self._predicates(step)))
         forward = graph.sources[relations], graph.targets[relations], relations
@@ -146,13 +147,13 @@ class _Execution:
             return tuple(np.concatenate(pair) for pair in zip(forward, backward, strict=True))  # type: ignore[return-value]
         return forward if step.direction == "forward" else backward
 
-    def _predicates(self, step: Step) -> Ints:
+    def _predicates(self, step: PredicateStep) -> Ints:
         return np.array([self._numbers[text] for text in step.predicates if text in self._numbers], np.int64)
 
     # Literals
 
-    def _literals(self, rows: Ints, steps: Sequence[Step]) -> tuple[Ints, Ints]:
-        """Return pairs of a thing and an entity that the steps lead to from it."""
+    def _literals(self, rows: Ints, steps: Sequence[PredicateStep]) -> tuple[Ints, Ints]:
+        """Return pairs of an entity and an entity that the steps lead to from it, as two arrays."""
         at, ends = rows, rows
         for step in steps:
             where, to, _ = self._edges(np.unique(ends), step)
@@ -165,12 +166,12 @@ class _Execution:
         return at, ends
 
     def literal_of(self, entity: int) -> Literal | None:
-        """Return the literal that an entity is, or the year that its name carries."""
+        """Return an entity's name as a literal, or the year in its name."""
         name = self._graph.names[entity]
         return parse_literal(name) or year_in(name)
 
     def _meeting(self, bound: Bound) -> Callable[[int], bool]:
-        """Return whether an entity is a literal that a bound allows; none is if the bound itself is no literal."""
+        """Return a function that tests whether an entity is a literal within a bound; false if the bound is none."""
         asked, holds = parse_literal(bound.value), _COMPARISONS[bound.comparison]
 
         def meets(entity: int) -> bool:
@@ -204,7 +205,7 @@ class _Execution:
         return _Sought(np.array([row for _, row, _ in chosen], np.int64), [text for *_, text in chosen], unmet)
 
     def _ranked(self, rows: Ints, order: Order) -> dict[int, tuple[float, str]]:
-        """Return the key of each thing that has one, and its text. Literals are compared on the most frequent scale."""
+        """Return the sort key and its text for each entity that has one. Literals use the most frequent scale."""
         at, ends = self._literals(rows, order.steps)
         if order.by == "count":
             pairs = np.unique(np.stack([at, ends]), axis=1)
@@ -226,7 +227,7 @@ class _Execution:
     # Verdicts
 
     def compared(self, query: GraphQuery) -> GraphAnswer:
-        """Return which of the subjects come first, or whether the first does strictly."""
+        """Return which of the subjects come first, or whether the first subject alone does."""
         order = query.things.order
         assert order is not None
         ranked = self._ranked(np.unique(np.array(query.subjects, np.int64)), order)
@@ -239,7 +240,7 @@ class _Execution:
             return GraphAnswer((), 0, verdict, relations, False, (order,))
         best = (max if order.descending else min)(key[0] for key in keys if key)
         first = tuple(
-            Found(row, self._to_value(row, order, ranked[row][1]), ranked[row][1])
+            FoundEntity(row, self._to_value(row, order, ranked[row][1]), ranked[row][1])
             for row in query.subjects
             if ranked[row][0] == best
         )
@@ -247,7 +248,7 @@ class _Execution:
         return GraphAnswer(first, len(first), verdict if query.form == "yes_no" else None, relations)
 
     def verdict(self, query: GraphQuery) -> GraphAnswer:
-        """Return whether all subjects are among the things."""
+        """Return whether all subjects meet the conditions."""
         sought = self.things(query.things)
         among = np.isin(np.array(query.subjects, np.int64), sought.rows)
         holds = bool(len(among)) and bool(among.all())
@@ -259,7 +260,7 @@ class _Execution:
         return GraphAnswer((), 0, False, tuple(instead[:_EACH]), bool(instead), tuple(sought.unmet))
 
     def _instead(self, query: GraphQuery) -> list[int]:
-        """Return the relations by which the subjects could have been among the things: theirs of the last steps."""
+        """Return the subjects' relations along the last step of each condition: what the graph states instead."""
         relations: list[int] = []
         for condition in query.things.conditions:
             if condition.steps and not condition.negated:
@@ -272,11 +273,13 @@ class _Execution:
 
     # Evidence
 
-    def found(self, wanted: Things, sought: _Sought, cited: int) -> tuple[Found, ...]:
-        """Return the things with the relations that make the first `cited` of them."""
+    def found(self, wanted: Things, sought: _Sought, cited: int) -> tuple[FoundEntity, ...]:
+        """Return the entities, the first `cited` of them with the relations that support them."""
         rows = sought.rows.tolist()
         return tuple(
-            Found(row, self._evidence(wanted, row, sought.values[place]) if place < cited else (), sought.values[place])
+            FoundEntity(
+                row, self._evidence(wanted, row, sought.values[place]) if place < cited else (), sought.values[place]
+            )
             for place, row in enumerate(rows)
         )
 
@@ -298,7 +301,7 @@ class _Execution:
         return tuple(self._path(np.array([row]), order.steps, lambda end: self._graph.names[end] == value))
 
     def _back(self, condition: Condition, row: int) -> list[int]:
-        """Return the relations of one path from a condition's start to a thing, in the order of the path."""
+        """Return the relations of one path from a condition's start to an entity, in path order."""
         layers = self.layers(condition)
         relations: list[int] = []
         for depth in range(len(condition.steps), 0, -1):
@@ -312,8 +315,8 @@ class _Execution:
             return [*self._evidence(condition.start, row, inner.values[place]), *relations[::-1]]
         return relations[::-1]
 
-    def _path(self, start: Ints, steps: Sequence[Step], wanted: Callable[[int], bool] | None) -> list[int]:
-        """Return the relations of one path over the steps to an entity that is wanted, none if there is none."""
+    def _path(self, start: Ints, steps: Sequence[PredicateStep], wanted: Callable[[int], bool] | None) -> list[int]:
+        """Return the relations of one path along the steps to a wanted entity; empty if there is none."""
         layers = self.walk(start, steps)
         ends = [end for end in layers[-1].tolist() if wanted is None or wanted(end)]
         if not ends or not steps:
@@ -328,11 +331,12 @@ class _Execution:
         return relations[::-1]
 
 
-def _turned(step: Step) -> Step:
-    return Step(step.predicates, {"forward": "backward", "backward": "forward", "either": "either"}[step.direction])  # type: ignore[arg-type]
+def _turned(step: PredicateStep) -> PredicateStep:
+    opposite: dict[Direction, Direction] = {"forward": "backward", "backward": "forward", "either": "either"}
+    return PredicateStep(step.predicates, opposite[step.direction])
 
 
-def _distinct(found: Sequence[Found]) -> tuple[int, ...]:
+def _distinct(found: Sequence[FoundEntity]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(relation for each in found for relation in each.relations))
 
 
@@ -348,7 +352,7 @@ _COMPARISONS: dict[Comparison, Callable[[tuple[float, float], tuple[float, float
 
 
 def _scale(literals: Iterable[Literal | None]) -> Callable[[Literal], float | None] | None:
-    """Return the number by which literals are sorted, on the scale that most of them are on; None if there is none."""
+    """Return the sort key of literals on their most frequent scale (kind and unit); None if there are no literals."""
     uses: dict[tuple[str, str], int] = {}
     for literal in literals:
         if literal is not None:
@@ -358,7 +362,7 @@ def _scale(literals: Iterable[Literal | None]) -> Callable[[Literal], float | No
     if not uses:
         return None
     kind, unit = max(uses, key=lambda scale: (uses[scale], scale))
-    if kind == "number" and uses.get(("time", "")):  # years beside dates
+    if kind == "number" and uses.get(("time", "")):  # years mixed with dates
         kind = "time"
 
     def key(literal: Literal) -> float | None:

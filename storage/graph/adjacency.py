@@ -25,9 +25,9 @@ class Adjacency:
     Attributes:
         indptr: int64 (n + 1,); the neighbours of node i are `indices[indptr[i]:indptr[i + 1]]`.
         indices: int32 (nnz,), ascending within a row, never the row itself.
-        weights: float32 (nnz,), above zero, in step with `indices`.
-        strength: float64 (n,), weighted degree: the sum of a row's weights. It is stored, so
-            that a walk can be normalised without reading all edges.
+        weights: float32 (nnz,), above zero, parallel to `indices`.
+        strength: float64 (n,), weighted degree: the sum of a row's weights. It is stored, so that
+            a walk can be normalised without reading all edges.
 
     Use `from_edges` or `load`; the constructor does not validate.
     """
@@ -114,7 +114,7 @@ class Adjacency:
     def edges_of(self, nodes: Ints) -> tuple[Ints, Ints, Vectors]:
         """Return the edges of some nodes, row after row: (degrees (k,), neighbours (e,), weights (e,)).
 
-        `degrees` is the number of edges of each node in the other two, which follow the order of `nodes`.
+        `degrees` is the number of edges of each node in the other two arrays, which follow the order of `nodes`.
 
         Raises:
             IndexCorrupt: a neighbour is not a node.

@@ -36,7 +36,7 @@ def canonical_edges(n_nodes: int, sources: ArrayLike, targets: ArrayLike, weight
 
     Raises:
         ValueError: arrays of unequal length, ids that are not integers in 0 .. n_nodes - 1, weights that are
-            negative, not finite, or sum to more than float32 can hold.
+            negative, not finite, or whose sum exceeds float32.
 
     >>> edges = canonical_edges(3, [1, 0, 2, 2], [0, 1, 1, 2], [1.0, 2.0, 1.0, 9.0])
     >>> edges.lower, edges.upper, edges.weights

@@ -20,16 +20,16 @@ Labels = NDArray[np.int64]
 
 MOST_LOST, MOST_LOST_BELOW = 0.01, 0.05
 """Tolerated loss of modularity on the coarsest level, which is optimised for it, and on the levels below, which only
-split what is too large: there two fresh runs differ by some percent (`python -m benchmarks.updating --rings`)."""
+split oversized communities: there two fresh runs differ by some percent (`python -m benchmarks.updating --rings`)."""
 _ROUNDS = 2
-"""Iterations of Leiden, as many as `hierarchical_leiden` makes."""
+"""Number of Leiden iterations, the same as in `hierarchical_leiden`."""
 
 
 def changed_nodes(now: Edges, before: Edges, row_now: Labels) -> Bools:
     """Return bool (n,): the nodes of the graph `now` with an edge or edge weight that differs from `before`.
 
     Args:
-        now: The edges of the graph as it is.
+        now: The edges of the current graph.
         before: The edges of the earlier graph.
         row_now: int64, the node of `now` for each node of `before`, -1 for a removed node.
     """
@@ -64,7 +64,7 @@ def updated_leiden(
     The result is deterministic, and every community is connected. leidenalg is used because it supports fixed nodes.
 
     Args:
-        edges: The edges of the graph as it is now.
+        edges: The edges of the current graph.
         before: The labels of each level of the earlier hierarchy, coarsest first, at least one level; -1 for a new
             node.
         changed: bool (n,), the nodes with changed edges (see `changed_nodes`).
@@ -100,7 +100,7 @@ def updated_leiden(
 def losses(fresh: Hierarchy, updated: Hierarchy, edges: Edges, resolution: float = 1.0) -> list[float]:
     """Return the relative loss of modularity of the updated hierarchy against a fresh one, for each level of both.
 
-    Levels that only one of them has are left out: each further level splits communities and so lowers modularity.
+    Levels that only one of them has are ignored: each further level splits communities and so lowers modularity.
     """
     found = []
     for level in range(min(len(fresh.levels), len(updated.levels))):
@@ -113,7 +113,7 @@ def losses(fresh: Hierarchy, updated: Hierarchy, edges: Edges, resolution: float
 
 
 def is_worse(found: Sequence[float]) -> bool:
-    """Return whether the losses of an update (see `losses`) are more than chance: then a fresh hierarchy is better."""
+    """Return whether the losses of an update (see `losses`) exceed chance, so that a fresh hierarchy is better."""
     return found[0] > MOST_LOST or max(found) > MOST_LOST_BELOW
 
 

@@ -9,16 +9,16 @@ from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Community:
+class Group:
     """One set of nodes, with the level on which it first appears.
 
     Attributes:
         id: Its number in the hierarchy, by (level, smallest member): 0, 1, 2, ...
         level: The first level that it appears on; 0 is the coarsest.
-        parent: The id of the community on the level above that it is a part of; None on level 0.
+        parent: The id of the community on the level above that contains it; None on level 0.
         members: int64, ascending.
-        oversized: Whether it has more than `max_cluster_size` members and was not split because every split that was
-            tried has a lower modularity (a clique, for example).
+        oversized: Whether it has more than `max_cluster_size` members and was not split because every attempted split
+            has a lower modularity (a clique, for example).
     """
 
     id: int
@@ -41,10 +41,10 @@ class Hierarchy:
             even for a graph without nodes.
     """
 
-    communities: tuple[Community, ...]
+    communities: tuple[Group, ...]
     levels: tuple[Ints, ...]
 
-    def at(self, level: int) -> tuple[Community, ...]:
+    def at(self, level: int) -> tuple[Group, ...]:
         """Return the communities of a level, by id; a level below the deepest returns the deepest.
 
         Raises:
@@ -70,13 +70,13 @@ def hierarchical_leiden(
 ) -> Hierarchy:
     """Return a hierarchy of communities, with every community that can be split within `max_cluster_size`.
 
-    Leiden maximises the modularity of level 0; each community above the size is then divided as a graph of its
-    own, until none can be split. Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing
+    Leiden maximises the modularity of level 0; each community above the size is then divided as a separate
+    graph, until none can be split. Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing
     well-connected communities" (2019); the recursion is that of Edge et al., "From Local to Global" (2024),
-    section 3.1.4. The engine is graspologic-native.
+    section 3.1.4. The implementation is graspologic-native.
 
     The same edges and seed give the same hierarchy, whatever their order and direction. A node without edges
-    is a community of its own on level 0. Parallel edges are summed, self-loops and zero weights dropped, and
+    is a singleton community on level 0. Parallel edges are summed, self-loops and zero weights dropped, and
     the weights divided by their mean.
 
     Args:
@@ -121,12 +121,12 @@ def hierarchical_leiden(
         randomness=randomness,
         iterations=iterations,
         use_modularity=True,
-        max_cluster_size=max_cluster_size + 1,  # the engine splits at its maximum, not above it
+        max_cluster_size=max_cluster_size + 1,  # graspologic splits at its maximum, not above it
         seed=seed,
     )
 
-    # The engine lists a node on each level down to its last community; below that the label stands. Labels
-    # from n_nodes on are the engine's; a node without edges is its own label.
+    # graspologic lists a node on each level down to its last community; below that the label stays. Labels
+    # from n_nodes on are graspologic's; a node without edges is its own label.
     nodes = np.array([int(row.node) for row in rows])
     depths = np.array([row.level for row in rows])
     clusters = np.array([row.cluster for row in rows])
@@ -203,14 +203,14 @@ def hierarchy_of(labels: list[Ints], max_cluster_size: int) -> Hierarchy:
         levels.append(standing)
     whole = set(levels[-1].tolist())
     communities = tuple(
-        Community(i, level, parent, members, i in whole and len(members) > max_cluster_size)
+        Group(i, level, parent, members, i in whole and len(members) > max_cluster_size)
         for i, (level, parent, members) in enumerate(found)
     )
     return Hierarchy(communities, tuple(levels))
 
 
 def groups(labelling: Ints) -> list[Ints]:
-    """Return the nodes of each label, ascending; the groups are in the order of their smallest node."""
+    """Return the nodes of each label, ascending; the groups are in the order of their smallest nodes."""
     order = np.argsort(labelling, kind="stable")
     ends = np.flatnonzero(np.diff(labelling[order])) + 1
     groups = np.split(order, ends) if len(order) else []

@@ -8,7 +8,7 @@ solve
     x = damping · Pᵀ x + (1 − damping · ‖Pᵀ x‖₁) · s ,    ‖x‖₁ = 1 .
 
 Page, Brin, Motwani and Winograd, "The PageRank Citation Ranking" (1999), section 6; Haveliwala,
-"Topic-sensitive PageRank" (2002). Two solvers: `power_iteration` reads every edge in every
+"Topic-sensitive PageRank" (2002). There are two solvers: `power_iteration` reads every edge in every
 step and is exact; `forward_push` reads only the surroundings of its seeds. `personalized_pagerank` chooses.
 """
 
@@ -23,27 +23,27 @@ from conspectus.storage.graph.edges import check_weights, node_ids
 from numpy.typing import ArrayLike
 
 EPSILON = 2e-7
-"""Waiting mass per neighbour that is worth a push. On the questions of three multi-hop sets the 20 best are those of
-the exact walk to .990 or more, and at a million nodes a push takes a hundredth of igraph's time (benchmarks/walks.py
+"""Waiting mass per neighbour above which a node is pushed. On the questions of three multi-hop sets .990 or more of the
+20 best agree with the exact walk, and at a million nodes a push takes a hundredth of igraph's time (benchmarks/walks.py
 and benchmarks/ppr.py); 1e-6 is three times as fast and agrees to .983, 1e-7 half as fast and to .995."""
 
 _FEW_SEEDS = 100
 _FEW_SEEDS_SHARE = 0.01
-"""A push from more seeds than both of these (the second a share of the nodes) surrounds the graph, and costs more than
-the exact walk: from the passages of a graph of 23,000 nodes 40 ms to its 15 ms."""
+"""A push from more seeds than both of these (the second a share of the nodes) covers the whole graph, and is slower
+than the exact walk: from the passages of a graph of 23,000 nodes 40 ms instead of 15 ms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageRank:
-    """The scores of a walk, and how far they can be from the exact ones.
+    """The scores of a walk, and a bound on their error.
 
     Attributes:
         nodes: int64 (k,), ascending: all nodes (power) or those that were reached (push).
-        scores: float64 (k,), in step with `nodes`; a node that is not listed scores 0.
-        residual: the L1 distance to the exact scores: an upper bound (power) or exactly it (push, where each
+        scores: float64 (k,), parallel to `nodes`; a node that is not listed scores 0.
+        residual: the L1 distance to the exact scores: an upper bound (power) or the exact distance (push, where each
             score is a lower bound and `scores.sum() + residual` is 1).
         steps: matrix products (power) or rounds of pushes (push).
-        solver: which one ran.
+        solver: the solver used.
     """
 
     nodes: Ints
@@ -53,12 +53,12 @@ class PageRank:
     solver: Literal["power", "push"]
 
     def top(self, k: int) -> tuple[Ints, Floats]:
-        """Return the (at most) k best nodes and their scores, best first, equal scores by node id."""
+        """Return up to k best nodes and their scores, best first, equal scores by node id."""
         if k < 0:
             raise ValueError(f"k must not be negative, but is {k}")
         candidates = np.arange(len(self.scores))
         if 0 < k < len(self.scores):
-            # Keeps every node that ties with the k-th, so that the id decides and not the partition.
+            # Include every node that ties with the k-th, so that the id decides and not the partition.
             candidates = np.flatnonzero(self.scores >= np.partition(self.scores, -k)[-k])
         order = np.lexsort((self.nodes[candidates], -self.scores[candidates]))
         best = candidates[order[:k]]
@@ -106,14 +106,14 @@ def power_iteration(
     """Return the scores of all nodes, within `tolerance` (L1) of the exact ones; they sum to 1.
 
     One step is x ← damping · Pᵀ x + (the mass that followed no edge) · s. It shrinks the error at least by
-    the factor `damping`, so a step of length δ ends at most δ · damping / (1 − damping) from the fixed point.
+    the factor `damping`, so after a step of length δ the error is at most δ · damping / (1 − damping).
 
     Args:
         adjacency: the graph, of n nodes.
-        personalization: float (n,), where the walk jumps to; not negative, scaled here to sum 1.
+        personalization: float (n,), the restart distribution; not negative, scaled here to sum 1.
         damping: the probability of following an edge, in [0, 1).
-        tolerance: the bound on the L1 error at which to stop; below about 1e-14 rounding may hide it.
-        max_steps: how many steps to allow.
+        tolerance: the L1 error at which to stop; below about 1e-14 rounding may hide it.
+        max_steps: the maximum number of steps.
 
     Raises:
         ValueError: an argument out of range, or a personalisation that is zero everywhere.
@@ -167,28 +167,28 @@ def forward_push(
     """Return lower bounds of the scores around the seeds; their total deficit is `residual`.
 
     Andersen, Chung and Lang, "Local Graph Partitioning using PageRank Vectors" (2006), section 3, without the
-    lazy half of their walk. Mass r waits at the nodes. To push node u, keep (1 − damping) · r(u) as its score
-    and hand damping · r(u) to its neighbours in proportion to the weights; scores + waiting mass stay 1. All
-    nodes with r(u) > epsilon · degree(u) are pushed at once, round after round, until there are none. At the
-    end the nodes where more than epsilon waits keep (1 − damping) of it too: a hub can be owed much and still
-    be below its threshold.
+    lazy half of their walk. Mass r waits at the nodes. Pushing node u adds (1 − damping) · r(u) to its score
+    and distributes damping · r(u) to its neighbours in proportion to the weights; scores + waiting mass stay 1. All
+    nodes with r(u) > epsilon · degree(u) are pushed together, round after round, until there are none. Finally
+    nodes with more than epsilon waiting also add (1 − damping) of it to their scores: much mass may wait at a
+    hub that is still below its threshold.
 
-    The degree in the threshold is the number of neighbours, not their weight: then the result does not depend
-    on the unit of the weights, and since a push reads degree(u) edges and settles more than
-    (1 − damping) · epsilon · degree(u), at most 1 / ((1 − damping) · epsilon) edges are read in all, whatever
-    the graph, besides those of the seeds. Where all weights are equal, each score is within epsilon · degree
+    The degree in the threshold is the number of neighbours, not their weight, so the result does not depend
+    on the unit of the weights. Since a push reads degree(u) edges and settles more than
+    (1 − damping) · epsilon · degree(u), at most 1 / ((1 − damping) · epsilon) edges are read in all, in any
+    graph, in addition to those of the seeds. If all weights are equal, each score is within epsilon · degree
     of the exact one, since the walk is reversible; in general `residual` is the bound. The seeds are pushed
     once even if their mass is below the threshold, so the result is never empty.
 
-    Waiting mass, scores and one scratch index lie in dense arrays whose pages the system fills when they are
-    first touched: a look-up is one indexed read, and time and memory follow the nodes reached, not n.
+    Waiting mass, scores and one scratch index are dense arrays whose pages the system allocates on first
+    access: a look-up is one indexed read, and time and memory depend on the nodes reached, not on n.
 
     Args:
         adjacency: the graph.
-        seeds: int (k,), where the walk starts and jumps back to; one that is repeated counts with its sum.
-        mass: float (k,), not negative, in step with `seeds`; scaled here to sum 1.
+        seeds: int (k,), where the walk starts and restarts; the mass of a repeated seed is summed.
+        mass: float (k,), not negative, parallel to `seeds`; scaled here to sum 1.
         damping: the probability of following an edge, in [0, 1).
-        epsilon: the waiting mass per neighbour that is worth a push; above 0.
+        epsilon: the waiting mass per neighbour above which a node is pushed; above 0.
 
     Raises:
         ValueError: an argument out of range, no seeds, or no mass.
@@ -204,7 +204,7 @@ def forward_push(
         raise ValueError(f"epsilon must be above 0, but is {epsilon}")
     start, share = _gather_seeds(node_ids("seeds", seeds, adjacency.n_nodes), mass)
 
-    # An isolated node is reached by jumps only, so its part is known beforehand: each visit to it lasts one
+    # An isolated node is reached by restarts only, so its share is known in advance: each visit to it lasts one
     # step, each excursion from another seed 1 / (1 - damping) steps on average.
     isolated = adjacency.indptr[start + 1] == adjacency.indptr[start]
     per_visit = 1.0 / (share[isolated].sum() + share[~isolated].sum() / (1.0 - damping))
@@ -237,9 +237,9 @@ def forward_push(
 
 
 def _distinct(nodes: Ints, place: Ints) -> Ints:
-    """Return each node once, in no special order; `place` is scratch space for every node of the graph.
+    """Return the distinct nodes, in no particular order; `place` is scratch space for every node of the graph.
 
-    Half the time of a push would otherwise go into sorting.
+    Sorting instead would take half the time of a push.
     """
     own = np.arange(len(nodes))
     place[nodes] = own

@@ -5,7 +5,7 @@ the damping, the solution is x = c (s + d Pᵀ s + d² Pᵀ² s + ...), so that
 
     x(v) = sum over walks u0, ..., ul = v of  c · s(u0) · product over its edges of  d · w(ui, ui+1) / strength(ui) .
 
-c is 1 − d if every seed has edges; isolated seeds make it larger, because a walk restarts there at once. Walks that
+c is 1 − d if every seed has edges; isolated seeds make it larger, because a walk restarts there immediately. Walks that
 visit no node twice are paths, and the few that carry the most mass explain why a node was found.
 """
 
@@ -42,12 +42,12 @@ def top_paths(
 ) -> list[MassPath]:
     """Return the paths that carry the most mass to a node: at most `count`, best first, each at least `least`.
 
-    Paths are grown backwards from the target, always the one that may carry most: the most that a walk from the seeds
-    brings to its front (Dijkstra, over the products of the factors above, and only as far as it decides), times what
-    the path passes on. So the first `count` paths that begin at a seed are the best. With x(v) the target's score,
-    at most x(v) / least paths of any one length are looked at, and none longer than log(least) / log(d): the walks
-    through different paths of one length are different walks, whose masses sum to no more than x(v). So `least`
-    bounds the work, whatever the graph.
+    Paths are grown backwards from the target, always the one that may carry most: the largest mass that a walk from the
+    seeds brings to its front (Dijkstra over the products of the factors above, only as far as needed), times the
+    fraction that the path passes on. So the first `count` paths that begin at a seed are the best. With x(v) the
+    target's score, at most x(v) / least paths of any one length are examined, and none longer than log(least) / log(d):
+    the walks through different paths of one length are different walks, whose masses sum to no more than x(v). So
+    `least` bounds the work in any graph.
 
     Args:
         adjacency: The graph.
@@ -73,7 +73,7 @@ def top_paths(
     start = begun_mass(adjacency, seeds, mass, damping)
     best = _BestWalks(adjacency, start, damping)
     found: list[MassPath] = []
-    # (bound negated, path backwards, what it passes on, whether it is whole)
+    # (bound negated, path backwards, fraction it passes on, whether it is complete)
     front: list[tuple[float, tuple[int, ...], float, bool]] = [(-best.bound(target), (target,), 1.0, False)]
     while front and len(found) < count:
         bound, backwards, passed, whole = heappop(front)
@@ -82,7 +82,7 @@ def top_paths(
             continue
         first = backwards[-1]
         best.settle(first, max(least, -front[0][0] if front else 0.0) / passed)
-        if best.bound(first) * passed < -bound:  # less than was thought: others may come first
+        if best.bound(first) * passed < -bound:  # less than the bound: others may come first
             if best.bound(first) * passed >= least:
                 heappush(front, (-best.bound(first) * passed, backwards, passed, False))
             continue
@@ -120,7 +120,7 @@ def begun_mass(adjacency: Adjacency, seeds: ArrayLike, mass: ArrayLike, damping:
     amounts = np.bincount(place, weights=amounts / largest, minlength=len(nodes)).astype(np.float64)
     shares = amounts / amounts.sum()
     isolated = adjacency.indptr[nodes + 1] == adjacency.indptr[nodes]
-    # Between two jumps the walk takes one step at an isolated seed, 1 / (1 - damping) on average from another.
+    # Between two restarts the walk takes one step at an isolated seed, 1 / (1 - damping) on average from another.
     whole = shares[isolated].sum() + shares[~isolated].sum() / (1 - damping)
     begun: list[float] = (shares / whole).tolist()
     return {node: part for node, part in zip(nodes.tolist(), begun, strict=True) if part > 0}

@@ -3,13 +3,13 @@
 Nodes are the chunks, then the entities, both in table order. Three kinds of edges:
 
 - *name edges* join a chunk that mentions a document's name with the chunks of that document: weight
-  1 / sqrt(1 + m) where m chunks mention the name. Precise and few, they carry a
+  1 / sqrt(1 + m) if m chunks mention the name. They are precise and few, and carry a
   question from one hop to the next.
-- *occurrence edges* join a chunk with each name in it: weight lambda / sqrt(f) where f chunks hold the name.
-  Many and vague, they reach what no title names.
-- *links* join chunks as the documents' own structure does (structure/links.py), weighted by their kind.
+  - *occurrence edges* join a chunk with each name in it: weight lambda / sqrt(f) if f chunks contain the name.
+  They are many and vague, and reach passages that no title names.
+  - *links* follow the documents' own structure from chunk to chunk (structure/links.py), weighted by their kind.
 
-Noun phrases that are no names stay out: they join what has little to do with each other.
+Noun phrases that are not names are excluded: they join unrelated passages.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ from conspectus.storage.text.normalise import entity_key, title_names
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a walk goes over: the names that stand for chunks, and the graph."""
+    """The names that refer to chunks, and the graph of the walk."""
 
     names: list[Name]
     graph: Adjacency
@@ -113,12 +113,12 @@ def walk_graph(
 
 
 def with_links(graph: Adjacency, chunks: Sequence[Chunk], links: Sequence[Link], settings: LinkSettings) -> Adjacency:
-    """Return a graph over chunks and entities with the edges that links between chunks add."""
+    """Return a graph over chunks and entities extended by the links between chunks."""
     sources, targets, weights = link_edges(links, {chunk.id: row for row, chunk in enumerate(chunks)}, settings)
     if not weights.any():
         return graph
     held = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
-    once = held < graph.indices  # every edge stands there twice
+    once = held < graph.indices  # every edge is stored twice
     return Adjacency.from_edges(
         graph.n_nodes,
         np.concatenate([held[once], sources]),

@@ -1,11 +1,11 @@
 """Every setting and its default: one frozen section per step or method.
 
 Values come, weakest first, from the defaults, `settings.yaml`, the environment (`CONSPECTUS__CHUNKS__CHUNK_SIZE=400`)
-and the caller. Unknown keys are refused by name.
+and the caller. Unknown keys are rejected by name.
 """
 
 from conspectus.storage.settings.asking import *  # noqa: F403  (every section class)
-from conspectus.storage.settings.base import Section as Section
+from conspectus.storage.settings.base import SettingsSection as SettingsSection
 from conspectus.storage.settings.indexing import *  # noqa: F403
 from conspectus.storage.settings.loading import as_yaml as as_yaml
 from conspectus.storage.settings.loading import load_settings as load_settings

@@ -1,16 +1,16 @@
 """Settings of the methods that answer questions.
 
-A new section is a class here and its line in `AskingSections`.
+To add a section, add a class here and a line in `AskingSections`.
 """
 
 from typing import Literal
 
-from conspectus.storage.community_level import Level
-from conspectus.storage.settings.base import Section
-from pydantic import BaseModel, Field
+from conspectus.storage.level_names import Level
+from conspectus.storage.settings.base import SettingsSection
+from pydantic import BaseModel, Field, model_validator
 
 
-class PprSettings(Section):
+class PprSettings(SettingsSection):
     """Personalized PageRank over passages and entities."""
 
     damping: float = Field(0.5, gt=0, lt=1, description="probability that the walk follows an edge")
@@ -26,14 +26,14 @@ class PprSettings(Section):
     bridge_names: int = Field(12, ge=1, description="second hop: maximum names per passage, rarest first")
 
 
-class HippoRagSettings(Section):
+class HippoRagSettings(SettingsSection):
     """HippoRAG 2: linking the question to facts. Damping and solver are those of `ppr`."""
 
     facts: int = Field(5, ge=1, description="number of nearest facts, and maximum phrases of them used as seeds")
     fact_filter: bool = Field(True, description="with a model: let it remove facts that do not help")
 
 
-class IrcotSettings(Section):
+class IrcotSettings(SettingsSection):
     """IRCoT: a model reasons sentence by sentence, with a retrieval for each sentence."""
 
     retriever: Literal["bm25", "dense", "hybrid", "rerank", "ppr", "ppr:hipporag1", "ppr:hipporag2"] = Field(
@@ -43,7 +43,7 @@ class IrcotSettings(Section):
     passages: int = Field(10, ge=1, description="number of best passages so far shown for each thought and the answer")
 
 
-class AnswerSettings(Section):
+class AnswerSettings(SettingsSection):
     """Answers: how much is read, and with a model how it is written."""
 
     passages: int = Field(8, ge=1, description="number of best passages that an answer is read from")
@@ -56,14 +56,16 @@ class AnswerSettings(Section):
         "answers with a name, number or phrase; `auto` is brief in `evaluate` and full elsewhere",
     )
     response_type: str = Field(
-        "", description="with a model: the form of an answer, such as `a list` or `one paragraph`"
+        "", description="with a model: the form of a full answer, such as `a list` or `one paragraph`"
     )
-    words: int | None = Field(None, ge=1, description="with a model: maximum words of an answer")
-    tone: str = Field("", description="with a model: the tone of an answer, such as `plain` or `formal`")
-    instructions: str = Field("", description="with a model: further instructions for every answer")
+    words: int | None = Field(None, ge=1, description="with a model: maximum words of a full answer")
+    tone: str = Field("", description="with a model: the tone of a full answer, such as `plain` or `formal`")
+    instructions: str = Field(
+        "", description="with a model: further instructions for every answer from passages, reports or records"
+    )
 
 
-class ConversationSettings(Section):
+class ConversationSettings(SettingsSection):
     """Follow-up questions."""
 
     turns: int = Field(6, ge=0, description="number of earlier turns that a follow-up is read with; 0: none")
@@ -71,7 +73,7 @@ class ConversationSettings(Section):
     names: int = Field(2, ge=1, description="without a model: maximum names of earlier turns added to a follow-up")
 
 
-class GlobalSettings(Section):
+class GlobalSettings(SettingsSection):
     """Global search: map-reduce over community reports."""
 
     level: Level = Field("c1", description="community level, c0 (coarsest) to c3")
@@ -93,14 +95,14 @@ class GlobalSettings(Section):
     )
 
 
-class LazySettings(Section):
+class LazySettings(SettingsSection):
     """Lazy global search: a model tests passages at question time."""
 
     budget: int = Field(100, ge=1, description="maximum passages whose relevance is tested; ten in one call")
     questions: int = Field(3, ge=0, description="maximum smaller questions that the question is broken into")
 
 
-class LocalSettings(Section):
+class LocalSettings(SettingsSection):
     """Local search: entities linked to the question, their records, and passages."""
 
     entities: int = Field(10, ge=1, description="maximum entities linked to the question, by name, then by embedding")
@@ -112,7 +114,7 @@ class LocalSettings(Section):
     words: int = Field(500, ge=10, description="maximum words of a model's answer")
 
 
-class DriftSettings(Section):
+class DriftSettings(SettingsSection):
     """DRIFT search: a first answer from reports, then follow-up questions to local search."""
 
     reports: int = Field(20, ge=1, description="number of nearest reports that the first answer is based on")
@@ -125,7 +127,7 @@ class DriftSettings(Section):
     words: int = Field(1000, ge=10, description="maximum words of a model's final answer")
 
 
-class FastTogSettings(Section):
+class FastTogSettings(SettingsSection):
     """FastToG: chains of communities over a knowledge graph."""
 
     width: int = Field(3, ge=1, description="number of chains, and maximum communities chosen at the start")
@@ -156,16 +158,21 @@ class FastTogSettings(Section):
     seed: int = Field(7, ge=0, description="random seed of sampling, detection and random pruning")
 
 
-class KapingSettings(Section):
-    """KAPING, and the facts of `cok`: the triples around the topics nearest to the question."""
+class KapingSettings(SettingsSection):
+    """KAPING, and the facts of `mixed`: the triples around the topics nearest to the question."""
 
     hops: int = Field(2, ge=1, description="maximum distance of the triples from the topics, in hops")
     triples: int = Field(10, ge=1, description="number of nearest triples that an answer is based on")
 
 
-class GRetrieverSettings(Section):
+class GRetrieverSettings(SettingsSection):
     """G-Retriever: the connected subgraph with the best prize for the question, as text."""
 
+    paper: bool = Field(
+        False,
+        description="use the paper's settings for WebQSP: 3 nodes, 5 edges, edge cost 0.5, nothing filled, whatever "
+        "these keys say",
+    )
     top_k_nodes: int = Field(
         3, ge=0, description="number of nodes with a prize: those named in the question, then the nearest"
     )
@@ -186,8 +193,15 @@ class GRetrieverSettings(Section):
         description="with a model: direct, step by step, build the graph first, or (a baseline) without the graph",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_in_the_paper(cls, given: object) -> object:
+        if isinstance(given, dict) and str(given.get("paper", False)).casefold() in {"true", "1", "yes", "on"}:
+            return {**given, "top_k_nodes": 3, "top_k_edges": 5, "edge_cost": 0.5, "fill": False}
+        return given
 
-class TogSettings(Section):
+
+class TogSettings(SettingsSection):
     """ToG and ToG-2: beam search over a knowledge graph; ToG-2 also reads the documents of the entities."""
 
     width: int = Field(3, ge=1, description="beam width: entities kept per round, and relations kept per entity")
@@ -214,7 +228,18 @@ class TogSettings(Section):
     samples: int = Field(10, ge=1, description="cot_sc: number of samples; the most frequent answer wins")
 
 
-class SparqlSettings(Section):
+class PlanSettings(SettingsSection):
+    """Plans: relation paths that are proposed first, then looked up in the graph."""
+
+    rounds: int = Field(
+        3, ge=1, description="with a model: maximum rounds of a plan and a reasoning; each is told what was tried"
+    )
+    width: int = Field(3, ge=1, description="with a model: maximum relation paths of a plan")
+    steps: int = Field(4, ge=1, le=6, description="maximum steps of a path between two things")
+    paths: int = Field(5, ge=1, description="maximum paths between two things that an answer shows")
+
+
+class SparqlSettings(SettingsSection):
     """Structured questions over the graph, by SPARQL."""
 
     repairs: int = Field(
@@ -225,8 +250,55 @@ class SparqlSettings(Section):
     )
 
 
-class WalkSettings(Section):
-    """What the walks with a model have in common: ToG, ToG-2 and FastToG."""
+class EndpointSettings(SettingsSection):
+    """A graph behind a SPARQL endpoint (`conspectus ask --endpoint URL`): how names are found, and how much is read."""
+
+    labels: tuple[str, ...] = Field(
+        ("http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#prefLabel"),
+        description="IRIs of the predicates that state names, the preferred one first",
+    )
+    languages: tuple[str, ...] = Field(
+        ("en",), description="languages of names and texts, the preferred one first; those without a language count too"
+    )
+    named_by: str = Field(
+        "http://wikiba.se/ontology#directClaim",
+        description="IRI of the predicate from a described property to the predicate that it stands for (Wikidata)",
+    )
+    leave_out: tuple[str, ...] = Field(
+        (
+            "http://www.w3.org/1999/02/22-rdf-syntax-ns#subject",
+            "http://www.w3.org/1999/02/22-rdf-syntax-ns#predicate",
+            "http://www.w3.org/1999/02/22-rdf-syntax-ns#object",
+            "http://www.w3.org/2000/01/rdf-schema#comment",
+            "http://www.w3.org/2002/07/owl#",
+            "http://www.w3.org/ns/prov#",
+            "http://purl.org/dc/terms/description",
+            "http://schema.org/description",
+            "http://wikiba.se/ontology#",
+            "http://www.wikidata.org/prop/P",
+            "http://dbpedia.org/ontology/wikiPage",
+            "http://dbpedia.org/property/wikiPage",
+            "http://www.w3.org/1999/02/22-rdf-syntax-ns#Statement",
+            "urn:conspectus:vocabulary#",
+            "urn:conspectus:type:NAME",
+        ),
+        description="beginnings of the IRIs of predicates and things that are not read: descriptions, housekeeping",
+    )
+    scan: bool = Field(
+        True, description="whether all labels are searched where no label is written as in the question; slow if large"
+    )
+    hops: int = Field(2, ge=1, description="without a model: distance from the named things up to which it is read")
+    most_edges: int = Field(1000, ge=1, description="statements of one thing that are read, in each direction")
+    most_triples: int = Field(
+        5000, ge=1, description="without a model: statements that are read for a question; of a smaller graph all are"
+    )
+    page: int = Field(1000, ge=1, description="rows of a reply; what has more is asked for page by page")
+    seconds: float = Field(20, gt=0, description="longest time of a reply, waiting included if the server asks for it")
+    cached: int = Field(500, ge=0, description="replies that are remembered while the endpoint is open, the last used")
+
+
+class WalkSettings(SettingsSection):
+    """Settings shared by the walks with a model: ToG, ToG-2 and FastToG."""
 
     own_knowledge: bool = Field(
         True,
@@ -235,7 +307,7 @@ class WalkSettings(Section):
     )
 
 
-class RerankSettings(Section):
+class RerankSettings(SettingsSection):
     """A cross-encoder that reranks candidates."""
 
     model: str = Field(
@@ -247,7 +319,7 @@ class RerankSettings(Section):
     pool: int = Field(50, ge=1, description="number of candidates, and so the maximum number of passages returned")
 
 
-class SoftPromptSettings(Section):
+class SoftPromptSettings(SettingsSection):
     """Answering with a trained soft graph prompt."""
 
     folder: str = Field(
@@ -262,7 +334,7 @@ class SoftPromptSettings(Section):
     )
 
 
-class CitationSettings(Section):
+class CitationSettings(SettingsSection):
     """Checking the citations of an answer, sentence by sentence."""
 
     unsupported: Literal["mark", "drop", "keep"] = Field(
@@ -278,7 +350,7 @@ class CitationSettings(Section):
     )
 
 
-class AccessSettings(Section):
+class AccessSettings(SettingsSection):
     """Which documents a question may use, if documents carry access tags."""
 
     key: str = Field("access", min_length=1, description="metadata key (a column of the input) that holds the tags")
@@ -309,7 +381,9 @@ class AskingSections(BaseModel):
     kaping: KapingSettings = KapingSettings()
     fasttog: FastTogSettings = FastTogSettings()
     tog: TogSettings = TogSettings()
+    plan: PlanSettings = PlanSettings()
     sparql: SparqlSettings = SparqlSettings()
+    endpoint: EndpointSettings = EndpointSettings()
     walk: WalkSettings = WalkSettings()
     gretriever: GRetrieverSettings = GRetrieverSettings()
     soft_prompt: SoftPromptSettings = SoftPromptSettings()

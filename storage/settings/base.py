@@ -6,12 +6,12 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 
-class Section(BaseModel):
-    """One step's settings: frozen, and closed to keys it does not know."""
+class SettingsSection(BaseModel):
+    """One step's settings: frozen; unknown keys are rejected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @classmethod
     def of_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """Return the section as an index recorded it; keys that are no longer settings are ignored."""
+        """Return the section as recorded in an index; keys that are no longer settings are ignored."""
         return cls.model_validate({key: value for key, value in values.items() if key in cls.model_fields})

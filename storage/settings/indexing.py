@@ -1,11 +1,11 @@
 """Settings that shape an index, in the order of the steps.
 
-A new section is a class here and its line in `IndexSections`.
+To add a section, add a class here and a line in `IndexSections`.
 """
 
 from typing import Annotated, Literal, Self
 
-from conspectus.storage.settings.base import Section
+from conspectus.storage.settings.base import SettingsSection
 from pydantic import BaseModel, Field, field_validator, model_validator
 from pydantic_settings import NoDecode
 from yaml import safe_load
@@ -19,7 +19,7 @@ def listed(value: object) -> object:
     return value
 
 
-class InputSettings(Section):
+class InputSettings(SettingsSection):
     """Reading documents."""
 
     id_column: str = Field("id", description="column or key of a document's own id, if it has one")
@@ -37,7 +37,7 @@ class InputSettings(Section):
     max_download_bytes: int = Field(500_000_000, ge=1, description="maximum bytes of a downloaded file")
 
 
-class ChunkSettings(Section):
+class ChunkSettings(SettingsSection):
     """Splitting documents into chunks."""
 
     chunk_size: int = Field(600, ge=16, description="maximum tokens of a chunk")
@@ -52,7 +52,7 @@ class ChunkSettings(Section):
         return self
 
 
-class ExtractionSettings(Section):
+class ExtractionSettings(SettingsSection):
     """Extracting entities and relations from chunks, with or without a language model."""
 
     method: Literal["auto", "model", "openie", "nlp"] = Field(
@@ -99,13 +99,13 @@ class ExtractionSettings(Section):
         return listed(value)
 
 
-class NameSettings(Section):
+class NameSettings(SettingsSection):
     """Finding known names in all chunks."""
 
     min_characters: int = Field(4, ge=1, description="shorter one-word names are not searched for in other chunks")
 
 
-class ResolutionSettings(Section):
+class ResolutionSettings(SettingsSection):
     """Entity resolution: merging the names of one entity."""
 
     method: Literal["rules", "off"] = Field(
@@ -126,7 +126,7 @@ class ResolutionSettings(Section):
         return self
 
 
-class DescriptionSettings(Section):
+class DescriptionSettings(SettingsSection):
     """Describing entities and relations."""
 
     sentences: int = Field(2, ge=1, description="without a model: maximum sentences in a description")
@@ -138,7 +138,7 @@ class DescriptionSettings(Section):
     )
 
 
-class EmbeddingSettings(Section):
+class EmbeddingSettings(SettingsSection):
     """The embedding model."""
 
     provider: Literal["local", "endpoint"] = Field(
@@ -159,20 +159,20 @@ class EmbeddingSettings(Section):
     query_prefix: str = Field("", description="endpoint: prefix of each question, e.g. `query: ` for e5")
 
 
-class Bm25Settings(Section):
+class Bm25Settings(SettingsSection):
     """BM25."""
 
     k1: float = Field(1.2, ge=0, description="saturation of term frequency")
     b: float = Field(0.75, ge=0, le=1, description="normalisation by chunk length, 0 (none) to 1 (full)")
 
 
-class SynonymSettings(Section):
+class SynonymSettings(SettingsSection):
     """Synonym edges between entities."""
 
     threshold: float = Field(0.8, ge=0, le=1, description="minimum cosine of two names")
 
 
-class WalkGraphSettings(Section):
+class WalkGraphSettings(SettingsSection):
     """The graph of passages and entities that PageRank runs on."""
 
     occurrence_weight: float = Field(
@@ -183,10 +183,10 @@ class WalkGraphSettings(Section):
     )
 
 
-class LinkSettings(Section):
-    """The documents' own structure in the graph that PageRank walks: the weight of each kind of link, 0: not walked.
+class LinkSettings(SettingsSection):
+    """The weight of each kind of structural link in the graph that PageRank walks; links of weight 0 are not walked.
 
-    A link to a title weighs 1. The more links of its kind a passage has, the less each of them weighs.
+    A link to a title weighs 1. The more links of one kind a passage has, the less each of them weighs.
     """
 
     parent: float = Field(0.1, ge=0, description="to the beginning of the section, and to the section around it")
@@ -199,11 +199,11 @@ class LinkSettings(Section):
     definition: float = Field(0.0, ge=0, description="a passage that uses a term to the section that explains it")
 
     def weight(self, kind: str) -> float:
-        """Return the weight of a kind of link; 0 for one that there is not."""
+        """Return the weight of a kind of link; 0 for an unknown kind."""
         return float(getattr(self, kind)) if kind in type(self).model_fields else 0.0
 
 
-class CommunitySettings(Section):
+class CommunitySettings(SettingsSection):
     """The community hierarchy (Leiden)."""
 
     update: Literal["stable", "exact"] = Field(
@@ -216,7 +216,7 @@ class CommunitySettings(Section):
     seed: int = Field(7, ge=0, description="random seed of the build")
 
 
-class ReportSettings(Section):
+class ReportSettings(SettingsSection):
     """Community reports."""
 
     method: Literal["auto", "model", "extractive"] = Field(
@@ -245,7 +245,7 @@ class ReportSettings(Section):
         return self
 
 
-class KgSettings(Section):
+class KgSettings(SettingsSection):
     """An imported knowledge graph, with or without documents."""
 
     files: Annotated[tuple[str, ...], NoDecode] = Field(

@@ -1,4 +1,4 @@
-"""Read settings from a file, the environment and the command line, and write them as a file."""
+"""Read settings from a file, the environment and the command line, and write a settings file."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from conspectus.storage.errors import SettingsError, nearest_name
-from conspectus.storage.settings.base import Section
+from conspectus.storage.settings.base import SettingsSection
 from conspectus.storage.settings.removed import REMOVED
 from conspectus.storage.settings.root import ENVIRONMENT_PREFIX, Settings
 from pydantic import ValidationError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def load_settings(file: Path | None = None, overrides: Mapping[str, Mapping[str, object]] | None = None) -> Settings:
     """Return the settings of `file` (YAML), the environment and `overrides` ({section: {key: value}}).
 
-    Raises SettingsError that names the unknown key and the nearest known one, or the value and why not.
+    Raises SettingsError that names the unknown key and the nearest known one, or the value and the reason.
     """
     if file is not None and not file.is_file():
         raise SettingsError(f"no settings file at {file}")
@@ -91,15 +91,15 @@ _WANTED = {
     "dict_": "a mapping of keys to values",
     "model_": "a section with keys of its own",
 }
-"""What a value must be, by the beginning of the type of pydantic's error; the longest that fits counts."""
+"""The required form of a value, by the beginning of the type of pydantic's error; the longest match counts."""
 
 
 def _wrong_value(path: tuple[str, ...], problem: "ErrorDetails") -> str:
-    """Say which setting has a value that it cannot have, and which values it can have."""
+    """Return a message that names the setting with an invalid value and its valid values."""
     name, kind = ".".join(path), problem["type"]
     if kind in {"value_error", "secret"}:
         reason = problem["msg"].removeprefix("Value error, ")
-        if path[0] in Settings.model_fields and len(path) == 1:  # about several keys of the section, which it names
+        if path[0] in Settings.model_fields and len(path) == 1:  # about several keys, which it names
             keys = "|".join(sorted(_section(name).model_fields, key=len, reverse=True))
             return re.sub(rf"\b({keys})\b", rf"{name}.\1", reason)
         return f"{name}: {reason}" + ("" if kind == "secret" else f", not {problem['input']!r}")
@@ -109,7 +109,7 @@ def _wrong_value(path: tuple[str, ...], problem: "ErrorDetails") -> str:
 
 
 def _place_and_reason(error: Exception) -> str:
-    """Return the line of a file at which YAML cannot be read, if it is known, and why not."""
+    """Return the line of a YAML syntax error, if it is known, and the reason."""
     if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
         return f": not a settings file: {str(error).splitlines()[0]}"
     begun = error.context_mark
@@ -117,13 +117,13 @@ def _place_and_reason(error: Exception) -> str:
     return f", line {error.problem_mark.line + 1}: not a settings file: {error.problem or 'it is no YAML'}{since}"
 
 
-def _section(name: str) -> type[Section]:
+def _section(name: str) -> type[SettingsSection]:
     section: Any = Settings.model_fields[name].annotation
-    return cast(type[Section], section)
+    return cast(type[SettingsSection], section)
 
 
 def _unknown_key(path: tuple[str, ...]) -> str:
-    """Return what became of a key of an earlier version, or the known key nearest to an unknown one.
+    """Return what replaced a removed key, or the known key nearest to an unknown one.
 
     >>> _unknown_key(("chunks", "chunk_sizes"))
     'unknown setting chunks.chunk_sizes; did you mean chunks.chunk_size?'
@@ -148,7 +148,7 @@ def as_yaml(settings: Settings | None = None) -> str:
         f"# Each key can also be set by an environment variable: {ENVIRONMENT_PREFIX}CHUNKS__CHUNK_SIZE=400",
     ]
     for name in Settings.model_fields:
-        section: Section = getattr(shown, name)
+        section: SettingsSection = getattr(shown, name)
         lines += ["", f"# {(section.__doc__ or '').splitlines()[0]}", f"{name}:"]
         for key, field in type(section).model_fields.items():
             lines.append(f"  # {field.description}")
@@ -158,7 +158,7 @@ def as_yaml(settings: Settings | None = None) -> str:
 
 def _yaml_scalar(value: object) -> str:
     if value is None or isinstance(value, bool | dict | tuple):
-        return json.dumps(value, default=Section.model_dump, ensure_ascii=False)
+        return json.dumps(value, default=SettingsSection.model_dump, ensure_ascii=False)
     if isinstance(value, str):
         plain = re.fullmatch(r"[\w./-]+", value) and safe_load(value) == value
         return value if plain else json.dumps(value, ensure_ascii=False)

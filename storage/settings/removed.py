@@ -1,4 +1,4 @@
-"""Settings that earlier versions had, and what became of each: for the message about a key that is gone."""
+"""Settings of earlier versions, and what replaced each: for the message about a removed key."""
 
 _FIXED = "is no longer a setting: it is always {}"
 _FOLDED = "is no longer a setting: {}"
@@ -17,7 +17,7 @@ REMOVED = {
     "local_search.report_share": _FIXED.format("0.15"),
     "local_search.text_share": _FIXED.format("0.5"),
     "kaping.candidates": _FIXED.format("64"),
-    "kgp": "is no longer a section: the method kgp groups at most 100 neighbours within 2 hops and reads 3 groups of 4",
+    "kgp": "is no longer a section: the method is called groups and reads 3 groups of 4 neighbours within 2 hops",
     "fasttog.semantic_weight": _FOLDED.format("communities are found by structure alone"),
     "fasttog.max_tokens": _FIXED.format("1024"),
     "fasttog.text": _FOLDED.format("fasttog.graph2text is used wherever it names a folder"),
@@ -35,4 +35,4 @@ REMOVED = {
     "train_gretriever.warm_up": _FIXED.format("1"),
     "build.retries": _FIXED.format("2"),
 }
-"""What became of each removed key or section, by `section.key` or `section`."""
+"""What replaced each removed key or section, by `section.key` or `section`."""

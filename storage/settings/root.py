@@ -98,7 +98,7 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections, Bas
                 "model",
                 "step_models",
                 "max_output_tokens",
-            }  # the address of the server has no effect on the result
+            }  # the server's address has no effect on the result
             sections["llm"] = self.llm.model_dump(mode="json", include=shaping)
             if self.llm.prompts:
                 files = sorted(Path(self.llm.prompts, "index").glob("*.txt"))
@@ -118,7 +118,7 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections, Bas
 
     @property
     def reports_with(self) -> str:
-        """The language model that writes the reports; "" where they quote the documents."""
+        """The language model that writes the reports; "" if they quote the documents."""
         if self.reports.method == "model":
             if not self.llm.model:
                 raise NeedsModel("reports.method is `model`, but no model is configured: set llm.model")
@@ -128,7 +128,7 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections, Bas
 
 
 def _content(setting: str, file: str) -> str:
-    """Return the hash of the file that a setting names; "" if it names none."""
+    """Return the hash of the file at the path in a setting; "" if there is no path."""
     try:
         return file_digest(Path(file)) if file else ""
     except OSError as error:

@@ -3,20 +3,20 @@
 from typing import Literal
 from urllib.parse import urlsplit
 
-from conspectus.storage.settings.base import Section
+from conspectus.storage.settings.base import SettingsSection
 from pydantic import BaseModel, Field, field_validator
 from pydantic_core import PydanticCustomError
 from yaml import safe_load
 
 
-class Price(Section):
+class Price(SettingsSection):
     """Price of a model in US dollars per million tokens."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
 
 
-class LlmSettings(Section):
+class LlmSettings(SettingsSection):
     """The language model: any server with an OpenAI-compatible API. Optional."""
 
     model: str = Field("", description="name of the model on its server; empty: work without a model")
@@ -25,7 +25,7 @@ class LlmSettings(Section):
     )
     prompts: str = Field(
         "",
-        description="folder of files that replace prompts, such as query/io.txt (docs/prompts.md shows all); "
+        description="folder of files that replace prompts, such as query/answer/io.txt (docs/prompts.md shows all); "
         "relative to the settings file; empty: none",
     )
     base_url: str = Field("", description="URL of the server, e.g. http://localhost:11434/v1 (Ollama); empty: OpenAI")
@@ -60,7 +60,7 @@ class LlmSettings(Section):
     @field_validator("prices", "step_models", mode="before")
     @classmethod
     def _from_text(cls, value: object) -> object:
-        """Read a mapping given on the command line, which is text there."""
+        """Parse a mapping given on the command line as text."""
         return safe_load(value) if isinstance(value, str) else value
 
     @field_validator("base_url")
@@ -69,7 +69,7 @@ class LlmSettings(Section):
         return _address(value)
 
 
-class EmbeddingServerSettings(Section):
+class EmbeddingServerSettings(SettingsSection):
     """The embedding server (OpenAI-compatible), used if embedding.provider is `endpoint`."""
 
     base_url: str = Field("", description="URL of the server, e.g. http://localhost:11434/v1 (Ollama); empty: OpenAI")
@@ -98,17 +98,23 @@ class EmbeddingServerSettings(Section):
 
 
 def _address(value: str) -> str:
-    """Return a server's URL without a trailing slash; refuse one with a password, without showing it."""
+    """Return a server's URL without a trailing slash; reject one with a password, without showing it."""
     if value and not value.startswith(("http://", "https://")):
         raise ValueError("it must begin with http:// or https://")
     if "@" in urlsplit(value).netloc or "?" in value:
-        raise PydanticCustomError("secret", "it holds a password or a query; put the key into the environment")
+        raise PydanticCustomError("secret", "it contains a password or a query; put the key in the environment")
     return value.rstrip("/")
 
 
-class BuildSettings(Section):
+class BuildSettings(SettingsSection):
     """Running a build; no effect on its result."""
 
+    runner: str = Field(
+        "",
+        pattern=r"^$|^dask(\+tls)?://[^/\s@]+:\d+$",
+        description="where chunks are read and embedded: dask://HOST:PORT, a Dask scheduler whose workers share the "
+        "folder of the index; empty: in this process",
+    )
     shard_size: int = Field(64, ge=1, description="items per task")
     wait: float = Field(
         0, ge=0, le=604_800, description="seconds to wait for another build of the same index; 0: stop with an error"

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from conspectus.storage.settings.base import Section
+from conspectus.storage.settings.base import SettingsSection
 from pydantic import BaseModel, Field, model_validator
 
 
-class TrainGRetrieverSettings(Section):
+class TrainGRetrieverSettings(SettingsSection):
     """Training a soft graph prompt for a frozen causal model: G-Retriever, its variants and ablations."""
 
     encoder: Literal["graph_transformer", "gat", "gcn", "none"] = Field(

@@ -1,1 +1,1 @@
-"""The documents' own structure: their outline, and the links that it makes between passages."""
+"""The documents' own structure: their outline, and the links between their passages."""

@@ -1,4 +1,4 @@
-"""What the finders of links look things up in: documents by address, chunks by place, sections by number and title."""
+"""Look-ups for the link finders: documents by address, chunks by position, sections by number and title."""
 
 import re
 from bisect import bisect_right
@@ -20,7 +20,7 @@ _NUMBERED = re.compile(rf"(?:(?i:{SECTION})\s+)?(?P<number>{NUMBER})(?:[.:)]+\s*
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundLink:
     """A link that was found; see `conspectus.storage.records.Link`."""
 
     kind: LinkKind
@@ -47,20 +47,20 @@ class Corpus:
         return self._chunks[document.id]
 
     def chunk_at(self, document: Document, start: int) -> Chunk:
-        """Return the chunk of what begins at a character: of two that hold it the later one, which holds more of it."""
+        """Return the chunk at a character; if two overlap there, the later one, which contains more of what follows."""
         return self._chunks[document.id][max(bisect_right(self._starts[document.id], start) - 1, 0)]
 
     def chunks_within(self, document: Document, start: int, end: int) -> Sequence[Chunk]:
-        """Return the chunks that hold characters [start, end), in text order."""
+        """Return the chunks that overlap characters [start, end), in text order."""
         first, last = chunks_between(self._starts[document.id], start, end)
         return self._chunks[document.id][first:last]
 
     def chunk_of(self, document: Document, start: int, end: int) -> Chunk:
-        """Return the first chunk that holds characters [start, end), or the one that holds their beginning."""
+        """Return the first chunk that contains characters [start, end), or else their beginning."""
         own = self._chunks[document.id]
         last = max(bisect_right(self._starts[document.id], start) - 1, 0)
         first = last
-        while first and own[first - 1].end >= end:  # chunks overlap their neighbours only
+        while first and own[first - 1].end >= end:  # chunks overlap only their neighbours
             first -= 1
         return own[first]
 
@@ -74,19 +74,19 @@ class Corpus:
         """Every document by its uri."""
         return {document.uri: document for document in reversed(self.documents)}
 
-    def link(self, kind: LinkKind, document: Document, start: int, end: int, target: Chunk) -> Found:
-        """Return a link that characters [start, end) of a document make."""
+    def link(self, kind: LinkKind, document: Document, start: int, end: int, target: Chunk) -> FoundLink:
+        """Return a link from characters [start, end) of a document."""
         text = " ".join(document.text[start : min(end, start + _LONGEST_TEXT)].split())
-        return Found(kind, self.chunk_of(document, start, end), target, text, start, end)
+        return FoundLink(kind, self.chunk_of(document, start, end), target, text, start, end)
 
 
 def folder_of(document: Document) -> str:
-    """Return the folder that a document lies in; "" at the top."""
+    """Return the folder of a document; "" at the top."""
     return dirname(document.uri)
 
 
 def numbered(label: str) -> tuple[str, str]:
-    """Return the number and the title of a heading; "" for the number of one without.
+    """Return the number and the title of a heading; the number is "" if it has none.
 
     >>> numbered("9.2. Night watch"), numbered("Kapitel 4. Vorräte"), numbered("Appendix A"), numbered("A tale")
     (('9.2', 'Night watch'), ('4', 'Vorräte'), ('A', ''), ('', 'A tale'))

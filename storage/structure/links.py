@@ -1,19 +1,19 @@
-"""The links between passages that the documents' own structure makes.
+"""The links between passages that follow from the documents' own structure.
 
 A link leads from one chunk to another. Its kinds:
 
-- *parent*: from a chunk to the beginning of the section that it lies in, and from there to the section around that one;
+- *parent*: from a chunk to the beginning of the section that contains it, and from there to the enclosing section;
   from an attachment to its message.
 - *next*: from a chunk to the one after it in its document.
-- *hyperlink*: a hyperlink to a document of the index and, with #anchor, to the chunk that holds it (targets.py).
+- *hyperlink*: a hyperlink to a document of the index and, with #anchor, to the chunk that contains it (targets.py).
 - *reference*: "see section 3.2", "RFC 5322", `git-rebase(1)`, the name of a file (references.py).
 - *contents*, *index*: a line of a table of contents to its section, one of a back-of-book index to its pages
-  (lists.py).
-- *reply*: a message to the one that it answers (threads.py).
-- *definition*: a chunk that uses a term to the section that the term is the heading of (terms.py).
+  (contents_lists.py).
+- *reply*: a message to the one that it answers (mail_threads.py).
+- *definition*: a chunk that uses a term to the section with the term as its heading (terms.py).
 
-All of them follow from the texts, headings, hyperlinks and metadata of the documents alone, so that an index that was
-brought up to date has the links of one that was built from nothing.
+All of them follow only from the texts, headings, hyperlinks and metadata of the documents, so an updated index has
+the same links as one built from scratch.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,15 +23,15 @@ from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Link
 from conspectus.storage.settings import LinkSettings
-from conspectus.storage.structure.corpus import Corpus, Found
-from conspectus.storage.structure.lists import lists
+from conspectus.storage.structure.contents_lists import lists
+from conspectus.storage.structure.corpus import Corpus, FoundLink
+from conspectus.storage.structure.mail_threads import replies
 from conspectus.storage.structure.order import attachments, followers, parents
 from conspectus.storage.structure.references import references
 from conspectus.storage.structure.targets import hyperlinks
 from conspectus.storage.structure.terms import definitions
-from conspectus.storage.structure.threads import replies
 
-_FINDERS: tuple[Callable[[Corpus], Iterator[Found]], ...] = (
+_FINDERS: tuple[Callable[[Corpus], Iterator[FoundLink]], ...] = (
     parents,
     attachments,
     followers,
@@ -46,7 +46,7 @@ _FINDERS: tuple[Callable[[Corpus], Iterator[Found]], ...] = (
 def find_links(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[Link]:
     """Return the links of all documents, sorted by id.
 
-    Time and memory grow in proportion to the texts, and to the links found.
+    Time and memory are proportional to the texts and the links found.
     """
     corpus = Corpus(documents, chunks)
     made: dict[str, Link] = {}
@@ -58,7 +58,7 @@ def find_links(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[L
     return [made[id_] for id_ in sorted(made)]
 
 
-def _link(found: Found) -> Link:
+def _link(found: FoundLink) -> Link:
     source, target = found.source.id, found.target.id
     id_ = short_id("link", found.kind, source, target, str(found.start), str(found.end), found.text)
     return Link(id_, found.kind, source, target, found.text, found.start, found.end)
@@ -67,9 +67,9 @@ def _link(found: Found) -> Link:
 def link_edges(links: Sequence[Link], row_of: Mapping[str, int], settings: LinkSettings) -> tuple[Ints, Ints, Floats]:
     """Return the edges that links add to the graph of passages: (sources (e,), targets (e,), weights (e,)).
 
-    Two chunks that one kind of link joins several times are joined once. An edge weighs w / sqrt(n), where w is the
-    weight of its kind and n the edges of this kind at that of its ends that has more: a page that everything leads
-    to, and a table of contents that leads everywhere, say little about each.
+    Two chunks joined several times by one kind of link are joined once. An edge weighs w / sqrt(n), where w is the
+    weight of its kind and n the number of edges of this kind at the end that has more: a page linked from everywhere,
+    and a table of contents that links to everything, say little about each.
 
     Args:
         links: The links.
@@ -84,7 +84,7 @@ def link_edges(links: Sequence[Link], row_of: Mapping[str, int], settings: LinkS
     ends = np.unique(ends, axis=0)
     kind, sources, targets = ends.T
     n_chunks = len(row_of)
-    # A chunk has, for each kind, a place of its own among the counts.
+    # A chunk has a separate count for each kind.
     counts = np.bincount(np.concatenate([kind * n_chunks + sources, kind * n_chunks + targets]))
     busiest = np.maximum(counts[kind * n_chunks + sources], counts[kind * n_chunks + targets])
     weights = np.array([settings.weight(each) for each in kinds], np.float64)[kind] / np.sqrt(busiest)

@@ -1,14 +1,14 @@
-"""Links of the order of a text: from section to section, chunk to chunk, attachment to message."""
+"""Links that follow the order of a text: from section to section, chunk to chunk, attachment to message."""
 
 from collections.abc import Iterator
 from itertools import pairwise
 
 from conspectus.storage.records import Document
-from conspectus.storage.structure.corpus import Corpus, Found
+from conspectus.storage.structure.corpus import Corpus, FoundLink
 
 
-def parents(corpus: Corpus) -> Iterator[Found]:
-    """Yield the links from each chunk to the beginning of its section, and on to that of the section around it."""
+def parents(corpus: Corpus) -> Iterator[FoundLink]:
+    """Yield the links from each chunk to the start of its section, and on to that of the enclosing section."""
     for document in corpus.documents:
         sections, chunks = corpus.sections[document.id], corpus.chunks(document)
         if not sections:
@@ -17,9 +17,9 @@ def parents(corpus: Corpus) -> Iterator[Found]:
         for section, begin in zip(sections, begins, strict=True):
             around = section.parent
             if around is None:
-                yield Found("parent", begin, chunks[0], document.title)
+                yield FoundLink("parent", begin, chunks[0], document.title)
             else:
-                yield Found("parent", begin, begins[around], sections[around].place.label)
+                yield FoundLink("parent", begin, begins[around], sections[around].place.label)
         inner: list[int] = []
         at = 0
         for chunk in chunks:
@@ -29,26 +29,26 @@ def parents(corpus: Corpus) -> Iterator[Found]:
             while inner and sections[inner[-1]].end <= chunk.start:
                 inner.pop()
             if inner:
-                yield Found("parent", chunk, begins[inner[-1]], sections[inner[-1]].place.label)
+                yield FoundLink("parent", chunk, begins[inner[-1]], sections[inner[-1]].place.label)
 
 
-def attachments(corpus: Corpus) -> Iterator[Found]:
-    """Yield a link from what a message or a document holds to the text around it ("note.eml/budget.xlsx")."""
+def attachments(corpus: Corpus) -> Iterator[FoundLink]:
+    """Yield a link from a part of a message or document to the containing text ("note.eml/budget.xlsx")."""
     for document in corpus.documents:
         around = _around(document.uri, corpus)
         if around is not None:
-            yield Found("parent", corpus.chunks(document)[0], corpus.chunks(around)[0], around.title)
+            yield FoundLink("parent", corpus.chunks(document)[0], corpus.chunks(around)[0], around.title)
 
 
-def followers(corpus: Corpus) -> Iterator[Found]:
+def followers(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link from each chunk to the one after it."""
     for document in corpus.documents:
         for one, other in pairwise(corpus.chunks(document)):
-            yield Found("next", one, other, "")
+            yield FoundLink("next", one, other, "")
 
 
 def _around(uri: str, corpus: Corpus) -> Document | None:
-    """Return the document that holds another. A message of a mailbox is box.mbox#3, what it holds box.mbox/3/name."""
+    """Return the containing document. A message of a mailbox is box.mbox#3, its attachments are box.mbox/3/name."""
     parts = uri.split("/")
     for last in range(len(parts) - 1, 0, -1):
         head = "/".join(parts[:last])

@@ -5,26 +5,26 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from conspectus.storage.index import Index, per_index
+from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.locators import APART, HEADING
 from conspectus.storage.records import Chunk, Document, Place
 
 _DEEPEST = 16
-"""Levels of sections within one another; what lies deeper stands beside the deepest. HTML has 6 levels."""
+"""Most levels of nested sections; deeper ones become siblings of the deepest. HTML has 6 levels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a document: what stands below a heading, or on a slide or a sheet.
+    """A part of a document: the text below a heading, or on a slide or a sheet.
 
     Attributes:
         kind: heading, slide or sheet.
         label: The heading, the number of the slide, the name of the sheet.
         level: The level of the heading, from 1; 0 for slides and sheets.
         start: Its first character in the document's text.
-        end: One past its last; the sections within it are part of it.
+        end: One past its last; nested sections are part of it.
         chunk_rows: Rows of its chunks in the table of chunks, in text order.
-        sections: The sections directly within it.
+        sections: The sections directly inside it.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Section:
 
     @property
     def title(self) -> str:
-        """What a reader would call it: "Budget", or "slide 3"."""
+        """The section's name for a reader: "Budget", or "slide 3"."""
         return f"slide {self.label}" if self.kind == "slide" else self.label
 
 
@@ -53,7 +53,7 @@ class DocumentOutline:
     sections: tuple[Section, ...]
 
     def walk(self) -> Iterator[tuple[tuple[Section, ...], Section]]:
-        """Yield every section in text order, after those that it lies in, the outermost first."""
+        """Yield every section in text order, with its enclosing sections, the outermost first."""
         waiting: list[tuple[tuple[Section, ...], Section]] = [((), each) for each in reversed(self.sections)]
         while waiting:
             above, section = waiting.pop()
@@ -63,7 +63,7 @@ class DocumentOutline:
 
 @dataclass(frozen=True, slots=True)
 class SectionSpan:
-    """A section by numbers: its place, where it ends, and the position of the section that it lies in (or None)."""
+    """A section by numbers: its place, its end, and the position of the enclosing section (or None)."""
 
     place: Place
     end: int
@@ -95,7 +95,7 @@ def section_spans(places: Sequence[Place], n_chars: int) -> list[SectionSpan]:
 
 
 @per_index
-def outline(index: Index) -> list[DocumentOutline]:
+def outline(index: StoredIndex) -> list[DocumentOutline]:
     """Return the outlines of all documents, in the order of their uris. The texts are not read.
 
     Example:
@@ -118,9 +118,9 @@ def outline(index: Index) -> list[DocumentOutline]:
 
 
 def chunks_between(starts: Sequence[int], start: int, end: int) -> tuple[int, int]:
-    """Return the first and one past the last of a document's chunks that hold characters [start, end).
+    """Return the first and one past the last of a document's chunks that contain characters [start, end).
 
-    Of two chunks that both hold `start` the later one counts: it holds more of what follows.
+    If two chunks contain `start`, the later one counts: it contains more of what follows.
 
     >>> chunks_between([0, 80, 160], 80, 120), chunks_between([0, 80, 160], 90, 200)
     ((1, 2), (1, 3))
@@ -132,7 +132,7 @@ def chunks_between(starts: Sequence[int], start: int, end: int) -> tuple[int, in
 def _nested(spans: Sequence[SectionSpan], chunks: Sequence[tuple[int, int]]) -> tuple[Section, ...]:
     starts = [start for start, _ in chunks]
     within: defaultdict[int | None, list[Section]] = defaultdict(list)
-    for number in range(len(spans) - 1, -1, -1):  # what lies within a section comes after it
+    for number in range(len(spans) - 1, -1, -1):  # nested sections come after their section
         span, place = spans[number], spans[number].place
         first, last = chunks_between(starts, place.start, span.end) if chunks else (0, 0)
         rows = tuple(row for _, row in chunks[first:last])

@@ -1,8 +1,8 @@
 """Links that references in the text make: "see section 3.2", "Abschnitt 3.2", "RFC 5322", `git-rebase(1)`, "plan.xlsx".
 
-A number of a section is looked for among the numbered headings of the document, then of its folder: a manual is often
-a folder of pages. A page is one of the document's own. A title in quotation marks counts only after "see". What fits
-nothing, or more than one place, is no link.
+A section number is looked up among the numbered headings of the document, then of its folder: a manual is often
+a folder of pages. A page refers to the document itself. A title in quotation marks counts only after "see". References
+that match nothing, or more than one place, are ignored.
 """
 
 import re
@@ -12,8 +12,8 @@ from functools import cached_property
 from posixpath import basename, splitext
 
 from conspectus.storage.records import Chunk, Document
-from conspectus.storage.structure.corpus import NUMBER, SECTION, Corpus, Found, folder_of, numbered
-from conspectus.storage.structure.lists import printed_pages
+from conspectus.storage.structure.contents_lists import printed_pages
+from conspectus.storage.structure.corpus import NUMBER, SECTION, Corpus, FoundLink, folder_of, numbered
 from conspectus.storage.text.normalise import entity_key
 
 _REFERENCE = re.compile(
@@ -29,10 +29,10 @@ _REFERENCE = re.compile(
     re.X,
 )
 _ELSEWHERE = re.compile(r"\s(?:of|in)\s(?:the\s)?(?:RFC|ISO|POSIX|IEEE|ANSI|GPL|(?:GNU|MIT|BSD|Apache)\s)")
-"""What stands behind the number of a section of another work."""
+"""Follows the section number of another work."""
 
 
-def references(corpus: Corpus) -> Iterator[Found]:
+def references(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link for each reference in the text of a document."""
     targets = _Targets(corpus)
     for document in corpus.documents:
@@ -43,14 +43,14 @@ def references(corpus: Corpus) -> Iterator[Found]:
 
 
 class _Targets:
-    """Looks up what references name. Each table is made when the first reference needs it."""
+    """Looks up the targets of references. Each table is made when the first reference needs it."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._pages: dict[str, Mapping[str, int]] = {}
 
     def of(self, document: Document, match: "re.Match[str]") -> Chunk | None:
-        """Return the chunk that a reference leads to; None where that is not known."""
+        """Return the chunk that a reference leads to; None if it is unknown."""
         if match["section"]:
             if _ELSEWHERE.match(document.text, match.end()):
                 return None
@@ -88,7 +88,7 @@ class _Targets:
         return self._unique(lambda label: entity_key(numbered(label)[1]))
 
     def _unique(self, key: Callable[[str], str]) -> "Mapping[tuple[str, str], _Place]":
-        """Return the one section with a key, by document and key, and by folder and key."""
+        """Return the only section with a key, by document and key, and by folder and key."""
         found: defaultdict[tuple[str, str], list[_Place]] = defaultdict(list)
         for document in self._corpus.documents:
             for span in self._corpus.sections[document.id]:
@@ -99,7 +99,7 @@ class _Targets:
 
     @cached_property
     def _files(self) -> Mapping[str, Document]:
-        """The one document of each file name, with and without its ending; rfc and number of RFCs."""
+        """The only document with each file name, with and without its suffix; rfc and number for RFCs."""
         found: defaultdict[str, dict[str, Document]] = defaultdict(dict)
         for document in self._corpus.documents:
             name = basename(document.uri.partition("#")[0]).casefold()

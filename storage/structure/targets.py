@@ -1,21 +1,21 @@
-"""Links that hyperlinks make: where an address of a document leads among the documents of the index."""
+"""Links from hyperlinks: resolve addresses in a document to documents of the index."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from posixpath import basename, splitext
 
 from conspectus.storage.records import Chunk, Document, Hyperlink, LinkKind
-from conspectus.storage.structure.corpus import Corpus, Found
+from conspectus.storage.structure.corpus import Corpus, FoundLink
 from conspectus.storage.text.names import words
 
 _PAGES = ("/index.html", "/index.htm", "/README.md", "/index.md", ".html", ".htm", ".md", ".rst", ".txt")
-"""What an address may leave out of the name of the file that it means."""
+"""File name parts that an address may omit."""
 _LONGEST_ANCHOR = 500
 _AROUND = frozenset({"next", "previous", "up", "index", "glossary"})
-"""Links that arrange pages instead of being part of what they say."""
+"""Links that organise pages instead of being part of their text."""
 
 
-def hyperlinks(corpus: Corpus) -> Iterator[Found]:
+def hyperlinks(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link for each hyperlink that leads to a document of the index."""
     resolver = _Resolver(corpus)
     for document in corpus.documents:
@@ -28,7 +28,7 @@ def hyperlinks(corpus: Corpus) -> Iterator[Found]:
 
 
 class _Resolver:
-    """Looks up addresses. An address is only ever compared with names of documents, so it can lead nowhere else."""
+    """Resolves addresses. An address is only compared with names of documents, so it can lead nowhere else."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -39,7 +39,7 @@ class _Resolver:
         self._stems = {stem: found[0] for stem, found in stems.items() if len(found) == 1}
 
     def chunk(self, source: Document, link: Hyperlink) -> Chunk | None:
-        """Return the chunk that a hyperlink leads to; None where it leads to no document of the index."""
+        """Return the chunk that a hyperlink leads to; None if it leads to no document of the index."""
         document = self._document(link.target)
         if document is None:
             return None
@@ -61,7 +61,7 @@ class _Resolver:
         return None
 
     def _places(self, document: Document) -> Mapping[str, int]:
-        """Return where each anchor of a document is. A heading has one of its words (as Markdown's have) besides."""
+        """Return the offset of each anchor of a document. A heading also has one made of its words (as in Markdown)."""
         if document.id not in self._anchors:
             found = {
                 "-".join(word.key for word in words(span.place.label)): span.place.start

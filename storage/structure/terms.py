@@ -1,8 +1,8 @@
 """Links from passages that use a term to the section that explains it.
 
-A heading that reads like a name is one ("Write-Ahead Logging"): the section below it says what the term means. So does
+A heading that reads like a name ("Write-Ahead Logging") is a term: the section below it explains it. So is
 a quoted term that a sentence defines ("“heap” means ..."), a term of a definition list, and a term at the place that
-a back-of-book index gives for it. A term with more than a few such places ("Options", "Examples") explains none. Titles
+a back-of-book index gives for it. A term with more than a few such places ("Options", "Examples") is ignored. Titles
 of documents are left out: they are names already (walk_graph.py).
 """
 
@@ -11,28 +11,28 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from conspectus.storage.records import Document
-from conspectus.storage.structure.corpus import Corpus, Found, numbered
+from conspectus.storage.structure.corpus import Corpus, FoundLink, numbered
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for, words
 from conspectus.storage.text.normalise import entity_key
 
 EXPLAINED = frozenset({"index", "definition"})
-"""Kinds of hyperlinks that mark a term where it is explained: where a back-of-book index leads to, or is defined."""
+"""Kinds of hyperlinks that mark the place where a term is explained: index entries and definitions."""
 _MOST_WORDS = 6
-"""Words of a heading that is a term; a longer one is a sentence or a question."""
+"""Most words of a heading that is a term; a longer one is a sentence or a question."""
 _SHORTEST = 4
-"""Letters of a term of one word."""
+"""Fewest letters of a one-word term."""
 _MOST_SECTIONS = 2
 _MOST_USES = 50
-"""A term that more passages use is the subject of the documents, and joins what has little to do with each other."""
+"""A term in more passages than this is the subject of the documents, and joins unrelated passages."""
 _NUMBER = 20
-"""Characters of the number before a heading: the heading itself is no use of the term."""
+"""Characters of the number before a heading: the heading itself is not a use of the term."""
 _DEFINED = re.compile(
     r"[“„«\"`](?P<term>[^\n“”„«»\"`]{3,60})[”“»\"`]\s"
     r"(?:means|is defined as|refers to|bezeichnet|bedeutet|désigne|significa)\b"
 )
 
 
-def definitions(corpus: Corpus) -> Iterator[Found]:
+def definitions(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link from each chunk that uses a term to the sections that explain the term."""
     explained: defaultdict[str, dict[str, tuple[Document, int]]] = defaultdict(dict)
     surfaces: defaultdict[str, set[str]] = defaultdict(set)
@@ -66,7 +66,7 @@ def definitions(corpus: Corpus) -> Iterator[Found]:
 
 
 def _terms(corpus: Corpus, document: Document) -> Iterator[tuple[str, int]]:
-    """Yield the terms that a document explains, and where."""
+    """Yield the terms that a document explains, and their offsets."""
     for span in corpus.sections[document.id]:
         surface = numbered(span.place.label)[1].strip(" .:")
         if (

@@ -1,11 +1,11 @@
-"""Lexical analysis: from the words of a text to the terms that are counted, by the language of the text.
+"""Lexical analysis: from the words of a text to the terms that BM25 counts, by the language of the text.
 
-A term is the stem of a word (the Snowball stemmers, Porter 2001). Two languages' worth of words need more than that:
+A term is the stem of a word (the Snowball stemmers, Porter 2001). Two groups of languages need more:
 
-- compounds ("Speicherplatzgrenze") are counted whole and by their parts, in the languages that write them in one word.
-  A word is divided where its parts are words of the corpus themselves, into those with the largest geometric mean of
+- compounds ("Speicherplatzgrenze") are counted as a whole and by their parts, in languages that write them as one word.
+  A word is split if its parts are words of the corpus, into the parts with the largest geometric mean of
   frequencies (Koehn and Knight 2003, "Empirical methods for compound splitting", section 2.3);
-- in scripts without spaces every character is a word, and every pair of neighbours a term too (Nie, Gao, Zhang and
+- in scripts without spaces every character is a word, and every pair of neighbours is also a term (Nie, Gao, Zhang and
   Zhou 2000, "On the use of words and n-grams for Chinese information retrieval").
 """
 
@@ -38,22 +38,22 @@ _LINKING = {
     "nn": ("", "s", "e"),
     "sv": ("", "s"),
 }
-"""Languages that write compounds in one word, and the letters that may stand between their parts."""
+"""Languages that write compounds as one word, and the letters that may link their parts."""
 _SHORTEST = 4
 """Letters of the shortest part."""
 _LEAST_COUNT = 3
-"""Occurrences of a part in the corpus as a word of its own."""
+"""Fewest occurrences of a part as a separate word in the corpus."""
 _LONGEST = 60
-"""Letters of the longest word that is divided."""
+"""Letters of the longest word that is split."""
 
 
 class Analysis:
     """The languages of the texts of a corpus, and how their words become terms.
 
     Args:
-        languages: The language of each text by its row, "" where it is not known; None for a corpus whose words are
-            counted as they are written.
-        counts: For each language that writes compounds in one word, how often each word that can be a part occurs.
+        languages: The language of each text by its row, "" if unknown; None for a corpus whose words are
+            counted as written.
+        counts: For each language that writes compounds as one word, the frequency of each word that can be a part.
     """
 
     def __init__(self, languages: Sequence[str] | None, counts: Mapping[str, Mapping[str, int]]) -> None:
@@ -66,7 +66,7 @@ class Analysis:
 
     @classmethod
     def of(cls, texts: Sequence[str], languages: Sequence[str]) -> "Analysis":
-        """Return the analysis of texts whose languages are given, row by row."""
+        """Return the analysis of texts with given languages, row by row."""
         counts: dict[str, Counter[str]] = {}
         for text, language in zip(texts, languages, strict=True):
             if language in _LINKING:
@@ -81,7 +81,7 @@ class Analysis:
         return cls(languages, kept)
 
     def terms(self, text: str, row: int) -> list[str]:
-        """Return the terms of the text of a row, each as often as it occurs."""
+        """Return the terms of the text of a row, with repetitions."""
         found = words(text)
         if self.languages is None:
             return [word.key for word in found]
@@ -91,11 +91,11 @@ class Analysis:
 
     @property
     def main(self) -> str:
-        """The language of most texts; "" where none is known."""
+        """The language of most texts; "" if unknown."""
         return self.known[0] if self.known else ""
 
     def stem(self, key: str, language: str) -> str:
-        """Return the stem of a word in a language; the word itself where there is no stemmer for it."""
+        """Return the stem of a word in a language; the word itself if there is no stemmer."""
         return key if self.languages is None else stem_in_language(key, language)
 
     def stems(self, text: str, row: int) -> list[str]:
@@ -104,11 +104,11 @@ class Analysis:
         return [self.stem(word.key, language) for word in words(text)]
 
     def parts(self, key: str, language: str) -> tuple[str, ...]:
-        """Return the stems of the parts of a compound; none for any other word."""
+        """Return the stems of the parts of a compound; empty for any other word."""
         return self._parts(key, language) if language in _LINKING else ()
 
     def asked(self, found: Sequence[Word], language: str, vocabulary: Mapping[str, int]) -> Iterator[str]:
-        """Yield the terms of a question's words that a vocabulary has.
+        """Yield the terms of a question's words that are in a vocabulary.
 
         Args:
             found: The words.
@@ -122,9 +122,9 @@ class Analysis:
             yield from (pair for pair in _pairs(found) if pair in vocabulary)
 
     def term(self, key: str, language: str, vocabulary: Mapping[str, int]) -> str:
-        """Return the term that a question's word is counted under.
+        """Return the term that matches a question's word.
 
-        It is the stem in the question's language, or where the corpus does not have that, in one of the corpus's
+        It is the stem in the question's language or, if the corpus lacks it, in one of the corpus's
         languages: an English word in a German question.
         """
         first = self.stem(key, language or self.main)
@@ -141,7 +141,7 @@ class Analysis:
 
     @classmethod
     def unpacked(cls, packed: bytes) -> "Analysis":
-        """Return a packed analysis; ValueError where it is none."""
+        """Return a packed analysis; ValueError if it is invalid."""
         found: Any = json.loads(packed)
         try:
             names, rows, counts = found["languages"], found["rows"], found["counts"]
@@ -169,11 +169,11 @@ class Analysis:
 
 
 PLAIN = Analysis(None, {})
-"""Words are counted as they are written: what indexes had before there were stems."""
+"""Words are counted as written, as in indexes made before stemming was added."""
 
 
 def _ways(word: str, counts: Mapping[str, int], linking: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the ways to write a word as a run of known words."""
+    """Return the ways to split a word into known words."""
     ways: list[list[tuple[str, ...]]] = [[] for _ in range(len(word) + 1)]
     ways[len(word)] = [()]
     for start in range(len(word) - _SHORTEST, -1, -1):
@@ -190,7 +190,7 @@ def _ways(word: str, counts: Mapping[str, int], linking: Sequence[str]) -> list[
 
 
 _MOST_WAYS = 8
-"""Ways to write the rest of a word that are followed, those of the fewest parts."""
+"""Most ways to split the rest of a word that are followed, fewest parts first."""
 
 
 def _pairs(found: Sequence[Word]) -> Iterator[str]:
@@ -202,7 +202,7 @@ def _pairs(found: Sequence[Word]) -> Iterator[str]:
 
 @lru_cache(maxsize=200_000)
 def stem_in_language(key: str, language: str) -> str:
-    """Return the stem of a word's key by the Snowball stemmer of a language; the key where there is none.
+    """Return the stem of a word's key by the Snowball stemmer of a language; the key if there is none.
 
     >>> stem_in_language("databases", "en"), stem_in_language("häusern", "de"), stem_in_language("北", "zh")
     ('databas', 'haus', '北')

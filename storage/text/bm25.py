@@ -1,8 +1,9 @@
 """Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over the terms of `analysis`, stored by bm25s."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Vectors
@@ -24,11 +25,11 @@ def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str], k1:
     """Write the BM25 index of texts into a folder; the same texts give the same bytes.
 
     Args:
-        folder: The folder, which is made.
+        folder: The folder, which is created.
         texts: The texts; row i scores text i.
-        languages: The language of each text, "" where it is not known.
-        k1: The weight of repetitions, of BM25's formula.
-        b: The weight of lengths, of BM25's formula.
+        languages: The language of each text, "" if unknown.
+        k1: BM25's k1, the weight of repetitions.
+        b: BM25's b, the weight of lengths.
     """
     folder.mkdir(parents=True, exist_ok=True)
     analysis = Analysis.of(texts, languages)
@@ -40,10 +41,16 @@ def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str], k1:
     ranker.save(folder, show_progress=False)
 
 
-def _ranker_of(texts: Sequence[str], analysis: Analysis, k1: float, b: float) -> "bm25s.BM25 | None":
-    """Return the ranker over texts; None where no text has a word, for bm25s takes no empty corpus."""
+def _library() -> Any:  # noqa: ANN401  (bm25s has no types)
     import bm25s
 
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets DEBUG, whose lines go to the log of a host program
+    return bm25s
+
+
+def _ranker_of(texts: Sequence[str], analysis: Analysis, k1: float, b: float) -> "bm25s.BM25 | None":
+    """Return the ranker over texts; None if no text has a word, because bm25s rejects an empty corpus."""
+    bm25s = _library()
     bags = [analysis.terms(text, row) for row, text in enumerate(texts)]
     vocabulary = {word: i for i, word in enumerate(sorted({word for bag in bags for word in bag}))}
     if not vocabulary:
@@ -54,7 +61,7 @@ def _ranker_of(texts: Sequence[str], analysis: Analysis, k1: float, b: float) ->
 
 
 class Bm25:
-    """A lexical index over rows. Words that it does not know score nothing."""
+    """A lexical index over rows. Unknown words score 0."""
 
     def __init__(self, ranker: "bm25s.BM25 | None", n_rows: int, analysis: Analysis = PLAIN) -> None:
         self._n_rows = n_rows
@@ -63,31 +70,30 @@ class Bm25:
 
     @classmethod
     def of(cls, texts: Sequence[str], languages: Sequence[str] | None, k1: float, b: float) -> "Bm25":
-        """Return the index over texts (row i scores text i), held in memory; without languages unstemmed."""
+        """Return an in-memory index over texts (row i scores text i); without languages, words are not stemmed."""
         analysis = PLAIN if languages is None else Analysis.of(texts, languages)
         return cls(_ranker_of(texts, analysis, k1, b), len(texts), analysis)
 
     @classmethod
     def open(cls, folder: Path, n_rows: int) -> "Bm25":
-        """Return a written index, memory-mapped; IndexCorrupt where the folder holds none of that many rows."""
-        import bm25s
-
+        """Return a written index, memory-mapped; IndexCorrupt if the folder contains no index of that many rows."""
+        bm25s = _library()
         try:
-            # Indexes of before there were stems have no analysis.
+            # Indexes made before stemming was added have no analysis.
             described = folder / _ANALYSIS
             analysis = Analysis.unpacked(described.read_bytes()) if described.exists() else PLAIN
             if (folder / _VOCABULARY).read_bytes() == _NO_WORDS:
                 return cls(None, n_rows, analysis)
             ranker = bm25s.BM25.load(folder, mmap=True, show_progress=False)
         except (*UNREADABLE_ARRAY, AttributeError) as error:
-            raise IndexCorrupt(f"{folder} is no BM25 index: {error}") from error
+            raise IndexCorrupt(f"{folder} is not a BM25 index: {error}") from error
         _check(ranker, folder, n_rows)
         if analysis.languages is not None and len(analysis.languages) != n_rows:
-            raise IndexCorrupt(f"{folder} is no BM25 index: {_ANALYSIS} is not of its rows")
+            raise IndexCorrupt(f"{folder} is not a BM25 index: {_ANALYSIS} is not of its rows")
         return cls(ranker, n_rows, analysis)
 
     def scores(self, text: str, language: str = "") -> Vectors:
-        """Return the score of every row for the words of `text`; zeros where none is known.
+        """Return the score of every row for the words of `text`; zeros if none is known.
 
         Args:
             text: A question, or some of its words.
@@ -107,7 +113,7 @@ class Bm25:
         return {} if self._ranker is None else self._ranker.vocab_dict
 
     def weights(self) -> "csc_array":
-        """Return the weight of each term in each row, (rows, terms): what it adds to the row's score."""
+        """Return the weight of each term in each row, (rows, terms): its contribution to the row's score."""
         from scipy.sparse import csc_array
 
         if self._ranker is None:
@@ -116,11 +122,11 @@ class Bm25:
         return csc_array((data, rows, starts), shape=(self._n_rows, len(starts) - 1))
 
     def term(self, key: str, language: str = "") -> str:
-        """Return the term that a question's word, given by its key, is counted under."""
+        """Return the term that matches a question's word, given by its key."""
         return self.analysis.term(key, language, self.vocabulary)
 
     def rows_with(self, columns: Sequence[int]) -> Ints:
-        """Return the rows that hold any of the terms of these columns, ascending."""
+        """Return the rows that contain any of the terms of these columns, ascending."""
         if self._ranker is None or not columns:
             return np.zeros(0, np.int64)
         starts, rows = self._ranker.scores["indptr"], self._ranker.scores["indices"]
@@ -136,9 +142,9 @@ class Bm25:
 
 
 def _check(ranker: "bm25s.BM25", folder: Path, n_rows: int) -> None:
-    """Raise IndexCorrupt unless every word has a column, and every column leads to rows that there are."""
+    """Raise IndexCorrupt unless every word has a column, and every column refers to existing rows."""
     if (ranker.dtype, ranker.int_dtype, ranker.backend) != ("float32", "int32", "numpy"):
-        raise IndexCorrupt(f"{folder} is no BM25 index that Conspectus writes")
+        raise IndexCorrupt(f"{folder} is not a BM25 index written by Conspectus")
     found = ranker.scores["num_docs"]
     if found != n_rows:
         raise IndexCorrupt(f"{folder} ranks {found} rows; the table has {n_rows}")
@@ -147,6 +153,6 @@ def _check(ranker: "bm25s.BM25", folder: Path, n_rows: int) -> None:
     kinds = whole and data.dtype.kind == "f" and rows.dtype.kind in "iu" and starts.dtype.kind in "iu"
     rising = kinds and starts[0] == 0 and starts[-1] == len(rows) and not (starts[1:] < starts[:-1]).any()
     within = rising and (len(rows) == 0 or (rows.min() >= 0 and rows.max() < n_rows))
-    columns = [column for word, column in ranker.vocab_dict.items() if word]  # bm25s adds an empty one
+    columns = [column for word, column in ranker.vocab_dict.items() if word]  # bm25s adds an empty word
     if not within or not all(type(item) is int and 0 <= item < len(starts) - 1 for item in columns):
-        raise IndexCorrupt(f"{folder} is no BM25 index: its arrays do not fit one another")
+        raise IndexCorrupt(f"{folder} is not a BM25 index: its arrays do not fit one another")

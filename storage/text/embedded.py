@@ -11,7 +11,7 @@ from conspectus.storage.text.tokens import count_each
 WINDOW_TOKENS = 96
 """Most tokens of a window, unless one sentence has more."""
 MOST_HEADING = 160
-"""Characters of a title and headings above a text; of longer ones the end, which is nearest to the text."""
+"""Most characters of a title and headings above a text; longer ones are cut at the front, far from the text."""
 
 
 def entity_text(entity: Entity) -> str:
@@ -19,8 +19,17 @@ def entity_text(entity: Entity) -> str:
     return entity.name
 
 
+def description_text(entity: Entity) -> str:
+    """Return an entity's name with its description, if it has one: the text that local search compares with questions.
+
+    >>> description_text(Entity("e", "Ada Mirren", "person", ("person",), "A director of films.", 3, 2))
+    'Ada Mirren: A director of films.'
+    """
+    return f"{entity.name}: {entity.description}" if entity.description else entity.name
+
+
 def relation_text(relation: Relation, names: dict[str, str]) -> str:
-    """Return a relation as a short sentence; one that has no predicate (a model's) as its ends and description."""
+    """Return a relation as a short sentence; without a predicate (from a model), as its ends and description."""
     source, target = names[relation.source_id], names[relation.target_id]
     if not relation.predicate:
         return f"{source}, {target}: {relation.description}"
@@ -30,16 +39,16 @@ def relation_text(relation: Relation, names: dict[str, str]) -> str:
 def chunk_text(chunk: Chunk, document: Document) -> str:
     """Return the searched text of a chunk: its text under its document's title and the headings above it.
 
-    A title or a heading often holds the name that the text leaves out.
+    A title or a heading often contains the name that the text leaves out.
     """
     heading = _heading(document, chunk.start)
     return f"{heading}\n{chunk.text}" if heading else chunk.text
 
 
 def chunk_windows(chunk: Chunk, document: Document) -> list[str]:
-    """Return the embedded texts of a chunk: runs of its sentences, each under the title and headings of its place.
+    """Return the embedded texts of a chunk: runs of its sentences, each under its title and headings.
 
-    A short window is nearer to a question about one of its sentences than a whole chunk is, and the headings say what
+    A short window is nearer than a whole chunk to a question about one of its sentences, and the headings say what
     these sentences are about (docs/retrieval.md has the figures).
 
     >>> document = Document("d", "Lamps", "", "Fill it. Then light it.", {}, 23, "")
@@ -62,7 +71,7 @@ def chunk_windows(chunk: Chunk, document: Document) -> list[str]:
 
 
 def _heading(document: Document, start: int) -> str:
-    """Return a document's title and the headings above a character, outermost first, without those that repeat."""
+    """Return a document's title and the headings above a character, outermost first, without repetitions."""
     labels = [label for label in (document.title, *sections_at(document.places, start)) if label]
     return ": ".join(dict.fromkeys(labels))[-MOST_HEADING:]
 
@@ -73,7 +82,7 @@ def predicate_texts(relations: Sequence[Relation]) -> list[str]:
 
 
 def report_text(report: Report) -> str:
-    """Return a report's title and first finding, or its summary where it has none: what a question is compared with."""
+    """Return a report's title and first finding, or its summary if it has none: the text compared with questions."""
     return f"{report.title}. {report.findings[0].explanation if report.findings else report.summary}"
 
 
@@ -84,10 +93,10 @@ _IRI = re.compile(r"[a-z][a-z0-9+.-]*:[^\s]*[/#:](?P<name>[^/#:\s]+)[/#]?", re.I
 
 
 def predicate_words(predicate: str) -> str:
-    """Return a predicate in small words; of a path its last two steps, of an IRI its last, "" where it has none.
+    """Return a predicate in lower-case words: the last two steps of a path, the last of an IRI, "" if there are none.
 
-    The step before the last names the type of thing that is spoken of, which tells apart predicates that end alike;
-    where the last step says it too, it is left out.
+    The step before the last names the type of the subject, which distinguishes predicates with the same last step;
+    if the last step contains it too, it is left out.
 
     >>> [predicate_words(each) for each in ("written_by", "people.person.place_of_birth", "film.film.directed_by")]
     ['written by', 'person place of birth', 'film directed by']
@@ -97,7 +106,7 @@ def predicate_words(predicate: str) -> str:
     found = _IRI.fullmatch(predicate.strip())
     steps = [found["name"]] if found else [item for item in _PATH.split(predicate) if item.strip()]
     if not found and " " in predicate.strip():
-        steps = [predicate]  # a phrase: its full stops separate no path
+        steps = [predicate]  # a phrase: its full stops do not separate path steps
     spoken = [_spoken(step) for step in steps[-2:]]
     if len(spoken) == 2 and set(spoken[0].split()) <= set(spoken[1].split()):
         spoken = spoken[1:]

@@ -1,6 +1,6 @@
-"""Names of software's own things in a text: options, functions, variables and files.
+"""Identifiers in software texts: options, functions, variables and files.
 
-They are found by their form alone, in any language, and each form says of what kind the thing is.
+They are recognised only by their form, in any language; each form determines the kind.
 """
 
 import re
@@ -12,7 +12,7 @@ from conspectus.storage.text.nlp import Phrase
 OPTION, FUNCTION, VARIABLE, FILE = "OPTION", "FUNCTION", "VARIABLE", "FILE"
 
 IDENTIFIERS = frozenset({OPTION, FUNCTION, VARIABLE, FILE})
-"""Kinds of names that are told apart by case and sign: `-S` is not `-s`."""
+"""Kinds of identifiers that are case- and sign-sensitive: `-S` is not `-s`."""
 
 _SUFFIXES = (
     "bash|bat|bz2|c|cc|cfg|conf|cpp|css|csv|db|deb|dll|docx?|el|exe|gif|go|gv|gz|h|hpp|html?|ini|iso|java|jpe?g|js|json"
@@ -20,9 +20,9 @@ _SUFFIXES = (
     "|toml|ts|tsv|txt|xlsx?|xml|xz|ya?ml|zip"
 )
 _LEFT = r"(?<![\p{L}\p{N}_$/.:@&=%+#~\\-])"
-_FILE = rf"{_LEFT}(?!\p{{L}}\.\p{{L}}\b)"  # "d.h." and "e.g." are no files
+_FILE = rf"{_LEFT}(?!\p{{L}}\.\p{{L}}\b)"  # "d.h." and "e.g." are not files
 _FORMS = (
-    # No piece of an address is a name.
+    # A part of an address is not a name.
     ("", r"(?:\b[a-z][a-z0-9+.-]{1,9}://|\bwww\.|\bmailto:)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     (OPTION, rf"{_LEFT}--[A-Za-z][A-Za-z0-9]+(?:-[A-Za-z0-9]+)*+(?![\w/])"),
     (FILE, rf"{_LEFT}(?:~|\.{{1,2}})?(?:/[\w.+-]*[\p{{L}}\p{{N}}_][\w.+-]*){{2,}}/?"),
@@ -44,14 +44,14 @@ _INNER_CAPITAL = re.compile("[a-z][A-Z]")
 
 
 def identifiers(text: str) -> Iterator[Phrase]:
-    """Yield the identifiers of a text in order, and with an empty type the addresses, no piece of which is a name.
+    """Yield the identifiers of a text in order; addresses, no part of which is a name, have an empty type.
 
     >>> [(each.text, each.type) for each in identifiers("Call gv_render() with --all; see /etc/gv/rc.conf and $HOME.")]
     [('gv_render', 'FUNCTION'), ('--all', 'OPTION'), ('/etc/gv/rc.conf', 'FILE'), ('HOME', 'VARIABLE')]
     """
     for token in _TOKEN.finditer(text):
         if token[0].strip(_AROUND).isalpha() and not _INNER_CAPITAL.search(token[0]) and "(" not in token[0]:
-            continue  # most of a text: a plain word
+            continue  # a plain word, like most of a text
         for found in _ANY.finditer(text, token.start(), token.end()):
             kind = _FORMS[int(str(found.lastgroup).removeprefix("form"))][0]
             surface = found[0].rstrip(".,;")

@@ -1,4 +1,4 @@
-"""Languages of documents and questions: what a text is written in, and the function words of a language.
+"""Languages of documents and questions: detection, and the function words of each language.
 
 Detection is py3langid's (Lui and Baldwin 2012, "langid.py: an off-the-shelf language identification tool"): naive Bayes
 over byte n-grams, in a model of 5 MB that is part of the package. The lists of function words are spaCy's.
@@ -12,39 +12,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import regex
+from conspectus.storage.records import LANGUAGE
 from conspectus.storage.text.names import UNSPACED, words
 from conspectus.storage.text.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-LANGUAGE = "lang"
-"""The key of a document's metadata under which its language is kept, as an ISO 639-1 code."""
-
 UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "km", "my"})
 """Languages whose words are not separated by spaces."""
 
 _DECLARED = "language"
-"""The key under which readers keep what a document says of itself: "de-DE", "en"."""
+"""The metadata key under which readers store the language that a document declares: "de-DE", "en"."""
 _SURE = 0.5
-"""Least probability of a language. Over lines of the development collections, wrong guesses are code and tables, and
-lie below."""
+"""Lowest probability of a detected language. Over lines of the development collections, wrong guesses are code and
+tables, with lower values."""
 _SURE_AMONG = 0.7
-"""Least probability where the languages to choose from are few."""
+"""Lowest probability if there are few languages to choose from."""
 _LEAST_LETTERS = 12
-"""Shorter texts of one script are names and labels more often than sentences."""
+"""Shorter texts in one script are more often names and labels than sentences."""
 _SAMPLE = 3_000
-"""Characters that are looked at in each of three places of a long text."""
+"""Characters examined at each of three places of a long text."""
 _NO_LANGUAGE = "zxx"
-"""The code of ISO 639-2 for content without a language, which the model knows too."""
+"""The ISO 639-2 code for content without a language, which the model also uses."""
 _LETTER = regex.compile(r"\p{L}")
 
 
 def detect(text: str, among: Collection[str] = ()) -> str:
-    """Return the language of a text; "" where it is too short or the language is not clear.
+    """Return the language of a text; "" if it is too short or the language is not clear.
 
     Args:
-        text: A sentence or more. Of a long text the beginning, the middle and the end are looked at.
+        text: A sentence or more. Of a long text, the beginning, the middle and the end are examined.
         among: The codes to choose from; by default all languages with an ISO 639-1 code.
 
     Returns:
@@ -70,10 +68,10 @@ def detect(text: str, among: Collection[str] = ()) -> str:
 
 
 def language_of(text: str, metadata: Mapping[str, str]) -> str:
-    """Return the language of a document: as its metadata has it, else as its text shows; "" where neither tells.
+    """Return the language of a document: from its metadata, else detected from its text; "" if neither works.
 
-    What a document declares of itself ("language") goes last: pages of a translation that are not translated yet
-    declare the language of the others.
+    The declared language ("language") comes last: untranslated pages of a translation declare the language of the
+    translated ones.
 
     >>> language_of("12 30", {"language": "fr-FR"})
     'fr'
@@ -82,7 +80,7 @@ def language_of(text: str, metadata: Mapping[str, str]) -> str:
 
 
 def code_of(tag: str) -> str:
-    """Return the ISO 639-1 code that a language tag begins with ("de-AT", "pt_BR"); "" where it has none.
+    """Return the ISO 639-1 code at the beginning of a language tag ("de-AT", "pt_BR"); "" if there is none.
 
     >>> code_of("de-AT"), code_of("German")
     ('de', '')
@@ -93,10 +91,10 @@ def code_of(tag: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def language_of_question(question: str, among: tuple[str, ...]) -> str:
-    """Return which of some languages a question is asked in; "" where it does not show.
+    """Return the language of a question out of several; "" if it is not clear.
 
-    It is the language most of whose function words stand in the question. The model, which takes a second to load, is
-    asked only where two languages have as many; a question without function words has no language.
+    It is the language with the most function words in the question. The model, which takes a second to load, only
+    breaks ties; a question without function words has no language.
 
     >>> language_of_question("Wie werden Pakete installiert?", ("en", "de"))
     'de'
@@ -110,7 +108,7 @@ def language_of_question(question: str, among: tuple[str, ...]) -> str:
 
 @cache
 def function_words(language: str) -> frozenset[str]:
-    """Return the stop words of a language, case-folded: our own for English, else spaCy's; none where it has none.
+    """Return the stop words of a language, case-folded: our own for English, else spaCy's; empty if there are none.
 
     >>> "der" in function_words("de"), "the" in function_words("en"), function_words("xx")
     (True, True, frozenset())
@@ -137,10 +135,10 @@ ENGLISH_ENCODER = "all-MiniLM-L6-v2"
 
 
 def share_known(encoder: str, languages: Sequence[str]) -> float:
-    """Return the share of texts whose language an encoder is known to know, 0 to 1.
+    """Return the share of texts in languages that an encoder is known to support, 0 to 1.
 
-    Texts without a language are left out. The packaged encoder knows English. What another one knows is not known here,
-    and counts as all.
+    Texts without a language are ignored. The packaged encoder supports English. The languages of any other encoder are
+    unknown, and all count as supported.
 
     >>> share_known("all-MiniLM-L6-v2", ["en", "de", "de", ""]), share_known("multilingual-e5-small", ["de"])
     (0.3333333333333333, 1.0)
@@ -150,7 +148,7 @@ def share_known(encoder: str, languages: Sequence[str]) -> float:
 
 
 def unknown_to_encoder(encoder: str, languages: Sequence[str]) -> str:
-    """Return the warning that most texts are in languages that the encoder does not know; "" where they are not."""
+    """Return the warning that most texts are in languages that the encoder does not support; "" if they are not."""
     if share_known(encoder, languages) >= 0.5:
         return ""
     others = [language for language in languages if language not in ("", "en")]

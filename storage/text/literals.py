@@ -1,6 +1,6 @@
-"""Literals of a graph: what a text says as a time, a quantity or a number, so that two of them can be compared.
+"""Literals of a graph: texts parsed as times, quantities or numbers, so that they can be compared.
 
-A literal is typed from its text alone: graphs from text files have no datatypes, and those of RDF agree with the text.
+The type of a literal follows from its text alone: graphs from text files have no datatypes; those of RDF agree with it.
 """
 
 import calendar
@@ -11,9 +11,9 @@ from typing import Literal as OneOf
 import regex
 
 Kind = OneOf["time", "duration", "quantity", "number"]
-"""What a literal states. A bare number such as 1999 is a number that can also be compared with times, as a year."""
+"""The kind of a literal. A bare number such as 1999 is a number that can also be compared with times, as a year."""
 Order = OneOf["less", "equal", "greater", "overlapping"]
-"""How one literal relates to another; overlapping: 2014 and 2014-05-02, of which neither is the earlier."""
+"""The order of two literals; overlapping: 2014 and 2014-05-02, neither of which is earlier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class Literal:
     """A value from `low` to `high`, both included.
 
     Attributes:
-        kind: What it is.
+        kind: Its kind.
         low, high: For a time the first and the last day, counted from 1 January of the year 1; for a duration the
-            seconds; for a quantity the number in the base unit; else the number. Equal but for a time.
+            seconds; for a quantity the number in the base unit; else the number. Equal except for times.
         unit: The base unit of a quantity ("m", "kg", "€"), "" for the other kinds.
-        day: The days of the year that a bare number of up to four digits may be, None for anything else.
+        day: The days of the year that a bare number of up to four digits may denote, None for anything else.
     """
 
     kind: Kind
@@ -44,11 +44,11 @@ class Literal:
 
 
 _MEAN_YEAR = 365.2425
-"""Days of a year on average."""
+"""Mean number of days in a year."""
 
 
 def parse_literal(text: str) -> Literal | None:
-    """Return the literal that the whole of a text is, None if it is none.
+    """Return the literal that a whole text represents, None if it is none.
 
     >>> parse_literal("1h 34").low, parse_literal("94 min").low, parse_literal("1,234.5").low
     (5640.0, 5640.0, 1234.5)
@@ -62,7 +62,7 @@ def parse_literal(text: str) -> Literal | None:
 
 
 def year_in(name: str) -> Literal | None:
-    """Return the year that a name carries, None where it carries none or several.
+    """Return the year in a name, None if there is none or several.
 
     >>> year_in("1967 Stanley Cup Finals") == parse_literal("1967"), year_in("Apollo 13")
     (True, None)
@@ -72,7 +72,7 @@ def year_in(name: str) -> Literal | None:
 
 
 def compare(left: Literal, right: Literal) -> Order | None:
-    """Return how a literal relates to another, None where the two cannot be compared (3 kg and 1999-05-02).
+    """Return the order of two literals, None if they cannot be compared (3 kg and 1999-05-02).
 
     >>> compare(parse_literal("14 February 2023"), parse_literal("2023-03")), compare(Literal("number", 3, 3), Literal(
     ...     "duration", 60, 60))
@@ -221,7 +221,7 @@ def _date(text: str) -> Literal | None:
             )
     if found := _SLASHES.fullmatch(text):
         first, second, year = map(int, found.groups())
-        if first == second or max(first, second) > _MONTHS_OF_A_YEAR:  # otherwise one cannot know which is the month
+        if first == second or max(first, second) > _MONTHS_OF_A_YEAR:  # otherwise the month is ambiguous
             month, day = (second, first) if first > _MONTHS_OF_A_YEAR else (first, second)
             return _time(year, month, day)
         return None
@@ -243,7 +243,7 @@ _DAYS_BEFORE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 
 
 def _time(year: int, month: int, day: int | None) -> Literal | None:
-    if month == 0:  # Wikidata's way to leave the month open
+    if month == 0:  # Wikidata's notation for an unknown month
         return _span(year, year)
     if not 1 <= month <= _MONTHS_OF_A_YEAR:
         return None
@@ -315,11 +315,11 @@ def _quantity(text: str) -> Literal | None:
         return Literal("quantity", number * size, number * size, base)
     if found["before"] or not unit[0].isalpha() or "/" in unit:
         return Literal("quantity", number, number, key)
-    return None  # "9 songs" is a title as well as a quantity; what it would be compared with is unknown
+    return None  # "9 songs" is both a title and a quantity; its use is unknown
 
 
 def _number(text: str) -> float:
-    """Return the number that digits with separators state: a comma before three digits separates thousands."""
+    """Return the value of digits with separators: a comma before three digits separates thousands."""
     plain = regex.sub(r"[ \u00a0\u202f']", "", text)
     if _THOUSANDS.fullmatch(plain):
         return float(plain.replace(",", ""))
@@ -327,3 +327,8 @@ def _number(text: str) -> float:
 
 
 _THOUSANDS = regex.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?:e[+-]?\d+)?", regex.I)
+
+
+def is_time(literal: Literal) -> bool:
+    """Return whether a literal is a time, or a number from 1000 to 2100, which reads as a year."""
+    return literal.kind == "time" or (literal.kind == "number" and 1000 <= literal.low <= 2100)

@@ -1,16 +1,16 @@
 """Dictionary matching of names: the words of a text, and the longest known names in it.
 
-Names and texts are compared word by word, by the words' keys, and found at their offsets in the text as
-it stands. What may stand *between* two words of a name in a text:
+Names and texts are compared word by word, by the words' keys, and found at their offsets in the original
+text. What may appear *between* two words of a name in a text:
 
 - whitespace, a hyphen, apostrophe or quotation mark, and a full stop inside a word or after an initial or an
   abbreviation, make no difference: "Spider-Man" is found as "Spider Man", "J. K. Rowling" as "J.K. Rowling",
   "St Louis" as "St. Louis";
-- any other punctuation must be what the name itself has there ("Paris, Texas", "AT&T", "Help! (film)"), but
-  commas, colons, brackets and the marks that end sentences may be left out ("Paris Texas", not "AT T");
+- any other punctuation must match the name's ("Paris, Texas", "AT&T", "Help! (film)"), but
+  commas, colons, brackets and sentence-ending marks may be left out ("Paris Texas", not "AT T");
 - never a blank line, or more than 40 characters.
 
-So a name does not run on past the end of a sentence: "in Paris. Texas is" holds no "Paris, Texas".
+So a name does not extend past the end of a sentence: "in Paris. Texas is" does not contain "Paris, Texas".
 """
 
 import unicodedata
@@ -43,7 +43,7 @@ _MAY_BE_LEFT_OUT = frozenset(",.:;!?()[]…，、：（）")
 
 
 class Word(NamedTuple):
-    """A word of a text: `text[start:end]`, and the key by which it is compared."""
+    """A word of a text: `text[start:end]`, and the key used to compare it."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NameMatch(Generic[Value]):
-    """A known name at `text[start:end]` and the value it was given."""
+    """A known name at `text[start:end]` and its value."""
 
     start: int
     end: int
@@ -62,8 +62,8 @@ class NameMatch(Generic[Value]):
 def words(text: str) -> list[Word]:
     """Return the words of a text, in order: letters, marks and numbers, with + and # after the first.
 
-    In scripts written without spaces every character with its marks is a word. An English 's is a word
-    of its own. Keys are NFKC and case-folded, and 's has one key however its apostrophe is written.
+    In scripts written without spaces every character with its marks is a word. An English 's is a separate
+    word. Keys are NFKC and case-folded, and 's has one key for every kind of apostrophe.
 
     >>> [word.key for word in words("Dickens’s C++ and F#, 3.14 Å: 北京")]
     ['dickens', "'s", 'c++', 'and', 'f#', '3', '14', 'å', '北', '京']
@@ -74,8 +74,8 @@ def words(text: str) -> list[Word]:
 class NameMatcher(Generic[Value]):
     """Finds the names of a mapping in texts; immutable and safe to share between threads.
 
-    A name without a word in it ("!!!") is never found. Where the words in a text may be any of several
-    names ("Yahoo" and "Yahoo!", "Spider-Man" and "spider man"), the one written like the text is found,
+    A name without a word in it ("!!!") is never found. If the words in a text may be any of several
+    names ("Yahoo" and "Yahoo!", "Spider-Man" and "spider man"), the one spelled like the text is found,
     with the signs around it if the text has them; if none is, the first in sorted order.
     """
 
@@ -92,11 +92,11 @@ class NameMatcher(Generic[Value]):
                 self._ending.setdefault(self._state(found), []).append(name)
 
     def find(self, text: str, found: Sequence[Word] | None = None) -> list[NameMatch[Value]]:
-        """Return the names in a text, in order and apart from one another.
+        """Return the names in a text, in order and without overlaps.
 
-        Of two names that overlap the one that begins first is taken, of those the one with most words. A
-        match includes the signs around a name's words ("U.S.", "Apollo (band)") where the text has them too. `found`
-        are the words of the text, where they are known already.
+        Of overlapping names the one that begins first is chosen, then the one with the most words. A
+        match includes the signs around a name's words ("U.S.", "Apollo (band)") if the text has them too. `found`
+        are the words of the text, if they are known already.
         """
         found = words(text) if found is None else found
         between = list(_between_words(text, found))
@@ -120,7 +120,7 @@ class NameMatcher(Generic[Value]):
     def _state(self, name: Sequence[Word]) -> int:
         state = 0
         for word in name:
-            # States are numbered as their transitions are made; 0 is the start.
+            # States are numbered in order of creation; 0 is the start.
             state = self._next.setdefault((state, word.key), len(self._next) + 1)
         return state
 
@@ -145,7 +145,7 @@ class NameMatcher(Generic[Value]):
 
 @dataclass(frozen=True, slots=True)
 class _Name(Generic[Value]):
-    """A name: its key, what stands between, before and after its words, and its value."""
+    """A name: its key, the text between, before and after its words, and its value."""
 
     key: str
     between: tuple[str | None, ...]
@@ -155,7 +155,7 @@ class _Name(Generic[Value]):
 
 
 def _nearest(names: Sequence[_Name[Value]], text: str, start: int, end: int) -> _Name[Value]:
-    """Return the name that is written like the text, with most of the signs around the words there."""
+    """Return the name spelled most like the text, with most of the signs around the words there."""
     if len(names) == 1:
         return names[0]
 
@@ -174,7 +174,7 @@ def _allowed(in_text: Sequence[str | None], in_name: Sequence[str | None]) -> bo
 
 
 def _between_words(text: str, found: Sequence[Word]) -> Iterator[str | None]:
-    """Yield what counts of the punctuation after each word but the last; None where no name goes on."""
+    """Yield the significant punctuation after each word but the last; None if no name can continue."""
     for word, following in pairwise(found):
         gap = text[word.end : following.start]
         if gap in ("", " "):
@@ -201,7 +201,7 @@ def _key(surface: str) -> str:
 
 
 def is_worth_looking_for(name: str, min_characters: int) -> bool:
-    """Return whether a name has several words, or one of `min_characters` and more."""
+    """Return whether a name has several words, or one of at least `min_characters`."""
     found = words(name)
     return len(found) > 1 or (len(found) == 1 and len(found[0].key) >= min_characters)
 

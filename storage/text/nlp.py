@@ -1,29 +1,30 @@
 """Names, noun phrases and subject-predicate-object triples of a text, without a language model.
 
-What an annotator finds, the protocol of one, and `open_annotator` for the one that the settings name.
+The findings of an annotator, the annotator protocol, and `open_annotator` for the configured one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 CONCEPT = "CONCEPT"
-"""Type of a noun phrase that is no name."""
+"""Type of a noun phrase that is not a name."""
 
 NAME = "NAME"
-"""Type of a name of unknown kind: one that the fallback found, or a noun phrase about a proper noun."""
+"""Type of a name of unknown kind: one from the fallback, or a noun phrase about a proper noun."""
 
 TITLE = "TITLE"
-"""Type of an entity that is known as the title of a document only."""
+"""Type of an entity known only as the title of a document."""
 
 RULES = "4"
-"""Raised when the rules of an annotator change, so that remembered extractions are made again."""
+"""Version of the annotators' rules; raised to invalidate cached extractions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """A name or noun phrase: characters [start, end) of a text, and its type.
 
-    `text` is what stands there, or once terms are chosen the usual form of it ("hash key" for "hash keys").
+    `text` is the original text, or once terms are chosen its usual form ("hash key" for "hash keys").
     """
 
     start: int
@@ -34,7 +35,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """A statement between two phrases; [start, end) is the sentence that makes it."""
+    """A statement between two phrases; [start, end) is its sentence."""
 
     subject: Phrase
     predicate: str
@@ -45,18 +46,18 @@ class Triple:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What a text holds: phrases in text order, and triples among them."""
+    """The phrases of a text in text order, and the triples among them."""
 
     phrases: tuple[Phrase, ...]
     triples: tuple[Triple, ...]
 
 
 _LEAD_WITHIN = 12
-"""Characters within which a text that is about something names it."""
+"""A text about something names it within this many characters."""
 
 
 def lead(annotation: Annotation) -> Phrase | None:
-    """Return the name that a text begins with, and so is probably about; None where it begins otherwise."""
+    """Return the name at the beginning of a text, which is probably its subject; None if there is none there."""
     for phrase in annotation.phrases:
         if phrase.start > _LEAD_WITHIN:
             return None
@@ -71,20 +72,24 @@ class Annotator(Protocol):
     name: str
 
     def annotate(self, text: str) -> Annotation:
-        """Return what the text holds; the same text always gives the same."""
+        """Return the annotation of a text; deterministic."""
+        ...
+
+    def annotate_all(self, texts: Sequence[str]) -> list[Annotation]:
+        """Return the annotation of each text, equal to that of `annotate`."""
         ...
 
 
 def open_annotator(pipeline: str, concepts: bool = True, language: str = "") -> Annotator:
-    """Return the annotator that `extraction.pipeline` names: a spaCy pipeline, or `regex`.
+    """Return the annotator named by `extraction.pipeline`: a spaCy pipeline, or `regex`.
 
     A pipeline made for one language is not used for another: an English model finds persons in German verbs. Texts in
-    another language or script go to the regular expressions, so that names in any script are found.
+    another language or script are handled by the regular expressions, so names in any script are found.
 
     Args:
         pipeline: The package name or path of a spaCy pipeline, or `regex`.
-        concepts: Whether noun phrases are wanted too.
-        language: ISO 639-1 code of the texts, "" where it is not known.
+        concepts: Whether to include noun phrases.
+        language: ISO 639-1 code of the texts, "" if unknown.
 
     Raises:
         MissingPart: the pipeline is not installed.

@@ -7,9 +7,9 @@ _PARENTHESIS = re.compile(r"(?P<name>.*\S)(?:\s+\([^()]*\)|\s*（[^（）]*）)"
 
 
 def entity_key(name: str) -> str:
-    """Return the form by which names are compared: NFKC, case-folded, each run of whitespace one space.
+    """Return the form used to compare names: NFKC, case-folded, white space collapsed.
 
-    Nothing else is folded: accents, signs and scripts keep names apart. The key of a key is that key,
+    Nothing else is folded: accents, signs and scripts distinguish names. The key of a key is the key itself,
     and only a blank name has an empty one.
 
     >>> [entity_key(name) for name in ("  Dorothy\\nGale", "Straße", "C++", "Ångström", "北京大学")]
@@ -23,7 +23,7 @@ def entity_key(name: str) -> str:
 
 
 def title_names(title: str) -> tuple[str, ...]:
-    """Return the names that a title gives its subject: the title, and the title without a last parenthesis.
+    """Return the names that a title gives its subject: the title, and the title without a final parenthesis.
 
     >>> title_names("Apollo (band)")
     ('Apollo (band)', 'Apollo')

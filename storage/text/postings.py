@@ -11,15 +11,14 @@ if TYPE_CHECKING:
 
 
 class TextColumn(Sequence[str]):
-    """A column of texts that is opened when it is first used, and read text by text: most of it is never needed."""
+    """A column of texts that is opened on first use, and read text by text: most of it is never needed."""
 
     def __init__(self, column: "Callable[[], pa.ChunkedArray | pa.Array]") -> None:
         self._open = column
 
     @cached_property
-    def _texts(self) -> "pa.Array":
-        column = self._open()
-        return column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    def _texts(self) -> "pa.ChunkedArray | pa.Array":
+        return self._open()
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -32,12 +31,12 @@ class TextColumn(Sequence[str]):
 
     def __getitem__(self, row: int | slice) -> str | list[str]:
         if isinstance(row, slice):
-            return list(self._texts[row].to_pylist())
+            return [str(text) for text in self._texts[row].to_pylist()]
         return str(self._texts[int(row)])
 
 
 class Postings:
-    """Keys in ascending order, and of each the rows that have it, in the order in which they were given.
+    """Keys in ascending order, each with its rows in the given order.
 
     >>> found = Postings.of({"ferry": [3, 1], "fern": [2]})
     >>> found.get("ferry"), found.get("fe"), found.starting("fe"), "fern" in found
@@ -56,7 +55,7 @@ class Postings:
 
     @classmethod
     def load(cls, path: Path) -> "Postings":
-        """Return postings that were saved, mapped and not read."""
+        """Return saved postings, memory-mapped."""
         import pyarrow as pa
 
         table = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
@@ -72,7 +71,7 @@ class Postings:
             stream.write_batch(batch)
 
     def get(self, key: str) -> list[int]:
-        """Return the rows of a key, none if there is no such key."""
+        """Return the rows of a key, empty if there is no such key."""
         place = self._place(key)
         if place is None:
             return []

@@ -1,4 +1,4 @@
-"""Named entities by regular expressions, in any script: the fallback where no spaCy pipeline fits."""
+"""Named entities by regular expressions, in any script: the fallback if no spaCy pipeline fits."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,15 +12,15 @@ from conspectus.storage.text.nlp import CONCEPT, NAME, RULES, Annotation, Phrase
 class RegexAnnotator:
     """Names by regular expressions, in any script; no triples.
 
-    Where the script has capitals, a name is a run of capitalised words, joined by small words such as *of* or
+    In scripts with capitals, a name is a run of capitalised words, joined by small words such as *of* or
     *de* (a lone capitalised word at the start of a sentence counts only if it also occurs elsewhere in it).
-    In scripts without capitals a name is what stands in quotation or title marks, a run of two to eight Han
-    characters between punctuation and the commonest function characters, a run of Katakana, or a word of four
-    letters or more.
+    In scripts without capitals a name is text in quotation or title marks, a run of two to eight Han
+    characters between punctuation and the commonest function characters, a run of Katakana, or a word of at
+    least four letters.
 
     Args:
-        language: ISO 639-1 code of the texts, "" for any. Its function words begin and end no name; where it writes
-            all nouns with a capital, one such word is a concept and only several are a name.
+        language: ISO 639-1 code of the texts, "" for any. Names do not begin or end with its function words; if it
+            capitalises all nouns, one such word is a concept and only several are a name.
     """
 
     def __init__(self, language: str = "") -> None:
@@ -29,12 +29,16 @@ class RegexAnnotator:
         self._nouns_are_capitalised = language in _CAPITALISED_NOUNS
 
     def annotate(self, text: str) -> Annotation:
-        """Return the names of the text, longest first where two overlap."""
+        """Return the names of the text, the longest if they overlap."""
         pattern = _CAPITALISED_RUN if self._nouns_are_capitalised else _CAPITALISED
         found = [*_capitalised(text, pattern, self._small), *_caseless(text)]
         if self._nouns_are_capitalised:
             found = [replace(each, type=CONCEPT) if _is_noun(each.text) else each for each in found]
         return Annotation(tuple(_without_overlaps(found)), ())
+
+    def annotate_all(self, texts: Sequence[str]) -> list[Annotation]:
+        """Return the names of each text."""
+        return [self.annotate(text) for text in texts]
 
 
 _CAPITALISED_NOUNS = frozenset({"de", "lb"})
@@ -48,7 +52,7 @@ _CAPITALISED = regex.compile(
     rf"{_INITIALS}{_CAPITAL_WORD}(?:[ \n]{_SMALL_WORDS}{_INITIALS}{_CAPITAL_WORD})*"
 )
 _CAPITALISED_RUN = regex.compile(rf"{_INITIALS}{_CAPITAL_WORD}(?: {_INITIALS}{_CAPITAL_WORD})*")
-"""The same without small words, which join two nouns of a German sentence more often than the parts of a name."""
+"""The same without small words, which in German more often join two nouns than the parts of a name."""
 _QUOTED = regex.compile(r"[«「『《〈“]([^«»「」『』《》〈〉“”\n]{2,60})[»」』》〉”]")
 _HAN = regex.compile(r"[\p{Han}]{2,}")
 _HAN_FUNCTION = regex.compile(r"[的了是在和与及或也都就而但被把从到对于以为之其这那我你他她它们个有不着过很]")
@@ -80,7 +84,7 @@ def _capitalised(text: str, pattern: "regex.Pattern[str]", small: frozenset[str]
 
 
 def _without_small_words(start: int, surface: str, small: frozenset[str]) -> tuple[int, str]:
-    """Return a run of words, and where it starts, without function words at its ends."""
+    """Return a run of words, and its start, without function words at its ends."""
     found = words(surface) if small else []
     kept = [word for word in found if word.key not in small]
     if len(kept) == len(found):

@@ -1,19 +1,19 @@
 """Sentence segmentation in any language, from punctuation and line breaks alone.
 
-A *run* of text is what no line break divides. A line break divides unless the lines around it are
+A *run* of text is not divided by a line break. A line break divides unless the lines around it are
 hard-wrapped: the block of lines between blank ones is at most `WRAP[1]` characters wide, the line was
-filled (the next word would have passed `FILLED` of that width), and the next line does not begin
-something of its own (a list item, a heading, a quotation, a speaker's turn "Professor E: ...").
+filled (the next word would have exceeded `FILLED` of that width), and the next line does not begin
+a new item (a list item, a heading, a quotation, a speaker's turn "Professor E: ...").
 
 Within a run a sentence ends
-- after the stops of scripts that use them for nothing else (。！？ ؟ ۔ । ...), as Unicode lists them;
-- after . ! ? … with closing quotes, brackets and note marks, if whitespace follows and then no small
-  letter and no comma or the like;
+- after the stops of scripts that use them only for this (。！？ ؟ ۔ । ...), as listed by Unicode;
+- after . ! ? … with closing quotes, brackets and note marks, if whitespace follows and then no lower-case
+  letter, comma or similar mark;
 - but not after the full stop of an abbreviation (Mr. St. vs.), of a number with a number after it
-  (No. 5), of what numbers a list item (12. Title), nor of an initial or a word like Inc. or U.S., unless
+  (No. 5), of a list item's number (12. Title), nor of an initial or a word like Inc. or U.S., unless
   the next word is one that begins English sentences and no names (The, He, In ...).
 
-What is then still longer than `LONGEST` is cut at whitespace, or anywhere where there is none.
+Sentences still longer than `LONGEST` are cut at whitespace, or anywhere if there is none.
 """
 
 import re
@@ -25,7 +25,7 @@ LONGEST = 2_000
 """Most characters of a sentence."""
 
 WRAP = (30, 140)
-"""Between which widths a block of lines can be hard-wrapped."""
+"""The minimum and maximum width of a hard-wrapped block of lines."""
 
 FILLED = 0.85
 
@@ -39,7 +39,7 @@ ABBREVIATIONS = _words(
     supt vs v e.g i.e cf viz ca approx resp incl esp dept univ assn bros mme mlle mgr dra shri smt
     z.b d.h bzw ggf vgl nr"""
 )
-"""Words that a full stop never ends a sentence after (case-folded, without the stop)."""
+"""Words whose full stop never ends a sentence (case-folded, without the stop)."""
 
 _BEFORE_NUMBERS = _words(
     """no nos vol vols fig figs p pp ch sec art eq op bk pt par ver b c d r fl
@@ -76,16 +76,16 @@ _DOTTED = regex.compile(r"\p{L}|(?:\p{L}\.)+\p{L}")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return the character spans of the sentences of a text, in order and apart from one another.
+    """Return the character spans of the sentences of a text, in order and without overlaps.
 
-    Every character that is not whitespace lies in exactly one span; no span begins or ends with
+    Every character that is not whitespace is in exactly one span; no span begins or ends with
     whitespace or is longer than `LONGEST`.
 
     >>> text = "Dr. J. K. Rowling paid 3.14 dollars. “Why?” she asked. 北京在中国。上海也在。"
     >>> [text[start:end] for start, end in sentence_spans(text)]
     ['Dr. J. K. Rowling paid 3.14 dollars.', '“Why?” she asked.', '北京在中国。', '上海也在。']
     """
-    # Where nothing is written with capitals, a small letter can begin a sentence.
+    # In a text without capitals, a lower-case letter can begin a sentence.
     has_capitals = _CAPITAL.search(text) is not None
     return [
         piece
@@ -96,7 +96,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _blocks(text: str) -> Iterator[list[tuple[int, int]]]:
-    """Yield the lines, trimmed, of each stretch of lines that are not blank."""
+    """Yield the trimmed lines of each block of lines between blank ones."""
     block: list[tuple[int, int]] = []
     last = 0
     for line in _LINE.finditer(text):
@@ -135,7 +135,7 @@ def _sentences(text: str, start: int, end: int, has_capitals: bool) -> Iterator[
 
 
 def _ends(text: str, start: int, stop: "regex.Match[str]", end: int, has_capitals: bool) -> bool:
-    """Tell whether a sentence that began at `start` ends with this stop."""
+    """Return whether a sentence that began at `start` ends with this stop."""
     if stop[0][0] not in ".!?…‥‼⁇⁈⁉":
         return True
     following = _NEXT.match(text, stop.end(), end)

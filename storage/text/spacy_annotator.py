@@ -10,10 +10,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import regex
+from conspectus.storage.blas_threads import one_blas_thread
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.text.nlp import CONCEPT, NAME, RULES, Annotation, Phrase, Triple
 from conspectus.storage.text.regex_annotator import RegexAnnotator
-from conspectus.storage.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -30,9 +30,13 @@ _SCRIPT_OF_LANGUAGE = {
 """Script of each spaCy language that is not written in Latin letters."""
 
 
-# Every text adds to the pipeline's vocabulary, and spaCy does not say that threads may do that together. Nor do
-# they gain by it: spaCy holds the interpreter's lock (117 texts take 4.2 s with one thread and with two).
+# Every text adds to the pipeline's vocabulary, and spaCy does not document that as thread-safe. Nor would threads
+# be faster: spaCy holds the interpreter's lock (117 texts take 4.2 s with one thread and with two).
 _ONE_AT_A_TIME = threading.Lock()
+
+
+_AT_ONCE = 8
+"""Texts in a batch of the pipeline; more are no faster."""
 
 
 class SpacyAnnotator:
@@ -52,16 +56,28 @@ class SpacyAnnotator:
         self.name = f"spacy-{RULES} {pipeline} {version} concepts={concepts}"
 
     def reads(self, language: str) -> bool:
-        """Return whether the pipeline was made for a language, or for all; True for "", an unknown one."""
+        """Return whether the pipeline supports a language; True for "", an unknown one."""
         return not language or str(self._nlp.lang) in {language, "xx"}
 
     def annotate(self, text: str) -> Annotation:
-        """Return the text's names, its noun phrases where wanted, and its triples; texts of another script's names."""
-        letters = regex.findall(r"\p{L}", text)
-        if letters and len(self._script.findall("".join(letters))) * 2 < len(letters):
-            return self._other_scripts.annotate(text)
+        """Return the names, wanted noun phrases and triples of a text; for another script, only the names."""
+        return self.annotate_all([text])[0]
+
+    def annotate_all(self, texts: Sequence[str]) -> list[Annotation]:
+        """Return the annotation of each text.
+
+        Short texts take a fifth less time in batches: each layer of a network is called once for `_AT_ONCE` texts.
+        """
+        own = [row for row, text in enumerate(texts) if self._has_own_script(text)]
+        found = {}
         with _ONE_AT_A_TIME, one_blas_thread():
-            return self._annotate(self._nlp(text), text)
+            for row, doc in zip(own, self._nlp.pipe((texts[row] for row in own), batch_size=_AT_ONCE), strict=True):
+                found[row] = self._annotate(doc, texts[row])
+        return [found[row] if row in found else self._other_scripts.annotate(text) for row, text in enumerate(texts)]
+
+    def _has_own_script(self, text: str) -> bool:
+        letters = regex.findall(r"\p{L}", text)
+        return not letters or len(self._script.findall("".join(letters))) * 2 >= len(letters)
 
     def _annotate(self, doc: "Doc", text: str) -> Annotation:
         names = _names(doc, text)
@@ -83,6 +99,10 @@ class SpacyAnnotator:
 
 @cache
 def _load(pipeline: str) -> "Language":
+    if find_spec("spacy") is None:
+        raise MissingPart(
+            "finding names with spaCy needs: pip install 'conspectus[local]'; or set extraction.pipeline=regex"
+        )
     with _without_torch():
         import spacy
     from thinc.api import NumpyOps
@@ -94,7 +114,7 @@ def _load(pipeline: str) -> "Language":
             f"the spaCy pipeline {pipeline!r} is not installed; install its package, "
             f"or set extraction.pipeline to another one or to `regex`"
         ) from error
-    # numpy's matrix products are a fifth faster here than those of BLIS, thinc's default.
+    # NumPy's matrix products are a fifth faster here than those of BLIS, thinc's default.
     numpy_products = NumpyOps(use_blis=False)
     for _, component in loaded.pipeline:
         model = getattr(component, "model", None)
@@ -106,7 +126,7 @@ def _load(pipeline: str) -> "Language":
 
 @contextmanager
 def _without_torch() -> Iterator[None]:
-    """Hide PyTorch, which thinc imports (2.5 s) wherever it is installed; only pipelines of transformers need it."""
+    """Hide PyTorch, which thinc imports (2.5 s) if it is installed; only transformer pipelines need it."""
     if "torch" in sys.modules or any(map(find_spec, ("spacy_transformers", "spacy_curated_transformers"))):
         yield
         return
@@ -131,7 +151,7 @@ def _names(doc: "Doc", text: str) -> list[Phrase]:
 def _trimmed(whole: str, span: "SpacySpan", type_: str) -> Phrase | None:
     """Cut articles, possessive marks, quotes and punctuation off both ends; None if no letter or digit is left.
 
-    `whole` is the text that the span is part of: spaCy puts `span.doc.text` together anew each time it is asked.
+    `whole` is the text that contains the span: spaCy rebuilds `span.doc.text` on every access.
     """
     tokens = list(span)
     while tokens and (tokens[0].pos_ in {"DET", "PUNCT", "SPACE"} or tokens[0].tag_ in {"PRP$", "POS", "``", "''"}):
@@ -148,7 +168,7 @@ def _trimmed(whole: str, span: "SpacySpan", type_: str) -> Phrase | None:
 
 
 class _Arguments:
-    """Which phrase a token stands for when it is the subject or object of something."""
+    """The phrase of each token that is the subject or object of something."""
 
     def __init__(self, doc: "Doc", text: str, names: Sequence[Phrase]) -> None:
         self._names_at = {
@@ -174,7 +194,7 @@ class _Arguments:
         return self._names_at.get(token.i) or self._concepts_at.get(token.i)
 
     def free_concepts(self) -> Sequence[Phrase]:
-        """Return the noun phrases that no name is part of."""
+        """Return the noun phrases that overlap no name."""
         return self._free
 
 
@@ -190,7 +210,7 @@ _OBJECTS = {"dobj", "obj", "dative", "oprd", "attr"}
 
 
 def _triples(doc: "Doc", arguments: _Arguments) -> Iterator[Triple]:
-    """Yield who did what to whom, from verbs, copulas, appositions and the prepositions that hang on them."""
+    """Yield the triples of verbs, copulas, appositions and the prepositions attached to them."""
     seen: Counter[tuple[int, str, int]] = Counter()
     for sentence in doc.sents:
         span = (sentence.start_char, sentence.start_char + len(sentence.text.rstrip()))
@@ -223,13 +243,13 @@ def _statements(token: "Token") -> "Iterator[tuple[Token, str, Token]]":
 def _subjects(verb: "Token") -> "list[Token]":
     own = list(_with_conjuncts(child for child in verb.children if child.dep_ in _SUBJECTS))
     if own:
-        # "which" and "who" stand for the noun that their clause is about.
+        # "which" and "who" refer to the noun that their clause is about.
         return [verb.head if mention.tag_ in {"WDT", "WP"} and verb.dep_ == "relcl" else mention for mention in own]
     return _subjects(verb.head) if verb.dep_ == "conj" and verb.head.pos_ in {"VERB", "AUX"} else []
 
 
 def _verb(token: "Token") -> str:
-    """Return how the verb reads in a triple: its lemma, or the participle of a passive; with particle and negation."""
+    """Return a verb's text in a triple: its lemma, or the participle of a passive, with particle and negation."""
     passive = any(child.dep_ in {"auxpass", "nsubjpass"} for child in token.children)
     negated = "not " if any(child.dep_ == "neg" for child in token.children) else ""
     word = token.text.lower() if passive else (token.lemma_.lower() or token.text.lower())

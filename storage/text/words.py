@@ -14,13 +14,13 @@ FUNCTION_WORDS = ASKING | frozenset(
 """Stop words: articles, pronouns, prepositions, conjunctions, auxiliaries and question words."""
 
 REQUESTS = frozenset("name names please tell list give".split())
-"""What a request opens with instead of a question word."""
+"""Openings of a request that has no question word."""
 
 PARTICLES = frozenset(
     """about above after again all any before below between down during each few here just more most now off once only
     out over own some under until up very while""".split()
 )
-"""Adverbs and prepositions of place and time: they name nothing alone, but they carry meaning."""
+"""Adverbs and prepositions of place and time: not names, but meaningful."""
 
 NUMBER_WORDS = {
     word: str(value)
@@ -64,9 +64,9 @@ def stem(word: str) -> str:
 
 
 def stem_share(first: str, second: str) -> float:
-    """Return the share of the shorter word that both have as a stem, 0 where it is less than 0.55.
+    """Return the length of a common stem as a share of the shorter word, 0 if it is less than 0.55.
 
-    A stem begins one of the words and stands in the other; one of three letters must begin both.
+    A stem begins one of the words and occurs in the other; one of three letters must begin both.
 
     >>> round(stem_share("screenwriter", "written"), 2), stem_share("acted", "directed")
     (0.57, 0.0)
@@ -87,7 +87,7 @@ def stem_share(first: str, second: str) -> float:
 
 @lru_cache(maxsize=200_000)
 def stem_in(word: str, phrase: str) -> float:
-    """Return the greatest share of a stem that a word has in common with a word of a phrase."""
+    """Return the greatest stem share of a word with a word of a phrase."""
     return max((stem_share(word, other) for other in phrase.split()), default=0.0)
 
 
@@ -103,7 +103,7 @@ def without_accents(text: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def transliterated(text: str) -> str:
-    """Return a text in lower case, without accents, its Cyrillic and Greek letters in the Latin alphabet.
+    """Return a text in lower case without accents, with Cyrillic and Greek letters in the Latin alphabet.
 
     >>> transliterated("Ångström"), transliterated("Чайковский")
     ('angstrom', 'chaikovskii')

@@ -1,1 +1,1 @@
-"""Vectors on disk and in memory, and the search for the nearest of them."""
+"""Vector indexes on disk and in memory, with nearest-neighbour search."""

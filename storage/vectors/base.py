@@ -28,8 +28,8 @@ class VectorIndex(Protocol):
     def search(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
         """Return the scores and the numbers of the rows nearest to each query, best first.
 
-        `queries` is (q, dimension) with unit rows; both results are (q, min(k, n_rows)). Of two rows
-        with the same score the smaller comes first.
+        `queries` is (q, dimension) with unit rows; both results are (q, min(k, n_rows)). On equal
+        scores the smaller row comes first.
         """
         ...
 

@@ -4,35 +4,42 @@ Small indexes are `IndexFlatIP`, exact. Larger ones are `IndexIVFFlat`: k-means 
 about 4 sqrt(n) lists and a search reads the lists whose centroids are nearest to the query (Sivic and
 Zisserman, ICCV 2003; Douze et al., The Faiss library, 2024, section 4). Files are opened read-only and
 mapped, so processes share one copy and opening takes no time.
+
+Without FAISS (the extra `local`) exact files are written with the same bytes and searched with NumPy; lists need it.
 """
 
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from conspectus.storage.arrays import Rows, Vectors
-from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.vectors.base import best, checked_queries, checked_rows, inner_products
-from conspectus.storage.vectors.faiss_layout import WrongLayoutError, check_layout
+from conspectus.storage.errors import IndexCorrupt, MissingPart
+from conspectus.storage.vectors.base import VectorIndex, best, checked_queries, checked_rows, inner_products
+from conspectus.storage.vectors.exact import ExactIndex
+from conspectus.storage.vectors.faiss_layout import WrongLayoutError, check_layout, flat_bytes, flat_matrix
 
-# What one vector costs in training is what limits a build: on 200,000 x 384 this takes 11 s of one core.
+# Training is the cost that limits a build: on 200,000 x 384 this takes 11 s of one core.
 EXACT_ROWS = 200_000
 """Up to this many vectors a search compares all of them; beyond, it probes IVF lists."""
+_ROWS_WITHOUT_FAISS = 20_000
+"""Up to this many vectors are compared without FAISS, whose import takes longer (a tenth of a cold question)."""
 PROBES = 128
-"""IVF lists that one search looks into: recall@10 of .98 and more on a million vectors."""
+"""IVF lists that one search reads: recall@10 of at least .98 on a million vectors."""
 _TRAINING_ROUNDS = 10
 _TRAINING_ROWS_PER_LIST = 50
 # FAISS sums in float32: two unit vectors' product is off by at most a few 1e-7.
 _ROUNDING = 1e-5
-# Rows fetched past k, so that the k-th is usually seen to be clear of its successors at once.
+# Rows fetched past k, so that the k-th is usually clearly ahead of its successors in the first search.
 _SPARE_ROWS = 8
 _BLOCK_QUERIES = 256
-# FAISS 1.15 reads past the end of some files that were cut short when it maps them, so each ends with
+# FAISS 1.15 reads past the end of some truncated files when it maps them, so each ends with
 # these bytes and its length, which FAISS itself does not read.
 _END_MARK = b"end of vectors\n\0"
 
@@ -95,7 +102,7 @@ class FaissIndex:
         return found
 
     def _candidates(self, queries: Vectors, k: int) -> list[Rows]:
-        """Return for each query rows among which its k best are, ties with the k-th included."""
+        """Return for each query a superset of its k best rows, ties with the k-th included."""
         candidates = [np.empty(0, dtype=np.int64)] * len(queries)
         open_queries = np.arange(len(queries))
         fetch, probes = min(self.n_rows, k + _SPARE_ROWS), min(self.lists, self.probes)
@@ -127,37 +134,56 @@ class FaissIndex:
 def write_faiss(path: Path, vectors: Vectors, *, exact_rows: int, seed: int) -> None:
     """Write the (n, d) vectors to a FAISS file: exact up to `exact_rows` rows, IVF lists beyond.
 
-    The same vectors and seed give the same bytes. Raises OSError if the file cannot be written.
-    """
-    import faiss
+    The same vectors and seed give the same bytes.
 
-    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-    n_rows, dimension = vectors.shape
-    if n_rows <= exact_rows:
-        index: Any = faiss.IndexFlatIP(dimension)
-        index.add(vectors)
+    Raises:
+        OSError: The file cannot be written.
+        MissingPart: There are more rows, and FAISS is not installed.
+    """
+    if len(vectors) <= exact_rows:
+        with path.open("wb") as file:
+            file.writelines(flat_bytes(vectors))
     else:
-        lists = min(n_rows, round(4 * sqrt(n_rows)))
-        index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
-        index.cp.seed = seed
-        index.cp.niter = _TRAINING_ROUNDS
-        index.cp.max_points_per_centroid = _TRAINING_ROWS_PER_LIST
-        index.cp.min_points_per_centroid = 1  # a small index is no cause for a warning on stderr
-        index.cp.spherical = True
-        with _one_thread():
-            index.train(vectors)
-            index.add(vectors)
-        index.make_direct_map(True)  # kept in the file, for `vectors`
-    try:
-        faiss.write_index(index, str(path))
-    except RuntimeError as error:
-        raise OSError(errno.EIO, f"cannot be written: {_reason(error)}", str(path)) from error
+        _write_lists(path, np.ascontiguousarray(vectors, dtype=np.float32), seed)
     length = path.stat().st_size
     with path.open("ab") as file:
         file.write(_END_MARK + length.to_bytes(8, "big"))
 
 
-def open_faiss(path: Path, *, n_rows: int, dimension: int, probes: int) -> FaissIndex:
+def _write_lists(path: Path, vectors: Vectors, seed: int) -> None:
+    _need_faiss(len(vectors))
+    import faiss
+
+    n_rows, dimension = vectors.shape
+    lists = min(n_rows, round(4 * sqrt(n_rows)))
+    index: Any = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
+    index.cp.seed = seed
+    index.cp.niter = _TRAINING_ROUNDS
+    index.cp.max_points_per_centroid = _TRAINING_ROWS_PER_LIST
+    index.cp.min_points_per_centroid = 1  # a small index should cause no warning on stderr
+    index.cp.spherical = True
+    with _one_thread():
+        index.train(vectors)
+        index.add(vectors)
+    index.make_direct_map(True)  # stored in the file, for `vectors`
+    try:
+        faiss.write_index(index, str(path))
+    except RuntimeError as error:
+        raise OSError(errno.EIO, f"cannot be written: {_reason(error)}", str(path)) from error
+
+
+@cache
+def has_faiss() -> bool:
+    """Return whether FAISS is installed."""
+    return find_spec("faiss") is not None
+
+
+def _need_faiss(n_rows: int) -> None:
+    if not has_faiss():
+        raise MissingPart(f"searching {n_rows:,} vectors needs FAISS: pip install 'conspectus[local]'")
+
+
+def open_faiss(path: Path, *, n_rows: int, dimension: int, probes: int) -> VectorIndex:
     """Return the index in a file that `write_faiss` wrote, mapped and read-only.
 
     Args:
@@ -168,11 +194,17 @@ def open_faiss(path: Path, *, n_rows: int, dimension: int, probes: int) -> Faiss
 
     Raises:
         IndexCorrupt: The file is missing, has another layout, or does not contain n_rows vectors of that dimension.
+        MissingPart: It has lists, and FAISS is not installed.
     """
-    import faiss
-
     _check_length(path)
     _check_layout(path, n_rows, dimension)
+    if n_rows <= _ROWS_WITHOUT_FAISS or not has_faiss():
+        matrix = flat_matrix(path, n_rows, dimension)
+        if matrix is not None:
+            return ExactIndex(matrix)
+    _need_faiss(n_rows)
+    import faiss
+
     with _readable(path):
         index: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
     if not isinstance(index, faiss.IndexFlatIP | faiss.IndexIVFFlat):

@@ -6,12 +6,13 @@ IVF index by the number of lists and probes, the index of centroids, the list an
 their lengths, then all vectors and row numbers.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct
 from typing import IO
 
 import numpy as np
-from conspectus.storage.arrays import Ints
+from conspectus.storage.arrays import Ints, Vectors
 
 _HEAD = Struct("<4siqqq?i")
 _SIZE = Struct("<Q")
@@ -19,6 +20,8 @@ _LISTS = Struct("<4sQQ4sQ")
 _EXACT, _IVF = b"IxFI", b"IwFl"
 _INNER_PRODUCT = 0
 _ROW_TO_PLACE = 1
+_UNUSED = 1 << 20
+_BLOCK_ROWS = 1 << 14
 
 
 class WrongLayoutError(ValueError):
@@ -35,6 +38,25 @@ def check_layout(path: Path, *, n_rows: int, dimension: int, end: int) -> None:
             _ivf(file, n_rows, dimension, end)
         if file.tell() != end:
             raise WrongLayoutError(f"{end - file.tell()} bytes too many or too few")
+
+
+def flat_bytes(vectors: Vectors) -> Iterator[bytes]:
+    """Yield the bytes of an exact index of vectors (n, d), as FAISS 1.15 writes it."""
+    n_rows, dimension = vectors.shape
+    yield _HEAD.pack(_EXACT, dimension, n_rows, _UNUSED, _UNUSED, True, _INNER_PRODUCT)
+    yield _SIZE.pack(n_rows * dimension)
+    for start in range(0, n_rows, _BLOCK_ROWS):
+        yield np.ascontiguousarray(vectors[start : start + _BLOCK_ROWS], "<f4").tobytes()
+
+
+def flat_matrix(path: Path, n_rows: int, dimension: int) -> Vectors | None:
+    """Return the mapped vectors (n_rows, dimension) of a file whose layout was checked; None if it is not exact."""
+    with path.open("rb") as file:
+        if _read(file, len(_EXACT)) != _EXACT:
+            return None
+    if not n_rows:
+        return np.empty((0, dimension), np.float32)
+    return np.memmap(path, "<f4", "r", _HEAD.size + _SIZE.size, (n_rows, dimension))
 
 
 def _head(file: IO[bytes], n_rows: int, dimension: int, kinds: tuple[bytes, ...]) -> bytes:
@@ -76,16 +98,16 @@ def _ivf(file: IO[bytes], n_rows: int, dimension: int, end: int) -> None:
         raise WrongLayoutError(f"its lists do not contain {n_rows} vectors")
     of, within = places >> 32, places & 0xFFFFFFFF
     if n_rows and (of.min() < 0 or of.max() >= lists or (within >= sizes[of]).any()):
-        raise WrongLayoutError("a row is said to be where none is")
+        raise WrongLayoutError("a row refers to a place that does not exist")
     file.seek(n_rows * (4 * dimension + 8), 1)
 
 
 def _spread(told: Ints, lists: int) -> Ints:
-    """Return the size of each list from the pairs (number, size) of the lists that are not empty."""
+    """Return the size of each list from the pairs (number, size) of the non-empty lists."""
     sizes = np.zeros(lists, np.int64)
     numbers = told[::2]
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= lists):
-        raise WrongLayoutError("a list is told that there is not")
+        raise WrongLayoutError("it refers to a list that does not exist")
     sizes[numbers] = told[1::2]
     return sizes
 
@@ -96,12 +118,12 @@ def _size(file: IO[bytes]) -> int:
 
 def _numbers(file: IO[bytes], count: int, end: int) -> Ints:
     if count * 8 > end - file.tell():
-        raise WrongLayoutError("it is shorter than it says")
+        raise WrongLayoutError("it is shorter than declared")
     return np.frombuffer(_read(file, count * 8), "<i8")
 
 
 def _read(file: IO[bytes], size: int) -> bytes:
     found = file.read(size)
     if len(found) != size:
-        raise WrongLayoutError("it is shorter than it says")
+        raise WrongLayoutError("it is shorter than declared")
     return found

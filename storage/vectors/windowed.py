@@ -13,7 +13,8 @@ import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Rows, Vectors, gather_sorted
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.vectors.base import VectorIndex, checked_queries, checked_rows
-from conspectus.storage.vectors.faiss_index import FaissIndex, open_faiss, write_faiss
+from conspectus.storage.vectors.exact import ExactIndex
+from conspectus.storage.vectors.faiss_index import FaissIndex, has_faiss, open_faiss, write_faiss
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class WindowedIndex:
             near, found = self.windows.search(queries[open_queries], fetch)
             short = []
             for i, place in enumerate(open_queries):
-                # Vector rows rise with table rows, so the first window met is the table row's best.
+                # Vector rows rise with table rows, so the first window found is the table row's best.
                 first = np.sort(np.unique(self.table_rows[found[i]], return_index=True)[1])[:k]
                 if len(first) < k:
                     short.append(place)
@@ -110,11 +111,14 @@ def windowed_in_memory(vectors: Vectors, table_rows: Rows, n_rows: int) -> Windo
 
     Scores equal those of a small index on disk, bit for bit.
     """
+    matrix, rows = np.ascontiguousarray(vectors, dtype=np.float32), np.asarray(table_rows, np.int64)
+    if not has_faiss():
+        return WindowedIndex(ExactIndex(matrix), rows, n_rows)
     import faiss
 
-    index: Any = faiss.IndexFlatIP(vectors.shape[1])
-    index.add(np.ascontiguousarray(vectors, dtype=np.float32))
-    return WindowedIndex(FaissIndex(Path("memory"), index, 0, 0), np.asarray(table_rows, np.int64), n_rows)
+    index: Any = faiss.IndexFlatIP(matrix.shape[1])
+    index.add(matrix)
+    return WindowedIndex(FaissIndex(Path("memory"), index, 0, 0), rows, n_rows)
 
 
 def write_windowed(

@@ -75,8 +75,8 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         (tmp_path / "folder", (), "is a folder; name a file"),
         (tmp_path / "file", FOLDER, "is a file; name a folder"),
         (tmp_path / "link", FOLDER, "is a link"),
-        (Path("/"), FOLDER, "no name"),
-        (Path(), (), "no name"),
+        (Path("/"), FOLDER, "not the name"),
+        (Path(), (), "not the name"),
     ]
     for place, names, what in cases:
         with pytest.raises(UsageError, match=what):
@@ -89,6 +89,6 @@ def test_what_comes_meanwhile_stays(tmp_path: Path) -> None:
             staged.write_text("ours")
             (tmp_path / "a").write_text("theirs")
 
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         late()
     assert (tmp_path / "a").read_text() == "theirs"

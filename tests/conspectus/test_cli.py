@@ -14,7 +14,8 @@ import pytest
 from conspectus.query.menu import METHODS
 from conspectus.storage.settings import as_yaml
 
-from conspectus.cli import app
+from conspectus.cli import register
+from conspectus.cli.main import MODULES
 from tests.command_line import conspectus, conspectus_apart, start
 from tests.conftest import write_rows
 
@@ -38,6 +39,7 @@ COMMANDS = [
     "verify",
     "doctor",
     "query",
+    "sql",
     "serve",
     "mcp",
     "import-graphrag",
@@ -45,6 +47,8 @@ COMMANDS = [
     "evaluate",
     "questions",
     "judge",
+    "demo",
+    "completion",
 ]
 HEAVY = ["torch", "onnxruntime", "spacy", "faiss", "igraph", "prefect", "pyarrow", "scipy", "numpy"]
 
@@ -59,7 +63,12 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_every_command_is_known_here() -> None:
+    app = register()
     assert [each.name or each.callback.__name__ for each in app.registered_commands if each.callback] == COMMANDS
+    for command in app.registered_commands:
+        assert command.callback
+        module = command.callback.__module__.removeprefix("conspectus.cli.")
+        assert (command.name or command.callback.__name__) in MODULES[module].split()
 
 
 def test_help_lists_the_commands_and_the_exit_statuses() -> None:

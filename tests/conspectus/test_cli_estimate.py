@@ -24,7 +24,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_a_table_of_steps_with_their_sum(corpus: Path) -> None:
     done = conspectus("index", corpus, "--index", "new", "--estimate", *MODEL, *PRICES)
     assert done.status == 0, done.err
-    for word in ("extract", "glean_more", "report", "total", "range:", "time:", "are not known yet", "$0."):
+    for word in ("extract", "glean_check", "report", "total", "range:", "time:", "are not known yet", "$0."):
         assert word in done.out
     assert not Path("new").exists()
 

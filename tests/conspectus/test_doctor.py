@@ -7,7 +7,7 @@ import pytest
 from conspectus.prompts.fake import FakeReply, FakeServer
 from conspectus.storage.settings import Settings, load_settings
 
-from conspectus.doctor import Check, examine
+from conspectus.doctor import Diagnosis, examine
 from tests.command_line import conspectus
 
 
@@ -16,7 +16,7 @@ def settings(server: FakeServer | None = None, **llm: object) -> Settings:
     return load_settings(overrides={"llm": found, "extraction": {"pipeline": "regex"}})
 
 
-def checks(chosen: Settings, index: Path, *, calls: bool = True) -> dict[str, Check]:
+def checks(chosen: Settings, index: Path, *, calls: bool = True) -> dict[str, Diagnosis]:
     return {each.name: each for each in examine(chosen, index, calls=calls)}
 
 

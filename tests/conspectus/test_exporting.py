@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.storage.errors import UsageError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Mention, Relation
 from conspectus.storage.tables import TABLES
 
@@ -70,7 +70,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_the_tables_are_all_there_to_the_letter(sample_root: Path, tmp_path: Path) -> None:
-    index = Index.open(sample_root)
+    index = StoredIndex.open(sample_root)
     conspectus.open(sample_root).export("csv", tmp_path / "out")
     for name, record in TABLES.items():
         assert len(rows(tmp_path / "out" / f"{name}.csv")) == len(index.rows(record))

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.prompts.fake import FakeServer
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.conversation.history import Conversation, Turn

@@ -57,7 +57,7 @@ def test_files_that_are_there_are_kept_without_force(server: FakeServer, tmp_pat
     (tmp_path / "prompts" / "persona.txt").write_text("mine", "utf-8")
     done = tuned(server)
     assert (done.status, done.out) == (2, "")
-    assert "prompts/persona.txt exists already; --force" in done.err
+    assert "prompts/persona.txt already exists; --force" in done.err
     assert (tmp_path / "prompts" / "persona.txt").read_text("utf-8") == "mine"
     assert not (tmp_path / "settings.yaml").exists()
     assert server.requests == []

@@ -41,7 +41,7 @@ def test_json_has_terms_and_names(index: Path) -> None:
 def test_a_wrong_query_is_one_line_and_an_exit_status(index: Path) -> None:
     for arguments, why in (
         (["DROP ALL"], "would change the graph"),
-        (["SELECT ?x {"], "not a query of SPARQL 1.1"),
+        (["SELECT ?x {"], "not a SPARQL 1.1 query"),
         ([], "give a query, or --schema"),
     ):
         done = conspectus("query", *arguments, "--index", str(index))

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeServer
+from conspectus.prompts.fake import FakeReply, FakeServer
 from conspectus.query.abstention import UNCITED, is_no_answer
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
 from conspectus.storage.errors import ModelError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document
 from conspectus.storage.settings import LlmSettings
 
@@ -26,7 +26,7 @@ QUESTIONS = ["", "?! …", "北京大学在哪里？", "Who wrote the novel The 
 @pytest.fixture
 def served(sample_context: Context, tmp_path: Path) -> Iterator[Context]:
     with FakeServer() as server:
-        index = Index.open(sample_context.index.root)
+        index = StoredIndex.open(sample_context.index.root)
         index.root = tmp_path
         llm = LlmSettings(model="m", base_url=server.url, attempts=1)
         yield Context(index, sample_context.settings.model_copy(update={"llm": llm}))
@@ -74,3 +74,21 @@ def test_with_a_model_that_says_anything(method: str, served: Context) -> None:
     except ModelError:
         return
     assert ":offline" not in found.method
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_server_that_refuses_is_an_error_and_never_ignorance(
+    method: str, sample_context: Context, tmp_path: Path
+) -> None:
+    with FakeServer(lambda _: FakeReply(status=400)) as server:
+        index = StoredIndex.open(sample_context.index.root)
+        index.root = tmp_path
+        llm = LlmSettings(model="m", base_url=server.url, attempts=1)
+        context = Context(index, sample_context.settings.model_copy(update={"llm": llm}))
+        answerer = METHODS[method].answerer(context)
+        try:
+            found = asyncio.run(answerer.answer("Who wrote the novel The Oak House?", lambda _: None))
+        except ModelError:
+            assert server.requests
+        else:
+            assert found.known or not server.requests, found.text

@@ -15,7 +15,7 @@ import pytest
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.probe import probe
 from conspectus.prompts.fake import FakeServer
-from conspectus.prompts.model import Message, Request
+from conspectus.prompts.language_model import Message, Request
 from conspectus.prompts.replies.structured import ask_choice, ask_for
 from conspectus.storage.errors import BadAnswer, BudgetReached
 from conspectus.storage.memo import Memo

@@ -7,7 +7,7 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.types import Passage
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document
 
 from tests import samples
@@ -45,7 +45,7 @@ def retrieve(context: Context, method: str, question: str, k: int) -> tuple[Pass
 
 def anew(context: Context) -> Context:
     """The same index, opened again: nothing is loaded, nothing was asked."""
-    return Context(Index.open(context.index.root), context.settings)
+    return Context(StoredIndex.open(context.index.root), context.settings)
 
 
 def check(context: Context, method: str, question: str) -> tuple[Passage, ...]:

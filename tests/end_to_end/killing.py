@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conspectus.prompts.fake import FakeServer
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import current_version
 from conspectus.storage.verify import verify
 
@@ -145,7 +145,7 @@ class Life:
     def _left(self, left: Mapping[str, str], old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
         if left not in (old, new):
             yield "what is in force is neither the old version nor the new one"
-        yield from (f"verify: {each.where}: {each.what}" for each in verify(Index.open(self.index)))
+        yield from (f"verify: {each.where}: {each.what}" for each in verify(StoredIndex.open(self.index)))
         look(self.index, QUESTION)
 
     def _build(self, job: Job) -> tuple[Built, Work]:

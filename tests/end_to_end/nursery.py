@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent.parent
 TOUCHES = frozenset({"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "sqlite3.connect", "shutil.rmtree"})
 NEEDED = (
     "bm25s", "faiss", "graspologic_native", "openai.resources.chat.completions", "openai.resources.embeddings",
-    "pyarrow.parquet", "scipy.sparse", "tenacity", "tokenizers", "conspectus.pipelines.index",
+    "pyarrow.parquet", "scipy.sparse", "tenacity", "tokenizers", "conspectus.pipelines.build_index",
     "conspectus.pipelines.backends.llm",
 )  # fmt: skip
 """What a build imports when it comes to it."""
@@ -108,7 +108,7 @@ class Counting:
 
 
 def _child(job: Job, pipe: int) -> None:
-    from conspectus.pipelines.index import build_index
+    from conspectus.pipelines.build_index import build_index
     from conspectus.storage.errors import ConspectusError
     from conspectus.storage.settings import load_settings
 

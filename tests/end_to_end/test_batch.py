@@ -5,10 +5,10 @@ from pathlib import Path
 
 import openai
 import pytest
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.prompts.fake import FakeReply, FakeServer, Rule
 from conspectus.storage.errors import BatchWritten, InputError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Relation, Report
 from conspectus.storage.settings import Settings, load_settings
 
@@ -39,7 +39,7 @@ def run_batch(server: FakeServer, folder: Path) -> None:
 
 
 def contents(index: Path) -> list[list[str]]:
-    return [sorted(map(str, Index.open(index).rows(kind))) for kind in (Entity, Relation, Report)]
+    return [sorted(map(str, StoredIndex.open(index).rows(kind))) for kind in (Entity, Relation, Report)]
 
 
 def test_batches_make_the_index_that_calls_make(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_batches_make_the_index_that_calls_make(tmp_path: Path) -> None:
                 written += sum(len(file.read_text().splitlines()) for file in files)
                 run_batch(server, folder)
         assert sum("chat" in each.path for each in server.requests) == asked, "no call was made beside the batches"
-    assert stages[:2] == [{"extract"}, {"glean_more"}]
+    assert stages[:2] == [{"extract"}, {"glean_check"}]
     assert stages[-1] == {"report"}
     assert written == asked, "no request was written twice or in vain"
     assert built.failures == ()
@@ -77,7 +77,7 @@ def test_a_failed_request_is_written_again_and_an_unreadable_file_is_told(tmp_pa
         run_batch(server, folder)
         with pytest.raises(BatchWritten, match="40 requests"):  # one again, and the gleaning of the others
             build_index(corpus, tmp_path / "index", settings)
-        assert {each.name.split("-")[0] for each in (folder / "requests").glob("*.jsonl")} == {"extract", "glean_more"}
+        assert {each.name.split("-")[0] for each in (folder / "requests").glob("*.jsonl")} == {"extract", "glean_check"}
         (folder / "broken.jsonl").write_text('{"custom_id": ')
         with pytest.raises(InputError, match=r"broken\.jsonl"):
             build_index(corpus, tmp_path / "index", settings)

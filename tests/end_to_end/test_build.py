@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
-from conspectus.pipelines.index import build_index
 from conspectus.pipelines.runner import RunHere
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.publishing import build_lock
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
@@ -97,7 +97,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `docs`, all texts, and `index`, built from nothing without disturbance."""
     folder = tmp_path_factory.mktemp("undisturbed")
     build(write(folder / "docs", list(TEXTS)), folder / "index")
-    assert verify(Index.open(folder / "index")) == []
+    assert verify(StoredIndex.open(folder / "index")) == []
     return folder
 
 
@@ -189,7 +189,7 @@ def test_an_update_pays_for_what_changed_and_equals_a_build_from_nothing(
     assert now["extract"] == known["extract"] + len(new_texts)
     embedded = sum(len(texts) for step, texts in watched.given.items() if step.startswith("embed"))
     assert sum(now.values()) - sum(known.values()) == len(new_texts) + embedded
-    assert verify(Index.open(work / "index")) == []
+    assert verify(StoredIndex.open(work / "index")) == []
     if not new_texts:
         assert watched.given["embed entities"] == []
 
@@ -230,7 +230,7 @@ def test_a_damaged_version_is_made_again(work: Path) -> None:
 KILLED_IN_A_STEP = """
 import os, signal, sys
 from pathlib import Path
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.runner import RunHere
 from conspectus.storage.settings import load_settings
 
@@ -238,6 +238,8 @@ OVERRIDES = {"build": {"shard_size": 1}, "communities": {"update": "exact"}}
 
 class Dying(RunHere):
     def __call__(self, step, work, parts):
+        if step != "extract":
+            return super().__call__(step, work, parts)
         super().__call__(step, work, parts[:2])
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -246,7 +248,7 @@ build_index([sys.argv[1]], Path(sys.argv[2]), load_settings(overrides=OVERRIDES)
 KILLED_WHILE_WRITING = """
 import os, signal, sys, threading, time
 from pathlib import Path
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.storage.settings import load_settings
 
 index = Path(sys.argv[2])
@@ -276,7 +278,7 @@ def test_a_killed_build_leaves_the_old_version_and_is_gone_on_with(
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
     assert checksums(work / "index") == old
-    assert verify(Index.open(work / "index")) == []
+    assert verify(StoredIndex.open(work / "index")) == []
     assert open_index(work / "index").retrieve("Who discovered polonium?").passages
     assert remembered(work / "index")["extract"] == known["extract"] + done, "what was done is not lost"
 

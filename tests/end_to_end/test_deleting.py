@@ -7,13 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.incremental import remove_documents
-from conspectus.pipelines.index import build_index
 from conspectus.pipelines.purge import INDEXING, purge
 from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.storage.errors import IndexCorrupt, IndexUnusable
 from conspectus.storage.hashing import digest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.memo import Memo
 from conspectus.storage.publishing import build_lock, prune
 from conspectus.storage.records import Chunk, Claim, Entity, Relation, Report
@@ -79,7 +79,7 @@ def built(folder: Path, settings: Settings) -> Path:
     return folder / "index"
 
 
-def told(index: Index) -> str:
+def told(index: StoredIndex) -> str:
     """Return all that the tables of a version say, and all bytes of its files, as one text."""
     rows = [json.dumps([asdict(row) for row in index.rows(record)], ensure_ascii=False) for record in TABLES.values()]
     files = [each.read_bytes().decode("latin-1") for each in index.folder.rglob("*") if each.is_file()]
@@ -90,7 +90,11 @@ def bytes_of(folder: Path) -> str:
     """Return all bytes of all files, compressed tables read too."""
     found = [each.read_bytes().decode("latin-1") for each in folder.rglob("*") if each.is_file()]
     for manifest in folder.glob("versions/*/manifest.json"):
-        found += [told(Index.open(folder))] if manifest.parent.name == Index.open(folder).manifest.version else ["OLD"]
+        found += (
+            [told(StoredIndex.open(folder))]
+            if manifest.parent.name == StoredIndex.open(folder).manifest.version
+            else ["OLD"]
+        )
     return "\n".join(found)
 
 
@@ -98,7 +102,7 @@ def traces(text: str) -> list[str]:
     return [each for each in (*CANARIES, digest(SECRET)) if each.casefold() in text.casefold()]
 
 
-def related(index: Index) -> set[frozenset[str]]:
+def related(index: StoredIndex) -> set[frozenset[str]]:
     name_of = {each.id: each.name for each in index.rows(Entity)}
     return {frozenset((name_of[each.source_id], name_of[each.target_id])) for each in index.rows(Relation)}
 
@@ -109,7 +113,7 @@ def test_what_was_removed_is_in_no_file_of_the_version_and_after_a_purge_in_none
 ) -> None:
     settings = chosen(server, model=model)
     index = built(tmp_path, settings)
-    before = Index.open(index)
+    before = StoredIndex.open(index)
     assert set(CANARIES) <= set(traces(told(before)))
     assert frozenset(("Mary Quill", "Otto Brand")) in related(before)
     if model:
@@ -118,7 +122,7 @@ def test_what_was_removed_is_in_no_file_of_the_version_and_after_a_purge_in_none
     open_index(index, settings).ask("Who is Zorblatt Quuxley?", "local" if model else "hybrid")
 
     remove_documents(["secret.txt"], index, settings)
-    now = Index.open(index)
+    now = StoredIndex.open(index)
     assert verify(now) == []
     assert traces(told(now)) == []
     assert frozenset(("Mary Quill", "Otto Brand")) not in related(now), "a fact that only it supported"
@@ -132,7 +136,7 @@ def test_what_was_removed_is_in_no_file_of_the_version_and_after_a_purge_in_none
     assert traces(bytes_of(index)) == []
     assert traces(memo_text(memo)) == []
     assert "OLD" not in bytes_of(index)
-    assert verify(Index.open(index)) == []
+    assert verify(StoredIndex.open(index)) == []
 
     # What is left is enough to build the same again without a call.
     (index / "CURRENT").unlink()
@@ -158,7 +162,7 @@ def test_every_kind_of_result_tells_what_it_was_made_from(model: bool, tmp_path:
     index = built(tmp_path, chosen(server, model=model))
     memo = Memo(index / "cache" / "memo.sqlite")
     assert memo.kinds() == (["embed endpoint:e", "reply"] if model else ["embed endpoint:e", "extract"])
-    chunks = {digest(each.text) for each in Index.open(index).rows(Chunk)}
+    chunks = {digest(each.text) for each in StoredIndex.open(index).rows(Chunk)}
     connection = sqlite3.connect(memo.path)
     results = connection.execute("SELECT kind, key FROM results WHERE kind NOT LIKE 'embed %'").fetchall()
     sources = connection.execute("SELECT kind, key, source FROM sources").fetchall()
@@ -176,19 +180,19 @@ def test_a_kind_that_is_not_known_is_not_passed_over(tmp_path: Path, server: Fak
     settings = chosen(server, model=False)
     index = built(tmp_path, settings)
     Memo(index / "cache" / "memo.sqlite").put_many("other", {"a": b"Zorblatt"})
-    with pytest.raises(IndexUnusable, match="'other', which this program does not know"):
+    with pytest.raises(IndexUnusable, match="'other', which is unknown to this program"):
         purge(index, settings)
 
 
 def test_prune_keeps_the_version_in_force_and_those_published_last(tmp_path: Path, server: FakeServer) -> None:
     settings = chosen(server, model=False)
     index = built(tmp_path, settings)
-    reader, late_reader = Index.open(index), Index.open(index)
+    reader, late_reader = StoredIndex.open(index), StoredIndex.open(index)
     assert reader.rows(Chunk)
     versions = [reader.manifest.version]
     for name in ("secret.txt", "quill.txt"):
         remove_documents([name], index, settings)
-        versions.append(Index.open(index).manifest.version)
+        versions.append(StoredIndex.open(index).manifest.version)
     (index / "versions" / ".staging-1").mkdir()
     with build_lock(index):
         assert prune(index, 2).versions == (versions[0],)
@@ -196,7 +200,7 @@ def test_prune_keeps_the_version_in_force_and_those_published_last(tmp_path: Pat
     done = conspectus("prune", "--index", index, "--json")
     assert json.loads(done.out)["versions"] == [versions[1]]
     assert json.loads(done.out)["bytes"] > 1000
-    assert verify(Index.open(index)) == []
+    assert verify(StoredIndex.open(index)) == []
     assert reader.rows(Chunk), "what is read stays"
     with pytest.raises(IndexCorrupt, match="open the index again"):
         late_reader.rows(Chunk)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeServer
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.verify import verify
 
 from tests.command_line import Done, conspectus
@@ -121,7 +121,7 @@ def test_a_disk_that_is_full_is_said_and_costs_nothing(disk: Path, index: Run, t
         assert done.err.count("\n") == 1
         stopped.add("cache" if "cache" in done.err else "version")
         assert published(disk / "index") == old
-        assert verify(Index.open(disk / "index")) == []
+        assert verify(StoredIndex.open(disk / "index")) == []
         assert not list(disk.glob("index/versions/.*")), "what was begun takes no space"
         assert index().status == 0
         assert published(disk / "index") == published(tmp_path / "twin")

@@ -16,7 +16,7 @@ import typer
 from conspectus.query.menu import METHODS
 from conspectus.storage.settings import Settings
 
-from conspectus.cli import app
+from conspectus.cli import register
 
 UsageError = typer.BadParameter.__base__  # of the click that typer brings
 ROOT = Path(__file__).parent.parent.parent
@@ -49,7 +49,7 @@ def command_lines(path: Path) -> list[str]:
 
 def check_conspectus(words: list[str]) -> None:
     """Look a command up, and have its options parsed, without running it."""
-    command: Any = typer.main.get_command(app)
+    command: Any = typer.main.get_command(register())
     while (commands := getattr(command, "commands", {})) and words and not words[0].startswith("-"):
         assert words[0] in commands, f"no command {words[0]}"
         command = commands[words.pop(0)]
@@ -153,6 +153,13 @@ def test_every_file_that_a_page_leads_to_exists(path: Path) -> None:
         r"`((?:tests|benchmarks|docs|examples|prompts|pipelines|storage|query|conspectus)/[\w./-]+)`", page(path)
     ):
         assert (ROOT / target).exists(), target
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    for path in (*PAGES, ROOT / "DECISIONS.md"):
+        for file, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page(path)):
+            assert (ROOT / file).is_file(), (path.name, file)
+            assert not name or re.search(rf"(?:def|class) {name}\b", page(ROOT / file)), (path.name, file, name)
 
 
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:

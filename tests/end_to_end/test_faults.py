@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeRequest, FakeServer, Faults
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Community, Entity, Failure, Mention, Relation, Report
 from conspectus.storage.verify import verify
 
@@ -85,7 +85,7 @@ def disturbed(run: Run, server: FakeServer, whole: Path, tmp_path_factory: pytes
     """An index of a server that fails in every way, and never answers one question of each step."""
     index = tmp_path_factory.mktemp("disturbed") / "index"
     errors = {**dict.fromkeys(TRANSPORT, 0.01), **dict.fromkeys(MALFORMED, 0.1 / len(MALFORMED))}
-    first = Index.open(whole).rows(Chunk)[0].text
+    first = StoredIndex.open(whole).rows(Chunk)[0].text
     never = {
         f"(?s)Now the passage to read.*Types: .*{re.escape(first)}": "500",
         r"(?s)You merge several descriptions.*Thing: [A-M]": "drop",
@@ -98,11 +98,11 @@ def disturbed(run: Run, server: FakeServer, whole: Path, tmp_path_factory: pytes
 
 
 def failures(index: Path) -> list[Failure]:
-    return Index.open(index).rows(Failure)
+    return StoredIndex.open(index).rows(Failure)
 
 
 def version(index: Path) -> str:
-    return Index.open(index).manifest.version
+    return StoredIndex.open(index).manifest.version
 
 
 def test_the_build_ends_and_says_what_was_lost(disturbed: tuple[Path, Done]) -> None:
@@ -114,11 +114,11 @@ def test_the_build_ends_and_says_what_was_lost(disturbed: tuple[Path, Done]) -> 
     worst = max(each["lost"] / each["items"] for each in told["lost"])
     assert told["failed_share"] == round(worst, 6)
     assert "build.failure_threshold (5.0%)" in done.err
-    assert verify(Index.open(index)) == []
+    assert verify(StoredIndex.open(index)) == []
 
 
 def test_nothing_is_missing_without_a_row(disturbed: tuple[Path, Done], whole: Path) -> None:
-    index, meant = Index.open(disturbed[0]), Index.open(whole)
+    index, meant = StoredIndex.open(disturbed[0]), StoredIndex.open(whole)
     rows: dict[str, set[str]] = {}
     for each in index.rows(Failure):
         assert each.reason
@@ -132,7 +132,7 @@ def test_nothing_is_missing_without_a_row(disturbed: tuple[Path, Done], whole: P
         assert found <= wanted, "nothing is invented"
         if wanted - found:
             short.add(chunk.id)
-    assert Index.open(whole).rows(Chunk)[0].id in short
+    assert StoredIndex.open(whole).rows(Chunk)[0].id in short
     assert short <= rows["extract"]
     things = {each.id for kind in (Entity, Relation) for each in index.rows(kind)}
     assert rows["summarise"] <= things

@@ -12,7 +12,7 @@ from conspectus.prompts.fake import FakeServer, Rule
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.storage.errors import ModelError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import current_version
 from conspectus.storage.records import (
     Chunk,
@@ -64,7 +64,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_is_a_sound_index(imported: Path) -> None:
     assert conspectus("verify", "--index", imported).status == 0
-    index = Index.open(imported)
+    index = StoredIndex.open(imported)
     assert index.manifest.settings["imported"] == {"from": "Microsoft GraphRAG"}
     assert index.manifest.models["extraction"] == "Microsoft GraphRAG"
     assert sum(each.stage == "import" for each in index.rows(Failure)) >= 2
@@ -100,7 +100,7 @@ def test_every_method_works_on_it(films: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["global", "local", "ppr", "tog2", "gretriever", "drift", "ircot"])
 def test_methods_work_on_it_with_a_model(films: Path, tmp_path: Path, name: str) -> None:
     with FakeServer([Rule("Ada Mirren filmed it [1].", READ), Rule("So the answer is: Ada Mirren.", THINK)]) as server:
-        index = Index.open(films)
+        index = StoredIndex.open(films)
         index.root = tmp_path
         llm = {"model": "m", "base_url": server.url, "attempts": 1}
         context = Context(index, load_settings(overrides={"llm": llm}))
@@ -115,12 +115,12 @@ def test_methods_work_on_it_with_a_model(films: Path, tmp_path: Path, name: str)
 
 def test_what_came_in_goes_out_and_comes_in_again(imported: Path, tmp_path: Path) -> None:
     done = told("export", "graphrag", "--index", imported, "--to", tmp_path / "out")
-    assert done["rows"]["entities"] == len(Index.open(imported).rows(Entity))
+    assert done["rows"]["entities"] == len(StoredIndex.open(imported).rows(Entity))
     for name in THEIRS:
         ours, theirs = (pq.read_schema(folder / f"{name}.parquet") for folder in (tmp_path / "out", EXCERPT))
         assert ours.equals(theirs), name
     told("import-graphrag", tmp_path / "out", "--index", tmp_path / "j")
-    before, after = Index.open(imported), Index.open(tmp_path / "j")
+    before, after = StoredIndex.open(imported), StoredIndex.open(tmp_path / "j")
     for record in (Document, Chunk, Entity, Mention, Relation, Claim, Synonym):
         assert after.rows(record) == before.rows(record), record
     assert conspectus("verify", "--index", tmp_path / "j").status == 0
@@ -214,7 +214,7 @@ def test_an_index_of_ours_comes_back(sample_root: Path, tmp_path: Path) -> None:
     told("export", "graphrag", "--index", sample_root, "--to", tmp_path / "out")
     settings = load_settings(overrides={"synonyms": {"threshold": 0.6}})  # as that index was made with
     index = package.import_graphrag(tmp_path / "out", tmp_path / "i", settings).context.index
-    before = Index.open(sample_root)
+    before = StoredIndex.open(sample_root)
     for name in ("chunks", "names", "synonyms", "reports"):
         assert index.rows(TABLES[name]) == before.rows(TABLES[name]), name
     untyped = [replace(each, types=each.types[:1]) for each in before.rows(Entity)]

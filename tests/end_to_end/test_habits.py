@@ -5,17 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.prompts.fake import HABITS, FakeServer
-from conspectus.storage.index import Index
-from conspectus.storage.records import Entity, Relation, Report
+from conspectus.storage.index import StoredIndex
+from conspectus.storage.records import Claim, Entity, Relation, Report
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
 
 from conspectus.api import open_index
 from tests.conftest import ISLES
 
-METHODS = ("global", "local", "drift", "ircot", "ppr", "tog2", "tog", "fasttog", "gretriever")
+METHODS = ("global", "local", "drift", "ircot", "ppr", "tog2", "tog", "fasttog", "gretriever", "lazy")
+KINDS: tuple[type, ...] = (Entity, Relation, Claim, Report)
 QUESTIONS = (
     "Which composer wrote an opera based on a poem by Anselm Roke?",
     "Which award did the novelist of The Lamplighters win in 1935?",
@@ -27,6 +28,7 @@ def chosen(server: FakeServer) -> Settings:
     return load_settings(
         overrides={
             "llm": {"model": "m", "base_url": server.url, "attempts": 2},
+            "extraction": {"claims": True},
             "embedding": embedding,
             "embedding_server": {"base_url": server.url},
         }
@@ -46,9 +48,9 @@ def run(habits: Any, folder: Path) -> dict[object, object]:  # noqa: ANN401  (a 
         settings = chosen(server)
         built = build_index([ISLES / "corpus.jsonl"], folder, settings)
         assert built.failures == ()
-        index = Index.open(folder)
+        index = StoredIndex.open(folder)
         assert verify(index) == []
-        found: dict[object, object] = {kind: sorted(map(str, index.rows(kind))) for kind in (Entity, Relation, Report)}
+        found: dict[object, object] = {kind: sorted(map(str, index.rows(kind))) for kind in KINDS}
         opened = open_index(folder, settings)
         for method in METHODS:
             for question in QUESTIONS:
@@ -64,7 +66,7 @@ def well_behaved(tmp_path_factory: pytest.TempPathFactory) -> dict[object, objec
 
 
 def test_a_plausible_model_gives_a_graph_reports_and_cited_answers(well_behaved: dict[object, Any]) -> None:
-    assert min(len(well_behaved[kind]) for kind in (Entity, Relation, Report)) >= 20
+    assert min(len(well_behaved[kind]) for kind in KINDS) >= 20
     told = [well_behaved[method, question] for method in METHODS for question in QUESTIONS]
     assert sum(bool(cited) for _, cited, _ in told) >= 2 * len(METHODS) - 2, "ToG may answer from what it knows"
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import FORMAT_VERSION
 from conspectus.storage.records import Document, Failure
 from conspectus.storage.verify import verify
@@ -44,11 +44,11 @@ def snapshot(index: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def failures(index: Path) -> dict[str, str]:
-    return {each.item_id: each.reason for each in Index.open(index).rows(Failure)}
+    return {each.item_id: each.reason for each in StoredIndex.open(index).rows(Failure)}
 
 
 def titles(index: Path) -> set[str]:
-    return {each.title for each in Index.open(index).rows(Document)}
+    return {each.title for each in StoredIndex.open(index).rows(Document)}
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_hostile_files_are_rows_and_good_ones_are_read(tmp_path: Path, corpus: P
         "paper.pps": "unsupported format .pps",
         "zero.txt": "empty",
     }
-    opened = Index.open(tmp_path / "index")
+    opened = StoredIndex.open(tmp_path / "index")
     assert verify(opened) == []
     texts = {each.uri: each.text for each in opened.rows(Document)}
     assert texts["utf16.txt"] == texts["no mark.txt"] == "Ada Lovelace wrote about Bernoulli numbers."
@@ -227,14 +227,14 @@ def test_a_csv_of_a_spreadsheet_is_read(tmp_path: Path, corpus: Path) -> None:
         rows = [["id", "title", "text", "year"], ["x1", "Oxford", "Oxford is a city;\nin England.", "900"]]
         csv.writer(stream, delimiter=";").writerows(rows)
     assert conspectus("index", "corpus", "--index", "index").status == 0
-    document = next(each for each in Index.open(tmp_path / "index").rows(Document) if each.title == "Oxford")
+    document = next(each for each in StoredIndex.open(tmp_path / "index").rows(Document) if each.title == "Oxford")
     assert (document.id, document.text, dict(document.metadata)) == (
         "x1", "Oxford is a city;\nin England.", {"year": "900"},
     )  # fmt: skip
 
 
 def test_names_that_are_no_utf8_may_be_given(tmp_path: Path) -> None:
-    done = conspectus_apart("index", b"caf\xe9", cwd=tmp_path)
+    done = conspectus_apart("index", b"caf\xe9", "--quiet", cwd=tmp_path)
     assert (done.status, done.out) == (3, "")
     assert done.err == "conspectus: no such file or folder: caf\\udce9\n"
     name = os.fsdecode(b"caf\xe9.txt")
@@ -244,4 +244,4 @@ def test_names_that_are_no_utf8_may_be_given(tmp_path: Path) -> None:
     assert titles(tmp_path / "index") == {"caf?"}
     done = conspectus("index", name, "--index", os.fsdecode(b"ind\xe9x"))
     assert (done.status, done.out) == (2, "")
-    assert done.err.startswith("conspectus: the name of the index folder is no UTF-8: 'ind\\udce9x'")
+    assert done.err.startswith("conspectus: the name of the index folder is not UTF-8: 'ind\\udce9x'")

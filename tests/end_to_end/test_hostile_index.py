@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import file_digest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import MANIFEST
 
 from tests.command_line import conspectus
@@ -51,7 +51,7 @@ def vouched_for(root: Path, name: str) -> None:
 
 
 def test_no_file_with_one_bit_changed_is_used(index: Path) -> None:
-    names = list(Index.open(index).manifest.files)
+    names = list(StoredIndex.open(index).manifest.files)
     assert len(names) > 20
     for name in names:
         path = version(index) / name
@@ -77,7 +77,7 @@ def test_a_question_to_a_damaged_index_is_one_line(method: str, index: Path) -> 
     assert (done.status, done.out) == (4, "")
     assert (
         done.err
-        == f"conspectus: {path} is not what its checksum says; see: conspectus verify, and build the index again\n"
+        == f"conspectus: {path} does not match its checksum; see: conspectus verify, and build the index again\n"
     )
 
 
@@ -112,28 +112,28 @@ def test_no_place_outside_the_version_is_named(name: str, index: Path) -> None:
 def test_a_manifest_of_another_shape_is_refused(edit: Edit, index: Path) -> None:
     manifest(index, edit)
     with pytest.raises(IndexCorrupt, match="is not a manifest"):
-        Index.open(index)
+        StoredIndex.open(index)
 
 
 @pytest.mark.parametrize("content", [b"[" * 200_000, b'{"format_version": 3', b"\xff\xfe", b"null", b"[]"])
 def test_what_is_no_manifest_is_refused(content: bytes, index: Path) -> None:
     (version(index) / MANIFEST).write_bytes(content)
     with pytest.raises(IndexCorrupt, match="is not a manifest"):
-        Index.open(index)
+        StoredIndex.open(index)
 
 
 def test_a_manifest_beyond_reason_is_not_read(index: Path) -> None:
     with (version(index) / MANIFEST).open("r+b") as stream:
         stream.truncate(10**11)  # takes no space on the disk
     with pytest.raises(IndexCorrupt, match="more than 64,000,000 bytes"):
-        Index.open(index)
+        StoredIndex.open(index)
 
 
 @pytest.mark.parametrize("pointer", ["../../etc", "/tmp", "0123456789ab/..", "", "\x00", "x" * 5000])  # noqa: S108
 def test_the_pointer_leads_nowhere_else(pointer: str, index: Path) -> None:
     (index / "CURRENT").write_text(pointer, "utf-8")
     with pytest.raises(IndexCorrupt, match="does not name a version"):
-        Index.open(index)
+        StoredIndex.open(index)
 
 
 @pytest.mark.parametrize("name", ["chunks.parquet", "vectors/chunks.faiss", "graph/weights.npy", "vectors", "graph"])

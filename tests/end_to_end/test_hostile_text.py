@@ -128,7 +128,7 @@ def test_no_document_can_end_what_sets_it_apart_when_an_index_is_made(injected: 
 
 
 @pytest.mark.parametrize(
-    "method", ["ppr", "local", "global", "drift", "ircot", "ppr:hipporag2", "tog", "tog2", "fasttog", "kaping", "cok"]
+    "method", ["ppr", "local", "global", "drift", "ircot", "ppr:hipporag2", "tog", "tog2", "fasttog", "kaping", "mixed"]
 )
 def test_nor_when_a_question_is_asked(method: str, injected: tuple[Path, FakeServer]) -> None:
     index, server = injected

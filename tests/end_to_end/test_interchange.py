@@ -6,7 +6,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 from conspectus.query.menu import METHODS
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document, Entity, Failure, Mention, Origin, Relation
 from conspectus.storage.settings import load_settings
 from conspectus.storage.verify import verify
@@ -32,10 +32,10 @@ def lightrag(tmp_path: Path) -> Path:
     return file
 
 
-def build(*words: str | Path, index: str = "i") -> Index:
+def build(*words: str | Path, index: str = "i") -> StoredIndex:
     done = conspectus("index", *words, "--index", index, *REGEX)
     assert done.status == 0, done.err
-    opened = Index.open(index)
+    opened = StoredIndex.open(index)
     assert verify(opened) == []
     return opened
 
@@ -149,7 +149,7 @@ def test_a_graph_without_its_texts_is_told_to_be_brought_by_itself(lightrag: Pat
     (tmp_path / "films.txt").write_text(TEXT, "utf-8")
     done = conspectus("index", "films.txt", "--openie", lightrag, "--index", "i", *REGEX)
     assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "leave the documents out" in done.err
+    assert "omit the documents" in done.err
     (tmp_path / "kv_store_text_chunks.json").write_text("[", "utf-8")
     done = conspectus("index", "--openie", lightrag, "--index", "i", *REGEX)
     assert (done.status, done.err.count("\n")) == (3, 1)

@@ -132,11 +132,11 @@ def suite(folder: Path) -> Path:
 def test_a_suite_over_a_graph_is_measured(tmp_path: Path) -> None:
     folder = suite(tmp_path / "films")
     before = sorted(folder.iterdir())
-    words = ("evaluate", folder, "--methods", "kaping,kgp", "--set", "extraction.pipeline=regex", "-q")
+    words = ("evaluate", folder, "--methods", "kaping,groups", "--set", "extraction.pipeline=regex", "-q")
     done = conspectus(*words, "--topic", "given,linked", "--json", "r.json")
     assert done.status == 0, done.err
     found = json.loads(Path("r.json").read_text("utf-8"))
-    assert list(found["methods"]) == ["kaping (given)", "kgp (given)", "kaping (linked)", "kgp (linked)"]
+    assert list(found["methods"]) == ["kaping (given)", "groups (given)", "kaping (linked)", "groups (linked)"]
     assert found["methods"]["kaping (given)"]["hits@1"]["mean"] == 1.0
     assert found["methods"]["kaping (given)"]["f1"]["mean"] == pytest.approx(5 / 6)
     assert "2 measured for answers" in done.out

@@ -113,7 +113,7 @@ def test_ctrl_c_while_a_server_is_asked_is_one_line_and_what_was_paid_is_kept(li
     ]
     process = start("index", life.docs, "--index", life.index, "--quiet", *sections)
     deadline = time.monotonic() + 60
-    while len(server.requests) < before + 8 and time.monotonic() < deadline:
+    while len(server.requests) < before + 12 and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGINT)
     began = time.monotonic()

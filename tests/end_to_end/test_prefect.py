@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document
 from conspectus.storage.verify import verify
 
@@ -159,7 +160,7 @@ def test_deployment_run_by_a_worker(prefect: dict[str, str], corpus: Path, tmp_p
     run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "index")
     with in_background(prefect, *PREFECT, "worker", "start", "--pool", "conspectus"):
         run(prefect, *deployment_run(corpus, tmp_path / "index"))
-    opened = Index.open(tmp_path / "index")
+    opened = StoredIndex.open(tmp_path / "index")
     assert {each.title for each in opened.rows(Document)} == {"Marie Curie", "Warsaw", "Vistula"}
     assert verify(opened) == []
     latest = flow_runs(prefect)[-1]
@@ -177,12 +178,12 @@ def test_deployment_run_by_a_worker(prefect: dict[str, str], corpus: Path, tmp_p
 OWN_YAML = """
 deployments:
   - name: own
-    entrypoint: conspectus.pipelines.tasks:index
+    entrypoint: conspectus.pipelines.prefect_flow:index
     work_pool:
       name: own
 """
 BY_MODULE = """
-from conspectus.pipelines.tasks import index
+from conspectus.pipelines.prefect_flow import index
 from prefect.deployments.runner import EntrypointType
 
 index.deploy(name="module", work_pool_name="own", entrypoint_type=EntrypointType.MODULE_PATH, ignore_warnings=True)
@@ -198,26 +199,26 @@ def test_it_is_deployed_without_a_checkout(prefect: dict[str, str], corpus: Path
     run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "own", folder=folder)
     run(prefect, sys.executable, "-c", BY_MODULE, folder=folder)
     found = {each["name"]: each for each in ask_api(prefect, "deployments/filter")}
-    assert found["own"]["entrypoint"] == "conspectus.pipelines.tasks:index"
-    assert found["module"]["entrypoint"] == "conspectus.pipelines.tasks.index"
+    assert found["own"]["entrypoint"] == "conspectus.pipelines.prefect_flow:index"
+    assert found["module"]["entrypoint"] == "conspectus.pipelines.prefect_flow.index"
     with in_background(prefect, *PREFECT, "worker", "start", "--pool", "own", folder=folder):
         for name in ("own", "module"):
             words = deployment_run(corpus, tmp_path / name)
             words[words.index("index/index")] = f"index/{name}"
             run(prefect, *words, folder=folder)
-            assert verify(Index.open(tmp_path / name)) == []
+            assert verify(StoredIndex.open(tmp_path / name)) == []
 
 
 def test_a_flow_that_is_served_runs_what_is_deployed(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
     before = flow_runs(prefect)
-    code = "from conspectus.pipelines.tasks import index; index.serve(name='index')"
+    code = "from conspectus.pipelines.prefect_flow import index; index.serve(name='index')"
     with in_background(prefect, sys.executable, "-c", code) as log:
         deadline = time.monotonic() + 60
         while "deployment run" not in log.read_text() and time.monotonic() < deadline:
             time.sleep(0.2)
         run(prefect, *deployment_run(corpus, tmp_path / "index"))
         run(prefect, *deployment_run(tmp_path / "missing", tmp_path / "index"), status=1)
-    assert verify(Index.open(tmp_path / "index")) == []
+    assert verify(StoredIndex.open(tmp_path / "index")) == []
     good, bad = flow_runs(prefect)[len(before) :]
     assert complaints(prefect, good) == []
     assert bad["state"]["type"] == "FAILED"
@@ -233,10 +234,12 @@ def test_the_command_line_runs_as_a_flow_where_an_api_is_configured(
     assert conspectus("index", corpus, "--quiet", "--index", here).status == 0
     before = flow_runs(prefect)
     done = run(prefect, *PROGRAM, "index", str(corpus), "--json", "--quiet", "--index", str(flow))
-    assert json.loads(done.stdout)["version"] == Index.open(flow).manifest.version
+    assert json.loads(done.stdout)["version"] == StoredIndex.open(flow).manifest.version
     assert done.stderr == ""
     assert len(flow_runs(prefect)) == len(before) + 1
-    assert Index.open(flow).manifest.files == Index.open(here).manifest.files, "tasks change nothing in the result"
+    assert StoredIndex.open(flow).manifest.files == StoredIndex.open(here).manifest.files, (
+        "tasks change nothing in the result"
+    )
     assert json.loads(done.stdout)["retried"] is None
     retried = run(prefect, *PROGRAM, "index", str(corpus), "--json", "--quiet", "--retry-failed", "--index", str(flow))
     assert json.loads(retried.stdout)["retried"] == {"asked": 0, "healed": 0, "unanswered": 0}
@@ -250,12 +253,54 @@ def test_the_command_line_runs_as_a_flow_where_an_api_is_configured(
     assert pickled(prefect) == []
 
 
+ADMIN = "an-administrator-of-16-bytes"
+
+
+def test_a_build_through_the_server_is_the_same_flow(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    assert conspectus("index", corpus, "--quiet", "--index", index).status == 0
+    before = flow_runs(prefect)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**prefect, "CONSPECTUS_ADMIN_TOKEN": ADMIN}
+    headers = {"authorization": f"Bearer {ADMIN}"}
+    with (
+        in_background(environment, *PROGRAM, "serve", f"notes={index}", "--port", str(port)),
+        httpx.Client(base_url=f"http://127.0.0.1:{port}/v1/indexes/notes", headers=headers, timeout=30) as client,
+    ):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                client.get("/changes").raise_for_status()
+                break
+            except httpx.TransportError:
+                time.sleep(0.3)
+        client.put("/uploads/radium.txt", content=b"Marie Curie discovered radium in 1898.").raise_for_status()
+        client.put("/removals/Vistula.txt").raise_for_status()
+        job = client.post("/jobs", json={"kind": "build"}).json()["id"]
+        while (found := client.get(f"/jobs/{job}").json())["state"] == "running" and time.monotonic() < deadline + 60:
+            time.sleep(0.3)
+    assert found["state"] == "done", found
+    assert {"extract", "embed chunks", "purge"} <= {step["name"] for step in found["steps"]}, (
+        "tasks tell their progress"
+    )
+    (run_of_it,) = flow_runs(prefect)[len(before) :]
+    assert run_of_it["state"]["type"] == "COMPLETED"
+    assert (run_of_it["parameters"]["keep"], len(run_of_it["parameters"]["remove"])) == (True, 1)
+    assert {each.uri for each in StoredIndex.open(index).rows(Document)} == {
+        "Marie Curie.txt",
+        "Warsaw.txt",
+        "radium.txt",
+    }
+
+
 RETRIED = """
 import sys
 from functools import partial
 from pathlib import Path
 from prefect import flow
-from conspectus.pipelines.tasks import RunAsTasks
+from conspectus.pipelines.prefect_flow import RunAsTasks
 from conspectus.storage.errors import IndexUnusable
 
 def work(part, folder):

@@ -1,4 +1,4 @@
-"""The Python of the README runs. Its commands are checked with those of the guides, in test_docs.py."""
+"""The Python of the README runs. Its commands are run with those of the guides, in test_guides.py."""
 
 import re
 import shutil

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conspectus.prompts.fake import FakeServer
 from conspectus.prompts.render import prompt_text
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.verify import verify
 
 from tests.command_line import conspectus
@@ -55,7 +55,7 @@ def test_indexing_says_who_the_model_is_what_to_look_for_and_how(project: Path, 
     assert all(example in each and prompt_text("index/extract_examples") not in each for each in extract)
     assert all(claims_example in each and prompt_text("index/claims_examples") not in each for each in claims)
     assert all(each.startswith(f"{REPORTER}\n\n{DOMAIN}\n(Deutsch)\n\nYou write a report") for each in reports)
-    index = Index.open(project / ".conspectus" / "index")
+    index = StoredIndex.open(project / ".conspectus" / "index")
     assert verify(index) == []
     assert index.manifest.settings["extraction"]["prompts"]["persona"] == PERSONA
 

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.prompts.fake import FakeServer
 from conspectus.storage.hashing import digest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Community, Entity, Report
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
@@ -141,7 +141,7 @@ def test_after_any_history_the_index_is_that_of_a_build_from_nothing(
             corpus.changed(draw)
             docs = corpus.write(place / str(step))
             build_index([docs], place / "index", exact)
-            assert verify(Index.open(place / "index")) == []
+            assert verify(StoredIndex.open(place / "index")) == []
             build_index([docs], place / f"fresh {step}", exact)
             assert files_of(place / "index") == files_of(place / f"fresh {step}")
 
@@ -164,7 +164,7 @@ def test_a_model_is_asked_about_what_is_new_and_never_twice(draw: st.DataObject,
             embedded = Counter(text for each in new if "input" in each.body for text in each.body["input"])
             assert max(asked.values(), default=0) <= 1, "a question was asked twice"
             assert max(embedded.values(), default=0) <= 1, "a text was embedded twice"
-            index = Index.open(place / "index")
+            index = StoredIndex.open(place / "index")
             texts_now = {digest(each.text) for each in index.rows(Chunk)}
             calls = {each.step: each.calls for each in done.spending}
             assert calls.get("extract", 0) == len(texts_now - known)
@@ -186,7 +186,7 @@ def test_stable_updates_differ_in_communities_only(draw: st.DataObject, corpus: 
             corpus.changed(draw)
             docs = corpus.write(place / str(step))
             build_index([docs], place / "index", stable)
-            index = Index.open(place / "index")
+            index = StoredIndex.open(place / "index")
             assert verify(index) == []
             build_index([docs], place / f"fresh {step}", stable)
             fresh = files_of(place / f"fresh {step}")
@@ -196,7 +196,7 @@ def test_stable_updates_differ_in_communities_only(draw: st.DataObject, corpus: 
             check_partitions(index)
 
 
-def check_partitions(index: Index) -> None:
+def check_partitions(index: StoredIndex) -> None:
     everyone = sorted(each.id for each in index.rows(Entity))
     found = index.rows(Community)
     for level in {each.level for each in found}:
@@ -227,10 +227,10 @@ def test_a_document_less_leaves_most_reports_as_they_are(tmp_path: Path) -> None
             corpus = tmp_path / f"{update}.jsonl"
             corpus.write_text("\n".join(rows), "utf-8")
             build_index([corpus], tmp_path / update, chosen(server, update, size=10))
-            before = {each.full_text for each in Index.open(tmp_path / update).rows(Report)}
+            before = {each.full_text for each in StoredIndex.open(tmp_path / update).rows(Report)}
             corpus.write_text("\n".join(rows[:30] + rows[31:]), "utf-8")
             done = build_index([corpus], tmp_path / update, chosen(server, update, size=10))
             assert done.notes == ()
-            now = Index.open(tmp_path / update).rows(Report)
+            now = StoredIndex.open(tmp_path / update).rows(Report)
             kept[update] = sum(each.full_text in before for each in now) / len(now)
     assert kept["stable"] > 0.9 > kept["exact"]

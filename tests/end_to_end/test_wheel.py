@@ -21,7 +21,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
-    for name in ("conspectus", "storage", "prompts", "query", "pipelines"):
+    for name in ("conspectus", "storage", "prompts", "query", "pipelines", "examples"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder / "dist"), str(folder)]
     subprocess.run(command, check=True, capture_output=True, timeout=180)

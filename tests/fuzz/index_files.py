@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from conspectus.storage.errors import ConspectusError
 from conspectus.storage.hashing import file_digest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import MANIFEST
 from conspectus.storage.tables import TABLES
 from conspectus.storage.vectors.windowed import WindowedIndex
@@ -21,7 +21,7 @@ def targets(root: Path, folder: Path) -> Iterator[Target]:
     """Yield a target for every file of the index at `root`, of which a copy is made in `folder`."""
     copy = folder / "index"
     shutil.copytree(root, copy, ignore=shutil.ignore_patterns("cache", ".lock"))
-    version = Index.open(copy).folder
+    version = StoredIndex.open(copy).folder
     names = sorted(path.relative_to(version).as_posix() for path in version.rglob("*") if path.is_file())
     for name in names:
         yield Target(f"index {name}", ((version / name).read_bytes(),), _file(copy, version, name))
@@ -57,7 +57,7 @@ def _pointer(root: Path) -> Callable[[bytes], None]:
     def run(content: bytes) -> None:
         (root / "CURRENT").write_bytes(content)
         try:
-            Index.open(root)
+            StoredIndex.open(root)
         except ConspectusError:
             return
         finally:
@@ -68,7 +68,7 @@ def _pointer(root: Path) -> Callable[[bytes], None]:
 
 def use(root: Path, name: str) -> None:
     """Read and use the file as a question would; all of it where it is the manifest."""
-    index = Index.open(root)
+    index = StoredIndex.open(root)
     if name == MANIFEST:
         verify(index)
     elif name.endswith(".parquet"):

@@ -12,13 +12,13 @@ from conspectus.prompts.client.completions import TokenRate, read_completion
 from conspectus.prompts.client.retry import TryAgain
 from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.typed import read_answer, read_choice
-from conspectus.query.methods import one_step
-from conspectus.query.methods.fasttog import policy_llm as fasttog_model
+from conspectus.query.methods import nearest_facts
+from conspectus.query.methods.fasttog import pruning_llm as fasttog_model
 from conspectus.query.methods.graphrag.drift import DriftReply
 from conspectus.query.methods.graphrag.map_step import PassagePoints, Points
 from conspectus.query.methods.hipporag.query_nodes import HelpfulFacts, QuestionEntities
-from conspectus.query.methods.tog import policy_llm as tog_policy
-from conspectus.query.walk import replies as walk_replies
+from conspectus.query.methods.tog import pruning_llm as tog_policy
+from conspectus.query.walk import verdicts as walk_replies
 from conspectus.storage.errors import ConspectusError
 from pydantic import BaseModel
 
@@ -46,7 +46,7 @@ FORMS: Mapping[type[BaseModel], object] = {
     fasttog_model.SubjectReply: {"subjects": ["Ada"]},
     fasttog_model.PickReply: {"picks": ["A"]},
     fasttog_model.AnswerReply: {"answer": "Ada", "names": ["Ada"], "facts": [1]},
-    one_step.FactsReply: {"answer": "Ada", "names": ["Ada"], "facts": [1], "passages": [2]},
+    nearest_facts.FactsReply: {"answer": "Ada", "names": ["Ada"], "facts": [1], "passages": [2]},
 }  # fmt: skip
 """Every form that a model is asked for, and a good reply."""
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.diff import Changes, preview
 from conspectus.pipelines.incremental import add_documents, remove_documents
-from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeServer
 from conspectus.storage.errors import IndexNotFound, InputError, UsageError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document, Failure
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
@@ -68,7 +68,7 @@ def test_adding_gives_the_index_of_all_together(tmp_path: Path, settings: Settin
     assert added.version == whole.version
     assert added.failures == whole.failures
     assert len(added.failures) == 1
-    assert verify(Index.open(tmp_path / "index")) == []
+    assert verify(StoredIndex.open(tmp_path / "index")) == []
 
 
 def test_what_is_added_takes_the_place_of_what_has_its_name(tmp_path: Path, settings: Settings) -> None:
@@ -89,7 +89,7 @@ def test_two_files_of_one_name_do_not_push_each_other_out(tmp_path: Path, settin
     build_index([write(tmp_path / "docs", "rows.jsonl")], tmp_path / "index", settings)
     (tmp_path / "rows.jsonl").write_text('{"id": "y1", "text": "Emil Frost met Ida Moss."}\n', "utf-8")
     add_documents([tmp_path / "rows.jsonl"], tmp_path / "index", settings)
-    assert [each.id for each in Index.open(tmp_path / "index").rows(Document)] == ["x1", "x2", "y1"]
+    assert [each.id for each in StoredIndex.open(tmp_path / "index").rows(Document)] == ["x1", "x2", "y1"]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_removing_gives_the_index_of_the_others(
     docs = write(tmp_path / "docs", *TEXTS)
     build_index([docs], tmp_path / "index", settings)
     removed = remove_documents(names, tmp_path / "index", settings)
-    index = Index.open(tmp_path / "index")
+    index = StoredIndex.open(tmp_path / "index")
     assert {each.uri for each in index.rows(Document)} == left
     assert len(index.rows(Failure)) == ("broken.json" not in names)
     for name in TEXTS:
@@ -125,10 +125,10 @@ def test_what_cannot_be_done_is_one_clear_line(tmp_path: Path, settings: Setting
     before = (index / "CURRENT").read_text()
     with pytest.raises(UsageError, match=r"no document of .* is called 'a.tx'; did you mean 'a.txt'\?"):
         remove_documents(["sub", "a.tx"], index, settings)
-    with pytest.raises(UsageError, match="this would leave no document; to be rid of the index delete the folder"):
+    with pytest.raises(UsageError, match="this would leave no document; to remove the index, delete the folder"):
         remove_documents(["sub", "a.txt"], index, settings)
     other = settings.model_copy(update={"chunks": settings.chunks.model_copy(update={"chunk_size": 90})})
-    with pytest.raises(UsageError, match=r"made with other settings \(chunks.chunk_size was \d+ and is 90\)"):
+    with pytest.raises(UsageError, match=r"built with other settings \(chunks.chunk_size was \d+ and is 90\)"):
         add_documents([tmp_path / "docs"], index, other)
     with_model = settings.model_copy(update={"llm": settings.llm.model_copy(update={"model": "m"})})
     with pytest.raises(UsageError, match=r"no language model was asked, and llm\.model is 'm'"):
@@ -152,7 +152,7 @@ def test_from_python_and_from_the_command_line(tmp_path: Path, settings: Setting
     words = ("--index", index, "--settings", tmp_path / "settings.yaml", "--quiet")
     assert "2 documents" not in run("add", tmp_path / "more", *words).out
     assert run("remove", "sub/c.txt", *words, "--json").status == 0
-    assert Index.open(index).manifest.version == first
+    assert StoredIndex.open(index).manifest.version == first
     assert run("remove", "what", *words).status == 2
 
 

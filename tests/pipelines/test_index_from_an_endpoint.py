@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.prompts.fake import FakeServer, Faults
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
 from conspectus.storage.errors import ModelRefused, ModelUnavailable
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import Settings, load_settings
 
 from tests import samples
@@ -44,7 +44,7 @@ def chosen(url: str, attempts: int = 8, **embedding: object) -> Settings:
 def build(folder: Path, rows: list[dict[str, str]], settings: Settings) -> Context:
     write_rows(folder / "input.jsonl", rows)
     build_index([folder / "input.jsonl"], folder / "index", settings)
-    return Context(Index.open(folder / "index"), settings)
+    return Context(StoredIndex.open(folder / "index"), settings)
 
 
 def sent(server: FakeServer, start: int = 0) -> list[str]:

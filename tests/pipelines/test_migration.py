@@ -9,7 +9,7 @@ import pytest
 from conspectus.pipelines.migration import migrate
 from conspectus.storage.errors import IndexCorrupt, IndexTooNew
 from conspectus.storage.hashing import file_digest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import FORMAT_VERSION
 from conspectus.storage.records import Document, Merge, Origin, Relation
 from conspectus.storage.settings import load_settings
@@ -36,10 +36,10 @@ def change_manifest(index: Path, **values: object) -> None:
 
 def test_format_2_is_taken_over_with_what_it_lacked(old: Path, tmp_path: Path) -> None:
     with pytest.raises(IndexCorrupt, match="bring it up to date with: conspectus migrate --index"):
-        Index.open(old)
+        StoredIndex.open(old)
     done = migrate(old, load_settings())
     assert (done.before_format, done.how) == (2, "files")
-    index = Index.open(old)
+    index = StoredIndex.open(old)
     assert (index.manifest.version, index.manifest.format_version) == (done.after, FORMAT_VERSION)
     assert verify(index) == []
     before = old / "versions" / done.before
@@ -61,14 +61,14 @@ def test_an_update_goes_on_from_what_was_migrated(old: Path, tmp_path: Path) -> 
     assert json.loads(done.out)["how"] == "files"
     (tmp_path / "Seine.txt").write_text("The Seine flows through Paris.", "utf-8")
     assert conspectus("add", tmp_path / "Seine.txt", "--index", old, "--quiet").status == 0
-    index = Index.open(old)
+    index = StoredIndex.open(old)
     assert len(index.rows(Document)) == 4
     assert verify(index) == []
 
 
 def test_format_3_lacks_two_tables(old: Path) -> None:
     migrate(old, load_settings())
-    index = Index.open(old)
+    index = StoredIndex.open(old)
     files = dict(index.manifest.files)
     for name in ("merges", "origins"):
         (index.folder / f"{name}.parquet").unlink()
@@ -77,8 +77,8 @@ def test_format_3_lacks_two_tables(old: Path) -> None:
     change_manifest(old, format_version=3, files=files, rows=rows)
     done = migrate(old, load_settings())
     assert (done.before_format, done.how) == (3, "files")
-    assert verify(Index.open(old)) == []
-    assert Index.open(old).rows(Merge) == Index.open(old).rows(Origin) == []
+    assert verify(StoredIndex.open(old)) == []
+    assert StoredIndex.open(old).rows(Merge) == StoredIndex.open(old).rows(Origin) == []
 
 
 def test_what_is_older_is_built_from_its_documents(old: Path) -> None:
@@ -92,7 +92,7 @@ def test_what_is_older_is_built_from_its_documents(old: Path) -> None:
     settings = load_settings(overrides={"extraction": {"pipeline": "regex"}})
     done = migrate(old, settings)
     assert (done.before_format, done.how) == (1, "documents")
-    index = Index.open(old)
+    index = StoredIndex.open(old)
     assert verify(index) == []
     assert {each.id: each.metadata for each in index.rows(Document)}["x1"] == {"year": "1810"}
 

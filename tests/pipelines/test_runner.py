@@ -1,6 +1,7 @@
 import asyncio
 import threading
 import time
+from collections.abc import Sequence
 
 import pytest
 from conspectus.pipelines.runner import Overlap, RunHere, announced, shards
@@ -100,3 +101,38 @@ def test_what_is_under_way_is_finished_where_an_error_ends_the_block() -> None:
     with pytest.raises(ValueError, match="no more"):
         block()
     assert done == ["it is paid"]
+
+
+def test_a_step_beside_runs_on_another_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    begun = threading.Event()
+    with Overlap(False) as overlap:
+        number = overlap.beside(lambda: begun.set() or 42)
+        assert begun.wait(10)
+        assert number.result() == 42
+        assert overlap.start(str, number).result() == "42"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_shards_beside_a_block_that_fails_are_not_begun(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    begun, failed, done = threading.Event(), threading.Event(), []
+
+    def shard(items: Sequence[int]) -> None:
+        begun.set()
+        failed.wait(10)
+        time.sleep(0.2)
+        done.extend(items)
+
+    def block() -> None:
+        with Overlap(False) as overlap:
+            overlap.beside(RunHere(), "step", shard, [[1], [2], [3]])
+            begun.wait(10)
+            failed.set()
+            raise error
+
+    with pytest.raises(error):
+        block()
+    assert done == [1]

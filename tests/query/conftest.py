@@ -22,6 +22,12 @@ def films_index(tmp_path_factory: pytest.TempPathFactory) -> Context:
 
 
 @pytest.fixture(scope="session")
+def films_and_pages(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    """The graph of made-up films with the pages of the example about them, open without a model."""
+    return films.build(tmp_path_factory.mktemp("both"), films.TRIPLES, films.PAGES)
+
+
+@pytest.fixture(scope="session")
 def grid_index(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """A grid of places, in which a walk never comes to an end."""
     return films.build(tmp_path_factory.mktemp("grid"), films.grid(14))

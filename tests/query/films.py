@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conspectus.query.context import Context
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import load_settings
 
 TRIPLES = (
@@ -31,6 +31,7 @@ TRIPLES = (
     ("Mary Quill", "born_in", "Tarn"),
     ("Tarn", "lies_in", "Ostrava"),
 )
+PAGES = Path(__file__).parents[2] / "examples" / "films" / "pages"
 
 
 def grid(side: int) -> tuple[tuple[str, str, str], ...]:
@@ -44,12 +45,13 @@ def _place(x: int, y: int) -> str:
     return f"Place {chr(65 + x)}{chr(65 + y)}"
 
 
-def build(folder: Path, triples: Sequence[tuple[str, str, str]]) -> Context:
-    """Build the index and open it without a model."""
-    from conspectus.pipelines.index import build_index
+def build(folder: Path, triples: Sequence[tuple[str, str, str]], *pages: Path) -> Context:
+    """Build the index of a graph, and of documents if any are given, and open it without a model."""
+    from conspectus.pipelines.build_index import build_index
 
     file = folder / "kg.tsv"
     file.write_text("".join("\t".join(each) + "\n" for each in triples), "utf-8")
-    report = build_index([], folder / "index", load_settings(overrides={"kg": {"files": [str(file)]}}))
+    given = {"kg": {"files": [str(file)]}, "extraction": {"pipeline": "regex"}}
+    report = build_index(list(pages), folder / "index", load_settings(overrides=given))
     assert not report.failures, report.failures
-    return Context(Index.open(folder / "index"), load_settings())
+    return Context(StoredIndex.open(folder / "index"), load_settings())

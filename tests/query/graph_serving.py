@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conspectus.prompts.fake import FakeServer, Rule
 from conspectus.query.context import Context
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import LlmSettings
 
 from tests.tags import prompt_of
@@ -20,7 +20,7 @@ def served(
     with FakeServer(list(replies)) as server:
         changed: dict[str, object] = {"llm": LlmSettings(model="m", base_url=server.url, attempts=1)}
         changed |= {name: getattr(context.settings, name).model_copy(update=keys) for name, keys in sections.items()}
-        index = Index.open(context.index.root)
+        index = StoredIndex.open(context.index.root)
         index.root = memo
         yield Context(index, context.settings.model_copy(update=changed)), server
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.query.context import Context
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import Settings, load_settings
 
 from tests import graph_model
@@ -47,7 +47,7 @@ def build(folder: Path) -> Context:
         chosen = load_settings(overrides={"llm": llm, "extraction": {"claims": True}, "reports": {"min_size": 2}})
         report = build_index([folder / "corpus.jsonl"], folder / "index", chosen)
     assert not report.failures, report.failures
-    return Context(Index.open(folder / "index"), load_settings())
+    return Context(StoredIndex.open(folder / "index"), load_settings())
 
 
 def choosing(context: Context, **sections: Mapping[str, object]) -> Context:

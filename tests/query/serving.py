@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.query.context import Context
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import LlmSettings
 
 from tests.tags import prompt_of
@@ -52,7 +52,7 @@ def served(
         llm = LlmSettings(model="m", base_url=server.url, attempts=1)
         found = context.settings.global_search.model_copy(update=chosen)
         settings = context.settings.model_copy(update={"llm": llm, "global_search": found})
-        index = Index.open(context.index.root)
+        index = StoredIndex.open(context.index.root)
         index.root = memo
         yield replace(context, index=index, settings=settings), server
 

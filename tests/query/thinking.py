@@ -9,7 +9,7 @@ from conspectus.prompts.fake import FakeReply, FakeServer, Rule
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.types import Answer, Evidence
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import IrcotSettings, LlmSettings
 
 from tests.tags import inside, prompt_of
@@ -46,7 +46,7 @@ def served(
                 "ircot": IrcotSettings.model_validate({"retriever": "bm25", "passages": 3, **ircot}),
             }
         )
-        index = Index.open(context.index.root)
+        index = StoredIndex.open(context.index.root)
         index.root = memo
         yield Context(index, settings), server
 

@@ -1,6 +1,6 @@
 """Units for tests that need no index."""
 
-from conspectus.query.reader.material import Unit
+from conspectus.query.answer_writing.context_windows import Unit
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Report
 from conspectus.storage.text.tokens import count_tokens

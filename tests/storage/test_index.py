@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conspectus.storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, IndexTooNew
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import (
     FORMAT_VERSION,
     OLDEST_READABLE,
@@ -41,7 +41,7 @@ def names_below(root: Path) -> set[str]:
 
 def test_what_is_published_is_what_is_opened(tmp_path: Path) -> None:
     manifest = published(tmp_path, {"a.txt": "one", "sub/b.txt": "two"}, rows={"chunks": 3})
-    index = Index.open(tmp_path)
+    index = StoredIndex.open(tmp_path)
     assert index.manifest == manifest == current_manifest(tmp_path)
     assert (index.folder / "sub" / "b.txt").read_text() == "two"
     assert set(manifest.files) == {"a.txt", "sub/b.txt"}
@@ -68,10 +68,10 @@ def test_a_version_is_named_by_content_and_settings_alone(tmp_path: Path) -> Non
 
 def test_old_versions_stay_for_those_who_have_them_open(tmp_path: Path) -> None:
     published(tmp_path, {"a.txt": "one"})
-    reader = Index.open(tmp_path)
+    reader = StoredIndex.open(tmp_path)
     published(tmp_path, {"a.txt": "two"})
     assert (reader.folder / "a.txt").read_text() == "one"
-    assert (Index.open(tmp_path).folder / "a.txt").read_text() == "two"
+    assert (StoredIndex.open(tmp_path).folder / "a.txt").read_text() == "two"
 
 
 def test_equal_content_with_new_facts_updates_the_manifest(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_publishing_repairs_a_damaged_version(broken: str, content: str | None, 
     if content is not None:
         path.write_text(content)
     assert published(tmp_path, {"a.txt": "one", "b.txt": "two"}) == manifest
-    assert Index.open(tmp_path).manifest == manifest
+    assert StoredIndex.open(tmp_path).manifest == manifest
     assert damaged_files(tmp_path, manifest) == []
 
 
@@ -104,7 +104,7 @@ def test_a_failing_build_leaves_the_version_in_force(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         published(tmp_path, {"a": "two", "a/b": "three"})
     assert names_below(tmp_path) == before
-    assert Index.open(tmp_path).manifest == manifest
+    assert StoredIndex.open(tmp_path).manifest == manifest
 
 
 def test_what_a_dead_build_left_is_removed(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_what_a_dead_build_left_is_removed(tmp_path: Path) -> None:
     assert len(left) == 1
     assert (left[0] / "half.txt").is_file()
     with pytest.raises(IndexNotFound):
-        Index.open(tmp_path)
+        StoredIndex.open(tmp_path)
     manifest = published(tmp_path, {"a.txt": "one"})
     assert [each.name for each in (tmp_path / "versions").iterdir()] == [manifest.version]
 
@@ -130,7 +130,7 @@ def test_readers_only_ever_see_whole_versions(tmp_path: Path) -> None:
 
     def read() -> None:
         while not stop.is_set():
-            index = Index.open(tmp_path)
+            index = StoredIndex.open(tmp_path)
             assert damaged_files(tmp_path, index.manifest) == []
             assert (index.folder / "a.txt").read_text() == (index.folder / "b.txt").read_text()
             seen.add(index.manifest.version)
@@ -170,7 +170,7 @@ def test_a_build_that_is_killed_leaves_an_index_that_opens(tmp_path: Path) -> No
         time.sleep(chance.uniform(0.01, 0.1))
         builder.kill()
         builder.communicate()
-        manifest = Index.open(tmp_path).manifest
+        manifest = StoredIndex.open(tmp_path).manifest
         assert damaged_files(tmp_path, manifest) == []
         folder = tmp_path / "versions" / manifest.version
         assert (folder / "a").read_text() == (folder / "b").read_text() == manifest.fingerprint
@@ -185,18 +185,18 @@ def test_current_names_a_version_and_nothing_else(content: str, tmp_path: Path) 
     published(tmp_path, {"a.txt": "one"})
     (tmp_path / "CURRENT").write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(IndexCorrupt, match="does not name a version"):
-        Index.open(tmp_path)
+        StoredIndex.open(tmp_path)
     assert current_manifest(tmp_path) is None
 
 
 def test_a_folder_that_is_no_index(tmp_path: Path) -> None:
     with pytest.raises(IndexNotFound, match="no such folder"):
-        Index.open(tmp_path / "absent")
+        StoredIndex.open(tmp_path / "absent")
     with pytest.raises(IndexNotFound, match="no CURRENT file"):
-        Index.open(tmp_path)
+        StoredIndex.open(tmp_path)
     (tmp_path / "file").write_text("x")
     with pytest.raises(IndexNotFound):
-        Index.open(tmp_path / "file")
+        StoredIndex.open(tmp_path / "file")
     (tmp_path / "CURRENT").mkdir()
     with pytest.raises(IndexNotFound):
         current_version(tmp_path)
@@ -206,7 +206,7 @@ def test_a_pointer_to_a_version_that_is_gone(tmp_path: Path) -> None:
     published(tmp_path, {"a.txt": "one"})
     (tmp_path / "CURRENT").write_text("0123456789ab\n")
     with pytest.raises(IndexCorrupt, match=r"0123456789ab/manifest\.json is missing"):
-        Index.open(tmp_path)
+        StoredIndex.open(tmp_path)
 
 
 def rewritten(root: Path, manifest: Manifest, **facts: object) -> None:
@@ -219,23 +219,23 @@ def test_a_file_that_is_no_manifest(text: str, tmp_path: Path) -> None:
     manifest = published(tmp_path, {"a.txt": "one"})
     (tmp_path / "versions" / manifest.version / "manifest.json").write_text(text, "latin-1")
     with pytest.raises(IndexCorrupt, match="is not a manifest"):
-        Index.open(tmp_path)
+        StoredIndex.open(tmp_path)
 
 
 def test_a_manifest_of_another_version_or_format(tmp_path: Path) -> None:
     manifest = published(tmp_path, {"a.txt": "one"})
     rewritten(tmp_path, manifest, version="0123456789ab")
     with pytest.raises(IndexCorrupt, match="calls itself version '0123456789ab'"):
-        Index.open(tmp_path)
+        StoredIndex.open(tmp_path)
     rewritten(tmp_path, manifest, version=manifest.version, format_version=OLDEST_READABLE - 1)
     with pytest.raises(IndexCorrupt, match=f"format {OLDEST_READABLE - 1}"):
-        Index.open(tmp_path)
+        StoredIndex.open(tmp_path)
     rewritten(tmp_path, manifest, format_version=OLDEST_READABLE)
-    assert Index.open(tmp_path).manifest.format_version == OLDEST_READABLE
+    assert StoredIndex.open(tmp_path).manifest.format_version == OLDEST_READABLE
     # A newer format may have keys of its own; that is no damage.
     rewritten(tmp_path, manifest, format_version=FORMAT_VERSION + 1, shards=[], tools={"conspectus": "9.9"})
     with pytest.raises(IndexTooNew, match=rf"format {FORMAT_VERSION + 1}, made by conspectus 9\.9"):
-        Index.open(tmp_path)
+        StoredIndex.open(tmp_path)
     with pytest.raises(IndexTooNew), build_lock(tmp_path):
         pass
 
@@ -254,7 +254,7 @@ def test_one_build_at_a_time(tmp_path: Path) -> None:
 
 def test_what_is_derived_is_made_once_however_many_ask(tmp_path: Path) -> None:
     published(tmp_path, {"a.txt": "one"})
-    index = Index.open(tmp_path)
+    index = StoredIndex.open(tmp_path)
     made: list[object] = []
 
     def make() -> object:
@@ -271,4 +271,4 @@ def test_what_is_derived_is_made_once_however_many_ask(tmp_path: Path) -> None:
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
     published(tmp_path, {"a.txt": "one"})
     with pytest.raises(IndexCorrupt, match=r"entities\.parquet is missing"):
-        Index.open(tmp_path).rows(Entity)
+        StoredIndex.open(tmp_path).rows(Entity)

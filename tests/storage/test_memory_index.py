@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.memory_index import MemoryIndex, Parts
 from conspectus.storage.records import Chunk, Document, Entity, Report
 from conspectus.storage.tables import TABLES
@@ -41,7 +41,7 @@ def index(sample_root: Path, made: list[str]) -> MemoryIndex:
         given("graph", Adjacency.from_edges(1, [], [], [])),
         given("lexical", Bm25.of(["Ada wrote"], None, 1.2, 0.75)),
     )
-    return MemoryIndex(sample_root, Index.open(sample_root).manifest, parts)
+    return MemoryIndex(sample_root, StoredIndex.open(sample_root).manifest, parts)
 
 
 def test_each_part_is_made_once_and_when_it_is_wanted(index: MemoryIndex, made: list[str]) -> None:

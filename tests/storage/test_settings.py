@@ -164,7 +164,7 @@ def test_a_list_can_be_given_as_text(given: object, tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("section", ["llm", "embedding_server"])
 def test_an_address_with_a_password_is_refused_unseen(section: str) -> None:
-    with pytest.raises(SettingsError, match="it holds a password") as caught:
+    with pytest.raises(SettingsError, match="it contains a password") as caught:
         load_settings(overrides={section: {"base_url": "https://me:pa55w0rd@example.org/v1"}})
     assert "pa55w0rd" not in str(caught.value)
 
@@ -188,3 +188,9 @@ def test_a_graph_s_files_lie_beside_the_settings_and_shape_the_index(
     assert found.of_the_index() != shaping
     monkeypatch.setenv("CONSPECTUS__KG__FILES", "one.tsv, two.tsv")
     assert load_settings().kg.files == ("one.tsv", "two.tsv")
+
+
+@pytest.mark.parametrize(("said", "edges"), [("true", 5), ("false", 9)])
+def test_one_key_sets_what_the_paper_sets(said: str, edges: int) -> None:
+    chosen = load_settings(overrides={"gretriever": {"paper": said, "top_k_edges": 9}}).gretriever
+    assert (chosen.top_k_edges, chosen.fill) == (edges, edges == 9)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.publishing import publish, staging
 from conspectus.storage.records import Chunk, Community, Mention, Name, Place, Relation, Report, Span, Synonym
 from conspectus.storage.tables import TABLES, write_table
 from conspectus.storage.text.bm25 import write_bm25
 from conspectus.storage.verify import Problem, verify
 
-Change = Callable[[Path, Index], None]
+Change = Callable[[Path, StoredIndex], None]
 
 
 @pytest.fixture
@@ -29,16 +29,16 @@ def copy(sample_root: Path, tmp_path: Path) -> Path:
 
 
 def folder_of(root: Path) -> Path:
-    return Index.open(root).folder
+    return StoredIndex.open(root).folder
 
 
 def problems(root: Path) -> list[Problem]:
-    return verify(Index.open(root))
+    return verify(StoredIndex.open(root))
 
 
 def changed(sample_root: Path, root: Path, change: Change, rows: dict[str, int] | None = None) -> list[Problem]:
     """Publish the sample index with a change, so that checksums hold, and return what is wrong with it."""
-    built = Index.open(sample_root)
+    built = StoredIndex.open(sample_root)
     with staging(root) as folder:
         shutil.copytree(built.folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("manifest.json"))
         change(folder, built)
@@ -51,7 +51,7 @@ def changed(sample_root: Path, root: Path, change: Change, rows: dict[str, int] 
 
 
 def table(name: str, edit: Callable[[list[Any]], Sequence[object]]) -> Change:
-    def change(folder: Path, built: Index) -> None:
+    def change(folder: Path, built: StoredIndex) -> None:
         write_table(folder / f"{name}.parquet", TABLES[name], edit(list(built.rows(TABLES[name]))))
 
     return change
@@ -67,13 +67,13 @@ def test_a_built_index_is_sound(sample_root: Path) -> None:
 
 def test_so_is_its_copy_anywhere(sample_root: Path, tmp_path: Path) -> None:
     assert changed(sample_root, tmp_path, lambda folder, built: None) == []
-    assert Index.open(tmp_path).manifest.version == Index.open(sample_root).manifest.version
+    assert StoredIndex.open(tmp_path).manifest.version == StoredIndex.open(sample_root).manifest.version
 
 
 def test_every_file_is_guarded(copy: Path) -> None:
     """One bit of any file, its loss, or its end cut off: the file is named, and only that file."""
     folder = folder_of(copy)
-    manifest = Index.open(copy).manifest
+    manifest = StoredIndex.open(copy).manifest
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == {
         *manifest.files,
         "manifest.json",
@@ -118,7 +118,7 @@ def test_a_manifest_that_was_edited(change: dict[str, object], copy: Path) -> No
 
 
 def test_swapped_and_foreign_tables_with_checksums_that_hold(sample_root: Path, tmp_path: Path) -> None:
-    def swap(folder: Path, built: Index) -> None:
+    def swap(folder: Path, built: StoredIndex) -> None:
         (folder / "relations.parquet").write_bytes((built.folder / "entities.parquet").read_bytes())
 
     found = changed(sample_root, tmp_path, swap)
@@ -198,19 +198,19 @@ def test_what_tables_say_must_hold(
     assert any(each.where.startswith(where) and what in each.what for each in found), found
 
 
-def other_graph(folder: Path, built: Index) -> None:
+def other_graph(folder: Path, built: StoredIndex) -> None:
     Adjacency.from_edges(3, [0], [1], [1.0]).save(folder / "graph")
 
 
-def broken_graph(folder: Path, built: Index) -> None:
+def broken_graph(folder: Path, built: StoredIndex) -> None:
     np.save(folder / "graph" / "strength.npy", np.zeros(3))
 
 
-def other_words(folder: Path, built: Index) -> None:
+def other_words(folder: Path, built: StoredIndex) -> None:
     write_bm25(folder / "bm25", ["one", "two"], ["en", "en"], 1.2, 0.75)
 
 
-def other_vectors(folder: Path, built: Index) -> None:
+def other_vectors(folder: Path, built: StoredIndex) -> None:
     for suffix in (".faiss", ".rows.npy"):
         source = built.folder / "vectors" / f"reports{suffix}"
         (folder / "vectors" / f"chunks{suffix}").write_bytes(source.read_bytes())
@@ -236,6 +236,6 @@ def test_rows_that_the_manifest_miscounts(sample_root: Path, tmp_path: Path) -> 
 
 def test_the_sample_index_holds_something_of_every_kind(sample_root: Path) -> None:
     """Otherwise the checks above would check nothing."""
-    index = Index.open(sample_root)
+    index = StoredIndex.open(sample_root)
     for record in (Chunk, Community, Mention, Name, Relation, Report, Synonym):
         assert index.rows(record)

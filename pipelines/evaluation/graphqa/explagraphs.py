@@ -1,7 +1,7 @@
 """Read ExplaGraphs (Saha et al. 2021): two arguments, an explanation graph, and the stance support or counter.
 
-Lines of four fields with tabs between: argument 1, argument 2, the stance, `(head; relation; tail)(...)`. As the labels
-of its test set are not published, all files of a folder are pooled and divided 6 : 2 : 2.
+A line has four fields separated by tabs: argument 1, argument 2, the stance, `(head; relation; tail)(...)`. The test
+labels are not published, so all files of a folder are pooled and divided 6 : 2 : 2.
 """
 
 import re
@@ -26,13 +26,13 @@ _TRIPLE = re.compile(r"\(([^();]+);([^();]+);([^();]+)\)\s*")
 
 
 def find_explagraphs(place: Path) -> list[Path]:
-    """Return the files of a folder, or the file, that are of this form by their first line that is not blank."""
+    """Return the files of a folder, or the file, whose first line that is not blank has this form."""
     files = sorted(place.glob("*.tsv")) if place.is_dir() else [place]
     return [file for file in files if file.suffix == ".tsv" and file.is_file() and _is_stance_file(file)]
 
 
 def read_explagraphs(files: Sequence[Path]) -> GraphQa:
-    """Return the questions of the files, divided; errors as those of `collected`."""
+    """Return the questions of the files, divided; errors as for `collected`."""
     rows = (row for file in files for row in _rows(file))
     return collected("explagraphs", "accuracy", files[0], [rows], STANCES)
 
@@ -53,7 +53,7 @@ def _rows(file: Path) -> Iterator[Row]:
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file} cannot be read: {error}") from error
-    # Not `splitlines`: it ends a line at signs that may stand in a sentence, such as U+2028, too.
+    # Not `splitlines`, which also ends a line at characters that occur in sentences, such as U+2028.
     for number, line in enumerate(text.split("\n"), start=1):
         fields = [part.strip() for part in line.split("\t")]
         if not line.strip() or (len(fields) == 4 and _is_header(fields)):
@@ -65,7 +65,7 @@ def _rows(file: Path) -> Iterator[Row]:
 
 
 def _question(id_: str, fields: Sequence[str]) -> CutQuestion:
-    """Return what a line says; ValueError where it is none."""
+    """Return the question of a line; ValueError if the line has another form."""
     if len(fields) != 4:
         raise ValueError(f"{len(fields)} fields, not argument 1, argument 2, stance and graph")
     first, second, stance, graph_text = fields

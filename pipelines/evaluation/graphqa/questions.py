@@ -2,9 +2,9 @@
 
     ExplaGraphs    do two arguments support or counter each other?     accuracy    6:2:2
     scene graphs   what is in an image, from its objects (GQA)         accuracy    6:2:2
-    WebQSP         a question over Freebase                            Hit@1       its own division
+    WebQSP         a question over Freebase                            Hit@1       published division
 
-Which of them a folder holds follows from its files.
+The files of a folder determine the data set.
 """
 
 import random
@@ -28,7 +28,7 @@ Cut = Callable[[TextualGraph, str], TextualGraph]
 
 @dataclass(frozen=True, slots=True)
 class GraphQuestion:
-    """A question about a graph, and what is accepted as its answer, the first first."""
+    """A question about a graph, and its accepted answers, the preferred one first."""
 
     id: str
     graph: TextualGraph
@@ -38,7 +38,7 @@ class GraphQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large graphs are: nodes, edges, and the tokens of their text; of several graphs these are means."""
+    """The size of graphs: nodes, edges, and tokens of their text; for several graphs, the means."""
 
     nodes: float = 0.0
     edges: float = 0.0
@@ -49,9 +49,9 @@ class Size:
 class GraphQa:
     """A set of questions, divided.
 
-    `choices` are the answers that there are, where a question names them. `before` and `after` are the mean sizes of
-    the graphs before and after they were cut. `left_out` questions have no graph or no answer; `failures` are those
-    that cannot be read, each with its place and why.
+    `choices` are the possible answers, if a question names them. `before` and `after` are the mean sizes of the graphs
+    before and after they were cut. `left_out` questions have no graph or no answer; `failures` are the unreadable
+    ones, each with its place and the reason.
     """
 
     name: str
@@ -67,32 +67,32 @@ class GraphQa:
 
     @property
     def questions(self) -> tuple[GraphQuestion, ...]:
-        """All of them."""
+        """All questions of the three parts."""
         return self.training + self.validation + self.test
 
     def target(self, question: GraphQuestion) -> str:
-        """Return what a model learns to write for a question: all its answers where one of them is enough."""
+        """Return the text that a model learns to write for a question: all answers, even if one is enough."""
         return question.answers[0] if self.metric == "accuracy" else SEPARATOR.join(question.answers)
 
     def score(self, text: str, question: GraphQuestion) -> float:
-        """Return 1 where a text answers the question by the set's metric, else 0."""
+        """Return 1 if a text answers the question by the set's metric, else 0."""
         return (begins_with if self.metric == "accuracy" else hit_at_1)(text, question.answers)
 
     def lenient(self, text: str, question: GraphQuestion) -> float:
-        """Return 1 where the authors of GraphQA would count a text as right, else 0."""
+        """Return 1 if the code of GraphQA's authors would count a text as right, else 0."""
         return lenient(text, question.answers, self.choices)
 
 
 def whole(graph: TextualGraph, _question: str) -> TextualGraph:
-    """Return the graph as it is: no retrieval."""
+    """Return the graph unchanged: no retrieval."""
     return graph
 
 
 def read_graphqa(place: Path, cut: Cut = whole) -> GraphQa:
-    """Return the set in a folder or file; graphs are cut to what their questions need while they are read.
+    """Read the set in a folder or file; graphs are cut to the part that their questions need while they are read.
 
-    Questions that cannot be read are its `failures`; InputError names the first where they are more than a twentieth,
-    and the file that is of no such form at all. ExplaGraphs' graphs are small, and never cut, as in the paper.
+    Unreadable questions are its `failures`; InputError names the first if they are more than a twentieth, and a file of
+    an unknown form. ExplaGraphs' graphs are small and never cut, as in the paper.
     """
     from conspectus.pipelines.evaluation.graphqa.explagraphs import find_explagraphs, read_explagraphs
     from conspectus.pipelines.evaluation.graphqa.scenes import find_scenes, read_scenes
@@ -105,7 +105,7 @@ def read_graphqa(place: Path, cut: Cut = whole) -> GraphQa:
     if webqsp := find_webqsp(place):
         return read_webqsp(webqsp, cut)
     raise InputError(
-        f"{place} is no set of questions about graphs: wanted are ExplaGraphs' .tsv, GQA's *sceneGraphs.json with "
+        f"{place} is not a set of questions about graphs; expected are ExplaGraphs' .tsv, GQA's *sceneGraphs.json with "
         "*questions.json, RoG's .jsonl, or a suite with kg.tsv"
     )
 
@@ -113,12 +113,12 @@ def read_graphqa(place: Path, cut: Cut = whole) -> GraphQa:
 STAGE = "graphqa"
 _SEED = 42
 _MOST_LOST = 0.05
-"""Share of questions that may be lost before a file is taken for something else than it should be."""
+"""Share of unreadable questions above which a file is considered to have another form."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutQuestion:
-    """A question with its graph cut, the graph as it was, and what it has in common with others of its `group`."""
+    """A question with its cut graph, the original graph, and the `group` of questions that it belongs to."""
 
     question: GraphQuestion
     whole: TextualGraph
@@ -127,28 +127,28 @@ class CutQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A question without a graph or without an answer: sets have some, and nothing is wrong with them."""
+    """A question without a graph or without an answer: sets contain some, which is not an error."""
 
 
 Row = CutQuestion | Failure | LeftOut
-"""What one row of a file comes to."""
+"""The result of reading one row of a file."""
 _Kept = tuple[Hashable, GraphQuestion]
 
 
 def failure(where: str, why: str) -> Failure:
-    """Return the row that says what cannot be read, and why."""
+    """Return the failure with the place of what cannot be read, and the reason."""
     return Failure(STAGE, where, why)
 
 
 def first_of(error: ValidationError) -> str:
-    """Return in one line what is wrong first with a value, and where in it."""
+    """Return the first error in a value, and its location, in one line."""
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
     return f"{where + ': ' if where else ''}{' '.join(first['msg'].split())}"
 
 
 def graph_of(triples: Iterable[tuple[str, str, str]]) -> TextualGraph:
-    """Return the graph of (head, relation, tail), its nodes as they come, each triple once."""
+    """Return the graph of (head, relation, tail), with nodes in order of appearance and each triple once."""
     number: dict[str, int] = {}
     edges: dict[TextualEdge, None] = {}
     for head, said, tail in triples:
@@ -160,10 +160,10 @@ def graph_of(triples: Iterable[tuple[str, str, str]]) -> TextualGraph:
 def collected(
     name: str, metric: Metric, place: Path, parts: Sequence[Iterable[Row]], choices: Sequence[str] = ()
 ) -> GraphQa:
-    """Return the questions of three parts as they are divided, or of one, which is drawn 6 : 2 : 2.
+    """Return the questions of three parts as they are divided, or divide those of one part 6 : 2 : 2 at random.
 
-    InputError, about `place`, where a part has no question, where there are too few to draw from, and where more than
-    a twentieth cannot be read.
+    InputError, about `place`, if a part has no question, if there are too few to divide, or if more than a twentieth
+    cannot be read.
     """
     sizes = Sizes()
     before: list[Size] = []
@@ -201,7 +201,7 @@ def collected(
 
 
 def divided(items: Sequence[_Kept], place: Path) -> tuple[list[_Kept], list[_Kept], list[_Kept]]:
-    """Return 6 : 2 : 2 of the items, (group, question), drawn with a seed; those of one group stay on one side.
+    """Divide the items, (group, question), 6 : 2 : 2 with a fixed seed; a group is never split.
 
     InputError, about `place`, where there are fewer than five groups.
     """
@@ -219,7 +219,7 @@ def divided(items: Sequence[_Kept], place: Path) -> tuple[list[_Kept], list[_Kep
 
 
 def _check(n_found: int, failures: Sequence[Failure]) -> None:
-    """Raise InputError where more than a twentieth of the questions cannot be read."""
+    """Raise InputError if more than a twentieth of the questions cannot be read."""
     rows = n_found + len(failures)
     if len(failures) > _MOST_LOST * rows:
         first, more = failures[0], len(failures) - 1
@@ -240,18 +240,18 @@ _MOST_KNOWN = 1_000_000
 
 
 class Sizes:
-    """Sizes of graphs, with the tokens of the texts seen so far."""
+    """Computes sizes of graphs, and caches the token counts of texts."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
         self._headers = count_tokens(TextualGraph((), ()).to_text())
 
     def of(self, graph: TextualGraph) -> Size:
-        """Return the size of a graph, the tokens of `graph.to_text()` among it."""
+        """Return the size of a graph, including the tokens of `graph.to_text()`."""
         numbers = [str(number) for number in range(len(graph.nodes))]
         self._count([*numbers, *graph.nodes, *(edge.text for edge in graph.edges)])
         known = self._known
-        # Commas and line ends part tokens, so that a row has as many as its fields, and one for each comma.
+        # Commas and line ends separate tokens, so a row has the tokens of its fields and one for each comma.
         tokens = self._headers + sum(known[number] + 1 for number in numbers) + sum(known[text] for text in graph.nodes)
         for edge in graph.edges:
             tokens += known[numbers[edge.source]] + known[edge.text] + known[numbers[edge.target]] + 2

@@ -2,7 +2,7 @@
 
 A folder with `*sceneGraphs.json`, {image: {"objects": {id: {"name", "x", "y", "w", "h", "attributes", "relations":
 [{"name", "object"}]}}}}, and `*questions.json`, {id: {"imageId", "question", "answer"}}. Questions about images whose
-graph is not there are left out; those about one image stay on one side of the division.
+graph is missing are left out; those about one image stay in one part of the division.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,14 +55,14 @@ class _Question(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SceneFiles:
-    """Where the graphs and the questions of a folder are."""
+    """The paths of the graphs and the questions in a folder."""
 
     graphs: tuple[Path, ...]
     questions: tuple[Path, ...]
 
 
 def find_scenes(place: Path) -> SceneFiles | None:
-    """Return the files of a folder, None where it lacks graphs or questions."""
+    """Return the files of a folder, None if it lacks graphs or questions."""
     if not place.is_dir():
         return None
     graphs, questions = sorted(place.glob("*sceneGraphs.json")), sorted(place.glob("*questions.json"))
@@ -70,7 +70,7 @@ def find_scenes(place: Path) -> SceneFiles | None:
 
 
 def read_scenes(files: SceneFiles, cut: Cut) -> GraphQa:
-    """Return the questions, divided; errors as those of `collected`, and InputError where a file is no JSON object."""
+    """Return the questions, divided; errors as for `collected`, and InputError if a file is not a JSON object."""
     return collected("scenegraphs", "accuracy", files.questions[0], [_rows(files, cut)])
 
 
@@ -100,7 +100,7 @@ def _rows(files: SceneFiles, cut: Cut) -> Iterator[Row]:
 
 
 def _pooled(files: Sequence[Path]) -> dict[str, tuple[Path, Any]]:
-    """Return all values of JSON objects, each with its file."""
+    """Return all values of the JSON objects, each with its file."""
     found: dict[str, tuple[Path, Any]] = {}
     for file in files:
         try:
@@ -113,8 +113,8 @@ def _pooled(files: Sequence[Path]) -> dict[str, tuple[Path, Any]]:
     return found
 
 
-def _graph(value: Any) -> TextualGraph | str:  # noqa: ANN401  (any JSON value may stand in a file)
-    """Return the graph of a scene, or what is wrong with it."""
+def _graph(value: Any) -> TextualGraph | str:  # noqa: ANN401  (any JSON value may appear in a file)
+    """Return the graph of a scene, or the reason why it is invalid."""
     try:
         scene = _Scene.model_validate(value)
     except ValidationError as error:
@@ -130,6 +130,6 @@ def _graph(value: Any) -> TextualGraph | str:  # noqa: ANN401  (any JSON value m
 
 
 def _object_text(thing: _Object) -> str:
-    """Return an object as the paper has it (table 9)."""
+    """Return an object in the wording of the paper (table 9)."""
     attributes = f"; attribute: {', '.join(thing.attributes)}" if thing.attributes else ""
     return f"name: {thing.name}{attributes}; (x,y,w,h): ({thing.x}, {thing.y}, {thing.w}, {thing.h})"

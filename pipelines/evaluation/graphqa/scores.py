@@ -1,8 +1,8 @@
 """Score answers to GraphQA: strictly, and as the authors' own code does.
 
 He et al. 2024, section 4: accuracy, and for several answers Hit@1, "the precision of the top returned answer". Their
-code (github.com/XiaoxinHe/G-Retriever, src/utils/evaluate.py) counts more as right, so that its figures are higher;
-for WebQSP it has had two counts, of which this is the later one.
+code (github.com/XiaoxinHe/G-Retriever, src/utils/evaluate.py) counts more answers as right, so its scores are higher;
+it has counted WebQSP in two ways, of which this is the later one.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from conspectus.query.methods.gretriever.soft.checkpoint import SEPARATOR
 
 
 def begins_with(text: str, accepted: Sequence[str]) -> float:
-    """Return 1 where a text begins with the words of an accepted answer, else 0.
+    """Return 1 if a text begins with the words of an accepted answer, else 0.
 
     >>> begins_with("Support.", ["support"]), begins_with("supporters", ["support"]), begins_with("", ["support"])
     (1.0, 0.0, 0.0)
@@ -23,7 +23,7 @@ def begins_with(text: str, accepted: Sequence[str]) -> float:
 
 
 def hit_at_1(text: str, accepted: Sequence[str]) -> float:
-    """Return 1 where the first of the answers that a text holds is accepted, else 0.
+    """Return 1 if the first answer in a text is accepted, else 0.
 
     >>> hit_at_1("rosa tolliver|bram tolliver", ["Rosa Tolliver"]), hit_at_1("bram tolliver", ["Rosa Tolliver"])
     (1.0, 0.0)
@@ -32,9 +32,9 @@ def hit_at_1(text: str, accepted: Sequence[str]) -> float:
 
 
 def lenient(text: str, accepted: Sequence[str], choices: Sequence[str] = ()) -> float:
-    """Return 1 where the authors' code would count a text as right, else 0.
+    """Return 1 if the authors' code would count a text as right, else 0.
 
-    With `choices`, the one that stands first in the text must be accepted; without, an accepted answer must stand
+    With `choices`, the first choice that occurs in the text must be accepted; without, an accepted answer must occur
     anywhere in it, even within a word.
 
     >>> lenient("it supports, not counters", ["support"], ["support", "counter"]), lenient("nobody|jazmyn", ["Jazmyn"])

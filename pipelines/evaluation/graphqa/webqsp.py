@@ -1,9 +1,9 @@
 """Read WebQSP (Yih et al. 2016) with a graph per question, as published by RoG, or as a suite over one graph.
 
-RoG's lines bring their graphs, in `train`, `validation` (or `dev`, `val`) and `test` .jsonl; that division is kept. A
-suite's `kg.tsv` is one graph for all: a question's is what lies within two hops of its `entities`, at most 20,000 edges
-of it, the nearest first. One file, or a suite, is divided 6 : 2 : 2. RoG's texts are in small letters, as in the paper;
-a suite's are put as those of its index, so that what is trained on it can be asked there.
+RoG's lines contain their graphs, in `train`, `validation` (or `dev`, `val`) and `test` .jsonl; that division is used. A
+suite's `kg.tsv` is one graph for all questions: the graph of a question is the part within two hops of its `entities`,
+at most 20,000 edges, the nearest first. A single file, or a suite, is divided 6 : 2 : 2. RoG's texts are in lower case,
+as in the paper; a suite's have the form of its index, so that a model trained on them can be used there.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,10 +23,11 @@ from conspectus.pipelines.evaluation.graphqa.questions import (
     failure,
     first_of,
     graph_of,
+    whole,
 )
 from conspectus.pipelines.evaluation.jsonl import lines_of, value_of
 from conspectus.pipelines.evaluation.published_sets import brings_graphs
-from conspectus.pipelines.evaluation.suites import GRAPH, QUESTIONS, Question, read_questions
+from conspectus.pipelines.evaluation.suites import GRAPH, QUESTIONS, SuiteQuestion, read_questions
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.readers.encodings import clean
@@ -50,14 +51,14 @@ class _RogRow(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class WebQspFiles:
-    """RoG's files, three as they divide the questions or one; or a suite's folder."""
+    """RoG's files, three if they divide the questions, or one; or a suite's folder."""
 
     files: tuple[Path, ...] = ()
     suite: Path | None = None
 
 
 def find_webqsp(place: Path) -> WebQspFiles | None:
-    """Return the files of a folder or file, None where they are of no such form."""
+    """Return the files of a folder or file, None if they have another form."""
     if place.is_file():
         return WebQspFiles((place,)) if place.suffix == ".jsonl" and brings_graphs(place) else None
     if (place / GRAPH).is_file() and (place / QUESTIONS).is_file():
@@ -70,10 +71,23 @@ def find_webqsp(place: Path) -> WebQspFiles | None:
 
 
 def read_webqsp(found: WebQspFiles, cut: Cut) -> GraphQa:
-    """Return the questions that have answers and a graph, divided; errors as those of `collected`."""
+    """Return the questions that have answers and a graph, divided; errors as for `collected`."""
     if found.suite is not None:
         return collected("webqsp", "hit@1", found.suite, [_of_suite(found.suite, cut)])
     return collected("webqsp", "hit@1", found.files[0], [_of_rog(file, cut) for file in found.files])
+
+
+def read_retrieved(folder: Path, retrieve: Callable[[SuiteQuestion], TextualGraph]) -> GraphQa:
+    """Return the questions of a suite, divided, each with the graph that `retrieve` gives it; errors as of `collected`.
+
+    So a model is trained on graphs as it is asked with them.
+    """
+
+    def rows() -> Iterator[Row]:
+        for question in read_questions(folder):
+            yield _asked(question.id, retrieve(question), question.question, question.answers, whole)
+
+    return collected("webqsp", "hit@1", folder, [rows()])
 
 
 def _of_rog(file: Path, cut: Cut) -> Iterator[Row]:
@@ -111,15 +125,15 @@ def _asked(id_: str, graph: TextualGraph, question: str, answers: Sequence[str],
     return CutQuestion(GraphQuestion(id_, cut(graph, question), question, accepted), graph, id_)
 
 
-def _neighbourhoods(graph: ImportedGraph) -> Callable[[Question], TextualGraph]:
-    """Return what gives the graph around the topics of a question."""
+def _neighbourhoods(graph: ImportedGraph) -> Callable[[SuiteQuestion], TextualGraph]:
+    """Return a function that returns the graph around the topics of a question."""
     row_of = {entity_key(name): row for row, name in enumerate(graph.names)}
     ends = np.concatenate([graph.sources, graph.targets])
     order = np.argsort(ends, kind="stable")
     first = np.zeros(len(graph.names) + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=len(graph.names)), out=first[1:])
 
-    def around(question: Question) -> TextualGraph:
+    def around(question: SuiteQuestion) -> TextualGraph:
         here = sorted({row_of[key] for name in question.entities if (key := entity_key(name)) in row_of})
         triples: dict[int, None] = {}
         seen = set(here)
@@ -144,5 +158,5 @@ def _neighbourhoods(graph: ImportedGraph) -> Callable[[Question], TextualGraph]:
 
 
 def _read(name: str) -> str:
-    """Return a name as nodes of an index have it."""
+    """Return a name in the form of an index's nodes."""
     return name if is_id(name) else spoken(name)

@@ -1,8 +1,8 @@
 """Locate text units in the text of their document.
 
-A unit is not always a run of the document's characters: metadata may stand before it ("key: value" lines,
-`prepend_metadata`), blanks and the forms of letters may have been changed on the way, and a cut between tokens may have
-left half a letter (U+FFFD) at either end.
+A unit is not always a substring of the document: metadata may precede it ("key: value" lines, `prepend_metadata`),
+whitespace and letter forms may have changed, and a cut between tokens may have left part of a character (U+FFFD) at
+either end.
 """
 
 import re
@@ -15,16 +15,16 @@ from functools import cached_property
 _METADATA = re.compile(r"[^\n:]{1,200}: ")
 _MOST_LINES = 40
 _MOST_CHARACTERS = 8_000
-"""Of metadata before a unit."""
+"""The maximum length of the metadata before a unit."""
 _HALF_LETTERS = "\ufffd"
 _UNSEEN = frozenset("\ufeff\xad\u200b\u2060")
 _LONGEST_OVERLAP = 20_000
-"""Characters that two units which follow each other may share."""
+"""The maximum overlap of two consecutive units, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """Where a unit stands: `text[start:end]`; `prepended` is what stood before it and is not of the document."""
+    """The span of a unit, `text[start:end]`; `prepended` is the text before it that is not in the document."""
 
     start: int
     end: int
@@ -32,16 +32,16 @@ class Aligned:
 
 
 class AlignedText:
-    """A document's text, in which units are looked for."""
+    """The text of a document, in which units are located."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def align(self, units: Sequence[str]) -> list[Aligned | None]:
-        """Return where each unit stands, None for one that stands nowhere.
+        """Return the span of each unit, None for a unit that does not occur.
 
-        Units are in text order: one whose words stand in several places is looked for behind where the one before it
-        begins, and only then anywhere.
+        Units are in text order: if a unit occurs several times, the search starts after the beginning of the
+        previous unit, and falls back to the whole text.
         """
         found: list[Aligned | None] = []
         after = -1
@@ -74,7 +74,7 @@ class AlignedText:
 
 
 class _Folded:
-    """A text without blanks, and with one form for each letter; it knows where each character stands in the text."""
+    """A text without whitespace and with normalised letters, which maps each character to its offset in the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -108,7 +108,7 @@ def _fold(sign: str) -> str:
 
 
 def _readings(unit: str) -> Iterator[tuple[str, str]]:
-    """Yield what may have been put before a unit, and the rest: first nothing, then more and more lines."""
+    """Yield possible prepended text of a unit with the rest: first none, then more and more lines."""
     if unit.strip():
         yield "", unit
     if not _METADATA.match(unit):
@@ -123,7 +123,7 @@ def _readings(unit: str) -> Iterator[tuple[str, str]]:
 
 
 def joined(units: Sequence[str]) -> str:
-    """Return the text that units were cut from, as far as they hold it: what two that follow both have, once."""
+    """Return the text that units were cut from, as far as they contain it: overlaps appear once."""
     bodies = _without_common_metadata(units)
     text = ""
     for body in bodies:
@@ -133,7 +133,7 @@ def joined(units: Sequence[str]) -> str:
 
 
 def _without_common_metadata(units: Sequence[str]) -> list[str]:
-    """Return units without the lines of metadata that all of them begin with."""
+    """Return units without the metadata lines that all of them share at the beginning."""
     if len(units) < 2 or not _METADATA.match(units[0]):
         return list(units)
     at = 0
@@ -144,14 +144,14 @@ def _without_common_metadata(units: Sequence[str]) -> list[str]:
 
 
 def _overlap(before: str, after: str) -> int:
-    """Return how many characters the end of one text and the beginning of the next share: the most there are.
+    """Return the length of the longest suffix of one text that is a prefix of the next.
 
-    By the prefix function of Knuth, Morris and Pratt, so that repetitive texts take no longer than others.
+    Computed by the prefix function of Knuth, Morris and Pratt, so repetitive texts take linear time too.
     """
     head, tail = after[:_LONGEST_OVERLAP], before[-_LONGEST_OVERLAP:]
     if not head or not tail:
         return 0
-    whole = f"{head}\0{tail}"  # no text holds this sign
+    whole = f"{head}\0{tail}"  # no text contains this character
     longest = [0] * len(whole)
     for place in range(1, len(whole)):
         length = longest[place - 1]

@@ -2,7 +2,7 @@
 
 GraphRAG omits from a level the communities that it did not divide further, and communities without an inner edge. Here
 a community that is not divided is repeated on the next level. An entity that is in no part of a divided community, or
-in no community at all, is a community of its own.
+in no community at all, becomes a separate community.
 """
 
 from collections import Counter, defaultdict
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conspectus.pipelines.build_report import IMPORT
-from conspectus.pipelines.exchange.graphrag.schema import CommunityRow
+from conspectus.pipelines.exchange.graphrag.schema import GraphRagCommunity
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Failure, Mention, Relation
 from conspectus.storage.tables import sorted_by_id
@@ -18,7 +18,7 @@ from conspectus.storage.tables import sorted_by_id
 
 @dataclass(frozen=True, slots=True)
 class ImportedCommunities:
-    """Communities sorted by id; the community of each number that a row uses; and the failures."""
+    """Communities sorted by id, the community of each number that a row uses, and the failures."""
 
     communities: list[Community]
     of_number: Mapping[int, Community]
@@ -26,7 +26,7 @@ class ImportedCommunities:
 
 
 def imported_communities(
-    rows: Sequence[CommunityRow],
+    rows: Sequence[GraphRagCommunity],
     entity_of: Mapping[str, str],
     entity_ids: Sequence[str],
     relations: Sequence[Relation],
@@ -34,7 +34,7 @@ def imported_communities(
 ) -> ImportedCommunities:
     """Return the communities of all entities.
 
-    A member that is not in the parent community, or that another community of the level contains already, is left out
+    A member that is not in the parent community, or that is already in another community of the level, is left out
     and listed as a failure.
 
     Args:
@@ -62,11 +62,11 @@ class _Level:
 
 
 class _HierarchyBuilder:
-    """Makes communities level by level. A row is known by its place in the table."""
+    """Makes communities level by level. A row is identified by its position in the table."""
 
     def __init__(
         self,
-        rows: Sequence[CommunityRow],
+        rows: Sequence[GraphRagCommunity],
         entity_of: Mapping[str, str],
         relations: Sequence[Relation],
         mentions: Sequence[Mention],
@@ -88,7 +88,7 @@ class _HierarchyBuilder:
         self._id_of_place = [""] * len(rows)
 
     def of_number(self) -> dict[int, Community]:
-        """Return the community of each number; of several rows with one number the first that was imported."""
+        """Return the community of each number; if several rows share a number, the first that was imported."""
         community_of = {community.id: community for community in self.communities}
         numbered: dict[int, Community] = {}
         for row, community_id in zip(self._rows, self._id_of_place, strict=True):
@@ -136,8 +136,8 @@ class _HierarchyBuilder:
                 del members[entity_id]
         return tuple(sorted(members))
 
-    def _parent(self, row: CommunityRow, above: _Level, members: Iterable[str]) -> str:
-        """Return the community above: the one that the row names or, if it names none, the one of most members."""
+    def _parent(self, row: GraphRagCommunity, above: _Level, members: Iterable[str]) -> str:
+        """Return the parent: the community that the row names or, failing that, the one that contains most members."""
         named = self._id_of_place[self._place_of_number[row.parent]] if row.parent in self._place_of_number else ""
         n_members = Counter(above.of_entity[entity_id] for entity_id in members)
         # A parent that was repeated on the level above has another id there.

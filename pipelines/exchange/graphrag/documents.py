@@ -1,4 +1,4 @@
-"""Map GraphRAG's documents and text units to documents and chunks of ours."""
+"""Map GraphRAG's documents and text units to our documents and chunks."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag.align import Aligned, AlignedText, joined
-from conspectus.pipelines.exchange.graphrag.schema import DocumentRow, Tables
+from conspectus.pipelines.exchange.graphrag.schema import GraphRagDocument, Tables
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Failure
@@ -17,7 +17,7 @@ from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each
 
 CREATED = "creation_date"
-"""The metadata key that GraphRAG's column of that name becomes."""
+"""The metadata key for GraphRAG's column of that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ImportedTexts:
 
     Attributes:
         unit_chunks: The chunk id of each row of text_units, None for a row without text.
-        chunks_of_unit: The chunk ids for each text unit id; one id stands for several if documents share a text.
+        chunks_of_unit: The chunk ids for each text unit id; one id has several if documents share a text.
         failures: Rows that could not be used as they are.
     """
 
@@ -40,7 +40,7 @@ class ImportedTexts:
 def imported_texts(tables: Tables) -> ImportedTexts:
     """Return the documents of the tables, and their text units as spans of the documents.
 
-    A text unit that does not occur in its document becomes a document of its own, so that a citation of it quotes it.
+    A text unit that does not occur in its document becomes a separate document, so that a citation quotes the unit.
     The text units of a document without a row, or without text, are joined into a document. Both are failures.
     """
     builder = _TextBuilder(tables)
@@ -61,7 +61,7 @@ def imported_texts(tables: Tables) -> ImportedTexts:
 
 
 class _TextBuilder:
-    """Collects documents, chunks and failures. A text unit is known by its place in the table."""
+    """Collects documents, chunks and failures. A text unit is identified by its position in the table."""
 
     def __init__(self, tables: Tables) -> None:
         self.documents: dict[str, Document] = {}
@@ -74,7 +74,7 @@ class _TextBuilder:
         for place, unit in enumerate(tables.text_units):
             self.units_of_document[clean(unit.document_id or "")].append(place)
 
-    def add_document(self, row: DocumentRow) -> str:
+    def add_document(self, row: GraphRagDocument) -> str:
         """Add a row of documents and return its id, "" if another row has the same id."""
         document_id = clean(row.id or "")
         if document_id in self.documents:
@@ -89,7 +89,7 @@ class _TextBuilder:
         return document_id
 
     def add_units(self, document_id: str, places: Sequence[int], known: set[str]) -> None:
-        """Add the text units of a document as chunks; `known` are the ids that have a row of documents."""
+        """Add the text units of a document as chunks; `known` are the ids that have a row in documents."""
         texts = [self._unit_texts[place] for place in places]
         if document_id in known:
             self._align(document_id, places)
@@ -109,7 +109,7 @@ class _TextBuilder:
             self.unit_chunks[place] = self._chunk(document, span) if span else self._document_of_unit(document, place)
 
     def _document_of_unit(self, document: Document, place: int) -> str | None:
-        """Make a text unit that does not occur in its document a document of its own; return its chunk."""
+        """Make a text unit that does not occur in its document a separate document; return its chunk id."""
         item, text = f"text_unit {self._unit_ids[place]}", self._unit_texts[place]
         if not text.strip():
             self._fail(item, "a text unit without text", "")
@@ -134,7 +134,7 @@ class _TextBuilder:
         self.failures.append(Failure(IMPORT, item, reason, detail))
 
 
-def metadata_of(row: DocumentRow) -> dict[str, str]:
+def metadata_of(row: GraphRagDocument) -> dict[str, str]:
     """Return the cells of a document's row other than its text, as texts."""
     metadata = {
         clean(key): clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
@@ -145,7 +145,7 @@ def metadata_of(row: DocumentRow) -> dict[str, str]:
 
 
 def _n_tokens(text: str) -> int:
-    """Return the tokens of a chunk: the sum over its sentences, as in chunks that we cut ourselves."""
+    """Return the token count of a chunk: the sum over its sentences, as for the chunks that we split."""
     return sum(count_each(text[start:end] for start, end in sentence_spans(text)))
 
 

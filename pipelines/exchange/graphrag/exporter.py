@@ -1,6 +1,6 @@
 """Write an index as the tables that Microsoft GraphRAG 3 loads and queries.
 
-Ids are those of the index, and rows are numbered from 0. What GraphRAG has no column for is lost;
+Ids are those of the index, and rows are numbered from 0. Content that GraphRAG has no column for is dropped;
 docs/graphrag.md lists it. An index that was imported from GraphRAG is written in the same way.
 """
 
@@ -15,7 +15,7 @@ from conspectus.pipelines.exchange.export_result import ExportResult
 from conspectus.pipelines.exchange.graphrag.documents import CREATED
 from conspectus.pipelines.exchange.graphrag.schema import ROOT, TABLES, arrow_table
 from conspectus.storage.hashing import entity_id
-from conspectus.storage.index import Index
+from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Relation, Report, Span
 from conspectus.storage.text.normalise import entity_key
 
@@ -31,15 +31,15 @@ _VECTORS: Mapping[str, tuple[type, str]] = {
     "text_unit_text": (Chunk, "text_units"),
     "community_full_content": (Report, "community_reports"),
 }
-"""GraphRAG's names of its vectors, our records that they belong to, and GraphRAG's tables of these."""
+"""GraphRAG's names of its vectors, with our records that have them and GraphRAG's tables for these."""
 _MOST_INSTANCES = 1000
-"""Text units that a relationship lists at most."""
+"""Maximum number of text units that a relationship lists."""
 
 Row = dict[str, Any]
 """A row of one of GraphRAG's tables, by column."""
 
 
-def write_graphrag(index: Index, to: Path) -> ExportResult:
+def write_graphrag(index: StoredIndex, to: Path) -> ExportResult:
     """Write the index as GraphRAG's tables.
 
     covariates.parquet is written only if the index has claims. The vectors of entities, chunks and reports are written
@@ -50,7 +50,7 @@ def write_graphrag(index: Index, to: Path) -> ExportResult:
         to: The folder to write to, which must not exist.
 
     Returns:
-        The files, their numbers of rows, and notes about what GraphRAG has no column for.
+        The files, their numbers of rows, and notes about content that GraphRAG has no column for.
 
     Raises:
         IndexCorrupt: The index cannot be read.
@@ -68,7 +68,7 @@ def write_graphrag(index: Index, to: Path) -> ExportResult:
     return ExportResult(files, {name: len(table) for name, table in tables.items()}, _notes(index))
 
 
-def graphrag_rows(index: Index) -> dict[str, list[Row]]:
+def graphrag_rows(index: StoredIndex) -> dict[str, list[Row]]:
     """Return the index as the rows of GraphRAG's tables, by the names of the tables.
 
     Communities that repeat one of the level above, and those of a single entity without a report, are left out, as
@@ -91,9 +91,9 @@ def graphrag_rows(index: Index) -> dict[str, list[Row]]:
 
 
 class _Exporter:
-    """Makes rows; the attributes look up what rows of several tables need."""
+    """Makes rows; the attributes are lookups that several tables need."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: StoredIndex) -> None:
         self._entities = {entity.id: entity for entity in index.rows(Entity)}
         self._titles = entity_titles(index.rows(Entity), index.rows(Mention))
         chunks = sorted(index.rows(Chunk), key=lambda chunk: (chunk.document_id, chunk.start, chunk.end))
@@ -165,7 +165,7 @@ class _Exporter:
         }
 
     def relationship(self, relation: Relation) -> Row:
-        """Return a relation; its text units are repeated until there are as many as its weight says."""
+        """Return a relation; its text units are repeated until their number equals its weight."""
         chunk_ids = self._in_order(relation.chunk_ids)
         n_stated = min(max(len(chunk_ids), int(relation.weight)), _MOST_INSTANCES)
         return {
@@ -226,7 +226,7 @@ class _Exporter:
         }
 
     def _position(self, community: Community) -> Row:
-        """Return the columns that say where a community is in the hierarchy; its report has them too."""
+        """Return the columns for the position of a community in the hierarchy; its report has them too."""
         number = self._numbers[community.id]
         return {
             "community": number,
@@ -242,15 +242,15 @@ class _Exporter:
         return sorted(set(chunk_ids), key=self._chunk_numbers.__getitem__)
 
     def _sources(self, citations: Iterable[Span]) -> str:
-        """Return the reference to the text units that a finding cites, by the numbers of their rows."""
+        """Return the reference to the text units that a finding cites, by their row numbers."""
         numbers = dict.fromkeys(self._chunk_numbers[span.chunk_id] for span in citations)
         return f" [Data: Sources ({', '.join(map(str, numbers))})]" if numbers else ""
 
 
 def entity_titles(entities: Sequence[Entity], mentions: Sequence[Mention]) -> dict[str, str]:
-    """Return a title for each entity from which its id follows, by the entity's id.
+    """Return a title for each entity id, such that the id can be derived from the title.
 
-    The title is the name if the id is that of the name. Otherwise ("Spider Man" for an entity whose id is that of
+    The title is the name if the id is derived from it. Otherwise ("Spider Man" for an entity with the id of
     "Spider-Man", or a name that two entities share) it is a form in which a text mentions the entity, or the name with
     the id in parentheses.
     """
@@ -263,7 +263,7 @@ def entity_titles(entities: Sequence[Entity], mentions: Sequence[Mention]) -> di
     return titles | {id_: min(forms[id_], default=f"{titles[id_]} ({id_})") for id_ in unclear}
 
 
-def _notes(index: Index) -> tuple[str, ...]:
+def _notes(index: StoredIndex) -> tuple[str, ...]:
     """Return notes about rows that GraphRAG has no column for, and about the vectors."""
     losses = [
         (sum(bool(relation.predicate) for relation in index.rows(Relation)), "relations have a predicate"),
@@ -275,12 +275,13 @@ def _notes(index: Index) -> tuple[str, ...]:
     return (*lost, f"the vectors are of {model}; GraphRAG's own model makes others")
 
 
-def _vectors(index: Index, record: type, ids: Sequence[str]) -> "pa.Table":
+def _vectors(index: StoredIndex, record: type, ids: Sequence[str]) -> "pa.Table":
     """Return the vectors of a table with the ids of their rows, in the order of `ids`."""
     import numpy as np
     import pyarrow as pa
 
-    vectors = index.vectors(Index.table_name(record))
+    table = StoredIndex.table_name(record)
+    vectors = index.vectors(DESCRIPTIONS if record is Entity and index.has_vectors(DESCRIPTIONS) else table)
     with_vector = set(vectors.table_rows.tolist())
     row_of = {id_: row for row, id_ in enumerate(index.arrow(record, "id").column("id").to_pylist())}
     ids = [id_ for id_ in ids if row_of[id_] in with_vector]

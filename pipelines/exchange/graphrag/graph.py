@@ -1,7 +1,7 @@
-"""Map GraphRAG's entities, relationships and covariates to entities, relations and claims of ours.
+"""Map GraphRAG's entities, relationships and covariates to our entities, relations and claims.
 
-An entity is known by its name, so rows with one title are one entity. A name that only a relationship or a claim uses
-becomes an entity without type and description, and is listed as a failure.
+An entity is identified by its name, so rows with one title are one entity. A name that only a relationship or a claim
+uses becomes an entity without type and description, and is listed as a failure.
 """
 
 from collections import Counter, defaultdict
@@ -9,7 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conspectus.pipelines.build_report import DANGLING, IMPORT
-from conspectus.pipelines.exchange.graphrag.schema import CovariateRow, EntityRow, RelationshipRow, Tables
+from conspectus.pipelines.exchange.graphrag.schema import (
+    GraphRagCovariate,
+    GraphRagEntity,
+    GraphRagRelationship,
+    Tables,
+)
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import entity_id, short_id
@@ -19,16 +24,16 @@ from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.normalise import entity_key
 
 _NO_NAME = frozenset({"", "NONE", "NULL", "NAN", "N/A"})
-"""Values that stand for an absent object or date of a claim, in capitals."""
+"""Values that represent an absent object or date of a claim, in capitals."""
 _UNKNOWN_UNIT = "a text unit that does not exist"
 
 ChunksOfUnit = Mapping[str, tuple[str, ...]]
-"""The chunk ids that each text unit id stands for."""
+"""The chunk ids of each text unit id."""
 
 
 @dataclass(slots=True)
 class EntityDraft:
-    """What the tables say about one name."""
+    """The content of the tables about one name."""
 
     name: str
     types: Counter[str] = field(default_factory=Counter)
@@ -41,8 +46,8 @@ class ImportedRows:
     """Entities, relations and claims, each sorted by id.
 
     Attributes:
-        drafts: What the tables say about each name, by the key of the name.
-        entity_ids, relation_ids, claim_ids: The id that each row of the tables became, "" for a row that was left out.
+        drafts: The content of the tables about each name, by the key of the name.
+        entity_ids, relation_ids, claim_ids: The id made from each row of the tables, "" for a row that was left out.
         failures: Rows that could not be used as they are.
     """
 
@@ -90,9 +95,9 @@ def _key(title: str | None) -> str:
 
 
 def _drafts(
-    entities: Sequence[EntityRow],
-    relationships: Sequence[RelationshipRow],
-    covariates: Sequence[CovariateRow],
+    entities: Sequence[GraphRagEntity],
+    relationships: Sequence[GraphRagRelationship],
+    covariates: Sequence[GraphRagCovariate],
     chunks_of_unit: ChunksOfUnit,
     failures: list[Failure],
 ) -> dict[str, EntityDraft]:
@@ -140,13 +145,13 @@ def _entity(key: str, draft: EntityDraft, degree: int) -> Entity:
 # Relations
 
 
-def _relations(rows: Sequence[RelationshipRow], chunks_of_unit: ChunksOfUnit) -> tuple[list[Relation], list[str]]:
+def _relations(rows: Sequence[GraphRagRelationship], chunks_of_unit: ChunksOfUnit) -> tuple[list[Relation], list[str]]:
     """Return one relation for each pair of names, and the relation id of each row.
 
-    Rows of one pair, in either direction, are merged as we merge what a model states about a pair in several chunks:
+    Rows of one pair, in either direction, are merged like a model's statements about a pair in several chunks:
     the direction is that of most text units.
     """
-    rows_of_pair: defaultdict[tuple[str, str], list[RelationshipRow]] = defaultdict(list)
+    rows_of_pair: defaultdict[tuple[str, str], list[GraphRagRelationship]] = defaultdict(list)
     relation_ids: list[str] = []
     for row in rows:
         first, second = sorted(_ends(row))
@@ -155,11 +160,11 @@ def _relations(rows: Sequence[RelationshipRow], chunks_of_unit: ChunksOfUnit) ->
     return sorted_by_id(_relation(group, chunks_of_unit) for group in rows_of_pair.values()), relation_ids
 
 
-def _ends(row: RelationshipRow) -> tuple[str, str]:
+def _ends(row: GraphRagRelationship) -> tuple[str, str]:
     return _key(row.source), _key(row.target)
 
 
-def _relation(rows: Sequence[RelationshipRow], chunks_of_unit: ChunksOfUnit) -> Relation:
+def _relation(rows: Sequence[GraphRagRelationship], chunks_of_unit: ChunksOfUnit) -> Relation:
     """Return the relation that the rows of one pair state.
 
     Its weight is the number of text units, counted as often as they are listed. GraphRAG's weight is the sum of the
@@ -190,7 +195,7 @@ def _relation(rows: Sequence[RelationshipRow], chunks_of_unit: ChunksOfUnit) -> 
 # Claims
 
 
-def _names_of(row: CovariateRow) -> tuple[str, ...]:
+def _names_of(row: GraphRagCovariate) -> tuple[str, ...]:
     """Return the subject of a claim and its object if it has one; nothing if it has no subject."""
     subject, target = _name(row.subject_id), _name(row.object_id)
     if subject.upper() in _NO_NAME:
@@ -199,7 +204,7 @@ def _names_of(row: CovariateRow) -> tuple[str, ...]:
 
 
 def _add_claim(
-    row: CovariateRow,
+    row: GraphRagCovariate,
     chunks_of_unit: ChunksOfUnit,
     chunk_of: Mapping[str, Chunk],
     claims: dict[str, Claim],
@@ -207,7 +212,7 @@ def _add_claim(
 ) -> str:
     """Add the claim of a row and return its id, "" if the row is left out.
 
-    A text unit that occurs in several documents stands for the first of its chunks.
+    A text unit that occurs in several documents represents the first of its chunks.
     """
     names = _names_of(row)
     chunk_ids = chunks_of_unit.get(row.text_unit_id or "", ())
@@ -220,7 +225,7 @@ def _add_claim(
     return claim.id
 
 
-def _claim(row: CovariateRow, keys: Sequence[str], chunk: Chunk) -> Claim:
+def _claim(row: GraphRagCovariate, keys: Sequence[str], chunk: Chunk) -> Claim:
     kind, status, description = (clean(cell or "").strip() for cell in (row.type, row.status, row.description))
     status = status.upper()
     start_date, end_date = _date(row.start_date), _date(row.end_date)

@@ -1,6 +1,6 @@
 """Build an index from the tables of Microsoft GraphRAG: its documents, graph, communities and reports.
 
-No language model is asked. Vectors, synonyms and the graph that PageRank walks are made here, so every method works.
+No language model is used. Vectors, synonyms and the graph for PageRank are made here, so every method works.
 """
 
 from collections import Counter
@@ -11,6 +11,8 @@ from typing import Any
 
 from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
 from conspectus.pipelines.backends.llm import name_phrases
+from conspectus.pipelines.build_index import build_from
+from conspectus.pipelines.build_plan import BuildSource
 from conspectus.pipelines.build_report import DANGLING, IMPORT, BuildReport, summary
 from conspectus.pipelines.exchange.graphrag.communities import ImportedCommunities, imported_communities
 from conspectus.pipelines.exchange.graphrag.documents import ImportedTexts, imported_texts
@@ -19,14 +21,12 @@ from conspectus.pipelines.exchange.graphrag.mentions import mentions_of
 from conspectus.pipelines.exchange.graphrag.read import read_graphrag
 from conspectus.pipelines.exchange.graphrag.reports import Reference, imported_reports
 from conspectus.pipelines.exchange.graphrag.schema import MAKER, Tables
-from conspectus.pipelines.index import build_from
-from conspectus.pipelines.plan import BuildSource
 from conspectus.pipelines.runner import Progress, Ready, Runner, no_progress
 from conspectus.pipelines.steps.communities import Division
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.reports.prompt import CitedRecord
-from conspectus.prompts.client.usage import Spending
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.client.usage_and_cost import Spending
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.errors import UsageError
 from conspectus.storage.manifest import Manifest
@@ -60,8 +60,8 @@ def import_graphrag(
     Args:
         folder: GraphRAG's output folder, or the project folder that contains it.
         index: The folder of the index, which is made if it does not exist.
-        settings: Of these, the sections names, embedding, vectors, bm25, synonyms and walk_graph apply.
-        run: How the steps are run; in this process by default.
+        settings: The sections names, embedding, vectors, bm25, synonyms and walk_graph apply.
+        run: Runs the steps; in this process by default.
         progress: Called as steps advance.
 
     Returns:
@@ -103,6 +103,7 @@ class GraphragBackend:
     tables: Tables
     texts: ImportedTexts
     is_remote: bool = False
+    describes: bool = True
     model: LanguageModel | None = None
     _hierarchy: ImportedCommunities = field(default_factory=lambda: ImportedCommunities([], {}, []))
     _rows: ImportedRows = field(default_factory=lambda: ImportedRows([], [], [], {}, [], [], [], []))
@@ -152,11 +153,11 @@ class GraphragBackend:
         return Reports(reports, [*self._hierarchy.failures, *failures], notes)
 
     def spending(self) -> tuple[Spending, ...]:
-        """Return nothing: no model is asked."""
+        """Return nothing: no model is used."""
         return ()
 
     def retried(self) -> Retried:
-        """Return nothing: no model is asked."""
+        """Return nothing: no model is used."""
         return Retried()
 
     def _notes(self) -> tuple[str, ...]:
@@ -179,7 +180,7 @@ class GraphragBackend:
         return tuple(f"{count:,} {what}" for count, what in losses if count > 0)
 
     def _places(self, extraction: Extraction, chunk_of: Mapping[str, Chunk]) -> dict[Reference, CitedRecord]:
-        """Return the places in the documents that the references of reports stand for."""
+        """Return the places in the documents that the references of reports point to."""
         mentions_of_row: dict[str, list[Mention]] = {}
         for mention in extraction.knowledge.mentions:
             mentions_of_row.setdefault(mention.entity_id or mention.relation_id or "", []).append(mention)

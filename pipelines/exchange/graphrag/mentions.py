@@ -20,9 +20,9 @@ def mentions_of(
 ) -> list[Mention]:
     """Return the mentions of all entities and relations in their chunks, sorted by id.
 
-    An entity is mentioned wherever its name occurs, as it is or without a final parenthesis. A relation is mentioned by
-    the sentence that names both its ends and shares most words with its description. If nothing matches, the mention is
-    of the chunk as a whole. `drafts` are by the key of the name.
+    An entity is mentioned at every occurrence of its name, with or without a final parenthesis. A relation is mentioned
+    by the sentence that names both its ends and shares most words with its description. If nothing matches, the mention
+    covers the whole chunk. `drafts` are by the key of the name.
     """
     keys_in: defaultdict[str, list[str]] = defaultdict(list)
     for key, draft in drafts.items():
@@ -107,7 +107,7 @@ def _relation_mentions(chunk: Chunk, names: Mapping[str, str], relations: Sequen
             first, last = sentences[best]
             start, end, surface = chunk.start + first, chunk.start + last, chunk.text[first:last]
         id_ = mention_id(chunk.id, relation.id, start, end)
-        # The description may rest on other chunks too, so it is not that of this mention.
+        # The description may be based on other chunks too, so this mention does not get it.
         yield Mention(id_, chunk.id, None, relation.id, start, end, "exact" if both else "chunk", surface, "")
 
 

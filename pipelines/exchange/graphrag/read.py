@@ -1,4 +1,4 @@
-"""Read the output of Microsoft GraphRAG 1, 2 or 3; the rows returned are always those of version 3."""
+"""Read the output of Microsoft GraphRAG 1, 2 or 3 and return rows of version 3."""
 
 import json
 import math
@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.build_report import IMPORT
-from conspectus.pipelines.exchange.graphrag.schema import TABLES, CommunityRow, EntityRow, FindingRow, Tables
+from conspectus.pipelines.exchange.graphrag.schema import (
+    TABLES,
+    GraphRagCommunity,
+    GraphRagEntity,
+    GraphRagFinding,
+    Tables,
+)
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest, file_digest
@@ -34,7 +40,7 @@ _EARLIER_NAMES = {
     ("communities", "community"): "raw_community",
     ("community_reports", "rating_explanation"): "rank_explanation",
 }
-"""The names that columns had in earlier versions."""
+"""Column names of earlier versions."""
 
 _REQUIRED_COLUMNS = {
     "documents": ("id",),
@@ -51,11 +57,11 @@ _REQUIRED_CELLS = {
     "community_reports": ("community",),
     _OPTIONAL: (),
 }
-"""A row in which one of these cells is empty becomes a failure."""
+"""A row with an empty cell in one of these columns becomes a failure."""
 
 _LONGEST_DETAIL = 200
 _LARGEST_NUMBER = 1e15
-"""A larger float no longer distinguishes whole numbers, and no weight is that large."""
+"""Larger floats cannot represent every whole number, and no weight is that large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,7 @@ class GraphragOutput:
     """The tables of a GraphRAG output folder.
 
     Attributes:
-        tables: The rows, as those of GraphRAG 3.
+        tables: The rows, in the form of GraphRAG 3.
         failures: Cells and rows that could not be used.
         notes: Sentences about content of the files that is not imported.
         digest: A hash of the files' contents.
@@ -120,14 +126,14 @@ def _complete(output: Path, prefix: str) -> dict[str, Path]:
     paths = {name: output / f"{prefix}{name}.parquet" for name in TABLES}
     missing = [path.name for name, path in paths.items() if name != _OPTIONAL and not path.is_file()]
     if missing:
-        raise InputError(f"{output} lacks {', '.join(missing)}, which GraphRAG writes beside entities.parquet")
+        raise InputError(f"{output} lacks {', '.join(missing)}, which GraphRAG writes next to entities.parquet")
     if prefix:
         paths[_NODES] = output / f"{_NODES}.parquet"
     return {name: path for name, path in paths.items() if path.is_file()}
 
 
 def _columns(name: str, path: Path) -> "tuple[Mapping[str, pa.ChunkedArray], list[str]]":
-    """Return the columns of a table by their names in version 3, and the names of the columns that are not used."""
+    """Return the columns of a table by their version 3 names, and the names of unused columns."""
     table = _arrow(path)
     columns: dict[str, pa.ChunkedArray] = {}
     used: set[str] = set()
@@ -208,8 +214,10 @@ def _python_values(values: "pa.ChunkedArray", path: Path, column: str) -> list[A
         raise InputError(f"{path}: the column {column} cannot be read: {reason}") from error
 
 
-def _with_members(communities: list[CommunityRow], entities: list[EntityRow], nodes: Path) -> list[CommunityRow]:
-    """Return the communities with their members, which version 1 wrote into the table of nodes only."""
+def _with_members(
+    communities: list[GraphRagCommunity], entities: list[GraphRagEntity], nodes: Path
+) -> list[GraphRagCommunity]:
+    """Return the communities with their members, which version 1 wrote only into the table of nodes."""
     table = _arrow(nodes)
     if not {"title", "community"} <= set(table.column_names) or any(row.entity_ids for row in communities):
         return communities
@@ -226,19 +234,19 @@ def _with_members(communities: list[CommunityRow], entities: list[EntityRow], no
     return [replace(row, entity_ids=tuple(members.get(row.community or 0, ()))) for row in communities]
 
 
-# A converter returns a cell as the type that its column has in version 3, and raises TypeError or ValueError for a
-# value that is not of that type.
+# A converter returns a cell as the version 3 type of its column, and raises TypeError or ValueError for a value that
+# is not of that type.
 
 
 def _converter(hint: object) -> tuple[str, Callable[[Any], Any]]:
-    """Return what a column of that annotation contains, in words, and the converter of its cells."""
+    """Return a description in words of the column's content, and the converter of its cells."""
     converters: dict[object, tuple[str, Callable[[Any], Any]]] = {
         str | None: ("a text", _text),
         int | None: ("a whole number", _whole),
         float | None: ("a number", _number),
         tuple[str, ...] | None: ("a list of texts", partial(_several, _text)),
         tuple[int, ...] | None: ("a list of whole numbers", partial(_several, _whole)),
-        tuple[FindingRow, ...] | None: ("a list of findings", partial(_several, _finding)),
+        tuple[GraphRagFinding, ...] | None: ("a list of findings", partial(_several, _finding)),
         Mapping[str, object] | None: ("an object", _object),
     }
     return converters[hint]
@@ -279,17 +287,17 @@ def _several(one: Callable[[Any], Any], values: object) -> tuple[Any, ...]:
     return tuple(one(value) for value in values if not _is_null(value))
 
 
-def _finding(value: object) -> FindingRow:
+def _finding(value: object) -> GraphRagFinding:
     if isinstance(value, str):
-        return FindingRow(value, "")
+        return GraphRagFinding(value, "")
     if not isinstance(value, dict):
         raise TypeError(value)
     explanation, summary = (_text(value.get(key) or "") for key in ("explanation", "summary"))
-    return FindingRow(explanation, summary)
+    return GraphRagFinding(explanation, summary)
 
 
 def _object(value: Any) -> Mapping[str, object]:  # noqa: ANN401  (a struct, the pairs of an Arrow map, or JSON)
-    """Return an object as plain JSON values; a value that JSON has no form for becomes text."""
+    """Return an object as plain JSON values; a value that JSON cannot represent becomes text."""
     content = dict(json.loads(value) if isinstance(value, str) else value)
     if not all(isinstance(key, str) for key in content):
         raise TypeError(value)

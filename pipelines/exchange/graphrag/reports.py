@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag.align import AlignedText
-from conspectus.pipelines.exchange.graphrag.schema import ReportRow
+from conspectus.pipelines.exchange.graphrag.schema import GraphRagReport
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.pipelines.steps.reports.cite import places_of
 from conspectus.pipelines.steps.reports.prompt import CitedRecord
@@ -25,25 +25,25 @@ _NUMBER = re.compile(r"\d{1,15}")
 _LONGEST_DETAIL = 200
 
 Reference = tuple[str, int]
-"""What a reference names: entities, relationships, claims or sources, and the number of a row."""
+"""The target of a reference: entities, relationships, claims or sources, and a row number."""
 _KINDS = ("entities", "relationships", "claims", "sources")
 
 
 def imported_reports(
-    rows: Sequence[ReportRow],
+    rows: Sequence[GraphRagReport],
     communities: Mapping[int, Community],
     places: Mapping[Reference, CitedRecord],
     chunks: Mapping[str, Chunk],
 ) -> tuple[list[Report], list[Failure], int]:
     """Return the reports sorted by id, the rows that were left out, and the number of references to missing rows.
 
-    Of each reference up to three places are cited, as in a report that a model writes for us. A finding that quotes a
-    source word by word cites the quoted words.
+    Up to three places are cited for each reference, as in reports that our model writes. A finding that quotes a source
+    word by word cites the quoted words.
 
     Args:
         rows: The table of community_reports.
         communities: Our communities by GraphRAG's numbers.
-        places: The places in the documents that each reference stands for.
+        places: The places in the documents that each reference points to.
         chunks: All chunks by id.
     """
     reports: dict[str, Report] = {}
@@ -69,9 +69,9 @@ def imported_reports(
 
 
 def _report(
-    row: ReportRow, community: Community, places: Mapping[Reference, CitedRecord], chunks: Mapping[str, Chunk]
+    row: GraphRagReport, community: Community, places: Mapping[Reference, CitedRecord], chunks: Mapping[str, Chunk]
 ) -> tuple[Report, list[Reference]]:
-    """Return the report of a row, and its references that stand for nothing."""
+    """Return the report of a row, and its references that point to nothing."""
     findings: list[Finding] = []
     unknown: list[Reference] = []
     for finding in row.findings or ():
@@ -126,7 +126,7 @@ def without_references(text: str) -> str:
 
 
 def _quoted(explanation: str, sources: Sequence[CitedRecord], chunks: Mapping[str, Chunk]) -> tuple[Span, ...]:
-    """Return the words of a source that a finding consists of, nothing if it is worded differently."""
+    """Return the source words that a finding quotes, nothing if it is worded differently."""
     for chunk in (chunks[span.chunk_id] for source in sources for span in source.spans):
         quote = _searchable(chunk.text).align([explanation])[0]
         if quote and not quote.prepended:
@@ -136,5 +136,5 @@ def _quoted(explanation: str, sources: Sequence[CitedRecord], chunks: Mapping[st
 
 @lru_cache(maxsize=64)
 def _searchable(text: str) -> AlignedText:
-    """Return the text of a source; the findings of a report cite the same sources again and again."""
+    """Return the text of a source; cached, because the findings of a report cite the same sources repeatedly."""
     return AlignedText(text)

@@ -1,4 +1,4 @@
-"""The rows of Microsoft GraphRAG's tables, as GraphRAG 3 writes them: the fields are in the order of its columns.
+"""Rows of Microsoft GraphRAG's tables, as GraphRAG 3 writes them: the fields are in column order.
 
 pandas writes these tables, so any cell may be null. Ids are text. The ends of relationships and the subjects and
 objects of claims are titles of entities, not ids.
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MAKER = "Microsoft GraphRAG"
-"""The program that an imported index names as its maker."""
+"""The program name that an imported index records as its maker."""
 ROOT = -1
-"""The parent of a community that has none."""
+"""The parent of a root community."""
 
 Ids = tuple[str, ...] | None
 Numbers = tuple[int, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentRow:
-    """A document. `raw_data` is the row of a CSV or JSON input that the document was read from, None for plain text."""
+class GraphRagDocument:
+    """A document. `raw_data` is the CSV or JSON row that the document was read from, None for plain text."""
 
     id: str | None
     human_readable_id: int | None
@@ -35,7 +35,7 @@ class DocumentRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TextUnitRow:
+class GraphRagTextUnit:
     """A chunk. `id` is a hash of the text alone, so two documents may share an id."""
 
     id: str | None
@@ -49,7 +49,7 @@ class TextUnitRow:
 
 
 @dataclass(frozen=True, slots=True)
-class EntityRow:
+class GraphRagEntity:
     """An entity. Several rows may have the same title with different types."""
 
     id: str | None
@@ -63,7 +63,7 @@ class EntityRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RelationshipRow:
+class GraphRagRelationship:
     """A relationship between two titles. `weight` is the sum of the strengths that a model stated."""
 
     id: str | None
@@ -77,8 +77,8 @@ class RelationshipRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CommunityRow:
-    """A community, known by its number. Level 0 is the coarsest; the parent of a root is -1."""
+class GraphRagCommunity:
+    """A community, identified by its number. Level 0 is the coarsest; the parent of a root is -1."""
 
     id: str | None
     human_readable_id: int | None
@@ -95,7 +95,7 @@ class CommunityRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FindingRow:
+class GraphRagFinding:
     """A finding of a report."""
 
     explanation: str
@@ -103,7 +103,7 @@ class FindingRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportRow:
+class GraphRagReport:
     """A report on a community. `rank` is 0 to 10."""
 
     id: str | None
@@ -117,15 +117,15 @@ class ReportRow:
     full_content: str | None
     rank: float | None
     rating_explanation: str | None
-    findings: tuple[FindingRow, ...] | None
+    findings: tuple[GraphRagFinding, ...] | None
     full_content_json: str | None
     period: str | None
     size: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class CovariateRow:
-    """A claim. `subject_id` and `object_id` are titles; the object is "NONE" where there is none."""
+class GraphRagCovariate:
+    """A claim. `subject_id` and `object_id` are titles; a missing object is "NONE"."""
 
     id: str | None
     human_readable_id: int | None
@@ -142,13 +142,13 @@ class CovariateRow:
 
 
 TABLES: dict[str, type] = {
-    "documents": DocumentRow,
-    "text_units": TextUnitRow,
-    "entities": EntityRow,
-    "relationships": RelationshipRow,
-    "communities": CommunityRow,
-    "community_reports": ReportRow,
-    "covariates": CovariateRow,
+    "documents": GraphRagDocument,
+    "text_units": GraphRagTextUnit,
+    "entities": GraphRagEntity,
+    "relationships": GraphRagRelationship,
+    "communities": GraphRagCommunity,
+    "community_reports": GraphRagReport,
+    "covariates": GraphRagCovariate,
 }
 """GraphRAG's tables and their row types. GraphRAG writes covariates only if it extracted claims."""
 
@@ -157,13 +157,13 @@ TABLES: dict[str, type] = {
 class Tables:
     """The rows of all tables, in file order."""
 
-    documents: list[DocumentRow]
-    text_units: list[TextUnitRow]
-    entities: list[EntityRow]
-    relationships: list[RelationshipRow]
-    communities: list[CommunityRow]
-    community_reports: list[ReportRow]
-    covariates: list[CovariateRow]
+    documents: list[GraphRagDocument]
+    text_units: list[GraphRagTextUnit]
+    entities: list[GraphRagEntity]
+    relationships: list[GraphRagRelationship]
+    communities: list[GraphRagCommunity]
+    community_reports: list[GraphRagReport]
+    covariates: list[GraphRagCovariate]
 
 
 def arrow_table(name: str, rows: Sequence[Mapping[str, Any]]) -> "pa.Table":
@@ -177,7 +177,7 @@ def arrow_table(name: str, rows: Sequence[Mapping[str, Any]]) -> "pa.Table":
         float | None: pa.float64(),
         tuple[str, ...] | None: pa.list_(pa.field("element", pa.string())),
         tuple[int, ...] | None: pa.list_(pa.field("element", pa.int64())),
-        tuple[FindingRow, ...] | None: pa.list_(pa.field("element", finding)),
+        tuple[GraphRagFinding, ...] | None: pa.list_(pa.field("element", finding)),
     }
     hints = typing.get_type_hints(TABLES[name])
     columns = [column.name for column in fields(TABLES[name])]

@@ -1,8 +1,8 @@
 """Collect the triples of a graph and resolve its names, ids and labels to things.
 
-A thing is known by its name or by an id. Names with one `entity_key` are one thing. Ids that share a label remain
-distinct things: the one with the most triples is called by the label alone, so that it is linked to texts that mention
-the label, and the others have their id in parentheses.
+A thing is identified by its name or by an id. Names with one `entity_key` are one thing. Ids that share a label remain
+distinct things: the one with the most triples gets the label alone as its name, so that it is linked to texts that
+mention the label; the others have their id in parentheses.
 """
 
 import json
@@ -25,10 +25,10 @@ from conspectus.storage.text.normalise import entity_key
 
 @dataclass(frozen=True, slots=True)
 class ForeignRow:
-    """A row of a file: the file, the row's id and position in it, and the content that our tables have no column for.
+    """A row of a file: the file, the row's id and position in it, and content that our tables have no column for.
 
-    The details contain the description and the types (a JSON list) too, so that they can be distinguished from what
-    documents say about the same thing.
+    The details also contain the description and the types (a JSON list), so that they can be distinguished from
+    statements of documents about the same thing.
     """
 
     file: str
@@ -49,7 +49,7 @@ def details_of(rest: Mapping[str, str], description: str, types: Sequence[str] =
 
 @dataclass(frozen=True, slots=True)
 class ThingAttributes:
-    """The attributes that a file gives a thing; the first type is its main one."""
+    """The attributes of a thing in a file; the first type is its main one."""
 
     types: tuple[str, ...] = ()
     description: str = ""
@@ -58,9 +58,9 @@ class ThingAttributes:
 
 @dataclass(frozen=True, slots=True)
 class TripleAttributes:
-    """The attributes that a file gives a triple. `strength` is that of conspectus.storage.records.Relation.
+    """The attributes of a triple in a file. `strength` is that of conspectus.storage.records.Relation.
 
-    `statements` are the qualifiers of each time that it is stated: pairs of a predicate and a value.
+    `statements` are the qualifiers of each statement of the triple: pairs of a predicate and a value.
     """
 
     weight: float = 1.0
@@ -93,13 +93,13 @@ def merged_triple(rows: Sequence[TripleAttributes]) -> TripleAttributes:
 
 
 def weight_of(text: str) -> float | None:
-    """Return the weight that a text states, None if it is not a positive number."""
+    """Return the weight in a text, None if it is not a positive number."""
     weight = strength_of(text)
     return weight if weight is not None and weight > 0 else None
 
 
 def strength_of(text: str) -> float | None:
-    """Return the strength that a text states, None if it is not a finite number."""
+    """Return the strength in a text, None if it is not a finite number."""
     try:
         strength = float(text)
     except ValueError:
@@ -108,7 +108,7 @@ def strength_of(text: str) -> float | None:
 
 
 def types_of(text: str) -> tuple[str, ...]:
-    """Return the types of a JSON list, none if the text is not a JSON list."""
+    """Return the types in a JSON list, empty if the text is not a JSON list."""
     try:
         values = json.loads(text) if text.lstrip().startswith("[") else []
     except (ValueError, RecursionError):
@@ -131,11 +131,11 @@ class ImportedGraph:
     Attributes:
         names: The display names of the things; no two have the same `entity_key`.
         predicates: The distinct predicates.
-        sources, stated, targets: Of each distinct triple the row in `names`, `predicates` and `names` (n_triples,).
-        failures: What could not be read.
-        notes: Sentences about what was left out.
-        thing_attributes: The attributes of things by their row in `names`, where a file gives any.
-        triple_attributes: The attributes of triples by their row, where a file gives any.
+        sources, stated, targets: For each distinct triple, the row in `names`, `predicates` and `names` (n_triples,).
+        failures: Items that could not be read.
+        notes: Sentences about omitted content.
+        thing_attributes: The attributes of things that have any, by their row in `names`.
+        triple_attributes: The attributes of triples that have any, by their row.
     """
 
     names: list[str]
@@ -157,8 +157,8 @@ class ImportedGraph:
 class GraphBuilder:
     """Takes triples of names and ids, and labels of ids, in any order, and builds the graph.
 
-    A label may precede the triple that uses its id, or belong to an id that no triple uses. Labels therefore
-    wait in the file `label_file`, and memory is needed only for the triples and what they use.
+    A label may precede the triple that uses its id, or belong to an id that no triple uses. Labels are therefore
+    stored in the file `label_file`, and memory is needed only for the triples and what they use.
     """
 
     def __init__(self, label_file: IO[str]) -> None:
@@ -193,18 +193,18 @@ class GraphBuilder:
         return number
 
     def quantity(self, amount: str, unit: str) -> int:
-        """Return the number of the literal that is an amount of a unit, an id that is replaced by its label."""
+        """Return the number of a literal with an amount and a unit; the unit is an id that is replaced by its label."""
         self._also_labelled.add(unit)
         text = f"{amount} {unit}"
         self._quantities[text] = (amount, unit)
         return self.name(text)
 
     def predicate(self, text: str) -> int:
-        """Return the number of a predicate, by its name or id."""
+        """Return the number of a predicate, identified by its name or id."""
         return self._predicates.setdefault(text, len(self._predicates))
 
     def literal_predicate(self, text: str) -> int:
-        """Return the number of a predicate that is displayed as it is, even if it looks like an IRI."""
+        """Return the number of a predicate that is displayed unchanged, even if it looks like an IRI."""
         text = " ".join(text.split())
         if "://" in text or text.startswith("urn:"):
             self.label(text, text)
@@ -225,26 +225,26 @@ class GraphBuilder:
     def add_qualified(
         self, source: int, predicate: int, target: int, qualifiers: Sequence[tuple[str, str]], ids: Iterable[str] = ()
     ) -> None:
-        """Add a triple with the qualifiers of this statement: predicates and values, of which `ids` have labels."""
+        """Add a triple with its qualifiers; `ids` are the ids in these that are displayed by their labels."""
         if qualifiers:
             self._also_labelled.update(ids)
             self._qualified[len(self._triples[0])] = tuple(qualifiers)
         self.add(source, predicate, target)
 
     def thing(self, number: int, attributes: ThingAttributes) -> None:
-        """Add the attributes of a thing, which is then in the graph even if no triple uses it."""
+        """Add the attributes of a thing, which puts it in the graph even if no triple uses it."""
         self._thing_attributes[number].append(attributes)
 
     def label(self, id_: str, text: str, rank: int = 0) -> None:
-        """Add a label of an id. Of several the one with the lowest rank is used, then the alphabetically first."""
+        """Add a label of an id. The label with the lowest rank wins, then the alphabetically first."""
         self._labels.write(json.dumps([rank, _shown(text), id_], ensure_ascii=False) + "\n")
 
     def fail(self, item: str, reason: str, detail: str = "") -> None:
-        """List what could not be read."""
+        """Record an item that could not be read."""
         self.failures.append(Failure(KG, item, reason, clean(detail)[:_LONGEST_DETAIL]))
 
     def graph(self) -> ImportedGraph:
-        """Return the graph. What has a label is an id, and is called by the label; an id without a label by itself."""
+        """Return the graph. A thing with a label is displayed by it, an id without a label by the id itself."""
         labels = self._known_labels()
         for row, qualifiers in self._qualified.items():
             told = tuple(
@@ -299,7 +299,7 @@ _LONGEST_DETAIL = 200
 
 
 def _distinct(sources: Ints, stated: Ints, targets: Ints, n_names: int, n_predicates: int) -> tuple[Ints, Ints, Ints]:
-    """Return the distinct triples in ascending order; if one 64-bit number can hold a triple, sorting is faster."""
+    """Return the distinct triples in ascending order; packing a triple into one 64-bit number makes sorting faster."""
     if n_names**2 * n_predicates < np.iinfo(np.int64).max:
         keys, whole_target = np.divmod(np.unique((sources * n_predicates + stated) * n_names + targets), n_names)
         whole_source, whole_stated = np.divmod(keys, n_predicates)
@@ -365,7 +365,7 @@ def _things(
 def _predicates(numbers: Mapping[str, int], labels: Mapping[str, str]) -> tuple[Ints, list[str]]:
     """Return the row of each predicate, and the texts of the predicates: the label or, failing that, the name.
 
-    Predicates that share a label, or the last part of an IRI, are distinguished by their ids.
+    Predicates that share a label or the last part of an IRI are distinguished by their ids.
     """
     shown = {id_: _shown(labels.get(id_, "")) or local_name(id_) for id_ in numbers}
     bearers: defaultdict[str, list[str]] = defaultdict(list)
@@ -384,7 +384,7 @@ def _predicates(numbers: Mapping[str, int], labels: Mapping[str, str]) -> tuple[
 
 
 def local_name(id_: str) -> str:
-    """Return the last part of an IRI; any other text is returned as it is.
+    """Return the last part of an IRI; any other text is returned unchanged.
 
     >>> local_name("http://dbpedia.org/resource/New_York_City"), local_name("Q90")
     ('New_York_City', 'Q90')

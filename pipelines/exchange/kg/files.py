@@ -1,4 +1,4 @@
-"""Read files of a knowledge graph, compressed or not, by lines or in blocks."""
+"""Read files of a knowledge graph, compressed or not, line by line or in blocks."""
 
 import bz2
 import gzip
@@ -25,7 +25,7 @@ def suffix_of(path: Path) -> str:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file with their numbers, from 1, without their ends; InputError if it cannot be read."""
+    """Yield the lines of a file, numbered from 1, without line ends; InputError if the file cannot be read."""
     try:
         with _opened(path) as stream:
             for number, line in enumerate(stream, start=1):

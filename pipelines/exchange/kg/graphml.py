@@ -1,11 +1,11 @@
 """Read things and triples from GraphML (Brandes et al. 2002): our own export, LightRAG, nano-graphrag, other programs.
 
-A thing is called by an attribute of its node, or by the node's id; nodes of one file that share a name remain distinct.
+A thing is named by an attribute of its node, or by the node's id; nodes of one file that share a name remain distinct.
 An attribute of the edge (predicate, relation, label, ...) is the predicate; LightRAG has keywords instead, and
-nano-graphrag nothing.
+nano-graphrag has none.
 
-The file is streamed and may be hostile: document types are refused, so no entity is ever declared; nothing outside the
-file is looked up; and depth, values and tags are bounded.
+The file is streamed and may be hostile: document types are refused, so entities cannot be declared; external
+references are not resolved; and depth, values and tags are bounded.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from xml.parsers.expat import XMLParserType
 
 MOST_SIGNS = 10_000_000
-"""Characters of one value, and bytes of one tag."""
+"""Maximum characters of a value, and bytes of a tag."""
 DEEPEST = 256
 _LABELS = {"NodeLabel", "EdgeLabel"}
 """The elements in which yEd stores the displayed label of a node or an edge."""
@@ -53,7 +53,7 @@ class GraphmlItem:
 
 @dataclass(frozen=True, slots=True)
 class Graphml:
-    """The nodes and edges of a file in file order, and the names of the attributes that it declares."""
+    """The nodes and edges of a file in file order, and the attribute names that it declares."""
 
     nodes: list[GraphmlItem]
     edges: list[GraphmlItem]
@@ -88,7 +88,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 class _GraphmlParser:
-    """Takes the events of expat and collects nodes and edges."""
+    """Handles the events of expat and collects nodes and edges."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -116,14 +116,14 @@ class _GraphmlParser:
         parser.CharacterDataHandler = self._characters
 
     def found(self) -> Graphml:
-        """Return the nodes and edges; attributes that an item lacks have the defaults of the file."""
+        """Return the nodes and edges; missing attributes of an item get the defaults of the file."""
         for item in (*self._nodes, *self._edges):
             for name, value in self._defaults["edge" if item.is_edge else "node"].items():
                 item.attributes.setdefault(name, value)
         return Graphml(self._nodes, self._edges, frozenset(self._names.values()), self._hyperedges)
 
     def _doctype(self, *_: object) -> None:
-        raise InputError(f"{self._path} declares a document type, which GraphML never needs and an attack may")
+        raise InputError(f"{self._path} declares a document type, which GraphML never needs and attacks use")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
@@ -214,8 +214,8 @@ KEYWORDS = "keywords"
 def read_graphml(path: Path, into: GraphBuilder, _language: str = "") -> None:
     """Read a file of nodes and edges; InputError if it is not GraphML.
 
-    A node without a name, a second node of an id, an edge to a missing node and an invalid weight are failures, whose
-    item is the line. Attributes that our tables have no column for are stored in the table origins.
+    A node without a name, a second node with the same id, an edge to a missing node and an invalid weight are failures
+    with the line as item. Attributes that our tables have no column for are stored in the table origins.
     """
     graph = parse_graphml(path)
     if not graph.nodes:
@@ -315,7 +315,7 @@ class _GraphmlReader:
         return ForeignRow(self._path.name, clean(id_), ordinal, details_of(left, description, types))
 
     def _text(self, attributes: dict[str, str], names: Iterable[str]) -> str:
-        """Return the first of these attributes that says something, and take it out."""
+        """Remove these attributes and return the first that is not empty."""
         by_name = {key.lower(): key for key in attributes}
         for name in names:
             if name in by_name and attributes[by_name[name]].strip():
@@ -323,7 +323,7 @@ class _GraphmlReader:
         return ""
 
     def _joined(self, text: str) -> str:
-        """Return a text; of several in one field, the distinct ones."""
+        """Return a text; if the field contains several, the distinct ones joined."""
         if not self._is_rag:
             return clean(text)
         parts = (unquoted(clean(part)) for part in text.split(SEPARATOR))
@@ -352,6 +352,6 @@ def predicate_of_keywords(text: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """Return a text without the quotes that nano-graphrag and early versions of LightRAG leave around it."""
+    """Return a text without the surrounding quotes that nano-graphrag and early versions of LightRAG leave."""
     text = " ".join(text.split())
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else text

@@ -40,7 +40,7 @@ LABELS = {
     "http://www.w3.org/2000/01/rdf-schema#label": 0,
     "http://www.w3.org/2004/02/skos/core#prefLabel": 1,
 }
-"""Predicates whose object is a label of the subject, with their rank; they make no triple."""
+"""Predicates whose object is a label of the subject, with their rank; they do not become triples."""
 
 
 def read_ntriples(path: Path, into: GraphBuilder, language: str) -> None:
@@ -123,12 +123,12 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _blank(label: str, path: Path) -> str:
-    """Return the id of a blank node, which is valid only within its file."""
+    """Return the id of a blank node, which is only unique within its file."""
     return f"_:{label}@{path.name}"
 
 
 def _distance(tag: str | None, language: str) -> int:
-    """Return 0 for the wanted language, 1 for a variant of it (en-GB for en), 2 for none, 3 for another."""
+    """Return 0 for the wanted language, 1 for a variant of it (en-GB for en), 2 for no language, 3 for another."""
     if not tag:
         return 2
     wanted, has = language.lower(), tag.lower()
@@ -157,7 +157,7 @@ _ENDS = {terms.RDF + "subject": "subject", terms.RDF + "predicate": "predicate",
 
 
 class OwnStatements:
-    """Takes the statements whose subject is an IRI of Conspectus, in any order: types, descriptions, weights."""
+    """Collects the statements whose subject is an IRI of Conspectus, in any order: types, descriptions, weights."""
 
     def __init__(self, path: Path, into: GraphBuilder) -> None:
         self._path = path
@@ -167,7 +167,7 @@ class OwnStatements:
         self._left_out = 0
 
     def take(self, item: str, subject: str, predicate: str, value: str | None, thing: str) -> None:
-        """Take a statement; `value` is its literal, None if its object is the IRI `thing`."""
+        """Add a statement; `value` is its literal, None if its object is the IRI `thing`."""
         into = self._into
         if subject.startswith(terms.ENTITY):
             about = self._entities.setdefault(subject, _Subject(item))
@@ -187,7 +187,7 @@ class OwnStatements:
             self._left_out += 1
 
     def end(self) -> None:
-        """Add the entities and relations to the graph, once all statements were taken."""
+        """Add the entities and relations to the graph after all statements."""
         into = self._into
         for ordinal, (iri, about) in enumerate(self._entities.items()):
             types, description = types_of(about.texts.get("types", "")), about.texts.get("description", "")
@@ -228,7 +228,7 @@ class OwnStatements:
 
 
 def _statements_of(text: str) -> tuple[tuple[tuple[str, str], ...], ...]:
-    """Return the qualifiers of our own JSON (a list of statements, each a list of pairs), none if it is not such."""
+    """Return the qualifiers in our own JSON (a list of statements, each a list of pairs), empty for other text."""
     try:
         statements = json.loads(text) if text else []
         return tuple(tuple((clean(str(said)), clean(str(value))) for said, value in each) for each in statements)
@@ -237,5 +237,5 @@ def _statements_of(text: str) -> tuple[tuple[tuple[str, str], ...], ...]:
 
 
 def predicate_of(into: GraphBuilder, iri: str) -> int:
-    """Return the number of the predicate that an IRI of ours stands for."""
+    """Return the number of the predicate that one of our IRIs represents."""
     return into.literal_predicate(clean(unquote(iri.removeprefix(terms.PREDICATE), errors="replace")))

@@ -24,7 +24,7 @@ _READERS: dict[str, Callable[[Path, GraphBuilder, str], None]] = {
     ".graphml": read_graphml,
 }
 _IN_MEMORY = 16 << 20
-"""Bytes of labels that are kept in memory before they go to a file."""
+"""Bytes of labels that stay in memory before they are written to a file."""
 
 
 def read_graph(settings: KgSettings) -> ImportedGraph | None:

@@ -16,7 +16,7 @@ _HEADERS = (
 
 
 _PARTS = 3
-"""Columns of a triple; a header may name further ones, which qualify the statement: start, end, role."""
+"""Columns of a triple; further columns of a header qualify the statement: start, end, role."""
 
 
 def read_tsv(path: Path, into: GraphBuilder, _language: str = "") -> None:
@@ -74,7 +74,7 @@ def read_csv(path: Path, into: GraphBuilder, _language: str = "") -> None:
 
 
 def read_labels(path: Path, into: GraphBuilder) -> None:
-    """Read lines of `id<TAB>label`; further columns are ignored. Of two labels of an id the first is used."""
+    """Read lines of `id<TAB>label`; further columns are ignored. The first label of an id is used."""
     for number, line in lines_of(path):
         try:
             id_, _, rest = line.decode("utf-8").partition("\t")
@@ -89,7 +89,7 @@ def read_labels(path: Path, into: GraphBuilder) -> None:
 
 
 _FROM_A_LABELS_FILE = 1 << 40
-"""Labels of a labels file outrank those among the triples."""
+"""Labels of a labels file rank above those in the triples."""
 
 
 def _decoded(path: Path, into: GraphBuilder) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _decoded(path: Path, into: GraphBuilder) -> Iterator[str]:
             yield line.decode("utf-8") + "\n"
         except UnicodeDecodeError:
             into.fail(f"{path.name}:{number}", "not UTF-8", line.decode("utf-8", "replace"))
-            yield "\n"  # the numbers of the lines stay what they are
+            yield "\n"  # preserve the line numbers
 
 
 def _is_header(cells: list[str]) -> bool:
@@ -106,7 +106,7 @@ def _is_header(cells: list[str]) -> bool:
 
 
 def _qualified(cells: list[str], further: list[str], into: GraphBuilder) -> bool:
-    """Add a row whose further cells are qualifiers, under the names of the header; return whether it is such a row."""
+    """Add a row whose further cells are qualifiers named by the header; return whether the row is of this kind."""
     head, relation, tail, *values = (cell.strip() for cell in (*cells, "", "", ""))
     if not (head and relation and tail) or not _PARTS <= len(cells) <= _PARTS + len(further):
         return False

@@ -1,6 +1,6 @@
 """Read a Wikidata JSON dump: an array with one entity a line, read line by line.
 
-Read are the statements of preferred or normal rank, their qualifiers, and the labels of the entities that they use.
+It reads the statements of preferred or normal rank, their qualifiers, and the labels of the entities that they use.
 Values are items, times, quantities and texts; identifiers of other databases, media, addresses and places on the globe
 are left out.
 """
@@ -17,11 +17,11 @@ from conspectus.pipelines.exchange.kg.builder import GraphBuilder
 from conspectus.pipelines.exchange.kg.files import lines_of
 
 _ANY_LANGUAGE = "mul"
-"""Wikidata's code for a label that holds in all languages."""
+"""Wikidata's code for a label that is valid in all languages."""
 _KINDS = {"item": "Q", "property": "P", "lexeme": "L"}
 _TIME = re.compile(r"([+-])0*(\d{1,9})-(\d\d)-(\d\d)T")
 _CENTURY, _DECADE, _YEAR, _MONTH, _DAY = 7, 8, 9, 10, 11
-"""Precisions of a time."""
+"""Precisions of a time value."""
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _UNIT = re.compile(r"https?://www\.wikidata\.org/entity/(Q\d+)")
 _UNIT_LABELS = {
@@ -31,12 +31,12 @@ _UNIT_LABELS = {
     "Q25235": "hour", "Q573": "day", "Q23387": "week", "Q5151": "month", "Q577": "year", "Q4917": "US dollar",
     "Q4916": "euro", "Q25224": "pound sterling", "Q11229": "percent",
 }  # fmt: skip
-"""Labels of units, for excerpts of a dump that lack them; a label in the dump comes first."""
+"""Labels of units, for excerpts of a dump that lack them; labels in the dump take precedence."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """The value of a statement or qualifier: an item's id, a literal, or a literal of a unit (an id)."""
+    """The value of a statement or qualifier: an item's id, a literal, or a quantity with a unit (an id)."""
 
     id: str = ""
     text: str = ""
@@ -78,11 +78,11 @@ def read_wikidata(path: Path, into: GraphBuilder, language: str) -> None:
 
 
 _LAST = 1 << 20
-"""The rank of a label that any other of the dump precedes."""
+"""The rank of a fallback label, below all labels of the dump."""
 
 
 def _statements(entity: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the statements that are read, with their properties."""
+    """Yield the statements to import, with their properties."""
     for predicate, several in _mapping(entity.get("claims")).items():
         for value in several if isinstance(several, list) else ():
             statement = _mapping(value)
@@ -109,7 +109,7 @@ def _number(value: _Value, into: GraphBuilder) -> int:
 
 
 def _value(snak: Mapping[str, Any], language: str, left_out: Counter[str]) -> _Value | None:
-    """Return the value of a main statement or a qualifier, None if it has none that is read."""
+    """Return the value of a main statement or a qualifier, None if it is missing or not imported."""
     if snak.get("snaktype") != "value":
         return None
     data = _mapping(snak.get("datavalue"))
@@ -122,7 +122,7 @@ def _value(snak: Mapping[str, Any], language: str, left_out: Counter[str]) -> _V
         text = str(_mapping(content).get("text", "")) if _mapping(content).get("language") == language else ""
     elif kind == "string" and snak.get("datatype", "string") == "string":
         text = content if isinstance(content, str) else ""
-    elif isinstance(content, dict) and (id_ := _entity_id(content)):  # only an item has an id
+    elif isinstance(content, dict) and (id_ := _entity_id(content)):  # only items have ids
         return _Value(id=id_)
     else:
         left_out[str(snak.get("datatype") or kind or "unknown")[:40]] += 1
@@ -132,7 +132,7 @@ def _value(snak: Mapping[str, Any], language: str, left_out: Counter[str]) -> _V
 
 
 def _time(content: Mapping[str, Any]) -> str:
-    """Return a time in words that `storage.text.literals` reads, as exact as it is stated; "" if that is not a century.
+    """Return a time in a form that `storage.text.literals` reads, as precise as stated; "" if coarser than a century.
 
     >>> _time({"time": "+1952-03-11T00:00:00Z", "precision": 11})
     '1952-03-11'

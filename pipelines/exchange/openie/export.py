@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.exchange.export_result import ExportResult
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.text.nlp import CONCEPT, TITLE
 from conspectus.storage.text.normalise import entity_key, title_names
 
 RELATED = "is related to"
-"""The predicate of a relation that has none: a triple needs one."""
+"""The predicate for relations without one: a triple needs a predicate."""
 
 
-def write_openie(index: Index, to: Path) -> ExportResult:
+def write_openie(index: StoredIndex, to: Path) -> ExportResult:
     """Write one entry for each chunk: the passage (with the title on a first line), its names and its triples."""
     chunks = index.rows(Chunk)
     title_of = {document.id: " ".join(document.title.split()) for document in index.rows(Document)}
@@ -57,11 +57,11 @@ def write_openie(index: Index, to: Path) -> ExportResult:
     return ExportResult((to,), rows, tuple(notes))
 
 
-def _names(index: Index) -> dict[str, list[str]]:
+def _names(index: StoredIndex) -> dict[str, list[str]]:
     """Return the sorted names in each chunk, by the chunk's id.
 
-    Left out is what an import finds again by itself: phrases that are only ends of triples, short forms of a title, and
-    a title that the text does not contain.
+    Phrases that are only ends of triples, short forms of a title, and a title that the text does not contain are left
+    out, because an import finds them again.
     """
     named = {
         entity.id: entity for entity in index.rows(Entity) if any(kind not in {CONCEPT, TITLE} for kind in entity.types)
@@ -79,7 +79,7 @@ def _names(index: Index) -> dict[str, list[str]]:
     return defaultdict(list, {id_: sorted(several) for id_, several in found.items()})
 
 
-def _triples(index: Index) -> dict[str, list[list[str]]]:
+def _triples(index: StoredIndex) -> dict[str, list[list[str]]]:
     """Return the sorted triples of each chunk, by the chunk's id."""
     name_of = {entity.id: entity.name for entity in index.rows(Entity)}
     found: defaultdict[str, list[list[str]]] = defaultdict(list)

@@ -11,7 +11,7 @@ from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.text.names import words
 
 _LONGEST_TITLE = 150
-"""Characters of a title at most."""
+"""Maximum characters of a title."""
 _ENDS_A_SENTENCE = (".", "!", "?", ":", ";", ",", "。", "！", "？", "؟", "।")
 
 

@@ -6,13 +6,13 @@ JSON lines (`read_open`). A line is one document:
 HippoRAG's results (`read_results`; Gutiérrez et al. 2024, its file openie_results_*.json), by passage:
     {"docs": [{"idx": "chunk-...", "passage": "Title\\ntext", "extracted_entities": [...],
                "extracted_triples": [[subject, predicate, object], ...]}, ...], "avg_ent_chars": ..., ...}
-A passage is known by its text, whatever its id: that of a chunk or a document, with or without a title on the first
-line. If nothing else is indexed, the passages are the documents.
+A passage is identified by its text, whatever its id: the text of a chunk or a document, with or without a title on
+the first line. If nothing else is indexed, the passages are the documents.
 
 The working folder of LightRAG or nano-graphrag (`read_lightrag`): graph_chunk_entity_relation.graphml, whose nodes and
-edges list the chunks that they come from, kv_store_text_chunks.json, and kv_store_full_docs.json if there is one.
+edges list their source chunks, kv_store_text_chunks.json, and kv_store_full_docs.json if there is one.
 
-What cannot be used is a failure, whose item is the place in the file ("openie.jsonl:12", "results.json#3").
+Items that cannot be used are failures, whose item is the place in the file ("openie.jsonl:12", "results.json#3").
 """
 
 import json
@@ -77,7 +77,7 @@ def read_open(file: Path, document_ids: Collection[str]) -> OpenFile:
     return read
 
 
-def _parts(row: Any) -> tuple[str, list[object], list[object]]:  # noqa: ANN401  (any JSON value may stand in a file)
+def _parts(row: Any) -> tuple[str, list[object], list[object]]:  # noqa: ANN401  (any JSON value may appear in a file)
     """Return the document id, entities and triples of a line; ValueError states what is wrong."""
     if not isinstance(row, dict):
         raise ValueError("it is no object")
@@ -92,7 +92,7 @@ def _parts(row: Any) -> tuple[str, list[object], list[object]]:  # noqa: ANN401 
 
 
 GRAPHML = ".graphml"
-"""The ending of LightRAG's graph."""
+"""The file ending of LightRAG's graph."""
 
 
 def read_results(file: Path) -> OpenResults | None:
@@ -108,7 +108,7 @@ def read_results(file: Path) -> OpenResults | None:
         raise InputError(f"the extraction {file} cannot be read: {error.strerror or error}") from error
     try:
         found = json.loads(content.decode("utf-8-sig")) if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" else None
-    except (ValueError, RecursionError):  # JSON lines: the other form, whose lines are read one by one
+    except (ValueError, RecursionError):  # probably JSON lines, which are read line by line
         return None
     docs = found.get("docs") if isinstance(found, dict) else None
     if not isinstance(docs, list):
@@ -128,7 +128,7 @@ def read_results(file: Path) -> OpenResults | None:
     return OpenResults(passages, failures, _documents(passages, file))
 
 
-def _passage_parts(row: Any) -> tuple[str, list[object], list[object]]:  # noqa: ANN401  (any JSON value may stand in a file)
+def _passage_parts(row: Any) -> tuple[str, list[object], list[object]]:  # noqa: ANN401  (any JSON value may appear in a file)
     if not isinstance(row, dict):
         raise ValueError("it is no object")
     text, entities, triples = row.get("passage"), row.get("extracted_entities", []), row.get("extracted_triples", [])
@@ -163,7 +163,7 @@ DOCUMENTS = "kv_store_full_docs.json"
 
 
 def read_lightrag(file: Path) -> OpenResults:
-    """Return the chunks with what the graph in `file` states about them, and the documents that the chunks are of.
+    """Return the chunks with the statements of the graph in `file` about them, and the documents of the chunks.
 
     A chunk that only the graph names, and a chunk without a text, are failures. InputError if the graph lists no
     chunks, or the files of the chunks are missing.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 MAX_PART = 200_000_000
-"""Bytes of the part with the text."""
+"""Maximum bytes of the part with the text."""
 
 _LEFT_OUT = frozenset("tracked-changes annotation annotation-end forms sequence-decls table-of-content".split())
 _SIGNS = {"tab": " ", "line-break": "\n", "s": " "}
@@ -59,7 +59,7 @@ def _add(element: "_Element", draft: Draft, *, in_list: bool) -> None:
 
 
 def _inside(element: "_Element", name: str) -> "Iterator[_Element]":
-    """Yield the rows of a table or the cells of a row, which can stand in groups."""
+    """Yield the rows of a table or the cells of a row, which may be in groups."""
     for node in element:
         if local(node) == name:
             yield node
@@ -72,7 +72,7 @@ def _cell(cell: "_Element", draft: Draft) -> str:
 
 
 def _text(element: "_Element", draft: Draft) -> str:
-    """Return the text of a paragraph, with the marks of its links."""
+    """Return the text of a paragraph, with marks at its links."""
     return folded("".join(_pieces(element, draft)))
 
 

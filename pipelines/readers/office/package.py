@@ -1,7 +1,7 @@
-"""Office Open XML packages (ECMA-376 part 2): zip archives of XML parts that point at one another.
+"""Office Open XML packages (ECMA-376 part 2): zip archives of XML parts that refer to each other.
 
-Only the parts that hold text are read, each once and in bounds; pictures and fonts stay packed. Elements are known
-by their local names, so that the strict and the transitional form of the standard read alike.
+Only the parts that contain text are read, each once and within bounds; pictures and fonts are not unpacked. Elements
+are identified by their local names, so that the strict and the transitional form of the standard are read alike.
 """
 
 import posixpath
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 MAX_PART = 64_000_000
-"""Bytes of one XML part: a thousand pages have about ten million."""
+"""Maximum bytes of one XML part: a thousand pages have about ten million."""
 
 MAX_READ = 4 * MAX_PART
-"""Bytes of all parts that are read, together."""
+"""Maximum bytes of all parts that are read, together."""
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
@@ -110,7 +110,7 @@ class Package:
 def open_package(path: Path, max_bytes: int) -> Iterator[Package]:
     """Open a file as a package of at most `max_bytes` inflated bytes.
 
-    Raises Unreadable: encrypted, of the binary formats before 2007, or damaged.
+    Raises Unreadable if it is encrypted, in a binary format before 2007, or damaged.
     """
     with path.open("rb") as stream:
         head = stream.read(8)
@@ -127,7 +127,7 @@ def open_package(path: Path, max_bytes: int) -> Iterator[Package]:
 
 
 def shown(element: "_Element") -> Iterator["_Element"]:
-    """Yield the children of an element; of alternatives for different versions of programs, those of the first."""
+    """Yield the children of an element; of alternatives for different program versions, only the first."""
     for child in element:
         if local(child) == "AlternateContent":
             yield from next(([*node] for node in child if local(node) == "Choice"), [])

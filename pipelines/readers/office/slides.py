@@ -51,7 +51,7 @@ def _slides(package: Package, name: str, root: "_Element") -> list[str]:
 
 
 def _relation_id(element: "_Element") -> str:
-    """Return the relationship id of an element; another attribute is called id too, without a namespace."""
+    """Return the relationship id of an element; distinct from the id attribute without a namespace."""
     return next((str(text) for key, text in element.items() if str(key).endswith("}id")), "")
 
 
@@ -111,7 +111,7 @@ def _paragraphs(body: "_Element") -> list[str]:
 
 
 def _listed(lines: Sequence[str]) -> str:
-    """Return the lines of a slide's body as the points that they are."""
+    """Return the lines of a slide's body as list items."""
     return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
 
 

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from openpyxl.workbook.workbook import Workbook
 
 MAX_BYTES = 500_000_000
-"""Unpacked bytes of a workbook, which stores every text once; larger ones contain hardly any text."""
+"""Maximum unpacked bytes of a workbook, which stores every text once; larger ones contain hardly any text."""
 
 MAX_PART = 16_000_000
-"""Bytes of a part that is read into memory: all but sheets, their strings, and unused parts."""
+"""Maximum bytes of a part that is read into memory: all but sheets, their strings, and unused parts."""
 
 MAX_CELLS = 10_000_000
-"""Cells of all sheets, including empty ones to the left of a filled one."""
+"""Maximum cells of all sheets, including empty ones to the left of a filled one."""
 
 _MAX_ROWS = 1_048_576
 _LETTER = re.compile(r"[^\W\d_]")
@@ -48,7 +48,7 @@ _ERRORS = (
     LookupError,
     TypeError,
     AttributeError,
-    SyntaxError,  # of which XML's ParseError is one
+    SyntaxError,  # the base class of XML's ParseError
 )
 """The exceptions of openpyxl for damaged workbooks."""
 
@@ -62,10 +62,10 @@ _Cells = tuple[object, ...]
 def read_workbook(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the rows of each sheet whose first row names the text column, then one text of all other sheets.
 
-    Rows are numbered as those of CSV are, `within` their sheet if the workbook has several. In the text each sheet
-    is a place and each row a paragraph. The first row names the columns if it is text and no shorter than the next:
-    "Name: Maria; Role: Engineer"; without names the cells are divided by " | ". Of formulas the results are read that
-    the file holds. Raises Unreadable for encrypted and damaged workbooks.
+    Rows are numbered like those of CSV, `within` their sheet if the workbook has several. In the text each sheet is a
+    place and each row a paragraph. The first row names the columns if it is text and no shorter than the next: "Name:
+    Maria; Role: Engineer"; without names the cells are separated by " | ". For formulas the stored results are read.
+    Raises Unreadable for encrypted and damaged workbooks.
     """
     from openpyxl import load_workbook
 
@@ -86,7 +86,7 @@ def read_workbook(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
                 raise Unreadable("damaged workbook", "two sheets are one part of the file")
             yield from _rows(book, settings)
         except _ERRORS as error:
-            # openpyxl's own words may hold the path, which is another each time for what an archive holds.
+            # openpyxl's messages may contain the path, which changes between runs for a member of an archive.
             why = str(error.__cause__ or error) or type(error).__name__
             raise Unreadable("damaged workbook", why.splitlines()[0]) from error
 
@@ -125,7 +125,7 @@ def _rows(book: "Workbook", settings: InputSettings) -> Iterator[Row | Lost]:
         title = as_title(book.properties.title)
         yield Row(None, None, title, text.found.text(), {}, tuple(text.places))
     elif not tables:
-        raise Unreadable("empty", "no cell of the workbook holds anything")
+        raise Unreadable("empty", "no cell of the workbook has content")
 
 
 class _Counter:
@@ -142,7 +142,7 @@ class _Counter:
 
 def _filled(sheet: Any, cells: _Counter) -> Iterator[_Cells]:  # noqa: ANN401  (read-only sheets have no type)
     """Yield the rows that are not empty, without the empty cells at their ends."""
-    sheet.reset_dimensions()  # what a sheet says of its size may be wrong, and cost memory
+    sheet.reset_dimensions()  # a sheet's stated size may be wrong, and cost memory
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > _MAX_ROWS:
             raise Unreadable("damaged workbook", f"more than {_MAX_ROWS} rows in a sheet")
@@ -168,7 +168,7 @@ def _records(columns: Sequence[str], rows: Iterator[_Cells]) -> Iterator[tuple[i
 
 
 class _Text:
-    """Collects the text of sheets, and where every sheet begins."""
+    """Collects the text of sheets, and the place where every sheet begins."""
 
     def __init__(self, settings: InputSettings) -> None:
         self.found = RecordText(settings)
@@ -197,7 +197,7 @@ def _cells(row: _Cells) -> list[str]:
 
 
 def _names_columns(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Return whether the first row of a sheet names its columns: several different short texts, one for each cell."""
+    """Return whether the first row of a sheet names its columns: several distinct short texts, one for each cell."""
     named = [cell for cell in first if cell]
     return (
         len(named) > 1
@@ -209,7 +209,7 @@ def _names_columns(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _by_column(names: Sequence[str], row: Sequence[str]) -> dict[str, str]:
-    """Return the cells of a row by the names of their columns; columns without a name are put together."""
+    """Return the cells of a row by the names of their columns; cells without a column name are joined."""
     found = {name: cell for name, cell in zip(names, row, strict=False) if name}
     rest = [cell for at, cell in enumerate(row) if cell and not (at < len(names) and names[at])]
     return found | ({"": " | ".join(rest)} if rest else {})

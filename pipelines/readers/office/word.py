@@ -37,8 +37,8 @@ _BASE_STEPS = 20
 def read_word(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a Word document as one row with its headings as places.
 
-    Headings are known by their outline level or the built-in name of their style ("heading 1"), which is the same
-    in Word of every language. Tables are Markdown, their first row the header.
+    Headings are identified by their outline level or the built-in name of their style ("heading 1"), which is the same
+    in every language version of Word. Tables are Markdown, with their first row as header.
     """
     with open_package(path, settings.max_archive_bytes) as package:
         name, root = package.main_part("document")
@@ -151,7 +151,7 @@ def _is_hidden(run: "_Element") -> bool:
 
 
 class _Tables:
-    """Reads tables, and limits their text: the same note may be repeated in any number of cells."""
+    """Reads tables, and limits their text, because the same note may be repeated in any number of cells."""
 
     def __init__(self, notes: Mapping[str, Mapping[str, str]], settings: InputSettings) -> None:
         self._notes = notes

@@ -1,4 +1,4 @@
-"""Mend characters that fonts of PDF files give for others: ligatures, accents that stand apart, signs of bullets."""
+"""Repair characters that fonts of PDF files replace by others: ligatures, separate accents, bullet characters."""
 
 import re
 import unicodedata
@@ -10,10 +10,10 @@ _LIGATURES = str.maketrans(
     {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
 )
 _WINDOWS = {sign: bytes([sign]).decode("cp1252") for sign in (0x85, *range(0x91, 0x98), 0x99)}
-"""Control characters that stand for quotation marks, dashes, bullets and dots in the encoding of Windows."""
+"""Control characters that encode quotation marks, dashes, bullets and dots in Windows-1252."""
 
 _BULLET = re.compile("^[\x80-\x9f\uf000-\uf0ff](?= ?\\S)|^[\uf0a7\uf0b7\uf0d8]", re.M)
-"""What is left of such characters, and of the private ones of Symbol and Wingdings, at the beginning of a line."""
+"""Remains of such characters, and of the private ones of Symbol and Wingdings, at the beginning of a line."""
 
 _NO_TEXT = re.compile("[\x80-\x9f\ue000-\uf8ff]")
 _ACCENTS = {
@@ -28,7 +28,7 @@ _CIRCLED = re.compile(r"(?<!\w)([cRr]) ?[©○◯]")
 
 
 def mended(text: str) -> str:
-    r"""Return a text with usual letters for ligatures and for accents that stand before their letter.
+    r"""Return a text with usual letters for ligatures and for accents that precede their letter.
 
     >>> mended("Br¨oker, P´eter Gar¸con: e\ufb03cient, c© 2020"), mended("\x88 one\n\uf0b7 two\x92s, it´s")
     ('Bröker, Péter Garçon: efficient, © 2020', '• one\n• two’s, it’s')
@@ -42,7 +42,7 @@ def mended(text: str) -> str:
 
 
 def _composed(found: "regex.Match[str]") -> str:
-    """Return one letter for a letter and its accent; what was found where there is no such letter."""
+    """Return one letter for a letter and its accent; the match unchanged if there is no such letter."""
     letter = found["letter"].replace("ı", "i").replace("ȷ", "j")
     one = unicodedata.normalize("NFC", letter + _ACCENTS[found["accent"]])
     return one if len(one) == 1 else found[0]

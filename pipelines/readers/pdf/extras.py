@@ -1,6 +1,6 @@
 """Read what a PDF contains besides its pages: form fields and embedded files.
 
-Both are trees that a damaged file can make a circle or endless, so that a bounded number of nodes is looked at.
+Both are trees in which a damaged file can create a cycle or endless depth, so the number of visited nodes is bounded.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""What the fonts of a page tell: which line is the title, by its height, and which lines are code, by their font.
+"""Find the title of a page by the height of its lines, and lines of code by their font.
 
-PDFium gives the font of each character. A few characters of each line are asked for, not all.
+PDFium returns the font of each character. Only a few characters of each line are queried.
 """
 
 import ctypes
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _BREAK = "\r\n"
 _NO_SIGN = " \t\r\n\0\xa0"
 _ASKED = 5
-"""Characters of a line whose fonts are asked for."""
+"""Number of characters of a line whose fonts are queried."""
 _FEWEST_OF_CODE = 2
-"""Lines that make a listing; a lone one may be a term, or a name in running text."""
+"""Minimum number of lines of a listing; a lone line may be a term, or a name in running text."""
 _MONOSPACED = regex.compile(
     r"mono|nimbusmon|courier|typewriter|consol|menlo|fixed|lettergothic|teletype|inconsolata|andale|code"
     r"|(?:cm|lm|sf|ec)(?:sl|it)?tt",
@@ -31,16 +31,16 @@ _MONOSPACED = regex.compile(
 _FIXED_PITCH = 1
 _MOST_BLANKS = 40
 _LARGER = 1.2
-"""How many times higher than most lines of its page the title is."""
+"""Minimum ratio of the title's height to that of most lines of its page."""
 _FIRST_LINES = 8
-"""Lines among which the title begins."""
+"""Number of lines within which the title begins."""
 _LONGEST_TITLE = 150
 _LETTERS = regex.compile(r"\p{L}{2}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a page, and the position of its first character among those of the page."""
+    """A line of a page, and the position of its first character on the page."""
 
     text: str
     start: int
@@ -57,7 +57,7 @@ class PageFonts:
 
     Args:
         page: The text of a page, open.
-        text: What it says, with line breaks as PDFium writes them.
+        text: The text of the page, with line breaks as PDFium writes them.
     """
 
     def __init__(self, page: "PdfTextPage", text: str) -> None:
@@ -70,9 +70,9 @@ class PageFonts:
             start += len(line) + len(_BREAK)
 
     def code(self) -> dict[str, list[str]]:
-        """Return the lines of listings, indented as printed, by what is left of them as lines of text (`lines_of`).
+        """Return the lines of listings, indented as printed, by their form as lines of text (`lines_of`).
 
-        A line that is printed several times is there as often, in order.
+        A line that is printed several times occurs as often, in order.
         """
         found: dict[str, list[str]] = {}
         run: list[_Line] = []
@@ -87,7 +87,7 @@ class PageFonts:
         return found
 
     def title(self) -> str:
-        """Return the largest lines at the top of the page; "" where none is larger than most."""
+        """Return the largest lines at the top of the page; "" if none is larger than most."""
         heights = [self._height(line) for line in self._lines]
         if len(heights) < 2:
             return ""
@@ -113,7 +113,7 @@ class PageFonts:
         return bool(flags.value & _FIXED_PITCH) or _MONOSPACED.search(name.value.decode("utf-8", "replace")) is not None
 
     def _indented(self, run: Sequence[_Line]) -> Iterator[tuple[str, str]]:
-        """Yield the lines of a listing with the blanks that their distance from the leftmost one is wide."""
+        """Yield the lines of a listing, indented by blanks that span their distance from the leftmost one."""
         lefts = [self._box(line.asked()[0])[0] for line in run]
         widths = [self._width(line) for line in run]
         width = median(each for each in widths if each > 0) if any(each > 0 for each in widths) else 0.0
@@ -138,7 +138,7 @@ class PageFonts:
 
 
 def _by_position(page: "PdfTextPage", text: str) -> str:
-    """Return the text of a page with one character for each of its positions, NUL where there is none to read."""
+    """Return the text of a page with one character for each of its positions, NUL for an unreadable one."""
     from pypdfium2 import raw
 
     count = page.count_chars()

@@ -1,7 +1,7 @@
-"""The links inside a PDF: from words on a page to a place on another, or to an address.
+"""The links inside a PDF: from words on a page to a place on another page, or to an address.
 
-PDFium gives the rectangle of each link and where it leads. The words are those within the rectangle; the place is the
-line that stands at the height the link leads to.
+PDFium returns the rectangle and the target of each link. The words are those within the rectangle; the place is the
+line at the target height.
 """
 
 import ctypes
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 _MOST_ON_A_PAGE = 1_000
 _MOST = 20_000
 _MOST_SEARCHED = 50_000_000
-"""Characters that are searched for the words of links, a page once for every link."""
+"""Characters of a page that are searched for the words of links, once for every link."""
 _LONGEST_ADDRESS = 2_000
 _BELOW = 30.0
-"""Points below the height that a link leads to within which its line begins."""
+"""Maximum points between the target height of a link and the beginning of its line below."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """A link on a page: its words, and the page (from 0) and height that it leads to, or an address."""
+    """A link on a page: its words, and its target page (from 0) and height, or an address."""
 
     text: str
     page: int
@@ -53,7 +53,7 @@ def links_on(document: "PdfDocument", page: "PdfPage", text: "PdfTextPage") -> l
 
 
 def _leads_to(document: "PdfDocument", link: Any) -> tuple[int, float | None, str] | None:  # noqa: ANN401  (PDFium's)
-    """Return the page and height that a link leads to, or -1, None and an address; None where it leads nowhere."""
+    """Return the target page and height of a link, or -1, None and an address; None if it has no target."""
     from pypdfium2 import raw
 
     action = raw.FPDFLink_GetAction(link)
@@ -73,7 +73,7 @@ def _leads_to(document: "PdfDocument", link: Any) -> tuple[int, float | None, st
 
 
 def line_at(text: "PdfTextPage", height: float) -> str:
-    """Return the line of a page that stands at a height, or below it; "" where none does."""
+    """Return the line of a page at a height, or below it; "" if there is none."""
     said = text.get_text_bounded(None, height - _BELOW, None, height)
     return next(iter(lines_of(clean(said))), "")
 
@@ -81,11 +81,11 @@ def line_at(text: "PdfTextPage", height: float) -> str:
 def placed(
     links: Sequence[Sequence[PageLink]], lines: Mapping[tuple[int, float], str], flowing: Flow
 ) -> tuple[list[Hyperlink], list[Anchor]]:
-    """Return the links at their words in the text of all pages, and the anchors that they lead to.
+    """Return the links at their words in the text of all pages, and the anchors that they target.
 
     Args:
         links: The links of each page.
-        lines: The line at each page and height that links lead to.
+        lines: The line at each page and height that links target.
         flowing: The text of all pages.
     """
     ends = flowing.ends
@@ -109,7 +109,7 @@ def placed(
 
 
 def _anchor(link: PageLink, lines: Mapping[tuple[int, float], str], flowing: Flow, anchors: dict[str, Anchor]) -> str:
-    """Return the address of the place within the text that a link leads to, and note its anchor; "" without a place."""
+    """Return the address of a link's target place within the text, and add its anchor; "" without a place."""
     start = flowing.starts[link.page] if link.page < len(flowing.starts) else None
     if start is None:
         return ""

@@ -1,10 +1,10 @@
-"""Find tables of contents and back-of-book indexes among the lines of a PDF: lists that lead to pages.
+"""Find tables of contents and back-of-book indexes among the lines of a PDF: lists with page references.
 
-They repeat words without saying anything, so they are no text to retrieve and quote. What they say is kept as headings
-(where the file has no bookmarks) and as terms with the pages that the index names.
+They repeat words without making statements, so they are not text to retrieve and quote. Their content is stored as
+headings (if the file has no bookmarks) and as terms with the pages that the index names.
 
-A list begins at a line that is its title ("Contents", "Concept Index"), or where five lines in a row have dot leaders.
-It goes on, over pages, while at most a few lines in a row are no entries.
+A list begins at a line that is its title ("Contents", "Concept Index"), or if five consecutive lines have dot leaders.
+It continues, across pages, while at most a few consecutive lines are not entries.
 """
 
 import re
@@ -40,36 +40,36 @@ _MOST_OTHERS = 4
 _SHARE = 0.5
 _LONGEST_ENTRY = 200
 _MOST_PAGES_BEFORE = 50
-"""Pages that can be missing before the first one of a file."""
+"""Pages that may be missing before the first page of a file."""
 
 _MOST_TERMS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A line of a table of contents: `title` with its number, and the depth that the number tells, from 1."""
+class ListEntry:
+    """A line of a table of contents: `title` with its number, and the depth shown by the number, from 1."""
 
     title: str
     level: int
 
 
 @dataclass(slots=True)
-class Lists:
-    """The pages without their lists, and what the lists say: entries of contents, and terms with labels of pages."""
+class ListPages:
+    """The pages without their lists, and the lists' content: entries of contents, and terms with page labels."""
 
     pages: list[list[str]]
-    contents: list[Entry] = field(default_factory=list)
+    contents: list[ListEntry] = field(default_factory=list)
     terms: list[tuple[str, str]] = field(default_factory=list)
 
 
-def without_lists(pages: Sequence[Page]) -> Lists:
-    """Return the pages without tables of contents and indexes, and what these say.
+def without_lists(pages: Sequence[Page]) -> ListPages:
+    """Return the pages without tables of contents and indexes, and the content of these.
 
     Args:
         pages: The lines of each page; dot leaders are shortened to three dots between blanks.
     """
     lines = [(number, line) for number, page in enumerate(pages) for line in page]
-    found = Lists([])
+    found = ListPages([])
     gone: set[int] = set()
     at = 0
     while at < len(lines):
@@ -82,21 +82,21 @@ def without_lists(pages: Sequence[Page]) -> Lists:
         if is_index:
             found.terms += [(title, label) for title, labels in entries for label in labels][:_MOST_TERMS]
         else:
-            found.contents += [Entry(title, _level(title)) for title, _ in entries]
+            found.contents += [ListEntry(title, _level(title)) for title, _ in entries]
         at = end
     left = iter(range(len(lines)))
     found.pages = [[line for line in page if next(left) not in gone] for page in pages]
     if not any(found.pages):
-        return Lists([list(page) for page in pages])
+        return ListPages([list(page) for page in pages])
     return found
 
 
-def numbered_headings(pages: Sequence[Page]) -> Iterator[tuple[int, Entry]]:
-    """Yield (page, entry) for lines "2.1 Title" whose numbers follow one another from 1 on; none if they are few.
+def numbered_headings(pages: Sequence[Page]) -> Iterator[tuple[int, ListEntry]]:
+    """Yield (page, entry) for lines "2.1 Title" with consecutive numbers from 1 on; nothing if they are few.
 
     They are the headings of a document that has neither bookmarks nor a table of contents.
     """
-    found: list[tuple[int, Entry]] = []
+    found: list[tuple[int, ListEntry]] = []
     last: tuple[int, ...] = ()
     for number, page in enumerate(pages):
         for line in page:
@@ -107,7 +107,7 @@ def numbered_headings(pages: Sequence[Page]) -> Iterator[tuple[int, Entry]]:
             successors = {(*last[:depth], last[depth] + 1) for depth in range(len(last))} | {(*last, 1)}
             if parts in successors:
                 last = parts
-                found.append((number, Entry(line, len(parts))))
+                found.append((number, ListEntry(line, len(parts))))
     if sum(entry.level == 1 for _, entry in found) >= _FEWEST:
         yield from found
 
@@ -129,7 +129,7 @@ def _begins(lines: Sequence[tuple[int, str]], at: int, n_pages: int) -> bool | N
 def _list_at(
     lines: Sequence[tuple[int, str]], at: int, is_index: bool, n_pages: int
 ) -> tuple[int, list[tuple[str, list[str]]]]:
-    """Return the end of the list that begins at a line, and its entries; no entries if it is none."""
+    """Return the end of the list that begins at a line, and its entries; no entries if it is not a list."""
     title = _INDEX if is_index else _CONTENTS
     entries: list[tuple[str, list[str]]] = []
     end = begin = at + 1 if title.fullmatch(lines[at][1].strip(" .:")) else at
@@ -159,7 +159,7 @@ def _list_at(
 
 
 def _goes_on(lines: Sequence[tuple[int, str]], at: int, is_index: bool, n_pages: int) -> bool:
-    """Return whether a list goes on at the top of a page: most lines there are entries, or letters of an index."""
+    """Return whether a list continues at the top of a page: most lines there are entries, or letters of an index."""
     page = lines[at][0]
     first = [line for number, line in lines[at : at + 5] if number == page]
     entries = sum(bool(_entry(line, is_index, n_pages) or (is_index and _LETTER.fullmatch(line))) for line in first)
@@ -167,7 +167,7 @@ def _goes_on(lines: Sequence[tuple[int, str]], at: int, is_index: bool, n_pages:
 
 
 def _entry(line: str, is_index: bool, n_pages: int) -> tuple[str, list[str]] | None:
-    """Return title and labels of the pages of an entry; None for another line."""
+    """Return title and page labels of an entry; None for another line."""
     found = _LEADER.match(line) or (_TERM if is_index else _PLAIN).match(line)
     if found is None or len(line) > _LONGEST_ENTRY:
         return None

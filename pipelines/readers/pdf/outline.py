@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.readers.pdf.lists import Lists, numbered_headings
+from conspectus.pipelines.readers.pdf.lists import ListPages, numbered_headings
 from conspectus.pipelines.readers.pdf.page_headers import printed_numbers
 from conspectus.pipelines.readers.pdf.unwrap import Flow
 from conspectus.pipelines.readers.rows import as_title
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from pypdf import PdfReader
 
 _MOST_SEARCHED = 50_000_000
-"""Characters that are searched for bookmarks, a page once for every bookmark; then only the page is used."""
+"""Characters of a page that are searched for each bookmark; beyond them a bookmark marks only the page."""
 
 _NUMBERED = re.compile(r"(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}\.? |(?:chapter|appendix) \w+[.:]? )", re.I)
-"""What may precede a title on its page without being part of the bookmark."""
+"""Text that may precede a title on its page without being part of the bookmark."""
 
 _QUALIFIED = re.compile(r",| \(")
-"""What follows the word itself in a term of an index: "arrays, indexed", "abort (C-g)"."""
+"""Text after the word itself in a term of an index: "arrays, indexed", "abort (C-g)"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """A heading and the page on which it stands, from 0; `level` is its depth, from 1."""
+    """A heading and its page, from 0; `level` is its depth, from 1."""
 
     title: str
     page: int
@@ -34,7 +34,7 @@ class Bookmark:
 
 
 def bookmarks(reader: "PdfReader", errors: tuple[type[Exception], ...]) -> list[Bookmark]:
-    """Return the bookmarks that lead to a page, in order; a damaged bookmark must not cost the document."""
+    """Return the bookmarks with a target page, in order; a damaged bookmark must not lose the document."""
     try:
         return list(_nested(reader, reader.outline, 1))
     except errors:
@@ -68,16 +68,16 @@ def title_lines(pages: Sequence[Sequence[str]], outline: Sequence[Bookmark]) -> 
 
 
 def page_numbers(pages: Sequence[Sequence[str]], labels: Sequence[str]) -> dict[str, int]:
-    """Return the pages by the labels that contents and indexes call them by: the file's, or what is printed on them."""
+    """Return the pages by the labels used in contents and indexes: the file's, or the printed page numbers."""
     plain = [str(number + 1) for number in range(len(pages))]
     said = (printed_numbers(pages) if list(labels) == plain else []) or labels
     return {label: at for at, label in reversed(list(enumerate(said)))}
 
 
-def listed_headings(lists: Lists) -> list[Bookmark]:
-    """Return bookmarks for the entries of the table of contents that stand as lines of their own on a later page.
+def listed_headings(lists: ListPages) -> list[Bookmark]:
+    """Return bookmarks for the entries of the table of contents that are separate lines on a later page.
 
-    Without such a table, for lines with numbers that follow one another ("2.1 Title").
+    Without such a table, for lines with consecutive numbers ("2.1 Title").
     """
     where: dict[str, list[int]] = {}
     for number, page in enumerate(lists.pages):
@@ -123,7 +123,7 @@ def index_links(flowing: Flow, terms: Sequence[tuple[str, str]], numbers: Mappin
     """Yield a link "index" for each term of the index, at its first occurrence on the page that the index names."""
     ends = flowing.ends
     folded = flowing.text.casefold()
-    if len(folded) != len(flowing.text):  # of a few letters the case-folded form is longer
+    if len(folded) != len(flowing.text):  # the case-folded form of a few letters is longer
         folded = flowing.text.lower() if len(flowing.text.lower()) == len(flowing.text) else flowing.text
     left = _MOST_SEARCHED
     for term, label in terms:

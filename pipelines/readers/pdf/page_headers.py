@@ -7,11 +7,11 @@ from collections.abc import Container, Sequence
 import regex
 
 Page = Sequence[str]
-"""The lines of a page, none empty, with single blanks and none at their ends."""
+"""The lines of a page, none empty, stripped and with single blanks."""
 
 _FEWEST_PAGES = 4
 _FEWEST_LINES = 8
-"""On a page of fewer lines one line at the top and bottom can be a header or footer, on other pages two."""
+"""On a page with fewer lines one line at the top and bottom can be a header or footer, on other pages two."""
 
 _NUMBER = re.compile(r"(?:(\d{1,5}) .*|.* (\d{1,5})|[-–— \[]*(\d{1,5})[-\]–— ]*)$", re.S)
 _STOPPED = regex.compile(r"[.!?:;,。！？…][\p{Pe}\p{Pf}\"']*$")
@@ -25,11 +25,12 @@ def without_furniture(
 ) -> list[Page]:
     """Return the pages without headers, footers and page numbers.
 
-    A line at the top or bottom of its page goes if it stands there, but for the page's number, on more than half of
-    the pages and is no sentence; if it is that number, and most pages have theirs at an edge; the outermost also if
-    it begins or ends with that number, as most on its side do, and most of those repeat their words. The number is
-    the page's label, or what is printed, if that runs along with the pages. Left are pages where there are fewer than
-    four, "Question 7" at the top (each page may be one), and lines that are `kept`, by page; no page loses all.
+    Three kinds of lines at the top or bottom of a page are removed: a line that, apart from the page number, occurs on
+    more than half of the pages and does not end like a sentence; the page number itself, if most pages have one at an
+    edge; and an outermost line that begins or ends with the page number, if most pages have such a line on that side
+    and most of these lines repeat their words. The page number is the page's label, or the printed one if it increases
+    by one per page. Documents of fewer than four pages are unchanged, as are lines in `kept` (by page), a word and the
+    number at the top ("Question 7"), which may be a heading, and pages that would lose all their lines.
     """
     if len(pages) < _FEWEST_PAGES:
         return list(pages)

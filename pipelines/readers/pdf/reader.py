@@ -1,8 +1,8 @@
 """Read PDF files page by page: the text by PDFium; labels, bookmarks and document information by pypdf.
 
-PDFium places every letter before it makes lines of them, so words that are set apart by positions alone, as TeX does,
-stay apart. Files from strangers can be made to take any time: pages that draw without end, or the same costly thing a
-thousand times. pypdf bounds what one stream may be; what all pages may do together is bounded here.
+PDFium places every letter before it forms lines, so words that are separated only by position, as in TeX, stay
+separate. Hostile files can take unlimited time: pages that draw without end, or the same costly object a thousand
+times. pypdf bounds single streams; the total over all pages is bounded here.
 """
 
 import logging
@@ -44,20 +44,20 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
 
 MAX_OPERATIONS = 5_000_000
-"""Drawing operations of all pages together: a page of prose has some hundreds, a detailed map a million."""
+"""Maximum drawing operations of all pages: a page of prose has some hundreds, a detailed map a million."""
 
 _OPERATIONS_A_PAGE = 100
 _OPERATIONS_A_FORM = 1_000
 _OPERATIONS_A_FAILURE = 200_000
-"""The operations that a failing page is charged: it may have taken long before it failed."""
+"""The operations charged for a failing page, which may have taken long before it failed."""
 
 _BYTES_AN_OPERATION = 10
 _OPERATIONS_A_FONT = 10
-_MOST_ENTRIES = 200_000  # of a font; pypdf gives up before
+_MOST_ENTRIES = 200_000  # of a font; pypdf gives up earlier
 _DEEPEST_FORM = 20
 _DRAWS = re.compile(rb"/([^\s/<>\[\](){}%]+)\s+Do\b")
 _DIVIDES = "\ufffe"
-"""What PDFium writes for the hyphen of a word that a line's end divides; the line goes on behind it."""
+"""The character that PDFium writes for the hyphen of a word divided at a line's end; the line continues after it."""
 _PDFIUM = Lock()
 """PDFium may be called by one thread at a time."""
 _LIMITS = {
@@ -68,7 +68,7 @@ _LIMITS = {
     "stream_decoding_work_maximum_length": 100_000_000,
     "outline_maximum_entries": 20_000,
 }
-"""Stricter than those of pypdf; no text comes near them."""
+"""Stricter limits than those of pypdf; no real text comes near them."""
 
 _RANGES = re.compile(rb"beginbfrange(.*?)endbfrange", re.S)
 _RANGE = re.compile(rb"<([0-9A-Fa-f]{1,8})>\s*<([0-9A-Fa-f]{1,8})>\s*(?:<[^>]*>|\[[^\]]*\])")
@@ -79,15 +79,15 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the text of a PDF as one row, and `Lost` for pages that cannot be read.
 
     Pages and bookmarks are places, and without bookmarks the entries of the table of contents. That table and a
-    back-of-book index are no text; the terms of the index are links of kind index at the words that it points to. What
-    was filled into a form follows the last page. Pages without a text layer
-    that show an image are lost, and named, and so are embedded files. Raises Unreadable for an encrypted file (one
-    with an empty password is read), one without any text, and one that is damaged beyond reading.
+    back-of-book index are not text; the terms of the index become links of kind index at the words that it points to.
+    Filled form fields follow the last page. Pages that show an image without a text layer are lost, and named, as are
+    embedded files. Raises Unreadable for an encrypted file (one with an empty password is read), one without any text,
+    and one that is too damaged.
     """
     from pypdf import Configuration, PdfReader, apply_configuration
     from pypdf.errors import DependencyError
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells every oddity; ours are rows of failures
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it logs every oddity; ours are rows of failures
     errors = _errors()
     with path.open("rb") as stream, apply_configuration(Configuration().with_overwrites(**_LIMITS)):
         try:
@@ -131,10 +131,10 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 @dataclass(slots=True)
 class _Pages:
-    """The lines of the pages (none of a page that failed), their lines of code, the printed title, and what was lost.
+    """The lines of the pages (empty for a failed page), their lines of code, the printed title, and the losses.
 
-    `code` has for each page the lines of listings as they are printed, by what they are among its lines; `links` has
-    the links on each page, and `lines_led_to` the lines at the pages and heights that they lead to.
+    `code` maps, for each page, its lines that are in listings to the lines as printed; `links` contains the links on
+    each page, and `lines_led_to` the lines at their target pages and heights.
     """
 
     lines: list[list[str]]
@@ -147,7 +147,7 @@ class _Pages:
 
     @property
     def listings(self) -> list[dict[str, list[str]]] | None:
-        """The lines of code, by page; None where most of the text is in such a font: it was typed, and is no code."""
+        """The lines of code, by page; None if most of the text is in such a font: it was typed, and is not code."""
         coded = sum(len(printed) for page in self.code for printed in page.values())
         is_typed = 2 * coded > sum(map(len, self.lines))
         return None if is_typed else self.code
@@ -212,7 +212,7 @@ def _read_pages(path: Path, reader: "PdfReader", n_pages: int, settings: InputSe
 
 
 def _note_lines_led_to(document: "PdfDocument", pages: _Pages) -> None:
-    """Note the lines that links lead to; a page that cannot be read has none, and its links lead to its beginning."""
+    """Note the target lines of links; on an unreadable page, links point to its beginning."""
     heights: dict[int, set[float]] = {}
     for link in (link for on_page in pages.links for link in on_page):
         if link.top is not None and link.page < len(pages.lines) and pages.lines[link.page]:
@@ -223,7 +223,7 @@ def _note_lines_led_to(document: "PdfDocument", pages: _Pages) -> None:
 
 
 def _text(document: "PdfDocument", number: int, pages: _Pages) -> str:
-    """Return the text of a page, and note its lines of code and, of the first page, the title."""
+    """Return the text of a page, and note its lines of code and, for the first page, the title."""
     with closing(document[number]) as page, closing(page.get_textpage()) as text:
         said: str = text.get_text_range()
         fonts = PageFonts(text, said)
@@ -235,15 +235,15 @@ def _text(document: "PdfDocument", number: int, pages: _Pages) -> str:
 
 
 class _Budget:
-    """The drawing operations that are left."""
+    """The remaining drawing operations."""
 
     def __init__(self) -> None:
         self.left = MAX_OPERATIONS
-        self._fonts: dict[int, tuple[object, int]] = {}  # by identity, which holds as long as the font is kept
+        self._fonts: dict[int, tuple[object, int]] = {}  # by identity, valid while the font is referenced
         self._forms: dict[int, tuple[object, int]] = {}
 
     def of_page(self, page: "PageObject") -> int:
-        """Return the cost of drawing a page, with all that it draws."""
+        """Return the cost of drawing a page, including its forms."""
         contents = page.get_contents()
         return self._of(page, contents.get_data() if contents is not None else b"", _DEEPEST_FORM)
 
@@ -256,13 +256,13 @@ class _Budget:
             if not number or form.get("/Subtype") != "/Form":
                 continue
             if id(form) not in self._forms:
-                self._forms[id(form)] = (form, 0)  # while it is looked at: it may draw itself
+                self._forms[id(form)] = (form, 0)  # while it is examined: it may draw itself
                 self._forms[id(form)] = (form, self._of(form, form.get_data(), deep - 1))
             cost += number * (_OPERATIONS_A_FORM + self._forms[id(form)][1])
         return cost
 
     def of_fonts(self, holder: Any) -> int:  # noqa: ANN401  (a page or a form)
-        """Return the cost of the fonts of a page or form: they may be read anew for every page and form."""
+        """Return the cost of the fonts of a page or form: they may be read again for every page and form."""
         cost = 0
         for font in _resources(holder, "/Font").values():
             resolved = font.get_object()
@@ -296,7 +296,7 @@ def _resources(holder: Any, kind: str) -> "DictionaryObject":  # noqa: ANN401  (
 
 
 def _font_cost(font: Any) -> int:  # noqa: ANN401  (whatever stands where a font should)
-    """Return the cost of reading a font, by the size of its tables and their ranges."""
+    """Return the cost of reading a font, from the size of its tables and their ranges."""
     from pypdf.generic import ArrayObject, DictionaryObject, StreamObject
 
     if not isinstance(font, DictionaryObject):
@@ -364,7 +364,7 @@ def _information(reader: "PdfReader") -> Mapping[str, str]:
 
 
 def _date(value: str) -> str:
-    """Return a date of a PDF in ISO form, as far as it goes.
+    """Return a date of a PDF in ISO form, as precise as given.
 
     >>> _date("D:20250208122313Z"), _date("D:2019"), _date("yesterday")
     ('2025-02-08T12:23:13', '2019', '')

@@ -1,7 +1,7 @@
 """Reflow printed lines: hyphenated words and broken sentences are rejoined.
 
-A page of a PDF is lines as they were set. Sentences run over lines and pages, and words are divided. Nothing here
-needs the page's geometry: only the lines, in reading order.
+A page of a PDF consists of printed lines. Sentences span lines and pages, and words are divided. The page's geometry
+is not needed: only the lines, in reading order.
 """
 
 import re
@@ -25,7 +25,7 @@ _USUAL = 0.7
 _LEADERS = re.compile(r"(?:[ ]?[.·…_][ ]?){5,}")
 _SPACES = re.compile(r"[^\S\n]+")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+(?:[-‐]\p{L}[\p{L}\p{M}]*+)*+")
-_DIVIDED = regex.compile(  # from a word's beginning only: each of its letters would be tried as one
+_DIVIDED = regex.compile(  # from a word's beginning only, or each letter would be tried as one
     r"(?<![\p{L}\p{M}])(?<![\p{L}\p{M}][-‐])(?P<word>\p{L}[\p{L}\p{M}]*+(?:[-‐]\p{L}[\p{L}\p{M}]*+)*+)[-‐]$"
 )
 _CONTINUED = regex.compile(r"\p{Ll}[\p{L}\p{M}]*+")
@@ -43,7 +43,7 @@ _LETTER = regex.compile(r"\p{L}")
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The text of all pages, and the character at which each page begins (None for one without text)."""
+    """The text of all pages, and the offset at which each page begins (None for one without text)."""
 
     text: str
     starts: tuple[int | None, ...]
@@ -72,10 +72,10 @@ def flow(
 ) -> Flow:
     """Return the pages as one text, with one line per paragraph and a blank line where a page begins a new sentence.
 
-    Lines are joined where the first is filled (the next word would not have fitted), or where the second goes on
-    with a small letter. A word divided at a line's end is joined without its hyphen, unless the document has it
-    with a hyphen elsewhere, or has both its halves as words. `apart` holds, by page, lines that stand alone, and `code`
-    those of listings, as they are printed: a listing is fenced, with its lines as they are.
+    Lines are joined if the first is filled (the next word would not have fitted), or if the second continues in lower
+    case. A word divided at a line's end is joined without its hyphen, unless the document has it with a hyphen
+    elsewhere, or has both its halves as words. `apart` contains, by page, lines that stay separate, and `code` those of
+    listings, as printed: a listing is fenced, with its lines unchanged.
     """
     words = _vocabulary(pages)
     usual = _USUAL * median(map(len, chain.from_iterable(pages))) if any(pages) else 0
@@ -102,7 +102,7 @@ def flow(
                 joint = _mend(last, line, words)
             if not parts:
                 joint = ""
-            if joint == "-":  # the hyphen goes
+            if joint == "-":  # drop the hyphen
                 parts[-1], length, joint = parts[-1][:-1], length - 1, ""
             length += len(joint)
             if new_page:
@@ -119,9 +119,9 @@ def flow(
 
 
 def _in_listing(line: str, at: int, page: Page, listed: Mapping[str, Sequence[str]], before_it: int) -> str:
-    """Return a line of a listing as it is printed, with the fence that the first and the last line have.
+    """Return a line of a listing as printed, with the fence if it is the first or the last line.
 
-    `before_it` says how often its page had the line before.
+    `before_it` is how often the line occurred earlier on its page.
     """
     before = "" if at and page[at - 1] in listed else f"{FENCE}\n"
     after = "" if at + 1 < len(page) and page[at + 1] in listed else f"\n{FENCE}"
@@ -147,7 +147,7 @@ def _is_prose(line: str) -> bool:
 
 
 def _mend(last: str, line: str, words: Container[str]) -> str:
-    """Return how to join two lines: a blank, nothing, or "-" if the hyphen of the first is to be removed."""
+    """Return the joint of two lines: a blank, nothing, or "-" if the hyphen of the first must be removed."""
     if last.endswith("\xad"):
         return "-"
     divided, continued = _DIVIDED.search(last), _CONTINUED.match(line)

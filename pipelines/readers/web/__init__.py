@@ -1,1 +1,1 @@
-"""Web pages: parsing, what of a page is its text, and the text as blocks."""
+"""Web pages: parsing, finding the main text, and writing it as blocks."""

@@ -1,9 +1,9 @@
-"""Find what of a web page is not its text: menus, search boxes, bars of previous and next, tables of contents.
+"""Find the parts of a web page that are not its text: menus, search boxes, navigation bars, tables of contents.
 
-Rules of our own. Libraries that extract the main text (trafilatura, readability, resiliparse, jusText) lose text of
-manuals: of 64 sentences that answer questions about two such sets of pages they lose 4 to 18, and these rules none
-(DECISIONS.md). A page says what its parts are by elements (<nav>, <main>), roles and class names. As a class name can
-mean anything, a part goes only if links or form controls fill it too, so that running text always stays.
+We use our own rules. Libraries that extract the main text (trafilatura, readability, resiliparse, jusText) lose text
+of manuals: of 64 sentences that answer questions about two such sets of pages they lose 4 to 18, and these rules none
+(DECISIONS.md). A page marks its parts by elements (<nav>, <main>), roles and class names. A class name can mean
+anything, so a part is removed only if links or form controls also fill it; running text always stays.
 """
 
 import re
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 NAVIGATION, CONTENTS = "navigation", "contents"
-"""Kinds of parts: what leads to other pages, and a table of contents."""
+"""Kinds of parts: navigation to other pages, and a table of contents."""
 
 UNSEEN = frozenset(
     """head script style noscript template iframe object embed applet svg canvas audio video map datalist
     select textarea button rp""".split()
 )
-"""Elements that never hold text of the page."""
+"""Elements that never contain text of the page."""
 
 _INVISIBLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.I)
 _BLOCKS = frozenset(
@@ -69,30 +69,30 @@ _FOOTERS = re.compile(
 )
 _LONGEST_FOOTER = 200
 _LONGEST_HEAD = 300
-"""Characters before a page's title that are not its text."""
+"""Maximum characters before a page's title that are removed."""
 _LONGEST_BAR = 400
 _MOSTLY = 0.5
 _ALMOST_ALL, _ALL = 0.85, 0.97
 _FEWEST_ENTRIES = 3
 _LEAST_TEXT = 500
-"""Where a page has less than a fifth of its text, and less than this, outside of such parts, they are its text."""
+"""If less than a fifth of a page's text, and less than this, is outside of such parts, they are its text."""
 
 
 @dataclass(slots=True)
 class _Facts:
-    """What an element holds. Characters are those of its visible text but whitespace."""
+    """Counts for an element. Characters are those of its visible text except whitespace."""
 
     signs: int = 0
     linked: int = 0
     links: int = 0
     within: int = 0  # links to anchors of the page
-    moves: int = 0  # links that say next, previous, up, home
+    moves: int = 0  # links labelled next, previous, up, home
     headings: int = 0
     controls: int = 0
     blocks: int = 0  # in the element, which is not counted itself
 
     def add(self, other: "_Facts", is_block: bool) -> None:
-        """Add what a child holds."""
+        """Add the counts of a child."""
         for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.blocks += is_block
@@ -114,8 +114,8 @@ def parts_beside_text(root: "_Element", title: str | None, name: str = "") -> "d
 
     Args:
         root: The root of the page.
-        title: The page's title, None for none. What stands before it on the page is no text if it is short.
-        name: The file name of the page, by which links to the page itself are known.
+        title: The page's title, None for none. A short part before it on the page is not text.
+        name: The file name of the page, used to recognise links to the page itself.
     """
     from lxml import etree
 
@@ -153,7 +153,7 @@ def parts_beside_text(root: "_Element", title: str | None, name: str = "") -> "d
 
 
 def link_kind(link: "_Element") -> str | None:
-    """Return next, previous or up for a link that moves there, "" for one to the beginning or the like, else None."""
+    """Return next, previous or up for a link of that kind, "" for one to the beginning or similar, else None."""
     for relation in (link.get("rel") or "").lower().split():
         if relation in _RELATIONS or relation in _OTHER_RELATIONS:
             return _RELATIONS.get(relation, "")
@@ -236,7 +236,7 @@ def _kind(element: "_Element", facts: _Facts) -> str:
 
 
 def _is_furniture(facts: _Facts) -> bool:
-    """Return whether links fill a part, or it is short and has form controls or moves alone (arrows beside titles)."""
+    """Return whether links fill a part, or it is short and has only form controls or moves (arrows next to titles)."""
     is_bar = facts.signs <= _LONGEST_BAR and not facts.headings
     return facts.is_linked(_MOSTLY) or (is_bar and (facts.controls > 0 or 0 < facts.links == facts.moves))
 
@@ -265,7 +265,7 @@ def _titles_of_contents(found: "dict[_Element, str]") -> "dict[_Element, str]":
 def _head_and_foot(
     leaves: "list[_Element]", facts: "dict[_Element, _Facts]", title: str | None
 ) -> "dict[_Element, str]":
-    """Return short blocks before the page's title, and the last ones if they say when the page was made or by whom."""
+    """Return short blocks before the page's title, and the last ones if they state the date or author of the page."""
     beside: dict[_Element, str] = {}
     signs = 0
     for at, element in enumerate(leaves):
@@ -292,7 +292,7 @@ def _text(element: "_Element") -> str:
 
 
 def relations(root: "_Element") -> "Iterator[tuple[str, str]]":
-    """Yield (kind, address) of what the head of a page says is next, previous, up, an index or a glossary."""
+    """Yield (kind, address) of the links in the head of a page to next, previous, up, an index or a glossary."""
     for element in root.iter():
         if local(element).lower() == "link" and element.get("href"):
             for relation in (element.get("rel") or "").lower().split():

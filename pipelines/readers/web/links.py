@@ -1,4 +1,4 @@
-"""Where hyperlinks lead: an address in a document becomes the name of another document and an anchor in it."""
+"""Resolve hyperlinks: an address in a document becomes the name of another document and an anchor in it."""
 
 import posixpath
 from collections.abc import Iterator, Sequence
@@ -11,15 +11,15 @@ from conspectus.storage.records import Hyperlink
 
 _WEB = ("http", "https", "ftp")
 _LONGEST = 2_000
-"""Characters of an address; longer ones hold data."""
+"""Maximum characters of an address; longer ones contain data."""
 
 
 def resolved(uri: str, links: Sequence[Hyperlink]) -> Iterator[Hyperlink]:
     """Yield the links of a document whose targets are addresses as written, with targets as `Hyperlink` describes them.
 
     Args:
-        uri: The name of the document; relative addresses lead on from its folder.
-        links: Its links. Those of other schemes than the web's (mailto, javascript) are left out.
+        uri: The name of the document; relative addresses start from its folder.
+        links: Its links. Those with non-web schemes (mailto, javascript) are left out.
 
     >>> links = [Hyperlink(0, 1, "../b%20c.html#top"), Hyperlink(2, 3, "mailto:x@y.z")]
     >>> [one.target for one in resolved("docs/a.html", links)]

@@ -1,6 +1,6 @@
 """Read web pages: the visible text with headings, lists, tables, code and links, without navigation and forms.
 
-Our own walk over the tree of lxml, because libraries that extract text lose the places of headings and links."""
+We walk the tree of lxml ourselves, because libraries that extract text lose the places of headings and links."""
 
 import re
 from collections.abc import Iterator
@@ -12,26 +12,26 @@ from conspectus.pipelines.readers.encodings import Unreadable, clean, encoding_o
 from conspectus.pipelines.readers.guards import local, refuse_memory
 from conspectus.pipelines.readers.rows import Draft, Row, sensible_title
 from conspectus.pipelines.readers.web.boilerplate import is_unseen, parts_beside_text, relations
-from conspectus.pipelines.readers.web.writer import Writer
+from conspectus.pipelines.readers.web.writer import PageWriter
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
 MAX_BYTES = 100_000_000
-"""Bytes of a page, embedded pictures included."""
+"""Maximum bytes of a page, including embedded pictures."""
 
 MAX_CHARACTERS = 20_000_000
-"""Characters of a page without embedded pictures; its tree takes many times as many bytes."""
+"""Maximum characters of a page without embedded pictures; its tree takes many times as many bytes."""
 
 MAX_TAGS = 2_000_000
-"""Characters < of a page."""
+"""Maximum number of < in a page."""
 
 _PICTURE = re.compile(r"(?<=;base64,)[A-Za-z0-9+/=\r\n]{1000,}+")
 _LONG_TAG = re.compile(r"""<[A-Za-z](?:=\s*+"[^"]*+"|=\s*+'[^']*+'|[^>])*+""")
 _LONGEST_TAG = 100_000
 _MOST_ATTRIBUTES = 1_000
-"""Characters = of a tag that is so long: the parser compares every attribute with all before it."""
+"""Maximum number of = in a tag of that length: the parser compares every attribute with all before it."""
 
 _DECLARES_ENTITY = re.compile(r"<!ENTITY\b")
 
@@ -64,9 +64,9 @@ _META = {
 def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a web page as one row, its headings as places.
 
-    Broken markup is read as browsers do. Left out are scripts, navigation, tables of contents (`boilerplate`), forms'
-    controls, and what is hidden. The encoding is that of a byte order mark; UTF-8 where the bytes are; the one that the
-    page names, if they are; else what they look like. Nothing is fetched.
+    Broken markup is read as browsers do. Scripts, navigation, tables of contents (`boilerplate`), form controls and
+    hidden parts are left out. The encoding is that of a byte order mark; UTF-8 if the bytes are valid; the declared one
+    if the bytes are valid in it; else a detected one. Nothing is fetched.
     """
     size = path.stat().st_size
     if size > MAX_BYTES:
@@ -85,7 +85,7 @@ def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
 def parse_page(markup: str) -> "_Element | None":
     """Return the root of a page: parsed as XML if it is declared and well-formed XML, else as browsers parse it.
 
-    None for an empty page. Raises Unreadable where a page would take too much to parse, or declares entities.
+    None for an empty page. Raises Unreadable if parsing would cost too much, or if the page declares entities.
     """
     from lxml import etree
 
@@ -102,10 +102,10 @@ def parse_page(markup: str) -> "_Element | None":
         )  # fmt: skip
         try:
             return etree.fromstring(_ENTITY.sub(_replaced, body).encode("utf-8"), strict)
-        except (etree.XMLSyntaxError, ValueError) as error:  # ValueError: signs that no XML may hold
+        except (etree.XMLSyntaxError, ValueError) as error:  # ValueError: characters that XML does not allow
             refuse_memory(error)
             markup = body
-    lenient = etree.HTMLParser(  # huge_tree: 2,048 levels instead of 256, which old pages with unclosed tags pass
+    lenient = etree.HTMLParser(  # huge_tree: 2,048 levels instead of 256, which old pages with unclosed tags exceed
         no_network=True, huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8", recover=True
     )
     try:
@@ -137,13 +137,13 @@ def add_page(root: "_Element", draft: Draft, title: str | None = None, name: str
     Args:
         root: The root of the page.
         draft: The draft.
-        title: The title of the page, where it has one; a block that says the same is its first heading.
+        title: The title of the page, if it has one; a block with the same text is its first heading.
         name: The file name of the page.
     """
     from lxml import etree
 
     beside = parts_beside_text(root, title, name)
-    writer = Writer(draft, title)
+    writer = PageWriter(draft, title)
     for kind, address in relations(root):
         writer.link_without_text(address, kind)
     walk = etree.iterwalk(root, events=("start", "end"))
@@ -178,7 +178,7 @@ def decoded_page(content: bytes) -> str:
         try:
             return content.decode(named)
         except UnicodeDecodeError:
-            pass  # it names what it is not
+            pass  # the declared encoding is wrong
     return content.decode(encoding, errors="replace")
 
 

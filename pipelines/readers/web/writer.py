@@ -1,8 +1,8 @@
 """Write the elements of a web page as blocks of a draft.
 
-Paragraphs are separated by blank lines, items of lists begin with "- " or a number, a term of a definition list stands
-before its definition ("term: definition"), rows of tables are Markdown rows ("| a | b |"), and preformatted text is
-fenced (three backquotes), with its lines as they are. Such a term, and what <dfn> holds, is a link of kind definition.
+Paragraphs are separated by blank lines, items of lists begin with "- " or a number, a term of a definition list
+precedes its definition ("term: definition"), rows of tables are Markdown rows ("| a | b |"), and preformatted text is
+fenced (three backquotes), with its lines unchanged. Such a term, and the content of <dfn>, is a definition link.
 """
 
 from typing import TYPE_CHECKING
@@ -23,37 +23,37 @@ _BLOCKS = frozenset(
 _LISTS = ("ul", "ol", "menu", "dir")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _TITLES = ("div", "p", "center", "td", "th", "caption")
-"""Blocks that can be the title of a page that has no h1 of these words."""
+"""Blocks that can be the title of a page, if it has no h1 with these words."""
 
 _LONGEST_TERM = 300
 HERE, DEFINITION = "#", "definition"
-"""Address and kind of the link that a term is at the place of its definition."""
+"""Address and kind of the link that marks a term at its definition."""
 
 
-class Writer:
+class PageWriter:
     """Turns the elements of a page, in document order, into blocks of a draft."""
 
     def __init__(self, draft: Draft, title: str | None = None) -> None:
         self._draft = draft
         self._title = title
-        self._below = 0  # 1 below a title that is no heading: headings are one level deeper
+        self._below = 0  # 1 after a title that is not a heading: headings are one level deeper
         self._pending: list[str] = []
         self._joint = "\n\n"
         self._mark = ""
         self._term = ""
         self._in_term = False
-        self._tables: list[bool] = []  # of each open table, whether it holds data (and not the page's layout)
+        self._tables: list[bool] = []  # for each open table, whether it contains data (not the page's layout)
         self._row: list[str] | None = None
         self._header = False  # whether all cells of the row are headers
         self._rows: list[list[str]] = []
-        self._headers = 0  # how many of the rows are headers, from the first
-        self._lists: list[int] = []  # of each open list, the next number; 0 for a list without numbers
+        self._headers = 0  # the number of header rows at the top
+        self._lists: list[int] = []  # for each open list, the next number; 0 for a list without numbers
         self._pre = 0
         self._link = ""  # the mark of the open link
         self._defined = ""  # the mark of the open term of a definition
 
     def open(self, name: str, element: "_Element") -> None:
-        """Begin an element. An anchor stands in the block that the element begins."""
+        """Begin an element. An anchor belongs to the block that the element begins."""
         self._open(name, element)
         names = {element.get("id"), element.get("name") if name == "a" else None}
         self._pending += [self._draft.anchor(clean(one)) for one in sorted(filter(None, names))]
@@ -99,7 +99,7 @@ class Writer:
             self._pending.append(text if self._pre and self._row is None else " ".join(_with_edges(text)))
 
     def pass_over(self, element: "_Element", kind: str) -> None:
-        """Keep the anchors of a part that is no text, and its links that are contents or go on from page to page."""
+        """Retain the anchors of a part that is not text, and its links to contents or from page to page."""
         for item in element.iter():
             if isinstance(item.tag, str) and item.get("id"):
                 self._pending.append(self._draft.anchor(clean(item.get("id") or "")))
@@ -109,12 +109,12 @@ class Writer:
                     self.link_without_text(item.get("href") or "", said)
 
     def link_without_text(self, address: str, kind: str) -> None:
-        """Keep a link whose text is not part of the document."""
+        """Retain a link whose text is not part of the document."""
         mark = self._draft.opening(address, kind)
         self._pending += (mark, self._draft.closing(mark))
 
     def end(self) -> None:
-        """Add what is left at the end of the page."""
+        """Add the remaining text at the end of the page."""
         self.end_block()
         self._end_rows()
         self._flush_term()
@@ -203,7 +203,7 @@ class Writer:
         if self._row is not None:
             self._pending.append(" ")
             return
-        if name == "dt" and (closing or self._in_term):  # the parser puts a term into the one before it
+        if name == "dt" and (closing or self._in_term):  # the parser nests a term in the one before it
             self._end_term()
         self._in_term = name == "dt" and not closing
         if name == "dt":
@@ -217,7 +217,7 @@ class Writer:
             self._joint = "\n"
 
     def _end_term(self) -> None:
-        """Keep a term for its definition; several terms of one definition are separated by commas."""
+        """Store a term for its definition; several terms of one definition are separated by commas."""
         text = self._take()
         seen = without_marks(text).strip()
         if not seen:

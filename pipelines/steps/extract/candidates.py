@@ -1,4 +1,4 @@
-"""What of an annotation can be a name of something at all, judged by form and by the function words of its language.
+"""Select the phrases of an annotation that can be names at all, by form and by the function words of the language.
 
 Identifiers are found here (see storage/text/identifiers.py). Numbers, references to sections and tables, pieces of
 markup and code, and words that only join others are left out.
@@ -19,9 +19,9 @@ from conspectus.storage.text.words import FUNCTION_WORDS, NUMBER_WORDS, PARTICLE
 _MOST_WORDS = 8
 _MOST_WORDS_OF_CONCEPT = 4
 _MOST_COMMAS = 1
-"""In a name, as in "Paris, Texas"; what has more is a list."""
+"""A comma in a name, as in "Paris, Texas"; more of them make a list."""
 _POINTING = frozenset("following same other another several various certain many different above-mentioned".split())
-"""Words that point at a thing and are no part of what it is called."""
+"""Words that point at a thing and are not part of its name."""
 _ENGLISH = frozenset({"", "en"})
 _MARKUP = regex.compile(r"[|{}\[\]<>=\\\"#@;*^~`$%?]|://|\.{2,}|\n\s*\n|^[^(]*\)|\([^)]*$")
 _LETTERS = regex.compile(r"\p{L}{2}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
@@ -38,22 +38,22 @@ _REFERENCE = regex.compile(
 
 
 def common_foreign_words(languages: Sequence[str]) -> frozenset[str]:
-    """Return the function words of the languages other than English that a tenth of the passages are in."""
+    """Return the function words of all languages, except English, of at least a tenth of the passages."""
     found = Counter(languages)
     common = [each for each, count in found.items() if count * 10 >= len(languages) and each not in _ENGLISH]
     return frozenset().union(*(function_words(language) for language in common))
 
 
 def candidates(text: str, annotation: Annotation, language: str, foreign: frozenset[str]) -> Annotation:
-    """Return an annotation with identifiers, and without phrases that can be no name of anything.
+    """Return an annotation with identifiers, and without phrases that cannot be names.
 
-    A phrase about one identifier ("the --all option") becomes the identifier, also where a triple has it.
+    A phrase about one identifier ("the --all option") becomes the identifier, in triples too.
 
     Args:
         text: The annotated text.
-        annotation: What was seen in it.
-        language: Its language as an ISO 639-1 code, "" where it is not known.
-        foreign: Function words of the corpus's other languages, which begin and end no name either.
+        annotation: The annotation to filter.
+        language: Its language as an ISO 639-1 code, "" if unknown.
+        foreign: Function words of the corpus's other languages, which do not begin or end a name either.
     """
     coded = list(identifiers(text))
     if language not in _ENGLISH:
@@ -71,7 +71,7 @@ def candidates(text: str, annotation: Annotation, language: str, foreign: frozen
 
 @lru_cache(maxsize=100)
 def _idle_words(language: str, foreign: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words that names, and those that noun phrases neither begin nor end with; English ones anywhere."""
+    """Return the words at which names, and those at which noun phrases, cannot begin or end; English ones always."""
     small = function_words(language) | FUNCTION_WORDS | PARTICLES
     return small, small | foreign | _POINTING | NUMBER_WORDS.keys()
 
@@ -79,7 +79,7 @@ def _idle_words(language: str, foreign: frozenset[str]) -> tuple[frozenset[str],
 def with_phrases(
     annotation: Annotation, stands_for: Mapping[Phrase, Phrase | None], more: Iterable[Phrase] = ()
 ) -> Annotation:
-    """Return an annotation with other phrases in the place of its own; one that has none is left out with its triples.
+    """Return an annotation with its phrases replaced; a phrase without a replacement is dropped with its triples.
 
     Args:
         annotation: The annotation.
@@ -96,7 +96,7 @@ def with_phrases(
 
 
 def _trimmed(phrase: Phrase, small: frozenset[str], foreign: frozenset[str], idle: frozenset[str]) -> Phrase | None:
-    """Return a phrase without function words and numbers at its ends; None where nothing worth a name is left."""
+    """Return a phrase without function words and numbers at its ends; None if no usable name is left."""
     text = phrase.text
     concept = phrase.type == CONCEPT or text == text.lower() != text.upper()
     found = words(text)
@@ -124,7 +124,7 @@ def _trimmed(phrase: Phrase, small: frozenset[str], foreign: frozenset[str], idl
 def _is_idle(
     text: str, word: Word, small: frozenset[str], foreign: frozenset[str], concept: bool, *, first: bool
 ) -> bool:
-    """Return whether a word at the end of a phrase is no part of a name."""
+    """Return whether a word at the end of a phrase is not part of a name."""
     written = text[word.start : word.end]
     if concept:
         return word.key in small or written.isdigit() or len(written) == 1
@@ -134,7 +134,7 @@ def _is_idle(
 
 
 def _is_sound(text: str, found: Sequence[Word], kind: str) -> bool:
-    """Return whether a phrase may be a name: it has letters, and is no markup, number or reference to a section."""
+    """Return whether a phrase may be a name: it has letters, and is not markup, a number or a section reference."""
     if _MARKUP.search(text) or not _LETTERS.search(text) or text.count(",") > _MOST_COMMAS:
         return False
     if kind == "DATE":

@@ -1,10 +1,10 @@
-"""Statements of plain clauses in languages that no tagger reads: a subject, a common verb and an object in their order.
+"""Statements of plain clauses in languages without a tagger: a subject, a common verb and an object in this order.
 
-"Das Paket enthält die Datei" states something of a package and a file. Without a tagger that shows only where the first
-term begins its clause, with at most an article and an adjective before it, a common verb in the third person follows at
-once, and nothing but small words stands between that and the next term. So few statements are found, and most are
-right: of 25 among the 59 of a German handbook, 22. Auxiliaries, and "is" with a preposition ("ist in ... enthalten"),
-have their verb elsewhere and state nothing here.
+"Das Paket enthält die Datei" states a relation between a package and a file. Without a tagger this is only clear if the
+first term begins its clause, with at most an article and an adjective before it, a common verb in the third person
+follows immediately, and only function words separate it from the next term. This finds few statements, most of them
+right: of 25 checked among the 59 of a German handbook, 22. Auxiliaries, and "is" with a preposition ("ist in ...
+enthalten"), have their verb elsewhere and state nothing here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,13 @@ from conspectus.storage.text.nlp import Annotation, Phrase, Triple
 from conspectus.storage.text.sentences import sentence_spans
 
 _MOST_BETWEEN, _MOST_BEFORE = 5, 3
-"""Words between the two terms, and before the first in its clause."""
+"""Maximum number of words between the two terms, and before the first in its clause."""
 _CLAUSE = regex.compile(r"[,;:.!?()\n„“«»\"]")
 _SMALL = regex.compile(r"[\p{Ll}\s'’-]+")
 
 
 class _Language:
-    """The words of plain clauses: verbs, forms of "to be", what may begin a subject, and prepositions."""
+    """The words of plain clauses: verbs, forms of "to be", words that may begin a subject, and prepositions."""
 
     def __init__(self, verbs: str, being: str, articles: str, prepositions: str, kept: str) -> None:
         self.being = frozenset(being.split())
@@ -73,7 +73,7 @@ _LANGUAGES = {
 
 
 def with_clauses(text: str, annotation: Annotation, language: str) -> Annotation:
-    """Return an annotation with the statements of a text's plain clauses, where no tagger found any.
+    """Return an annotation with the statements of a text's plain clauses, if no tagger found any.
 
     >>> pump, oil = Phrase(4, 9, "Pumpe", "CONCEPT"), Phrase(22, 24, "Öl", "CONCEPT")
     >>> with_clauses("Die Pumpe braucht das Öl.", Annotation((pump, oil), ()), "de").triples[0].predicate
@@ -96,7 +96,7 @@ def _triples(text: str, phrases: Sequence[Phrase], words: _Language) -> Iterator
 
 
 def _predicate(between: str, words: _Language) -> str:
-    """Return the verb between two terms, with its negation and preposition; "" where no plain verb joins them."""
+    """Return the verb between two terms, with its negation and preposition; "" if no plain verb joins them."""
     said = between.split()
     if not 1 <= len(said) <= _MOST_BETWEEN or not _SMALL.fullmatch(between) or said[0] not in words.verbs:
         return ""
@@ -107,7 +107,7 @@ def _predicate(between: str, words: _Language) -> str:
 
 
 def _begins(before: str, words: _Language) -> bool:
-    """Return whether nothing, or an article and what describes a term, stands before it in its clause."""
+    """Return whether a term begins its clause, or only an article and modifiers precede it."""
     clause = _CLAUSE.split(before)[-1].lower().split()
     if not clause:
         return True

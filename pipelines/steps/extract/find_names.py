@@ -1,8 +1,8 @@
 """Find all known names in every chunk: an entity of one chunk may be mentioned in another.
 
-A recogniser that reads one chunk at a time misses a name here that it found there. So every name known anywhere
-(a document's title, with and without its trailing parenthesis, and every recognised name) is looked for in all
-chunks by exact longest match. On multi-hop questions this link is worth more than any other.
+A recogniser that reads one chunk at a time misses a name in one chunk that it found in another. So every known name
+(a document's title, with and without its trailing parenthesis, and every recognised name) is searched in all chunks
+by exact longest match. On multi-hop questions this linking helps more than any other.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from conspectus.storage.text.normalise import entity_key, title_names
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """An entity seen in a chunk. Offsets are the document's; None where only the chunk as a whole is known."""
+    """An entity seen in a chunk. Offsets are the document's; None if the mention is the chunk as a whole."""
 
     chunk: Chunk
     key: str
@@ -31,7 +31,7 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class KnownName:
-    """What a name in a text may stand for: entity keys, by the name itself or by another form of it."""
+    """The entity keys that a name in a text may refer to: by the name itself, or by another form of it."""
 
     exact: frozenset[str]
     alias: frozenset[str]
@@ -39,7 +39,7 @@ class KnownName:
 
 
 def known_names(documents: Sequence[Document], found: Iterable[str], settings: NameSettings) -> dict[str, KnownName]:
-    """Return every name to look for, by its key: titles and names that were found. Lone short words are left out."""
+    """Return every name to search for, by its key: titles and found names. Lone short words are left out."""
     exact: defaultdict[str, set[str]] = defaultdict(set)
     alias: defaultdict[str, set[str]] = defaultdict(set)
     surfaces: defaultdict[str, set[str]] = defaultdict(set)
@@ -63,7 +63,7 @@ def known_names(documents: Sequence[Document], found: Iterable[str], settings: N
 
 
 def see(chunk: Chunk, annotation: Annotation, matcher: "NameMatcher[KnownName]") -> "ChunkSightings":
-    """Return what is seen in one chunk: known names first, then annotated phrases that no longer name covers."""
+    """Return the sightings in one chunk: known names first, then annotated phrases that no longer name covers."""
     sightings: list[Sighting] = []
     covered: list[tuple[int, int, str]] = []
     for match in matcher.find(chunk.text):
@@ -81,7 +81,7 @@ def see(chunk: Chunk, annotation: Annotation, matcher: "NameMatcher[KnownName]")
     for phrase in annotation.phrases:
         cover = next((item for item in covered if item[0] <= phrase.start and phrase.end <= item[1]), None)
         stands_for[phrase] = cover[2] if cover else entity_key(phrase.text)
-        # Where the cover is longer, the shorter phrase is part of another name and is not seen at all.
+        # If the cover is longer, the shorter phrase is part of another name and is ignored.
         if cover is None or cover[:2] == (phrase.start, phrase.end):
             start, end = chunk.start + phrase.start, chunk.start + phrase.end
             key = entity_key(phrase.text)
@@ -92,7 +92,7 @@ def see(chunk: Chunk, annotation: Annotation, matcher: "NameMatcher[KnownName]")
 
 @dataclass(frozen=True, slots=True)
 class ChunkSightings:
-    """What was seen in a chunk, and the entity key that each annotated phrase stands for."""
+    """The sightings in a chunk, and the entity key that each annotated phrase refers to."""
 
     chunk: Chunk
     sightings: tuple[Sighting, ...]
@@ -100,12 +100,12 @@ class ChunkSightings:
 
 
 def own_sightings(chunk: Chunk, key: str, name: str, folded: str, type_: str | None = None) -> Iterator[Sighting]:
-    """Yield where a chunk's own name stands that is too short to be looked for elsewhere, or part of another name.
+    """Yield the places of a chunk's own name that is too short to search elsewhere, or part of another name.
 
-    Where it stands nowhere in the text, the chunk as a whole. `folded` is the key of the chunk's text.
+    If the text does not contain it, the mention is the chunk as a whole. `folded` is the key of the chunk's text.
     """
     matches = []
-    if all(word.key in folded for word in words(name)):  # looking for it properly costs far more
+    if all(word.key in folded for word in words(name)):  # a cheap test before the costly search
         matches = NameMatcher({name: key}).find(chunk.text)
     for match in matches:
         surface = chunk.text[match.start : match.end]
@@ -119,7 +119,7 @@ def title_sightings(
 ) -> Iterator[Sighting]:
     """Yield, for each chunk of a titled document, its title and the known names inside it ("Diocese of Fredericton").
 
-    Titles stand outside the text, so these sightings have no span.
+    Titles are not part of the text, so these sightings have no span.
     """
     inside: dict[str, list[tuple[str, str]]] = {}
     for document in documents:
@@ -137,7 +137,7 @@ def title_sightings(
 
 
 _MOST_WORDS_IN_TITLE = 20
-"""A longer title is a sentence, and its parts are not looked up."""
+"""Words of a title beyond which it is a sentence, whose parts are not looked up."""
 
 
 def _parts(title: str) -> Iterator[str]:

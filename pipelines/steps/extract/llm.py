@@ -2,19 +2,26 @@
 
 The element instances of GraphRAG (Edge et al. 2024, sections 3.1.2 and A.1): one prompt for entities and relationships;
 then, up to `extraction.max_gleanings` times, a forced yes or no to the question whether any were missed and, on yes, a
-continuation that says that many were. Each reply is read by itself. Claims have a prompt of their own.
+continuation prompt that claims that many were. Each reply is parsed separately. Claims have a separate prompt.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.extract.validate import flaw
 from conspectus.prompts.client.event_loop import gather_all
-from conspectus.prompts.model import LanguageModel, Message, Reply, Request
+from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request
 from conspectus.prompts.render import messages, prompt_text, render
-from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
+from conspectus.prompts.replies.records import (
+    ClaimRecord,
+    EntityRecord,
+    Records,
+    RelationRecord,
+    is_empty_list,
+    read_records,
+)
 from conspectus.prompts.replies.structured import ExchangeResult, ask_choice, least_lost
 from conspectus.storage.errors import BudgetReached, ModelError, ModelRefused, ModelUnavailable
 from conspectus.storage.hashing import digest
@@ -24,15 +31,15 @@ from conspectus.storage.settings import ExtractionSettings
 
 STAGE = "extract"
 LOST_RECORD = "lost record"
-CHUNK_STEPS = ("extract", "glean_more", "glean", "claims", "claims_glean")
-"""The steps that ask about one chunk at a time."""
+CHUNK_STEPS = ("extract", "glean_check", "glean", "claims", "claims_glean")
+"""The steps that prompt for one chunk at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """What fits the prompts to a domain: who the model is told to be, and examples in the format of records.
+    """Adaptation of the prompts to a domain: the persona of the model, and examples in the format of records.
 
-    Empty examples stand for those of prompts/index.
+    Empty examples mean those of prompts/index.
     """
 
     persona: str = ""
@@ -41,10 +48,10 @@ class Guidance:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ShownChunk:
     """A chunk as a prompt shows it: its text, the title of its document, and the headings above it.
 
-    Title and heading often hold the name that the text leaves out.
+    Title and heading often contain the name that the text omits.
     """
 
     text: str
@@ -53,29 +60,29 @@ class Passage:
 
     @property
     def place(self) -> dict[str, str]:
-        """What the prompts say of where the text stands."""
+        """The location of the text, as the prompts describe it."""
         return {"title": self.title or _NO_TITLE, "section": self.section or _NO_SECTION}
 
 
 _NO_TITLE, _NO_SECTION = "(none)", "(none)"
 
 
-def passages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[Passage]:
-    """Return the chunks as prompts show them, in their order."""
+def passages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[ShownChunk]:
+    """Return the chunks as prompts show them, in order."""
     of_id = {document.id: document for document in documents}
 
-    def passage(chunk: Chunk) -> Passage:
+    def passage(chunk: Chunk) -> ShownChunk:
         document = of_id.get(chunk.document_id)
         if document is None:
-            return Passage(chunk.text)
-        return Passage(chunk.text, document.title, ": ".join(sections_at(document.places, chunk.start)))
+            return ShownChunk(chunk.text)
+        return ShownChunk(chunk.text, document.title, ": ".join(sections_at(document.places, chunk.start)))
 
     return [passage(chunk) for chunk in chunks]
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that a chunk's replies do not give: why, what is known of it, the error where there was no reply."""
+    """Something missing from a chunk's replies: the reason, a detail, and the error if there was no reply."""
 
     reason: str
     detail: str
@@ -83,16 +90,16 @@ class Loss:
 
 
 def loss_of(step: str, error: ModelError) -> Loss:
-    """Return what a call that failed means."""
+    """Return the loss that a failed call causes."""
     unanswered = isinstance(error, ModelRefused | ModelUnavailable)
     return Loss(f"the call of step {step} failed", str(error), error if unanswered else None)
 
 
 def raise_if_unanswered(losses: Sequence[Sequence[Loss]]) -> None:
-    """Raise the error of the first chunk where no call for any chunk got a reply; `losses` are those of each chunk.
+    """Raise the error of the first chunk if no call for any chunk got a reply; `losses` are those of each chunk.
 
-    A server that is gone, or refuses the key, is no loss to be listed: the version in force is worth more than one of
-    nothing.
+    A server that is down, or refuses the key, must not become a list of failures: the current version is worth more
+    than an empty one.
     """
     errors = [loss.error for one in losses for loss in one if loss.error]
     if errors and all(one and all(loss.error for loss in one) for one in losses):
@@ -101,7 +108,7 @@ def raise_if_unanswered(losses: Sequence[Sequence[Loss]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ChunkExtraction:
-    """What the replies for one chunk state, each in the order of the replies, and what was lost of them."""
+    """The records in the replies for one chunk, in the order of the replies, and the losses."""
 
     entities: tuple[EntityRecord, ...] = ()
     relations: tuple[RelationRecord, ...] = ()
@@ -117,11 +124,11 @@ async def extract_chunks(
     progress: Progress = no_progress,
     guidance: Guidance | None = None,
 ) -> tuple[list[ChunkExtraction], list[Failure]]:
-    """Return what a model finds in each chunk, in the order of the chunks, and a failure for each loss.
+    """Return the records that a model extracts from each chunk, in order, and a failure for each loss.
 
-    No chunk waits for another; equal texts under one title and heading are asked for once. A call that failed is a
-    failure, and what came before it is kept. BudgetReached is raised when the calls under way have ended; ModelRefused
-    or ModelUnavailable where no call at all got a reply.
+    Chunks run concurrently; equal texts under one title and heading share their calls. A failed call is a failure, and
+    the records before it remain. BudgetReached is raised after the running calls have ended; ModelRefused or
+    ModelUnavailable if no call at all got a reply.
     """
     passages = passages_of(documents, chunks)
     found = await of_each(passages, lambda one: extract_passage(one, model, settings, guidance), STAGE, progress)
@@ -136,9 +143,9 @@ async def extract_chunks(
 
 
 async def extract_passage(
-    passage: Passage, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance | None = None
+    passage: ShownChunk, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance | None = None
 ) -> ChunkExtraction:
-    """Return what a model finds in a passage. Only BudgetReached is raised, when all its calls have ended."""
+    """Return the records that a model extracts from a passage. Raises only BudgetReached, after its calls end."""
     guided = guidance or Guidance()
     works = [_elements(passage, model, settings, guided)]
     if settings.claims:
@@ -153,7 +160,7 @@ async def extract_passage(
 
 
 async def _elements(
-    passage: Passage, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance
+    passage: ShownChunk, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance
 ) -> ChunkExtraction:
     asked = messages(
         "index/extract",
@@ -166,14 +173,14 @@ async def _elements(
     said = _Conversation(model, (digest(passage.text),), asked)
     await said.go_on("extract")
     for _ in range(settings.max_gleanings):
-        if not (said.is_open and await said.agrees("glean_more", render("index/glean_more"))):
+        if not (said.is_open and await said.agrees("glean_check", render("index/glean_check"))):
             break
         await said.go_on("glean", render("index/glean"))
     return said.extraction()
 
 
 async def _claims(
-    passage: Passage, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance
+    passage: ShownChunk, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance
 ) -> ChunkExtraction:
     asked = messages(
         "index/claims",
@@ -184,7 +191,7 @@ async def _claims(
         text=passage.text,
         **passage.place,
     )
-    said = _Conversation(model, (digest(passage.text),), asked)
+    said = _Conversation(model, (digest(passage.text),), asked, often_none=True)
     await said.go_on("claims")
     for _ in range(settings.max_gleanings):
         if not said.is_open or not await said.go_on("claims_glean", render("index/claims_glean")):
@@ -193,10 +200,14 @@ async def _claims(
 
 
 class _Conversation:
-    """A chunk's conversation with a model, and the records of its replies. A call that fails ends it."""
+    """A chunk's conversation with a model, and the records of its replies. A failed call ends it."""
 
-    def __init__(self, model: LanguageModel, sources: tuple[str, ...], asked: tuple[Message, ...]) -> None:
+    def __init__(
+        self, model: LanguageModel, sources: tuple[str, ...], asked: tuple[Message, ...], *, often_none: bool = False
+    ) -> None:
+        """Begin with the messages of a prompt; of some records (claims) most texts have none (`often_none`)."""
         self._model = model
+        self._often_none = often_none
         self._sources = sources
         self._messages = asked
         self._records: list[Records] = []
@@ -204,17 +215,21 @@ class _Conversation:
         self.is_open = True
 
     async def go_on(self, step: str, text: str = "") -> int:
-        """Read the next reply: to what was said so far, and `text` where there is one. Return its usable records."""
+        """Send the conversation, plus `text` if not empty, and parse the reply. Return the number of usable records.
+
+        A reply of which nothing can be used is asked for once more with the reason. Neither that reply nor the
+        complaint stays in the conversation.
+        """
         if text:
             self._messages = (*self._messages, Message("user", text))
         request = Request(self._messages, step, sources=self._sources)
+        may_be_none = self._often_none or bool(text)
 
         async def exchange(model: LanguageModel) -> ExchangeResult[tuple[Reply, Records]]:
-            reply = await model.complete(request)
-            records = read_records(reply.text, cut_off=reply.finish == "length")
-            usable = [not flaw(item) for kind in (records.entities, records.relations, records.claims) for item in kind]
-            lost = len(records.lost) + usable.count(False)
-            return ExchangeResult((reply, records), read=usable.count(True), lost=lost)
+            found = _result(await model.complete(request), may_be_none)
+            if found.lost and not found.read:
+                found = _result(await model.complete(_with_complaint(request, *found.value)), may_be_none)
+            return found
 
         try:
             reply, records = await least_lost(self._model, exchange)
@@ -224,12 +239,12 @@ class _Conversation:
         self._messages = (*self._messages, Message("assistant", reply.text))
         self._records.append(records)
         self._losses += [Loss(LOST_RECORD, f"{failure.reason}: {failure.text}") for failure in records.lost]
-        # Many servers refuse a conversation in which the model said nothing.
+        # Many servers refuse a conversation with an empty model message.
         self.is_open = bool(reply.text.strip())
         return len(records.entities) + len(records.relations) + len(records.claims)
 
     async def agrees(self, step: str, question: str) -> bool:
-        """Return whether the model says yes to a question, which is then forgotten."""
+        """Return whether the model says yes to a question; the exchange is not added to the conversation."""
         request = Request((*self._messages, Message("user", question)), step, sources=self._sources)
 
         async def exchange(model: LanguageModel) -> ExchangeResult[str]:
@@ -242,7 +257,7 @@ class _Conversation:
             return False
 
     def extraction(self) -> ChunkExtraction:
-        """Return what all replies together state."""
+        """Return the records of all replies together."""
         return ChunkExtraction(
             tuple(entity for one in self._records for entity in one.entities),
             tuple(relation for one in self._records for relation in one.relations),
@@ -255,22 +270,39 @@ class _Conversation:
         self._losses.append(loss_of(step, error))
 
 
+def _result(reply: Reply, may_be_none: bool) -> ExchangeResult[tuple[Reply, Records]]:
+    records = read_records(reply.text, cut_off=reply.finish == "length")
+    if may_be_none and reply.finish != "length" and reply.text.strip() and is_empty_list(reply.text):
+        records = Records()
+    usable = [not flaw(item) for kind in (records.entities, records.relations, records.claims) for item in kind]
+    return ExchangeResult((reply, records), read=usable.count(True), lost=len(records.lost) + usable.count(False))
+
+
+def _with_complaint(request: Request, reply: Reply, records: Records) -> Request:
+    """Return the request with a reply of which nothing can be used, and why."""
+    reason = records.lost[0].reason if records.lost else "its records lack a name or an end"
+    # Many servers refuse a conversation with an empty model message.
+    said = (Message("assistant", reply.text),) if reply.text.strip() else ()
+    complaint = Message("user", render("index/extract_again", reason=reason))
+    return replace(request, messages=(*request.messages, *said, complaint))
+
+
 Result = TypeVar("Result")
 
 _AT_ONCE = 1024
-"""Passages in hand: more than any server takes calls at once, few enough for their prompts to be held in memory."""
+"""Concurrent passages: more than the calls that any server takes, few enough to keep their prompts in memory."""
 
 
 async def of_each(
-    passages: Sequence[Passage], ask: Callable[[Passage], Awaitable[Result]], stage: str, progress: Progress
+    passages: Sequence[ShownChunk], ask: Callable[[ShownChunk], Awaitable[Result]], stage: str, progress: Progress
 ) -> list[Result]:
-    """Return what `ask` gives for each passage, in their order; equal ones are asked for once.
+    """Return the result of `ask` for each passage, in order; equal passages share one call.
 
-    No passage waits for another. BudgetReached is raised when the calls under way have ended, and no passage is begun
-    after it.
+    Passages run concurrently. BudgetReached is raised after the running calls have ended, and no further passage is
+    started.
     """
     distinct = list(dict.fromkeys(passages))
-    found: dict[Passage, Result] = {}
+    found: dict[ShownChunk, Result] = {}
     pending = iter(distinct)
     stopped = False
 

@@ -59,7 +59,7 @@ def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["StatedTriple"]
 class StatedTriple:
     """A triple of one chunk between entity keys; [start, end) is its sentence, in document offsets.
 
-    If the sentence is unknown both are None, and `told` has the words of the triple.
+    If the sentence is unknown, both are None, and `told` contains the words of the triple.
     """
 
     chunk: Chunk

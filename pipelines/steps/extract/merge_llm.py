@@ -1,14 +1,13 @@
 """Merge a language model's extractions from all chunks into entities, relations, claims and mentions.
 
-Identities are those of the way without a model (see merge.py): an entity is its NFKC, case-folded name, and all
-names and titles are looked for in all chunks. Of what a model states nothing is dropped in silence: an end of a
-relationship that has no record of its own is an entity too, and what names nothing is a failure.
+Identities are those of the extraction without a model (see merge.py): an entity is its NFKC, case-folded name, and all
+names and titles are searched in all chunks. Nothing that a model states is dropped silently: an end of a relationship
+that has no record becomes an entity too, and a record that names nothing is a failure.
 
-A relation is a pair of entities, whichever way round they are stated: GraphRAG's graph is undirected (Edge et al.
-2024, section 3.1.4), and a model that states one relationship in several chunks turns it now this way, now that. Kept
-apart, the halves would have half the weight each and two summaries. `source_id` and `target_id` follow the way in
-which it is stated most often. Its weight is the number of instances; what overlapping chunks both state of one
-sentence counts once.
+A relation is a pair of entities in either direction: GraphRAG's graph is undirected (Edge et al. 2024, section
+3.1.4), and a model that states one relationship in several chunks varies its direction. As separate relations, the two
+directions would share the weight and have two summaries. `source_id` and `target_id` follow the most frequent
+direction. The weight is the number of instances; a sentence that overlapping chunks share counts once.
 """
 
 from bisect import bisect_right
@@ -42,9 +41,9 @@ from conspectus.storage.text.sentences import sentence_spans
 class ModelKnowledge:
     """The merged extractions of a model.
 
-    The descriptions are those of the single instances by the id of the entity or relation, sorted and each once; a
-    later step sums them up, and till then an entity of `knowledge` has none. `predicates` are those of the instances of
-    a relation, each with the id of its source. `claims` and `failures` are sorted like tables.
+    The descriptions are those of the single instances by the id of the entity or relation, sorted and distinct; a later
+    step summarises them, and until then an entity of `knowledge` has none. `predicates` are those of the instances of a
+    relation, each with the id of its source. `claims` and `failures` are sorted like tables.
     """
 
     knowledge: Knowledge
@@ -61,7 +60,7 @@ def merge_extractions(
     extractions: Sequence[ChunkExtraction],
     settings: NameSettings,
 ) -> ModelKnowledge:
-    """Return the knowledge of all chunks (`extractions` in the order of `chunks`), whatever that order is."""
+    """Return the knowledge of all chunks (`extractions` in the order of `chunks`), independent of that order."""
     pairs = sorted(zip(chunks, extractions, strict=True), key=lambda chunk: chunk[0].id)
     stated = [_stated(chunk, extraction) for chunk, extraction in pairs]
     known = known_names(documents, (name for one in stated for name in one.names.values()), settings)
@@ -95,7 +94,7 @@ def merge_extractions(
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """The usable records of a chunk, each once. `names`: every name by its key, as it is first written."""
+    """The distinct usable records of a chunk. `names`: every name by its key, as first written."""
 
     chunk: Chunk
     names: dict[str, str]
@@ -151,7 +150,7 @@ def _seen(one: _Stated, matcher: NameMatcher[KnownName]) -> list[Sighting]:
 
 @dataclass(frozen=True, slots=True)
 class _Instance:
-    """A relationship as one chunk states it, and its evidence: the sentence that names both ends, where one does."""
+    """A relationship as one chunk states it, and its evidence: the sentence that names both ends, if any."""
 
     chunk: Chunk
     source: str
@@ -223,9 +222,9 @@ def _predicates(instances: Iterable[_Instance]) -> dict[str, list[tuple[str, str
 
 
 def with_predicate(relation: Relation, stated: Sequence[tuple[str, str]]) -> Relation:
-    """Return a relation with the predicate that is stated most often of it in its direction; of equals the shortest.
+    """Return a relation with its most frequent predicate in its direction; ties go to the shortest.
 
-    The pair stays one relation whatever its predicates are called: models word one fact now this way, now that.
+    The pair remains one relation whatever its predicates: models vary the wording of one fact.
     """
     counted = Counter(predicate for source, predicate in stated if source == relation.source_id)
     if relation.predicate or not counted:

@@ -1,14 +1,14 @@
-"""The types of names: what a recogniser guesses of each mention, kept where the corpus as a whole bears it out.
+"""Determine types of names: the recogniser's guess for each mention, if the corpus as a whole confirms it.
 
-A recogniser that learned from news takes every capitalised word of a manual for a person, a company or a nation. A name
-of one word has the type that most mentions are guessed to have, unless it is also written small, or is part of an
-identifier ("readline", `agnode`). In a technical corpus, one with identifiers, more is asked for: SIGINT and XML are
-companies to the recogniser. There a name of one word is a person or of unknown type; it is a person where a full name
-has it, pronouns follow it, or every mention is guessed to be one; and a name of several words has the type that most of
-its mentions agree on. In any corpus the words of a person's full name are capitalised and no common nouns ("Smyrna
+A recogniser trained on news takes every capitalised word of a manual for a person, a company or a nation. A name of one
+word has the type guessed for most of its mentions, unless it also occurs in lower case, or is part of an identifier
+("readline", `agnode`). In a technical corpus, one with identifiers, the rules are stricter, because SIGINT and XML are
+companies to the recogniser: a name of one word is a person or of unknown type; it is a person if a full name contains
+it, pronouns follow it, or every mention is guessed to be one; and a name of several words has the type that most of its
+mentions agree on. In any corpus the words of a person's full name are capitalised and are not common nouns ("Smyrna
 Settings").
 
-What is not borne out is a NAME, of unknown type, or a CONCEPT where most mentions are.
+An unconfirmed name is a NAME, of unknown type, or a CONCEPT if most mentions are.
 """
 
 from collections import Counter
@@ -24,13 +24,13 @@ from conspectus.storage.text.nlp import CONCEPT, NAME
 
 PERSON, DATE = "PERSON", "DATE"
 LEAST_AGREEMENT = 0.6
-"""Share of the mentions of a name of several words that have its type in a technical corpus."""
+"""Minimum share of the mentions of a name of several words that have its type in a technical corpus."""
 MOST_WRITTEN_SMALL = 0.1
-"""Share of a name's occurrences that may be written small."""
+"""Maximum share of a name's occurrences in lower case."""
 TECHNICAL = 0.02
-"""Share of identifiers among all mentions from which on a corpus is technical. Encyclopedias and novels have none."""
+"""Share of identifiers among all mentions above which a corpus is technical. Encyclopedias and novels have none."""
 _FEWEST = 3
-"""Mentions that must agree on a person whom nothing else shows."""
+"""Mentions that must agree on a person without other evidence."""
 _WITHIN = 160
 """Characters after a name within which a pronoun probably refers to it."""
 _LOOKED_AT = 50
@@ -40,7 +40,7 @@ _PARTS = regex.compile(r"\p{Lu}?\p{Ll}+|\p{Lu}+")
 
 
 @dataclass(frozen=True, slots=True)
-class Mentioned:
+class CorpusName:
     """A name in a corpus: how it is written, its type by place, and where the first mentions end."""
 
     key: str
@@ -50,7 +50,7 @@ class Mentioned:
 
 
 def majority(kinds: Iterable[str]) -> str:
-    """Return the type that most mentions have, a name's before CONCEPT where as many are names, then by alphabet."""
+    """Return the most frequent type; on a tie, one of names comes before CONCEPT, then alphabetical order."""
     votes = Counter(kinds)
     named = sum(count for kind, count in votes.items() if kind != CONCEPT)
     if named * 2 < sum(votes.values()):
@@ -58,12 +58,12 @@ def majority(kinds: Iterable[str]) -> str:
     return min((kind for kind in votes if kind != CONCEPT), key=lambda kind: (-votes[kind], kind))
 
 
-def types_of(mentioned: Sequence[Mentioned], statistics: WordStatistics) -> dict[str, str]:
+def types_of(mentioned: Sequence[CorpusName], statistics: WordStatistics) -> dict[str, str]:
     """Return the type of each name by its key.
 
     Args:
         mentioned: All names and phrases of the corpus.
-        statistics: How its words are written.
+        statistics: Statistics of its words.
     """
     guessed = {each.key: majority(Counter(each.votes).elements()) for each in mentioned}
     evidence = _Evidence(mentioned, guessed, statistics)
@@ -71,9 +71,9 @@ def types_of(mentioned: Sequence[Mentioned], statistics: WordStatistics) -> dict
 
 
 class _Evidence:
-    """What a corpus tells for and against the types that a recogniser guessed."""
+    """Evidence in a corpus for and against the types that a recogniser guessed."""
 
-    def __init__(self, mentioned: Sequence[Mentioned], guessed: Mapping[str, str], statistics: WordStatistics) -> None:
+    def __init__(self, mentioned: Sequence[CorpusName], guessed: Mapping[str, str], statistics: WordStatistics) -> None:
         self._statistics = statistics
         identifiers = [each for each in mentioned if guessed[each.key] in IDENTIFIERS]
         self._coded = {part.casefold() for each in identifiers for part in _PARTS.findall(each.surface)}
@@ -84,8 +84,8 @@ class _Evidence:
         }
         self._parts = {found[at].key for key in self._full_names if (found := words(key)) for at in (0, -1)}
 
-    def type_of(self, each: Mentioned, kind: str) -> str:
-        """Return the guessed type, or NAME where the corpus does not bear it out."""
+    def type_of(self, each: CorpusName, kind: str) -> str:
+        """Return the guessed type, or NAME if the corpus does not confirm it."""
         if kind in {CONCEPT, NAME, DATE} or kind in IDENTIFIERS or each.key in self._full_names:
             return kind
         found = words(each.key)
@@ -103,7 +103,7 @@ class _Evidence:
         return kind if kind == PERSON and word.isalpha() and (word in self._parts or alone) else NAME
 
     def _is_full_name(self, surface: str) -> bool:
-        """Return whether a name has several words, all written as parts of a person's name are."""
+        """Return whether a name has several words, all written like parts of a person's name."""
         parts = surface.split()
         return len(parts) > 1 and all(
             _NAME_WORD.fullmatch(part) and (part[0].islower() or all(self._is_proper(word.key) for word in words(part)))
@@ -114,12 +114,12 @@ class _Evidence:
         return not self._is_noun(word) and not (self._is_technical and word in self._coded)
 
     def _is_noun(self, word: str) -> bool:
-        """Return whether a word is mostly written small here ("Smyrna Settings")."""
+        """Return whether a word is mostly in lower case here ("Smyrna Settings")."""
         return len(word) > 1 and self._statistics.small(word) > 0.5
 
 
 def _has_pronouns(ends: Sequence[tuple[Chunk, int]]) -> bool:
-    """Return whether a tenth of the mentions, and two, have a personal pronoun behind them."""
+    """Return whether a tenth of the mentions, and at least two, are followed by a personal pronoun."""
     looked = ends[:_LOOKED_AT]
     followed = sum(_PRONOUN.search(chunk.text, end, end + _WITHIN) is not None for chunk, end in looked)
     return followed >= 2 and followed * 10 >= len(looked)

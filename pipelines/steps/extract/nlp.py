@@ -1,7 +1,8 @@
 """Annotate chunks with an NLP pipeline instead of a language model, cached by text and run in shards."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple
 from functools import cache, partial
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 from conspectus.pipelines.runner import Runner, shards
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Document, Failure
+from conspectus.storage.records import LANGUAGE, Chunk, Document, Failure
 from conspectus.storage.settings import ExtractionSettings
-from conspectus.storage.text.language import LANGUAGE, function_words, language_of
+from conspectus.storage.text.language import function_words, language_of
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import Annotation, Annotator, Phrase, Triple, open_annotator
 
@@ -19,9 +20,9 @@ STAGE = "extract"
 
 
 def languages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
-    """Return the language of each chunk: that of its document, or English where it has more of English function words.
+    """Return the language of each chunk: its document's, or English if it has more English function words.
 
-    A page that is translated in part is read in both languages.
+    A partly translated page is annotated in both languages.
     """
     known = {each.id: each.metadata.get(LANGUAGE) or language_of(each.text, each.metadata) for each in documents}
     return [_language(chunk.text, known[chunk.document_id]) for chunk in chunks]
@@ -43,10 +44,10 @@ def annotate_chunks(
     shard_size: int,
     languages: Sequence[str] = (),
 ) -> tuple[list[Annotation], list[Failure]]:
-    """Return the annotation of each chunk, in order, and a failure for each that could not be made.
+    """Return the annotation of each chunk, in order, and a failure for each chunk that could not be annotated.
 
-    A chunk that failed has an empty annotation. Only texts that the memo does not hold are worked on. `languages` are
-    those of the chunks (see `languages_of`); where none are given they are not known.
+    A failed chunk has an empty annotation. Only texts that are not in the memo are annotated. `languages` are those of
+    the chunks (see `languages_of`); if empty, they are unknown.
     """
     if not chunks:
         return [], []
@@ -71,7 +72,7 @@ def annotate_chunks(
 def unannotated(
     documents: Sequence[Document], chunks: Sequence[Chunk], settings: ExtractionSettings, memo: Memo
 ) -> list[str]:
-    """Return the memo keys of the different chunk texts that have no annotation yet."""
+    """Return the memo keys of the distinct chunk texts that have no annotation yet."""
     languages = languages_of(documents, chunks)
     return memo.missing(
         STAGE, (_key(settings, *each) for each in zip(languages, (c.text for c in chunks), strict=True))
@@ -81,20 +82,38 @@ def unannotated(
 def annotate_shard(
     texts: Sequence[tuple[str, str]], settings: ExtractionSettings, memo_path: Path
 ) -> list[tuple[str, str]]:
-    """Annotate (language, text) into the memo; return (memo key, reason) for each that the pipeline could not take."""
+    """Annotate (language, text) into the memo; return (memo key, reason) for each text that the pipeline failed on."""
     results: dict[str, bytes] = {}
     sources: dict[str, list[str]] = {}
     problems = []
+    in_language: defaultdict[str, list[str]] = defaultdict(list)
     for language, text in texts:
-        key = _key(settings, language, text)
-        annotator = _annotator(settings.pipeline, settings.concepts, language)
-        try:
-            results[key] = _encode(annotator.annotate(text))
-            sources[key] = [digest(text)]
-        except (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError) as error:
-            problems.append((key, f"{type(error).__name__}: {error}"))
+        in_language[language].append(text)
+    for language, group in in_language.items():
+        for text, found in _annotated(_annotator(settings.pipeline, settings.concepts, language), group):
+            key = _key(settings, language, text)
+            if isinstance(found, Annotation):
+                results[key] = _encode(found)
+                sources[key] = [digest(text)]
+            else:
+                problems.append((key, f"{type(found).__name__}: {found}"))
     Memo(memo_path).put_many(STAGE, results, sources)
     return problems
+
+
+_FAILURES = (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError)
+
+
+def _annotated(annotator: Annotator, texts: Sequence[str]) -> Iterator[tuple[str, Annotation | Exception]]:
+    """Yield each text with its annotation, or with the error of the pipeline."""
+    try:
+        yield from zip(texts, annotator.annotate_all(texts), strict=True)
+    except _FAILURES:  # one text fails: find out which
+        for text in texts:
+            try:
+                yield text, annotator.annotate(text)
+            except _FAILURES as error:
+                yield text, error
 
 
 @cache
@@ -107,7 +126,7 @@ def _key(settings: ExtractionSettings, language: str, text: str) -> str:
 
 
 def _encode(annotation: Annotation) -> bytes:
-    """Write phrases once and triples by position: [[phrases], [[subject, predicate, object, start, end]]]."""
+    """Encode phrases once and triples by position: [[phrases], [[subject, predicate, object, start, end]]]."""
     position = {phrase: i for i, phrase in enumerate(annotation.phrases)}
     triples = [
         [position[triple.subject], triple.predicate, position[triple.object], triple.start, triple.end]

@@ -1,10 +1,9 @@
 """Open information extraction by a language model, merged into entities, relations and their mentions.
 
 HippoRAG's index (Gutiérrez et al. 2024, arXiv 2405.14831, section 2.3): a 1-shot prompt lists the named entities of a
-passage; a second one is given these and yields triples, whose ends may be any phrase. Identities are those of the other
-ways to extract (see merge.py). A named entity is a name, looked for in all chunks; a phrase that is only the end of a
-triple is a concept of its own chunk. Each is tied to the words where it stands in the text, and to the chunk as a whole
-where it does not.
+passage; a second one is given these and yields triples, whose ends may be any phrase. Identities are as in the other
+extractors (see merge.py). A named entity is a name, searched in all chunks; a phrase that is only the end of a triple
+is a concept of its chunk. Each is located at its words in the text, or else in the chunk as a whole.
 """
 
 import json
@@ -19,7 +18,7 @@ from conspectus.pipelines.steps.extract.find_names import Sighting, known_names,
 from conspectus.pipelines.steps.extract.llm import (
     LOST_RECORD,
     Loss,
-    Passage,
+    ShownChunk,
     loss_of,
     of_each,
     passages_of,
@@ -27,7 +26,7 @@ from conspectus.pipelines.steps.extract.llm import (
 )
 from conspectus.pipelines.steps.extract.merge import Knowledge, StatedTriple, knowledge_of, statements
 from conspectus.pipelines.steps.extract.validate import name_key
-from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages, prompt_text
 from conspectus.prompts.replies.in_words import list_in_words, triples_in_words
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
@@ -59,7 +58,7 @@ class OpenTriple:
 
 @dataclass(frozen=True, slots=True)
 class OpenExtraction:
-    """The usable named entities and triples of a text, each once (see `usable`)."""
+    """The distinct usable named entities and triples of a text (see `usable`)."""
 
     entities: tuple[str, ...] = ()
     triples: tuple[OpenTriple, ...] = ()
@@ -71,7 +70,7 @@ _NOTHING_SEEN = Annotation((), ())
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """What was found in a chunk: by open information extraction, by an annotator, or by neither."""
+    """The result for a chunk: of open information extraction, of an annotator, or of neither."""
 
     chunk: Chunk
     extraction: OpenExtraction = _NOTHING_STATED
@@ -79,9 +78,9 @@ class Annotated:
 
 
 def usable(entities: Sequence[object], triples: Sequence[object]) -> tuple[OpenExtraction, list[str]]:
-    """Return what can be used of lists that came from outside, and for everything else what is wrong with it.
+    """Return the usable part of lists from outside, and an error message for every other item.
 
-    An entity is text in which something can be seen; a triple is three such texts, and joins two different things.
+    An entity is a text with visible characters; a triple is three such texts, and joins two different things.
     """
     wrong: list[str] = []
     names: dict[str, None] = {}
@@ -101,11 +100,11 @@ def usable(entities: Sequence[object], triples: Sequence[object]) -> tuple[OpenE
 
 
 _SHOWN = 200
-"""Characters of something unusable that are shown."""
+"""Characters of an unusable item that a message shows."""
 
 
 def _triple(found: object) -> OpenTriple | str:
-    """Return a usable triple, or what is wrong with it."""
+    """Return a usable triple, or an error message."""
     if not isinstance(found, list | tuple) or len(found) != 3 or not all(isinstance(part, str) for part in found):
         return "no triple of texts"
     if not all(map(name_key, found)):
@@ -116,7 +115,7 @@ def _triple(found: object) -> OpenTriple | str:
 
 
 def merge_open(documents: Sequence[Document], found: Sequence[Annotated], settings: NameSettings) -> Knowledge:
-    """Return the knowledge of all chunks, whatever their order."""
+    """Return the knowledge of all chunks, independent of their order."""
     found = sorted(found, key=lambda one: one.chunk.id)
     known = known_names(documents, _names(found), settings)
     matcher = NameMatcher(known)
@@ -140,7 +139,7 @@ def _names(found: Sequence[Annotated]) -> Iterator[str]:
 
 
 def _seen(one: Annotated, seen: Sequence[Sighting]) -> list[Sighting]:
-    """Return where the names and phrases of a chunk's extraction stand in it, beside the known names `seen` there."""
+    """Return the sightings of a chunk's extracted names and phrases, in addition to the known names `seen` there."""
     first: dict[str, Sighting] = {}
     for sighting in seen:
         if sighting.match == "exact":
@@ -156,14 +155,14 @@ def _seen(one: Annotated, seen: Sequence[Sighting]) -> list[Sighting]:
     for key, (surface, kind) in surfaces.items():
         if key not in first:
             own += own_sightings(one.chunk, key, surface, folded, kind)
-        elif kind == NAME:  # a second sighting at the same place counts no second time: it only brings the type
+        elif kind == NAME:  # a second sighting at the same place does not count again: it only adds the type
             at = first[key]
             own.append(Sighting(one.chunk, key, at.surface, NAME, at.start, at.end, "exact"))
     return own
 
 
 def _stated(one: Annotated, seen: Sequence[Sighting]) -> Iterator[StatedTriple]:
-    """Yield the triples of a chunk, each with the sentence that names both ends, where one does."""
+    """Yield the triples of a chunk, each with the sentence that names both ends, if any."""
     if not one.extraction.triples:
         return
     chunk = one.chunk
@@ -184,7 +183,7 @@ def _stated(one: Annotated, seen: Sequence[Sighting]) -> Iterator[StatedTriple]:
 
 
 def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], triple: OpenTriple) -> tuple[int, int]:
-    """Return the sentence that has most words of a triple, the first of those that have as many."""
+    """Return the sentence with most words of a triple; ties go to the first."""
     wanted = {word.key for word in words(triple.told)}
     return max(spans, key=lambda span: len(wanted & {word.key for word in words(chunk.text[span[0] : span[1]])}))
 
@@ -199,7 +198,7 @@ class NamedEntities(BaseModel):
 
     @classmethod
     def in_words(cls, reply: str) -> "NamedEntities | None":
-        """Read a list with an entity a line."""
+        """Parse a list with an entity a line."""
         listed = list_in_words(reply)
         return cls(entities=listed) if listed else None
 
@@ -211,14 +210,14 @@ class Triples(BaseModel):
 
     @classmethod
     def in_words(cls, reply: str) -> "Triples | None":
-        """Read triples in lines."""
+        """Parse triples in lines."""
         stated = triples_in_words(reply)
         return cls(triples=stated) if stated else None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenChunk:
-    """What the replies for one text state, and what was lost of them."""
+    """The extraction from the replies for one text, and the losses."""
 
     extraction: OpenExtraction
     losses: tuple[Loss, ...] = ()
@@ -231,10 +230,10 @@ async def extract_open(
     progress: Progress = no_progress,
     persona: str = "",
 ) -> tuple[list[OpenExtraction], list[Failure]]:
-    """Return what a model finds in each chunk, in the order of the chunks, and a failure for each loss.
+    """Return the model's extraction of each chunk, in order, and a failure for each loss.
 
-    No chunk waits for another; equal texts under one title and heading are asked for once. BudgetReached is raised when
-    the calls under way have ended; ModelRefused or ModelUnavailable where no call at all got a reply.
+    Chunks run concurrently; equal texts under one title and heading share their calls. BudgetReached is raised after
+    the running calls have ended; ModelRefused or ModelUnavailable if no call at all got a reply.
     """
     passages = passages_of(documents, chunks)
     found = await of_each(passages, lambda one: extract_text(one, model, persona), EXTRACT, progress)
@@ -248,10 +247,10 @@ async def extract_open(
     return [one.extraction for one in found], failures
 
 
-async def extract_text(passage: Passage, model: LanguageModel, persona: str = "") -> OpenChunk:
-    """Return the named entities and triples of a passage. Where a call fails the other's part stays.
+async def extract_text(passage: ShownChunk, model: LanguageModel, persona: str = "") -> OpenChunk:
+    """Return the named entities and triples of a passage. If one call fails, the result of the other remains.
 
-    Only BudgetReached is raised.
+    Raises only BudgetReached.
     """
     losses: list[Loss] = []
     text, example = passage.text, prompt_text("index/openie_ner_example")
@@ -278,7 +277,7 @@ def _request(step: str, asked: tuple[Message, ...], text: str) -> Request:
 async def _part(
     model: LanguageModel, request: Request, form: type[NamedEntities] | type[Triples]
 ) -> tuple[OpenExtraction, list[Loss]]:
-    """Return what can be used of a reply, and what was lost of it."""
+    """Return the usable part of a reply, and the losses."""
 
     async def exchange(model: LanguageModel) -> ExchangeResult[tuple[OpenExtraction, list[Loss]]]:
         answer: BaseModel

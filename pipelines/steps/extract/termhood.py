@@ -1,13 +1,13 @@
-"""Measures of termhood: how much the evidence of a corpus speaks for a phrase being a term of its subject.
+"""Measures of termhood: how strongly a corpus indicates that a phrase is a term of its subject.
 
-- *C-value* (Frantzi, Ananiadou and Mima 2000, "Automatic recognition of multi-word terms"): how often a phrase is
-  said, less how often it is only a part of a longer one, times the logarithm of its length; with one more word, so
-  that single words count too (Barron-Cedeno et al. 2009);
-- *weirdness* (Ahmad, Gillam and Tostevin 1999, TREC-8): how much more often a word is said than in the language at
-  large, by the word lists of wordfreq (Speer 2022), its small ones: words said once in a million and more;
+- *C-value* (Frantzi, Ananiadou and Mima 2000, "Automatic recognition of multi-word terms"): how often a phrase
+  occurs, minus how often it is only part of a longer one, times the logarithm of its length, plus one word, so that
+  single words count too (Barron-Cedeno et al. 2009);
+- *weirdness* (Ahmad, Gillam and Tostevin 1999, TREC-8): how much more frequent a word is than in general language,
+  by the small word lists of wordfreq (Speer 2022), which have the words that occur once in a million or more;
 - *residual IDF* (Church and Gale 1995, "Inverse document frequency: a measure of deviations from Poisson"): how much
-  fewer passages say a word than if its occurrences fell at random. Words of form ("default", "section") fall so;
-  what a passage is about is said again in it.
+  fewer passages contain a word than if its occurrences were random. Form words ("default", "section") are spread at
+  random; the words of a passage's subject recur in it.
 
 Words count by their stems: "nodes" is "node".
 """
@@ -27,24 +27,24 @@ from conspectus.storage.text.names import words
 from conspectus.storage.text.words import stem
 
 LEAST_WEIRDNESS = 8.0
-"""A word said so many times more often than in the language at large is one of the subject's own."""
+"""A word that is this many times more frequent than in general language belongs to the subject."""
 LEAST_OF_A_LONE_WORD = 20.0
-"""A phrase of one word must show more: "value" and "line" are said ten times more often in any manual."""
+"""The same for a phrase of one word: "value" and "line" are ten times more frequent in any manual."""
 LEAST_OF_EACH = 2.0
-"""A phrase is no term where one of its words is said about as often everywhere ("new alias", "first line")."""
+"""Least weirdness of each word: a phrase with a word common everywhere is not a term ("new alias", "first line")."""
 WIDESPREAD, FEWEST_WIDESPREAD = 0.05, 10
-"""Share and number of passages from which on a lone common word must not be said evenly over all."""
+"""Share and number of passages above which a lone common word must not be spread evenly over all."""
 LEAST_UNEVEN = 3.3
-"""Least residual IDF, times the logarithm of the weirdness, of such a word. Of the manuals of a shell: "value" 2.5,
-"input" 3, "section" 2.9, "argument" 5.2, "node" 10; of a handbook: "Abschnitt" .8, "Paket" 3.7, "Kernel" 6.4."""
+"""Least residual IDF, times the logarithm of the weirdness, of such a word. In the manuals of a shell: "value" 2.5,
+"input" 3, "section" 2.9, "argument" 5.2, "node" 10; in a handbook: "Abschnitt" .8, "Paket" 3.7, "Kernel" 6.4."""
 _UNSEEN = 1e-7
-"""Share of a word in a language whose list lacks it."""
+"""Assumed share in a language of a word that its list lacks."""
 _BEGINS = regex.compile(r"[.!?:\n\"“„«]")
 _ENGLISH = frozenset({"", "en"})
 
 
 def folded(key: str, language: str) -> str:
-    """Return a word without the ending of its number and case.
+    """Return a word without its number and case ending.
 
     >>> folded("directories", "en"), folded("hunden", "de")
     ('directory', 'hund')
@@ -53,7 +53,7 @@ def folded(key: str, language: str) -> str:
 
 
 def folded_phrase(key: str, language: str) -> str:
-    """Return a phrase whose last word is folded: "hash keys" and "hash key" are one term.
+    """Return a phrase with its last word folded: "hash keys" and "hash key" are one term.
 
     >>> folded_phrase("hash keys", "en")
     'hash key'
@@ -63,9 +63,9 @@ def folded_phrase(key: str, language: str) -> str:
 
 
 def c_values_of(frequency: Mapping[str, int]) -> dict[str, float]:
-    """Return the C-value of each phrase, given how often each is said where no longer one of them is.
+    """Return the C-value of each phrase, given how often each occurs outside longer ones.
 
-    log2(words + 1) * (f - the mean f of the longer phrases that it is part of), where f counts it within those too.
+    log2(words + 1) * (f - the mean f of the longer phrases that contain it), where f includes occurrences within those.
 
     >>> {key: round(value, 1) for key, value in c_values_of({"key": 2, "hash key": 3, "primary key": 1}).items()}
     {'key': 4.0, 'hash key': 4.8, 'primary key': 1.6}
@@ -86,11 +86,11 @@ def c_values_of(frequency: Mapping[str, int]) -> dict[str, float]:
 
 
 class WordStatistics:
-    """How often each word is said in a corpus and how evenly, and how often it would be in texts about anything.
+    """How frequent each word is in a corpus, how evenly it is spread, and how frequent it is in general language.
 
     Args:
         chunks: All passages.
-        languages: The language of each, "" where it is not known.
+        languages: The language of each, "" if unknown.
     """
 
     def __init__(self, chunks: Sequence[Chunk], languages: Sequence[str]) -> None:
@@ -114,7 +114,7 @@ class WordStatistics:
                 end = word.end
             self._said.update(here)
             self._size[language] += here.total()
-            forms[language] |= here.keys()
+            forms[language].update(here)  # `|= here.keys()` would copy the set for every passage
             for key, count in here.items():
                 self._stems[_stem(key, language)] += count
             self._passages.update({_stem(key, language) for key in here})
@@ -125,16 +125,16 @@ class WordStatistics:
                 self._shares[_stem(key, language)] += shares[key]
 
     def weirdness(self, word: str, language: str) -> float:
-        """Return how many times more often a word is said, in the forms it has here, than in texts about anything."""
+        """Return how many times more frequent a word, in its forms here, is than in general language."""
         place = _stem(word, language)
         return self._stems[place] / (self._size[language] * max(self._shares.get(place, 0.0), _UNSEEN) or 1.0)
 
     def is_common(self, word: str, language: str) -> bool:
-        """Return whether the language at large knows a word."""
+        """Return whether a word is known in general language."""
         return _stem(word, language) in self._shares
 
     def unevenness(self, word: str, language: str) -> float | None:
-        """Return the residual IDF of a word, times the logarithm of its weirdness; None where few passages say it."""
+        """Return the residual IDF of a word, times the logarithm of its weirdness; None if few passages contain it."""
         place = _stem(word, language)
         passages = self._passages[place]
         if passages < max(FEWEST_WIDESPREAD, WIDESPREAD * self._n_passages):
@@ -147,8 +147,8 @@ class WordStatistics:
 
         Args:
             key: The phrase.
-            language: The language of most passages that say it.
-            listed: Whether a heading or an index has it: then less evidence is enough.
+            language: The language of most passages that contain it.
+            listed: Whether a heading or an index contains it: then less evidence is enough.
         """
         found = [word.key for word in words(key) if not word.key.isdigit()]
         telling = [word for word in found if not is_form_word(word, language)]
@@ -163,11 +163,11 @@ class WordStatistics:
         return uneven is None or uneven >= LEAST_UNEVEN
 
     def named(self, word: str) -> float:
-        """Return the share of a word's occurrences with a capital that no sentence or line begins with."""
+        """Return the share of a word's occurrences with a capital, except those that begin a sentence or line."""
         return self._named[word] / self._said[word] if self._said[word] else 0.0
 
     def small(self, word: str) -> float:
-        """Return the share of a word's occurrences that are written small."""
+        """Return the share of a word's occurrences in lower case."""
         return self._small[word] / self._said[word] if self._said[word] else 0.0
 
     def is_known(self, word: str) -> bool:
@@ -177,7 +177,7 @@ class WordStatistics:
 
 @lru_cache(maxsize=100_000)
 def is_form_word(word: str, language: str) -> bool:
-    """Return whether a word is one that documents say of themselves ("section") or of anything ("value").
+    """Return whether a word refers to documents themselves ("section") or to anything ("value").
 
     >>> is_form_word("sections", "en"), is_form_word("shell", "en"), is_form_word("abschnitts", "de")
     (True, False, True)
@@ -200,7 +200,7 @@ def _stem(word: str, language: str) -> tuple[str, str]:
 
 @cache
 def _shares(language: str) -> Mapping[str, float]:
-    """Return how large a share of a language each common word is; an unknown language counts as English."""
+    """Return the share of each common word in a language; an unknown language counts as English."""
     try:
         import wordfreq
     except ImportError as error:

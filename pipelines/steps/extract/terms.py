@@ -1,13 +1,13 @@
-"""Choose the terms worth having among everything that an annotator saw: a name or a phrase that the corpus is about.
+"""Choose terms among the annotated phrases: a name, or a phrase that the corpus is about.
 
-Three things count, in this order. Identifiers (options, functions, files; see storage/text/identifiers.py) and names of
-people, places and things are terms by their form; what documents list in their headings and indexes are terms by their
-word. Another noun phrase is one by the evidence of the whole corpus: its C-value, and how weird and how unevenly spread
-its words are (termhood.py). Types of names are kept where the corpus bears them out (name_types.py).
+Three criteria apply, in this order. Identifiers (options, functions, files; see storage/text/identifiers.py) and names
+of people, places and things are terms by their form; entries of headings and indexes are terms because documents list
+them. Other noun phrases need evidence of the whole corpus: their C-value, and the weirdness and uneven spread of their
+words (termhood.py). Types of names remain if the corpus confirms them (name_types.py).
 
-"Hash keys" and "hash key" are one term, under the form that is said more often. What is left of a passage is capped at
-the best of it, because a passage that names more is a list or a table. The choice is a function of all passages, made
-anew in every build.
+"Hash keys" and "hash key" are one term, in the more frequent form. The remaining terms of a passage are capped at the
+best ones, because a passage that names more is a list or a table. The choice depends on all passages, and is repeated
+in every build.
 """
 
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import regex
 from conspectus.pipelines.steps.extract.candidates import candidates, common_foreign_words, with_phrases
 from conspectus.pipelines.steps.extract.clauses import with_clauses
-from conspectus.pipelines.steps.extract.name_types import Mentioned, types_of
+from conspectus.pipelines.steps.extract.name_types import CorpusName, types_of
 from conspectus.pipelines.steps.extract.termhood import WordStatistics, c_values_of, folded_phrase, is_form_word
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.structure.terms import EXPLAINED
@@ -27,14 +27,14 @@ from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
 from conspectus.storage.text.normalise import entity_key
 
 LEAST_C_VALUE = 3.0
-"""Least C-value of a noun phrase: said three times, or twice where it has several words."""
+"""Least C-value of a noun phrase: three occurrences, or two if it has several words."""
 LEAST_NAMED = 1 / 3
-"""Share of a common word's occurrences that must be capitalised as names are where it is a name."""
+"""Least share of capitalised occurrences for a common word to be a name."""
 WORDS_A_CONCEPT, WORDS_A_NAME = 20, 5
-"""A passage holds at most one concept to so many of its words, and one name to so many: what names more is a table or
+"""Words of a passage for each concept, and for each name, that it may contain: a passage that names more is a table or
 a list. (Articles of an encyclopedia name one thing in ten words.)"""
 _FEWEST_CONCEPTS, _FEWEST_NAMES = 4, 12
-"""Of a short passage: a sentence or two may well introduce a dozen people."""
+"""The caps of a short passage: a sentence or two may well introduce a dozen people."""
 _NUMBERING = regex.compile(r"^[\d.\s]+")
 _HEADING = "heading"
 
@@ -45,16 +45,16 @@ def choose_terms(
     languages: Sequence[str],
     documents: Sequence[Document] = (),
 ) -> list[Annotation]:
-    """Return the annotations with the terms among their phrases, and the triples between these.
+    """Return the annotations with only the terms among their phrases, and the triples between these.
 
-    In languages that no tagger reads these are the statements of plain clauses (clauses.py). The text of a phrase is
-    that of the term: the usual form of what stands in the passage.
+    In languages without a tagger the triples are the statements of plain clauses (clauses.py). The text of a phrase is
+    that of the term: the usual form of the words in the passage.
 
     Args:
         chunks: All passages of the corpus.
-        annotations: What was seen in each.
-        languages: The language of each as an ISO 639-1 code, "" where it is not known.
-        documents: The documents, whose headings and indexes list terms of their own.
+        annotations: The annotation of each.
+        languages: The language of each as an ISO 639-1 code, "" if unknown.
+        documents: The documents, whose headings and indexes list terms.
     """
     foreign = common_foreign_words(languages)
     sound = [
@@ -71,7 +71,7 @@ def choose_terms(
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """What a key is taken for: the usual form of the term, its type, and its worth against others of a passage."""
+    """The term of a key: its usual form, its type, and its value compared with others of a passage."""
 
     text: str
     type: str
@@ -79,7 +79,7 @@ class _Term:
 
 
 def listed_terms(documents: Sequence[Document]) -> frozenset[str]:
-    """Return the keys of what documents list themselves: headings, entries of indexes, and terms of definitions."""
+    """Return the keys of the terms that documents list: headings, index entries, and terms of definitions."""
     headings = (place.label for document in documents for place in document.places if place.kind == _HEADING)
     entries = (
         document.text[link.start : link.end]
@@ -92,7 +92,7 @@ def listed_terms(documents: Sequence[Document]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Seen:
-    """Where a phrase is seen: its type by place, how it is written, in which languages, and where mentions end."""
+    """The sightings of a phrase: its type by place, its forms, its languages, and where mentions end."""
 
     kinds: dict[tuple[str, int], str] = field(default_factory=dict)
     surfaces: Counter[str] = field(default_factory=Counter)
@@ -141,15 +141,15 @@ def _terms(
     return terms
 
 
-def _mentioned(key: str, one: _Seen) -> Mentioned:
+def _mentioned(key: str, one: _Seen) -> CorpusName:
     surface = min(one.surfaces, key=lambda surface: (-one.surfaces[surface], surface))
-    return Mentioned(key, surface, Counter(one.kinds.values()), one.ends)
+    return CorpusName(key, surface, Counter(one.kinds.values()), one.ends)
 
 
 def _is_common_word(key: str, kind: str, statistics: WordStatistics) -> bool:
-    """Return whether a name is one word that the corpus mostly writes small, but where a sentence or line begins.
+    """Return whether a name is one word that the corpus mostly writes in lower case, except at the start of a line.
 
-    A word that the language at large does not know is a name even so.
+    A word unknown in general language is a name even so.
     """
     found = words(key)
     if kind in IDENTIFIERS or len(found) != 1:
@@ -158,13 +158,13 @@ def _is_common_word(key: str, kind: str, statistics: WordStatistics) -> bool:
 
 
 def _is_form(key: str, language: str) -> bool:
-    """Return whether all words of a name are words of form: "See Section", "Syntax"."""
+    """Return whether all words of a name are form words: "See Section", "Syntax"."""
     found = words(key)
     return bool(found) and all(is_form_word(word.key, language) for word in found)
 
 
 def _best(chunk: Chunk, annotation: Annotation, terms: Mapping[str, _Term]) -> Annotation:
-    """Return the terms of an annotation, as many of them as its passage is long enough for, the most worth first."""
+    """Return the terms of an annotation, the best first, as many as the length of its passage permits."""
     size = len(words(chunk.text))
     found = {phrase: terms[key] for phrase in annotation.phrases if (key := entity_key(phrase.text)) in terms}
     kept: set[str] = set()

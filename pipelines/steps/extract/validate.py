@@ -5,13 +5,13 @@ from conspectus.storage.text.normalise import entity_key
 
 
 def name_key(name: str) -> str:
-    """Return the key of a name; nothing for one in which nothing can be seen."""
+    """Return the key of a name; "" for a name without visible characters."""
     key = entity_key(name)
     return key if any(item.isprintable() for item in key) else ""
 
 
 def flaw(record: EntityRecord | RelationRecord | ClaimRecord) -> str:
-    """Return why a well-formed record cannot be used; nothing where it can."""
+    """Return why a well-formed record cannot be used; "" if it can."""
     match record:
         case EntityRecord():
             return "" if name_key(record.name) else f"the entity {record.name!r} has no name: {record.description}"

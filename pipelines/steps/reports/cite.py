@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from conspectus.pipelines.steps.reports.prompt import CitedRecord, in_text_order
+from conspectus.prompts.replies.scored import Rating
 from conspectus.storage.records import Chunk, Finding, Span
 from conspectus.storage.text.sentences import sentence_spans
 from pydantic import BaseModel, Field, field_validator
@@ -14,7 +15,7 @@ from pydantic import BaseModel, Field, field_validator
 _LABEL = re.compile(r"\b[SERC]\d+(?:\.\d+)?\b")
 _LABELS = re.compile(rf"\s*[\[(]\s*({_LABEL.pattern}(?:(?:\s*[,;]\s*|\s+(?:and\s+)?){_LABEL.pattern})*)\s*[\])]")
 _SPANS_A_RECORD = 3
-"""Most spans that a finding cites per record; an entity may have hundreds."""
+"""Maximum number of spans that a finding cites per record; an entity may have hundreds."""
 
 
 class FindingAnswer(BaseModel):
@@ -27,7 +28,7 @@ class FindingAnswer(BaseModel):
     @field_validator("records", mode="before")
     @classmethod
     def _as_list(cls, given: object) -> object:
-        """Take one text for a list of one, and bare numbers for (unknown) records."""
+        """Accept a single text as a list of one, and bare numbers as (unknown) records."""
         if isinstance(given, str):
             return [given]
         if isinstance(given, list):
@@ -36,12 +37,12 @@ class FindingAnswer(BaseModel):
 
 
 class ReportAnswer(BaseModel):
-    """A report as a model states it."""
+    """A report as stated by a model."""
 
     title: str = Field(pattern=r"\S")
     summary: str = Field(pattern=r"\S")
     rating_explanation: str = ""
-    rating: float = Field(ge=0, le=10)
+    rating: Rating = Field(ge=0, le=10)
     findings: list[FindingAnswer]
 
 
@@ -57,13 +58,13 @@ class Supported:
 def supported(
     answer: ReportAnswer, cited: Mapping[str, CitedRecord], chunks: Mapping[str, Chunk], *, places: bool = True
 ) -> Supported:
-    """Return the findings with the places that their records stand at, the best first.
+    """Return the findings with the places of their records, the best first.
 
-    Without `places` a record that stands nowhere supports a finding too: no document states it.
+    Without `places`, records without places support a finding too, because no document states them.
 
-    Of each record up to three places are taken: those in chunks that most of the other records of the finding stand
-    in too, then in text order. Places that state something come before those that only name an entity; of these the
-    whole sentence is cited. Record numbers within a text are taken as citations and taken out.
+    Up to three places of each record are used: first those in chunks shared with most of the finding's other records,
+    then in text order. Places that state something precede places that only name an entity; for the latter the whole
+    sentence is cited. Record numbers within a text are treated as citations and removed.
     """
     findings: list[Finding] = []
     unknown: list[str] = []
@@ -83,7 +84,7 @@ def supported(
 
 
 def without_labels(text: str, cited: Mapping[str, CitedRecord]) -> str:
-    """Return the text on one line and without the record numbers [E1, R2] in it: they mean nothing outside a prompt."""
+    """Return the text on one line and without its record numbers [E1, R2], which are meaningless outside a prompt."""
     shown = _LABELS.sub(lambda group: "" if _all_known(group, cited) else group[0], text)
     return " ".join(shown.split())
 
@@ -94,12 +95,12 @@ def _labels_in(text: str, cited: Mapping[str, CitedRecord]) -> list[str]:
 
 
 def _all_known(group: re.Match[str], cited: Mapping[str, CitedRecord]) -> bool:
-    """Return whether these are all records: (E300) may be a word of the documents."""
+    """Return whether these are all records: (E300) may be a word in the documents."""
     return all(label in cited for label in _LABEL.findall(group[1]))
 
 
 def places_of(records: Sequence[CitedRecord], chunks: Mapping[str, Chunk]) -> tuple[Span, ...]:
-    """Return the places that a finding which rests on these records cites, the best first (see `supported`)."""
+    """Return the places cited by a finding that is based on these records, the best first (see `supported`)."""
     shared = Counter(chunk_id for record in records for chunk_id in {span.chunk_id for span in record.spans})
 
     def nearness(span: Span) -> tuple[int, tuple[str, int, int, str]]:
@@ -114,7 +115,7 @@ def places_of(records: Sequence[CitedRecord], chunks: Mapping[str, Chunk]) -> tu
 
 
 def _sentence(chunk: Chunk, span: Span) -> Span:
-    """Return the sentence (or sentences) of the chunk that a span lies in."""
+    """Return the sentence (or sentences) of the chunk that contain a span."""
     around = [
         (chunk.start + start, chunk.start + end)
         for start, end in _sentences_of(chunk.text)

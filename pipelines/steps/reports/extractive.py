@@ -1,11 +1,11 @@
 """Reports on communities that quote the documents: extractive summaries with citations.
 
-Each community of `reports.min_size` entities or more gets one report, however many levels it stands on. Its
-findings are the sentences that together tell most about its members within `reports.max_tokens`, each once. Coarse
-communities get no longer reports than fine ones: they are fewer, which is what makes a coarse level short.
+Each community of `reports.min_size` entities or more gets one report, even if it is on several levels. Its findings are
+the distinct sentences that together are most informative about its members within `reports.max_tokens`. Reports of
+coarse communities are not longer than those of fine ones: there are fewer, which makes a coarse level short.
 
-Sentences are chosen by budgeted maximum coverage. A sentence covers the members of the community and the words that
-stand in it; what an earlier choice covers counts no more. The greedy rule, gain over a power of the cost, is that of
+Sentences are chosen by budgeted maximum coverage. A sentence covers the members and the words that it contains;
+what an earlier choice covers counts no more. The greedy rule, gain over a power of the cost, is that of
 Lin and Bilmes (2010), "Multi-document summarization via budgeted maximization of submodular functions", section 4.
 """
 
@@ -37,7 +37,7 @@ def report_communities(
 ) -> list[Report]:
     """Return the reports, sorted by id; communities without a quotable sentence get none.
 
-    The headings of `documents` speak for communities whose sentences stand under one of them.
+    The headings of `documents` provide titles for communities whose sentences are under one of them.
     """
     by_id = {entity.id: entity for entity in entities}
     titles = Titles(documents, sentences)
@@ -65,7 +65,7 @@ def _finding(row: int, members: Sequence[Entity], rows_of: dict[str, Rows], sent
 
 
 def _report(community: Community, title: str, findings: Sequence[Finding], n_chunks: int) -> Report:
-    # A finding's summary are names that stand in it, and the report's is its first finding: both are said once.
+    # A finding's summary consists of names in it, and the report's is its first finding: neither is repeated.
     full_text = "\n".join([f"# {title}", "", *(f"- {finding.explanation}" for finding in findings)])
     return Report(
         id=short_id("report", community.id),
@@ -83,14 +83,14 @@ def _report(community: Community, title: str, findings: Sequence[Finding], n_chu
 def _rating(reached: int, n_chunks: int) -> float:
     """Return a community's share of the corpus on a logarithmic scale, as corpora differ in size; 10 is the most.
 
-    The corpus counts as the next power of two, so that a chunk more does not change the ratings of all.
+    The corpus size is rounded up to a power of two, so that one more chunk does not change all ratings.
     """
     size = 1 << (max(1, n_chunks) - 1).bit_length()
     return round(10 * float(np.log1p(reached) / np.log1p(size)), 2)
 
 
 def leading(members: Sequence[Entity]) -> list[Entity]:
-    """Order members for display: names before what is written small, then by frequency, then by name."""
+    """Order members for display: capitalised names first, then by frequency, then by name."""
 
     def key(each: Entity) -> tuple[bool, int, str, str]:
         return (each.type == CONCEPT or each.name[:1].islower(), -each.frequency, each.name, each.id)
@@ -99,19 +99,19 @@ def leading(members: Sequence[Entity]) -> list[Entity]:
 
 
 _TOKENS_A_MARK = 1
-"""Of the hyphen before each sentence of a list."""
+"""The token of the hyphen before each sentence of a list."""
 _COST_POWER = 0.3
-"""A sentence twice as long must tell 1.23 times as much. The power that Lin and Bilmes found best."""
+"""A sentence twice as long must gain 1.23 times as much. The best power that Lin and Bilmes found."""
 _WORTH_ADDING = 0.2
-"""A further sentence must tell at least this share of what the first one did; one that tells less is a scrap."""
+"""The least gain of a further sentence, as a share of the first one's gain."""
 
 
 def most_telling(sentences: Sentences, of_members: Sequence[Rows], count: int, budget: int) -> list[int]:
-    """Return up to `count` rows that together tell most about the members within `budget` tokens, the best first.
+    """Return up to `count` rows that together cover most about the members within `budget` tokens, the best first.
 
-    `of_members` holds the rows that mention each member. Half of what can be told are the members, each worth the
-    logarithm of its mentions; half are the words that stand in several of the rows, each worth its inverse document
-    frequency times the logarithm of how many. Where no sentence fits, the shortest is the only one.
+    `of_members` contains the rows that mention each member. Half of the total value is in the members, each worth the
+    logarithm of its mentions; half is in the words that occur in several of the rows, each worth its inverse document
+    frequency times the logarithm of that number. If no sentence fits, the shortest is the only one.
     """
     rows = np.unique(np.concatenate([np.zeros(0, np.int64), *of_members]))
     rows = rows[sentences.quotable[rows]]
@@ -126,7 +126,7 @@ def most_telling(sentences: Sentences, of_members: Sequence[Rows], count: int, b
     while len(chosen) < count:
         gains = np.sum([holds @ worth for holds, worth in told], axis=0)
         rates = np.where(costs <= budget, gains / costs**_COST_POWER, 0.0)
-        best = int(rates.round(9).argmax())  # of equals the first in the text
+        best = int(rates.round(9).argmax())  # ties go to the first in the text
         if rates[best] <= 0 or gains[best] < least:
             break
         least = least or _WORTH_ADDING * gains[best]
@@ -138,7 +138,7 @@ def most_telling(sentences: Sentences, of_members: Sequence[Rows], count: int, b
 
 
 def _members(rows: Rows, of_members: Sequence[Rows]) -> "tuple[csr_array, Floats]":
-    """Return which member stands in which row, 1 or 0 (n, members), and what each member is worth, 0.5 in all."""
+    """Return a 0/1 matrix of the members that each row mentions (n, members), and the value of each, 0.5 in all."""
     from scipy.sparse import csr_array
 
     found = [np.flatnonzero(np.isin(rows, of_member)) for of_member in of_members]
@@ -148,7 +148,7 @@ def _members(rows: Rows, of_members: Sequence[Rows]) -> "tuple[csr_array, Floats
 
 
 def _words(sentences: Sentences, rows: Rows) -> "tuple[csr_array, Floats]":
-    """Return which word stands in which row, 1 or 0 (n, words), and what each word is worth, 0.5 in all."""
+    """Return a 0/1 matrix of the words that each row contains (n, words), and the value of each, 0.5 in all."""
     from scipy.sparse import csr_array
 
     own = sentences.weights[rows]

@@ -1,9 +1,9 @@
 """Reports on communities by a language model: the community summaries of GraphRAG (Edge et al. 2024, section 3.1.5).
 
-Each finding cites the places in the documents that it rests on.
+Each finding cites the places in the documents that support it.
 
-All reports are under way at once. One waits for another only where it needs it: a community whose elements do not fit
-into a prompt waits for the reports of its largest parts, one after the other, until with them it fits.
+All reports run concurrently. A report waits for others only if it needs them: a community whose elements do not fit
+into a prompt waits for the reports of its largest parts, one after the other, until the prompt fits.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from conspectus.pipelines.steps.reports.prompt import (
     without,
 )
 from conspectus.prompts.client.event_loop import gather_all
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, Deferred, ModelError
@@ -56,33 +56,33 @@ async def write_reports(
     persona: str = "",
     ready: Ready | None = None,
 ) -> tuple[list[Report], list[Failure]]:
-    """Return the reports, sorted by id, and what was lost.
+    """Return the reports, sorted by id, and the failures.
 
-    Each community of `reports.min_size` entities or more gets one, however many levels it stands on. On the coarsest
-    level every entity is shown to one report: those of a smaller community to that of the community with which they
-    share most passages, or to one of their own where there is none. Communities that no document names (a graph may
-    have very many) have reports if `reports.method` asks for them. Where a call
-    fails, or no finding of its reply rests on a record, the report is that of `stand_in`, if there is one, and a
-    failure tells so; a community above then uses the elements instead. Findings without a record, and record numbers
-    that do not exist, are left out and told as failures too. BudgetReached is passed on, when the calls under way
-    have ended. `persona` is who the model is told to be. A report waits until its elements are `ready`.
+    Each community of `reports.min_size` entities or more gets one, even if it is on several levels. On the coarsest
+    level every entity is in the prompt of one report: entities of a smaller community in that of the community with
+    which they share most passages, or in a separate one if there is none. Communities that no document names (a graph
+    may have very many) have reports if `reports.method` requests them. If a call fails, or no finding of its reply
+    cites a record, the report is that of `stand_in`, if there is one, and a failure is recorded; the parent community
+    then uses the elements instead. Findings without a record, and record numbers that do not exist, are dropped and
+    recorded as failures too. BudgetReached is raised after the running calls have ended. `persona` is the role given
+    to the model. A report waits until its elements are `ready`.
     """
     return await _Writing(communities, elements, model, settings, stand_in, persona, ready).all()
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A report, if there is one; `substitute` is what it puts into the prompt of the community above."""
+    """A report, if there is one; `substitute` replaces its elements in the prompt of the parent community."""
 
     report: Report | None
     substitute: Element | None
     failures: tuple[Failure, ...]
     waits: bool = False
-    """Whether the request waits for a batch: a community above then waits, too."""
+    """Whether the request waits for a batch: the parent community then waits, too."""
 
 
 class _Writing:
-    """The reports of one hierarchy, while they are made."""
+    """The reports of one hierarchy, while they are written."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class _Writing:
                     raise
                 answer = bad.salvaged
                 failures = [_failure(community, "the report was cut off", "what was complete before is kept")]
-            # What no document states (a graph that was brought along) can be cited by no place in one.
+            # No place in a document can be cited for content of an imported graph alone.
             found = supported(answer, cited, self._elements.chunks, places=bool(community.chunk_ids))
             failures += _losses(community, found)
             n_lost = len(failures) or int(not found.findings)
@@ -207,10 +207,10 @@ class _Writing:
 
 
 def beside(communities: Sequence[Community], min_size: int) -> tuple[Mapping[str, Sequence[Community]], frozenset[str]]:
-    """Return which small communities of the coarsest level are told of beside which others, and which alone.
+    """Return which small communities of the coarsest level share another's report, and which have a separate one.
 
-    A community of fewer than `min_size` entities goes with the one that shares most passages with it, of equals the
-    smallest; where no other shares any it stands alone.
+    A community of fewer than `min_size` entities joins the one that shares most passages with it, on a tie the
+    smallest; if no other shares any, it has a separate report.
     """
     coarsest = [community for community in communities if community.level == 0]
     hosts = [community for community in coarsest if community.size >= min_size]
@@ -235,7 +235,7 @@ def _range(least: int, most: int) -> str:
 
 
 def _parts(communities: Sequence[Community], due: Sequence[Community]) -> Mapping[str, list[Community]]:
-    """Return the communities that get a report under the id of the one that they are parts of."""
+    """Return the communities that get a report by the id of the community that they are parts of."""
     first = {community.id: community.same_as or community.id for community in communities}
     parts: defaultdict[str, list[Community]] = defaultdict(list)
     for community in due:

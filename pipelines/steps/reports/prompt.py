@@ -1,8 +1,8 @@
 """The records of a report's prompt: entities, relations, claims and the reports on parts, each with its places.
 
-The rules are those of GraphRAG (Edge et al. 2024, section 3.1.5). The elements of a community come in the order of the
-prominence of its edges. Everything goes into the prompt where it fits; otherwise the most prominent elements, and in a
-community that is divided further the reports on its parts in place of the parts' own elements.
+The rules are those of GraphRAG (Edge et al. 2024, section 3.1.5). The elements of a community are ordered by the
+prominence of its edges. The prompt contains everything if it fits; otherwise the most prominent elements, and for a
+community that is divided further the reports on its parts instead of the parts' elements.
 """
 
 from collections import defaultdict
@@ -17,12 +17,12 @@ from conspectus.storage.spans import span_in
 from conspectus.storage.text.tokens import count_each, count_tokens
 
 Kind = Literal["S", "E", "R", "C"]
-"""Reports on parts of a community, entities, relations, claims: the letter before a record's number."""
+"""The letter before a record's number: reports on parts of a community, entities, relations, claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportPart:
-    """A finding of a report that stands for a part of a community; it has a number below the report's."""
+    """A finding of a report that represents a part of a community; it has a number below the report's."""
 
     text: str
     spans: tuple[Span, ...]
@@ -33,7 +33,7 @@ class Element:
     """One record of a prompt, without its number.
 
     `order` sorts records of a kind by name. `about` are the entities it belongs to: itself, its two ends, a claim's
-    subject and object. `spans` are where the documents state it. `n_tokens` are those of the text and its parts.
+    subject and object. `spans` are the places that state it. `n_tokens` includes the text and its parts.
     """
 
     kind: Kind
@@ -46,7 +46,7 @@ class Element:
 
 
 class Elements:
-    """All elements by id. Each is made when it is first asked for: its description may still be on its way till then.
+    """All elements by id. Each is made on first use: its description may not be ready before.
 
     `claims_of` has the claims that are linked to an entity, `degree` the degrees of the entities, `chunks` the chunks.
     """
@@ -61,7 +61,7 @@ class Elements:
         descriptions: Mapping[str, str] | None = None,
         n_documents: int = 0,
     ) -> None:
-        """`descriptions` by id are looked at when an element is made; what has none there keeps that of its row."""
+        """`descriptions` by id are read when an element is made; an id without one has the description of its row."""
         entities, chunks = list(entities), list(chunks)
         of_entities = {entity.id: entity for entity in entities}
         self._rows: dict[str, Entity | Relation] = {**of_entities, **{relation.id: relation for relation in relations}}
@@ -142,7 +142,7 @@ class Elements:
         return tuple(sorted(places or {span_in(self.chunks[id_], None, None) for id_ in chunk_ids}, key=in_text_order))
 
     def _claims(self, id_: str, group: Sequence[Claim]) -> Element:
-        """Return the record of claims that state one thing, with the places of all."""
+        """Return the record of claims that state the same thing, with the places of all."""
         distinct = dict.fromkeys(_line(claim.description) for claim in group)
         told = self._descriptions.get(id_) or " ".join(sorted(distinct))
         places = {span_in(self.chunks[claim.chunk_id], claim.start, claim.end) for claim in group}
@@ -161,7 +161,7 @@ class Elements:
 
 
 def claim_group(claim: Claim) -> str:
-    """Return the key of the claims that state one thing: of one kind, with one status, about the same ends and time."""
+    """Return the key of claims that state the same thing: same kind, status, ends and time."""
     said = (claim.type.casefold(), claim.status, claim.start_date or "", claim.end_date or "")
     return short_id("claims", claim.subject_id, claim.object_id or "", *said)
 
@@ -169,7 +169,7 @@ def claim_group(claim: Claim) -> str:
 def _collection(n_documents: int, n_chunks: int, n_entities: int) -> str:
     """Return the size of the collection in words.
 
-    It is rounded up to powers of two, so that a document more does not change the prompts of all reports.
+    It is rounded up to powers of two, so that one more document does not change the prompts of all reports.
     """
     sizes = [(n_documents, "documents"), (n_chunks, "passages"), (n_entities, "entities")]
     told = [f"about {1 << (count - 1).bit_length()} {what}" for count, what in sizes if count]
@@ -177,7 +177,7 @@ def _collection(n_documents: int, n_chunks: int, n_entities: int) -> str:
 
 
 def report_element(report: Report) -> Element:
-    """Return a report as the record that stands for the elements of its community."""
+    """Return a report as the record that represents the elements of its community."""
     head = f"{_line(report.title)}: {_line(report.summary)}"
     parts = tuple(ReportPart(finding_text(finding), finding.citations) for finding in report.findings)
     spans = tuple(dict.fromkeys(span for finding in report.findings for span in finding.citations))
@@ -196,7 +196,7 @@ def finding_text(finding: Finding) -> str:
 
 
 def in_text_order(span: Span) -> tuple[str, int, int, str]:
-    """Sort spans by document, then by where they stand."""
+    """Sort spans by document, then by position."""
     return (span.document_id, span.start, span.end, span.chunk_id)
 
 
@@ -220,7 +220,7 @@ def _order_of_relation(relation: Relation, name_of: Mapping[str, str]) -> tuple[
 
 def _relation(relation: Relation, told: str, name_of: Mapping[str, str], spans: tuple[Span, ...]) -> Element:
     *ends, predicate = order = _order_of_relation(relation, name_of)
-    # Relations that a model described may have no predicate beside what is said of them.
+    # Relations described by a model may have no predicate apart from the description.
     facts = [] if predicate == _line(told) else [predicate]
     facts.append(f"stated {_times(round(relation.weight))}" if relation.weight > 1 else "")
     facts.append(f"strength {relation.strength:.0f}" if relation.strength is not None else "")
@@ -260,14 +260,14 @@ _SECTIONS: tuple[Literal["S", "E", "R", "C"], ...] = ("S", "E", "R", "C")
 
 @dataclass(frozen=True, slots=True)
 class CitedRecord:
-    """What a record's number stands for; `is_name`: its places say no more than that the entity is named there."""
+    """The target of a record's number; `is_name`: its places only name the entity."""
 
     spans: tuple[Span, ...]
     is_name: bool
 
 
 def tokens_of(elements: Iterable[Element], most: int) -> int:
-    """Return the tokens that records take in a prompt of at most `most`, numbers included: never too few.
+    """Return the tokens that records take in a prompt of at most `most`, numbers included; an upper bound.
 
     A prompt of `most` tokens has fewer than `most` records, and a number has no more tokens than characters.
     """
@@ -281,7 +281,7 @@ def tokens_of(elements: Iterable[Element], most: int) -> int:
 def without(elements: Iterable[Element], part: frozenset[str], whole: frozenset[str]) -> list[Element]:
     """Return the elements of a community (`whole`, by its entities) that are not also those of a `part` of it.
 
-    An edge between two parts belongs to neither. A claim belongs to its subject, or to its object where the subject is
+    An edge between two parts belongs to neither. A claim belongs to its subject, or to its object if the subject is
     outside.
     """
 
@@ -296,8 +296,8 @@ def without(elements: Iterable[Element], part: frozenset[str], whole: frozenset[
 def packed(reports: Sequence[Element], elements: Sequence[Element], most: int) -> list[Element]:
     """Return the reports and then the elements, both in their order, until the next does not fit.
 
-    Reports that do not fit all are cut down to title and summary, the last first, so that as many parts as possible
-    are heard of at all.
+    If not all reports fit, they are cut down to title and summary, the last first, so that as many parts as possible
+    are mentioned.
     """
     chosen = list(reports)
     for place in reversed(range(len(chosen))):
@@ -320,7 +320,7 @@ def _until_full(elements: Iterable[Element], room: int, most: int) -> list[Eleme
 
 
 def listed(elements: Iterable[Element]) -> tuple[str, dict[str, CitedRecord]]:
-    """Return the records as text, by kind and name, and what each number in it stands for."""
+    """Return the records as text, sorted by kind and name, and the target of each number in it."""
     sections: defaultdict[str, list[Element]] = defaultdict(list)
     for element in elements:
         sections[element.kind].append(element)

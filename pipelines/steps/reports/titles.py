@@ -1,9 +1,9 @@
-"""Titles of communities: the heading that most of a community's sentences stand under, and the names that set it apart.
+"""Titles of communities: the heading above most of a community's sentences, and the names that distinguish it.
 
-A name sets a community apart that is often named together with other members and seldom elsewhere. That is tf-idf
-(Sparck Jones 1972) with the sentences in which a name meets another member in the place of the term frequency, and all
-sentences that name it in the place of the document frequency. The best connected names alone would not do: they are
-those of the whole corpus.
+A name distinguishes a community if it often occurs together with other members and seldom elsewhere. That is tf-idf
+(Sparck Jones 1972) with the number of sentences in which a name meets another member as term frequency, and the number
+of all sentences that name it as document frequency. The best connected names alone do not work: they are those of the
+whole corpus.
 """
 
 from bisect import bisect_right
@@ -22,10 +22,10 @@ from conspectus.storage.text.nlp import CONCEPT
 
 NAMES_IN_TITLE = 3
 _SHARE_UNDER_HEADING = 0.6
-"""Share of a community's sentences that stand under one heading where this heading speaks for the community."""
+"""Least share of a community's sentences under one heading for this heading to be the title."""
 _MOST_CHARACTERS = 60
 _LONG_NAME = 30
-"""Characters of a name that a title would rather not hold; a path or a date it would not either."""
+"""Characters above which a title avoids a name; it avoids paths and dates too."""
 _POOR = frozenset({FILE, "DATE"})
 _LETTERS = regex.compile(r"\p{L}{2}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _NUMBER = regex.compile(r"^[\p{N}.\s–—-]+|[\s.]+\p{N}+$")
@@ -42,7 +42,7 @@ class Titles:
             self._headings[document.id] = [place.start for place in places], places
 
     def of(self, members: Sequence[Entity]) -> str:
-        """Return a title of a community; a title has a letter wherever a member's name has."""
+        """Return a title of a community; a title has a letter if any member's name has one."""
         rows_of = {each.id: self._sentences.of_entity.get(each.id, _NO_ROWS) for each in members}
         names = self.telling(members, rows_of)
         heading = self._heading(rows_of)
@@ -50,11 +50,11 @@ class Titles:
         return f"{heading}: {told}" if heading and told else heading or told
 
     def telling(self, members: Sequence[Entity], rows_of: Mapping[str, Rows]) -> list[str]:
-        """Return the names of a community that set it apart, the best first."""
+        """Return the names that distinguish a community, the best first."""
         every = np.concatenate([np.zeros(0, np.int64), *rows_of.values()])
         rows, counts = np.unique(every, return_counts=True)
         shared = rows[counts > 1]
-        # The next power of two, so that a sentence more does not change the titles of all.
+        # The next power of two, so that one more sentence does not change all titles.
         n_sentences = 1 << len(self._sentences.texts).bit_length()
 
         def key(each: Entity) -> tuple[float, bool, str, str]:
@@ -75,7 +75,7 @@ class Titles:
         return chosen
 
     def _heading(self, rows_of: Mapping[str, Rows]) -> str:
-        """Return the deepest heading that enough of the sentences stand under; "" where there is none."""
+        """Return the deepest heading above enough of the sentences; "" if there is none."""
         rows = np.unique(np.concatenate([np.zeros(0, np.int64), *rows_of.values()]))
         found: Counter[tuple[str, int]] = Counter()
         labels: dict[tuple[str, int], str] = {}
@@ -84,7 +84,7 @@ class Titles:
             starts, places = self._headings.get(span.document_id, _NO_HEADINGS)
             at = bisect_right(starts, span.start) - 1
             level = places[at].level + 1 if at >= 0 else 0
-            while at >= 0 and level > 1:  # upwards: each heading that holds the one below
+            while at >= 0 and level > 1:  # upwards: each heading that contains the one below
                 if places[at].level < level:
                     level = places[at].level
                     found[span.document_id, starts[at]] += 1

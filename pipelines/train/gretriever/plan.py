@@ -52,7 +52,7 @@ class SeedRun:
 
     Attributes:
         seed: The seed.
-        best: Number of the epoch with the lowest validation loss, which is kept.
+        best: Number of the epoch with the lowest validation loss, which is saved.
         epochs: All epochs.
         score: Score on the test questions.
         lenient: Their score as the authors' code counts it (see evaluation/graphqa/scores.py).
@@ -72,13 +72,13 @@ class SeedRun:
 
     @property
     def validation_loss(self) -> float:
-        """The validation loss of the kept epoch."""
+        """The validation loss of the saved epoch."""
         return self.epochs[self.best - 1].validation_loss
 
 
 @dataclass(frozen=True, slots=True)
 class SoftPromptTraining:
-    """The result of training over all seeds; `kept` is the seed with the lowest validation loss.
+    """The result of training over all seeds; `kept` is the saved seed, with the lowest validation loss.
 
     `majority` is the test score of the most frequent training answer. `deviation` is the sample standard deviation
     (n - 1), 0 for one seed. `learned` and `frozen` are numbers of parameters, `before` and `after` the mean sizes of
@@ -124,7 +124,7 @@ def best_epoch(epochs: tuple[SoftPromptEpoch, ...] | list[SoftPromptEpoch]) -> S
 
 
 def is_over(plan: SoftPromptPlan, epochs: list[SoftPromptEpoch]) -> bool:
-    """Whether training ends after these epochs."""
+    """Return whether training ends after these epochs."""
     return bool(epochs) and (len(epochs) >= plan.epochs or len(epochs) - best_epoch(epochs).number >= plan.patience)
 
 

@@ -1,7 +1,7 @@
 """Train a soft graph prompt for a frozen causal language model (G-Retriever, He et al. 2024), once per seed.
 
-The output folder contains `learned.safetensors` (the parameters of the kept seed), `gretriever.json` (metadata and the
-report), and in `seeds/` the result of each seed. A training started again on the same folder is resumed.
+The output folder contains `learned.safetensors` (the parameters of the saved seed), `gretriever.json` (metadata and the
+report), and in `seeds/` the result of each seed. Training again with the same folder resumes.
 """
 
 import shutil
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, read_graphqa, whole
+from conspectus.pipelines.evaluation.graphqa.webqsp import find_webqsp, read_retrieved
+from conspectus.pipelines.evaluation.suites import SuiteQuestion
 from conspectus.pipelines.train.gretriever.plan import (
     SeedRun,
     SoftPromptPlan,
@@ -22,10 +24,13 @@ from conspectus.pipelines.train.gretriever.plan import (
 )
 from conspectus.pipelines.train.gretriever.state import STATE, write_json
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.query.context import Context
+from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, PromptMetadata, SoftShape, as_rows
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, need, open_frozen
 from conspectus.query.methods.gretriever.soft.given_graph import Cutting, cut
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, texts_of
+from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import digest
 from conspectus.storage.settings import Settings, TrainGRetrieverSettings
@@ -60,7 +65,7 @@ def begin(out: Path, made: PromptMetadata, plan: SoftPromptPlan, data: GraphQa) 
     write_json(file, now)
 
 
-def _read(file: Path) -> Any:  # noqa: ANN401  (any JSON value may stand in a file)
+def _read(file: Path) -> Any:  # noqa: ANN401  (any JSON value may appear in a file)
     try:
         return TypeAdapter(Any).validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
@@ -93,11 +98,23 @@ _RUN = "run.json"
 _MOST_TOLD = 20
 
 
-def train_from_settings(suite: Path, model: str, out: Path, settings: Settings, tell: Tell) -> SoftPromptTraining:
+def train_from_settings(
+    suite: Path, model: str, out: Path, settings: Settings, tell: Tell, context: Context | None = None
+) -> SoftPromptTraining:
     """Train on the questions of a suite with the settings; see `train_gretriever`.
+
+    Args:
+        suite: The questions with their graphs.
+        model: The frozen model.
+        out: The folder of the result.
+        settings: The settings.
+        tell: Called with each line of progress.
+        context: An index of the suite's graph. If given, the graphs are those that asking it retrieves: linked, filled
+            and in their order; otherwise they are cut out of what comes with each question.
 
     Raises:
         InputError: The suite has no questions about graphs.
+        UsageError: There is an index, and the suite is none with a graph of its own, or nothing is to be retrieved.
     """
     chosen = settings.train_gretriever
     need("torch_geometric", *(["peft"] if chosen.lora else []))
@@ -107,16 +124,35 @@ def train_from_settings(suite: Path, model: str, out: Path, settings: Settings, 
         return ready.pop() if ready else open_frozen(model, chosen.precision, chosen.device)
 
     encodings = RememberedEncodings(
-        open_embedder(settings.embedding, settings.embedding_server), out / "cache" / "encodings.sqlite"
+        context.embedder if context else open_embedder(settings.embedding, settings.embedding_server),
+        out / "cache" / "encodings.sqlite",
     )
-    sought = settings.gretriever
-    how = Cutting(sought.top_k_nodes, sought.top_k_edges, sought.edge_cost, sought.solver)
-    data = read_graphqa(
-        suite, (lambda graph, question: cut(graph, question, encodings, how)) if chosen.retrieval else whole
-    )
+    data = graphs_as_asked(suite, context, chosen) if context else _as_given(suite, settings, encodings)
     for failure in data.failures[:_MOST_TOLD]:
         tell(f"lost: {failure.item_id}: {failure.reason}")
     return train_gretriever(data, encodings, open_model, shape_of(chosen), plan_of(chosen), out, tell)
+
+
+def _as_given(suite: Path, settings: Settings, encodings: RememberedEncodings) -> GraphQa:
+    """Return the questions with what is cut out of the graphs that come with them."""
+    sought = settings.gretriever
+    how = Cutting(sought.top_k_nodes, sought.top_k_edges, sought.edge_cost, sought.solver)
+    retrieves = settings.train_gretriever.retrieval
+    return read_graphqa(suite, (lambda graph, question: cut(graph, question, encodings, how)) if retrieves else whole)
+
+
+def graphs_as_asked(suite: Path, context: Context, chosen: TrainGRetrieverSettings) -> GraphQa:
+    """Return the questions of a suite with the graphs that asking an index retrieves, from the topics of each."""
+    found = find_webqsp(suite)
+    if found is None or found.suite is None:
+        raise UsageError(f"{suite} is no suite with a kg.tsv, whose graph an index could have; leave out --index")
+    if not chosen.retrieval:
+        raise UsageError("train_gretriever.retrieval is false: nothing is retrieved; leave out --index")
+
+    def retrieve(question: SuiteQuestion) -> TextualGraph:
+        return retrieve_subgraph(context, question.question, question.entities or None).subgraph.text
+
+    return read_retrieved(found.suite, retrieve)
 
 
 def shape_of(chosen: TrainGRetrieverSettings) -> SoftShape:

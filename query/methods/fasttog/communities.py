@@ -1,8 +1,8 @@
 """Community detection for small subgraphs: Louvain, Girvan-Newman, hierarchical, spectral and random.
 
-FastToG (Liang and Gu 2025) uses Louvain's method and compares it with Girvan and Newman's, hierarchical and spectral
-clustering, and random groups. With a maximum community size the result is the coarsest state of the algorithm in which
-no community is larger.
+FastToG (Liang and Gu 2025) uses Louvain's method and compares it with Girvan-Newman, hierarchical and spectral
+clustering, and random groups. With a maximum community size, the result is the coarsest state of the algorithm in which
+no community exceeds it.
 
 A partition is int64 (n,): the number of each node's community, 0 up, numbered in the order of their first nodes.
 """
@@ -45,7 +45,7 @@ class SmallGraph:
 
 
 def small_graph(n_nodes: int, pairs: Ints | Sequence[tuple[int, int]], weights: Floats | None = None) -> SmallGraph:
-    """Return the simple undirected graph of pairs of nodes, without loops; of parallel edges the heaviest remains.
+    """Return the simple undirected graph of pairs of nodes, without loops; the heaviest of parallel edges is used.
 
     >>> small_graph(3, [(1, 0), (0, 1), (2, 2), (1, 2)]).edges.tolist()
     [[0, 1], [1, 2]]
@@ -85,9 +85,9 @@ def members(partition: Partition) -> list[Ints]:
 def community_modularity(graph: SmallGraph, partition: Partition) -> Floats:
     """Return Q(c) of each community, float64 (k,): Σin − Σtot² / 2m.
 
-    With L edges inside, Σin = 2L; Σtot is the sum of the degrees, m the number of edges, or the sums of their weights.
+    With L edges inside, Σin = 2L; Σtot is the sum of the degrees, m the number of edges (or the sums of their weights).
     FastToG (Liang and Gu 2025, equation 4) calls Σin "the number of edges in c", which contradicts its own equation 2:
-    only 2L sums to the modularity of Newman and Girvan, Σ Q(c) / 2m. 0 in a graph without edges.
+    only with 2L is Σ Q(c) / 2m the modularity of Newman and Girvan. 0 in a graph without edges.
     """
     count = int(partition.max()) + 1 if len(partition) else 0
     left, right = partition[graph.edges[:, 0]], partition[graph.edges[:, 1]]
@@ -237,7 +237,7 @@ def splits(graph: SmallGraph) -> Iterator[Partition]:
 
 
 def _cross(links: Floats, nodes: Ints, crossed: Floats) -> None:
-    """Write the betweenness of the edges among the nodes of a component, Brandes' sums for all sources at once."""
+    """Write the betweenness of the edges among the nodes of a component; Brandes' sums for all sources together."""
     if len(nodes) < 2:
         return
     inside = links[np.ix_(nodes, nodes)]
@@ -265,16 +265,16 @@ def _cross(links: Floats, nodes: Ints, crossed: Floats) -> None:
 
 
 def agglomerative(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:  # noqa: ARG001  (all detections share it)
-    """Return the state after the last merge before one that makes more than `max_size` nodes.
+    """Return the last state before a merge creates a community of more than `max_size` nodes.
 
-    Without a bound it is the state of highest modularity. `seed` has no effect.
+    Without a bound, it is the state of highest modularity. `seed` has no effect.
     """
     states = _states(graph, max_size)
     return states[-1] if max_size is not None else best_of(graph, states)
 
 
 def _states(graph: SmallGraph, max_size: int | None) -> list[Partition]:
-    """Return the partitions from single nodes on, as long as the size bound holds."""
+    """Return the partitions after each merge, starting with single nodes, while the size bound is satisfied."""
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 

@@ -6,9 +6,8 @@ algorithm 1. A walk grows W chains of communities from the subjects of the quest
 1. Start: a local community search around every subject, a choice of W communities among all of their candidates, and a
    first reasoning.
 2. Up to D rounds: every active chain, in order, is extended by one community that a local search around its last one
-   finds; then one reasoning over all chains gives the answer, or "unknown".
-3. A chain ends where no candidate helps; a walk ends with an answer, or when all chains have ended.
-4. If the chains give no answer, a model answers from its own knowledge (`fasttog.fallback`).
+   finds; then one reasoning call over all chains gives the answer, or "unknown".
+3. A chain ends if no candidate helps; a walk ends with an answer, or when all chains have ended.
 
 The local community search is algorithm 2 (local_search.py), the choices and reasonings are made by a `CommunityPolicy`.
 Differences from the paper: the text of an ended chain remains evidence, and no question is asked twice about the same
@@ -21,17 +20,18 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
-from conspectus.prompts.model import LanguageModel
-from conspectus.query.abstention import no_answer
+from conspectus.prompts.language_model import LanguageModel
+from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
-from conspectus.query.methods.fasttog.local_search import Candidate, CommunitySearch, Members, Searched
+from conspectus.query.methods.fasttog.local_search import CommunityCandidate, CommunitySearch, Members, Searched
 from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.types import Answer, Evidence, Say, Step, ignore_pieces
 from conspectus.query.types.trace import Chain, Considered, Hop
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.passages import unanswered
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.arrays import Ints
 from conspectus.storage.index import per_index
@@ -40,7 +40,7 @@ from conspectus.storage.records import Community, Entity
 
 @dataclass(frozen=True, slots=True)
 class CommunityPick:
-    """The positions of the chosen candidates, best first, and the reason why there are no more.
+    """The positions of the chosen candidates, best first, and the reason if there are none.
 
     `scores` has one score per candidate if the policy computes them.
     """
@@ -68,15 +68,17 @@ class ChainVerdict:
 class CommunityChain:
     """A chain: its communities, and why it ended ("" while it is active)."""
 
-    steps: list[Candidate]
+    steps: list[CommunityCandidate]
     ended: str = ""
 
 
 class CommunityPolicy(Protocol):
     """Makes the decisions of one walk."""
 
-    async def pick(self, chain: Sequence[Candidate], candidates: Sequence[Candidate], most: int) -> CommunityPick:
-        """Choose up to `most` candidates, none if none helps; `chain` is empty at the start."""
+    async def pick(
+        self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
+    ) -> CommunityPick:
+        """Choose up to `most` helpful candidates; `chain` is empty at the start."""
         ...
 
     async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
@@ -159,7 +161,7 @@ class CommunityWalk:
         self.log.add(stage, depth, f"{len(self.chains)} chains", verdict.considered, outcome, verdict.calls)
 
     def _log_pick(
-        self, depth: int, at: str, found: Sequence[Searched], pool: Sequence[Candidate], picked: CommunityPick
+        self, depth: int, at: str, found: Sequence[Searched], pool: Sequence[CommunityCandidate], picked: CommunityPick
     ) -> None:
         """Log a choice and the candidates pruned by the search before it."""
         considered = [
@@ -188,7 +190,7 @@ class CommunityWalk:
         )
         self.log.add("communities", depth, at, considered, outcome, picked.calls)
 
-    def _label(self, candidate: Candidate) -> str:
+    def _label(self, candidate: CommunityCandidate) -> str:
         return ", ".join(spoken(self.search.graph.names[node]) for node in candidate.nodes)
 
     def _traced(self, chain: CommunityChain) -> Chain:
@@ -196,7 +198,7 @@ class CommunityWalk:
         return Chain((chain.steps[0].origin, *(step.nodes for step in chain.steps)), tuple(hops), chain.ended)
 
 
-def hops_of(graph: KnowledgeGraph, step: Candidate) -> list[Hop]:
+def hops_of(graph: KnowledgeGraph, step: CommunityCandidate) -> list[Hop]:
     """Return the triples of a step; those to its origin are directed away from it."""
     found = []
     for row in step.bridges:
@@ -205,9 +207,9 @@ def hops_of(graph: KnowledgeGraph, step: Candidate) -> list[Hop]:
     return found + [Hop(row, int(graph.sources[row]), int(graph.targets[row]), True) for row in step.inside]
 
 
-def _pooled(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _pooled(candidates: Sequence[CommunityCandidate]) -> list[CommunityCandidate]:
     """Return the candidates of all subjects, merged by their entities, with the edges to all subjects."""
-    found: dict[Members, Candidate] = {}
+    found: dict[Members, CommunityCandidate] = {}
     for candidate in candidates:
         first = found.get(candidate.nodes)
         bridges = (*first.bridges, *candidate.bridges) if first else candidate.bridges
@@ -216,7 +218,7 @@ def _pooled(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 class FastToG:
-    """FastToG (Liang and Gu 2025, algorithm 1): answers from chains of communities; no fallback without a model."""
+    """FastToG (Liang and Gu 2025, algorithm 1): answers from chains of communities; without a model, no fallback."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
         self._name = name
@@ -225,13 +227,14 @@ class FastToG:
         self._settings = context.settings.fasttog
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of a walk from the subjects of the question, named by a model or read from it."""
+        """Return the answer of a walk from the subjects of the question, which a model or the question reader finds."""
         with assembling(question, self._name) as assembly:
             if self._model is None:
                 return await self._offline(assembly, None, say)
-            subjects = await self._named_subjects(assembly, self._model)
+            model = CountedModel(self._model)
+            subjects = await self._named_subjects(assembly, model)
             subjects = subjects or find_topics(self._context, question, step="subjects")
-            return await self._walk(assembly, subjects, self._llm_policy(self._model, question, subjects), say)
+            return await self._walk(assembly, subjects, self._llm_policy(model, question, subjects), say, model)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
         """Return the answer of a walk from the entities with these names; the trace lists unknown names."""
@@ -239,12 +242,13 @@ class FastToG:
             subjects = find_topics(self._context, question, topics, step="subjects")
             if self._model is None:
                 return await self._offline(assembly, subjects, say)
-            return await self._walk(assembly, subjects, self._llm_policy(self._model, question, subjects), say)
+            model = CountedModel(self._model)
+            return await self._walk(assembly, subjects, self._llm_policy(model, question, subjects), say, model)
 
     async def _offline(self, assembly: Assembly, given: Topics | None, say: Say) -> Answer:
-        """Walk along the best reading of the question, from the given subjects or those that it starts at."""
+        """Walk along the best reading of the question, from the given subjects or its own."""
         from conspectus.query.graph_question.reader import read_graph_question
-        from conspectus.query.methods.fasttog.policy_offline import OfflineCommunityPolicy
+        from conspectus.query.methods.fasttog.pruning_offline import OfflineCommunityPolicy
 
         reading = read_graph_question(self._context, assembly.question, given.rows if given else None)
         starts = tuple(dict.fromkeys(leg.start for leg in reading.best.legs)) if reading.best else ()
@@ -253,13 +257,13 @@ class FastToG:
         return await self._walk(assembly, subjects, OfflineCommunityPolicy(self._context, reading), say)
 
     def _llm_policy(self, model: LanguageModel, question: str, subjects: Topics) -> "CommunityPolicy":
-        from conspectus.query.methods.fasttog.policy_llm import LlmCommunityPolicy
+        from conspectus.query.methods.fasttog.pruning_llm import LlmCommunityPolicy
 
         return LlmCommunityPolicy(self._context, model, question, subjects.rows)
 
     async def _named_subjects(self, assembly: Assembly, model: LanguageModel) -> Topics | None:
-        """Return the subjects that the model names; None if the graph has none of them, which is a step."""
-        from conspectus.query.methods.fasttog.policy_llm import name_subjects
+        """Return the subjects that the model names; None (and a step) if the graph has none of them."""
+        from conspectus.query.methods.fasttog.pruning_llm import name_subjects
 
         names, failure = await name_subjects(self._context, model, assembly.question)
         found = find_topics(self._context, assembly.question, names, step="subjects")
@@ -271,7 +275,14 @@ class FastToG:
             assembly.step("subjects", f"by the model, {found.step.detail}")
         return None
 
-    async def _walk(self, assembly: Assembly, subjects: Topics, policy: "CommunityPolicy", say: Say) -> Answer:
+    async def _walk(
+        self,
+        assembly: Assembly,
+        subjects: Topics,
+        policy: "CommunityPolicy",
+        say: Say,
+        model: CountedModel | None = None,
+    ) -> Answer:
         walk = CommunityWalk(self._search(assembly.question), policy, subjects.rows)
         verdict = await walk.run()
         assembly.add(subjects.step, *walk.log.steps())
@@ -286,9 +297,12 @@ class FastToG:
                 names=verdict.names,
                 triples=grounds.triples(verdict.relations),
             )
-        elif self._model is None or not self._context.settings.walk.own_knowledge:
+        elif model is None or not self._context.settings.walk.own_knowledge:
+            if model:
+                model.check(answered=False)
             lack = f" {verdict.why[:1].upper()}{verdict.why[1:]}." if verdict.why else ""
-            answer = assembly.assemble(f"{no_answer(assembly.question)}{lack}", evidence=evidence)
+            nothing = unanswered(self._context, assembly.question)
+            answer = assembly.assemble(f"{nothing}{lack}", evidence=evidence)
         else:
             from conspectus.query.menu import METHODS
 
@@ -298,7 +312,7 @@ class FastToG:
             )
             own = await METHODS[fallback].answerer(self._context).answer(assembly.question, ignore_pieces)
             answer = assembly.adopt(own, evidence)
-            if own.names:  # the model's memory, from no fact of the graph
+            if own.names:  # from the model's memory, not from the graph
                 answer = replace(answer, text=f"{own.text} {UNVERIFIED}")
         say(answer.text)
         return answer

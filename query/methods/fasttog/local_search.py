@@ -33,7 +33,7 @@ _DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CommunityCandidate:
     """A community by which a chain may be extended.
 
     Attributes:
@@ -52,7 +52,7 @@ class Candidate:
 
     @property
     def relations(self) -> tuple[int, ...]:
-        """The relations that its text states, those to its origin first."""
+        """The relations stated in its text, those to its origin first."""
         return (*self.bridges, *self.inside)
 
 
@@ -63,8 +63,8 @@ class Searched:
     `seen` counts communities visited before, `apart` those without an edge to the origin.
     """
 
-    kept: tuple[Candidate, ...]
-    pruned: tuple[Candidate, ...]
+    kept: tuple[CommunityCandidate, ...]
+    pruned: tuple[CommunityCandidate, ...]
     n_nodes: int
     n_communities: int
     seen: int
@@ -91,8 +91,8 @@ class CommunitySearch:
     def around(self, origin: Members, visited: Set[Members]) -> Searched:
         """Return the candidates around a community, except those in `visited`.
 
-        Coarse pruning keeps `coarse_k`: by turns the one of highest Q(c), ties by their members, and the one with the
-        predicate nearest to the question. By Q(c) alone single nodes go first, which years and languages are.
+        Coarse pruning retains `coarse_k` candidates: alternately the one with the highest Q(c), ties by members, and
+        the one with the predicate nearest to the question. Q(c) alone would favour single nodes (years, languages).
         """
         chosen = self.settings
         around = neighbourhood(
@@ -109,7 +109,7 @@ class CommunitySearch:
         graph = small_graph(len(outside), np.searchsorted(outside, ends[:, inner]).T)
         partition = self._detection(outside)(graph, chosen.max_community_size, chosen.seed)
         values = community_modularity(graph, partition)
-        found, seen, apart = list[tuple[float, Candidate]](), 0, 0
+        found, seen, apart = list[tuple[float, CommunityCandidate]](), 0, 0
         held = _relations_of(ends, outside, partition)
         for nodes, value, (own, joined) in zip(members(partition), values.tolist(), held, strict=True):
             key = tuple(outside[nodes].tolist())
@@ -117,12 +117,14 @@ class CommunitySearch:
             apart += key not in visited and not len(joined)
             if key not in visited and len(joined):
                 inside, bridges = (tuple(around.relations[item].tolist()) for item in (own, joined))
-                found.append((round(value, _DIGITS), Candidate(key, inside, bridges, value, origin)))
+                found.append((round(value, _DIGITS), CommunityCandidate(key, inside, bridges, value, origin)))
         ranked = self._ranked(found, origin)
         kept, pruned = ranked[: chosen.coarse_k], ranked[chosen.coarse_k :]
         return Searched(kept, pruned, len(outside), len(values), seen, apart)
 
-    def _ranked(self, found: Sequence[tuple[float, Candidate]], origin: Members) -> tuple[Candidate, ...]:
+    def _ranked(
+        self, found: Sequence[tuple[float, CommunityCandidate]], origin: Members
+    ) -> tuple[CommunityCandidate, ...]:
         if self.settings.coarse == "random":
             draw = np.random.default_rng((self.settings.seed, *origin)).permutation(len(found))
             return tuple(found[item][1] for item in draw)
@@ -133,7 +135,7 @@ class CommunitySearch:
         by_turns = (item for pair in zip(ranked, nearest, strict=True) for item in pair)
         return tuple({item.nodes: item for item in by_turns}.values())
 
-    def _nearness(self, candidate: Candidate) -> float:
+    def _nearness(self, candidate: CommunityCandidate) -> float:
         """Return the greatest cosine of a predicate of the candidate with the question."""
         assert self.near is not None
         return float(self.near[self.graph.stated[list(candidate.relations)]].max())
@@ -184,7 +186,7 @@ def within_groups(groups: Ints) -> Detection:
 # The sampled neighbourhood
 
 _MOST_AT_ONCE = 1000
-"""Maximum edges of one entity; of a hub, equally many of each predicate."""
+"""Maximum number of edges read of one entity; for a hub, equally many per predicate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,7 +195,7 @@ class Neighbourhood:
 
     Attributes:
         nodes: int64 (n,), entity rows, ascending, including the community's own.
-        hops: int64 (n,), their distances.
+        hops: int64 (n,), their distances from the community.
         sources: int64 (e,), entity rows of the edges' sources.
         targets: int64 (e,), entity rows of their targets.
         relations: int64 (e,), relation rows.
@@ -212,9 +214,9 @@ def neighbourhood(
     """Return the sampled subgraph around a community; its own nodes do not count towards `max_nodes`.
 
     A node n hops away is sampled with probability `rho` ** (n - 1), by one draw that depends only on the seed.
-    Distances run over sampled nodes, so unreachable nodes are dropped. If a hop exceeds `max_nodes`, its relations take
-    turns, each with its smallest draw first, so that every relation is represented before one repeats. (FastToG, Liang
-    and Gu 2025, "Community Detection on Subgraph".)
+    Distances are measured over sampled nodes, so unreachable nodes are dropped. If a hop exceeds `max_nodes`, its
+    relations take turns, each with its smallest draw first, so that every relation is represented before one repeats.
+    (FastToG, Liang and Gu 2025, "Community Detection on Subgraph".)
     """
     nodes = np.array(sorted(community), np.int64)
     hops = np.zeros(len(nodes), np.int64)
@@ -238,7 +240,7 @@ def neighbourhood(
 
 
 def _first(at: Ints, neighbours: Ints, kinds: Ints, draws: Floats, room: int) -> Ints:
-    """Return up to `room` distinct neighbours, taken from the relations in turn."""
+    """Return up to `room` distinct neighbours, taking the kinds of edges in turn."""
     found = np.unique(neighbours)
     if len(found) <= room:
         return found

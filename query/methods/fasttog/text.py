@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from conspectus.prompts.embedding.torch_model import need_torch, offline
-from conspectus.query.methods.fasttog.local_search import Candidate
+from conspectus.query.methods.fasttog.local_search import CommunityCandidate
 from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, sentence, spoken
 from conspectus.storage.errors import MissingPart, SettingsError
 from conspectus.storage.settings import FastTogSettings
 
 MOST_TOKENS = 128
-"""Maximum tokens written for one community."""
+"""Maximum number of tokens written for one community."""
 MOST_READ = 512
-"""Maximum tokens of its triples that are read."""
+"""Maximum number of tokens of its triples that the model reads."""
 _BEAMS = 4
 _AT_ONCE = 8
 
@@ -37,7 +37,7 @@ class CommunityStatement:
 class CommunityText(Protocol):
     """Writes communities as statements, including the relations to their origin."""
 
-    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[CommunityStatement, ...]]:
+    def statements(self, candidates: Sequence[CommunityCandidate]) -> list[tuple[CommunityStatement, ...]]:
         """Return the statements of each community."""
         ...
 
@@ -48,7 +48,7 @@ class Triple2Text:
 
     graph: KnowledgeGraph
 
-    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[CommunityStatement, ...]]:
+    def statements(self, candidates: Sequence[CommunityCandidate]) -> list[tuple[CommunityStatement, ...]]:
         """Return the statements of each community; relations with the same text share one."""
         return [(*self._stated(candidate.bridges), *self._stated(candidate.inside)) for candidate in candidates]
 
@@ -85,7 +85,7 @@ class Graph2Text:
     graph: KnowledgeGraph
     writer: GraphWriter
 
-    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[CommunityStatement, ...]]:
+    def statements(self, candidates: Sequence[CommunityCandidate]) -> list[tuple[CommunityStatement, ...]]:
         """Return one statement for each community, or none if the model writes nothing."""
         graph = self.graph
         triples = [

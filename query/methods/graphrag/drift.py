@@ -5,19 +5,21 @@
     2. follow-ups   local search answers the best open questions of a round; each answer may ask further ones
     3. reduce       the notes of all branches are folded into one cited answer
 
-Notes carry the units that they rest on from step to step, so that the final answer cites documents and never an
-intermediate text. Without a language model `drift_offline.py` stands in.
+Notes carry their supporting units from step to step, so the final answer cites documents and never an
+intermediate text. Without a language model, `drift_offline.py` is the fallback.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.scored import Score
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.query.answer_writing.cited_answer import Written, write
+from conspectus.query.answer_writing.context_windows import Unit, Window, evidence, filled, sources
 from conspectus.query.answering import assembling
 from conspectus.query.citations.forms import Numbers
 from conspectus.query.context import Context
@@ -25,19 +27,17 @@ from conspectus.query.methods.graphrag.drift_offline import ExtractiveDriftSearc
 from conspectus.query.methods.graphrag.local import find_context
 from conspectus.query.methods.graphrag.map_input import nearest_reports, report_rows
 from conspectus.query.methods.graphrag.map_step import Material, Note, material_of
-from conspectus.query.reader.cited_answer import Written, write
-from conspectus.query.reader.material import Unit, Window, evidence, filled, sources
 from conspectus.query.types import Answer, Answerer, Say, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.names import words
 from pydantic import BaseModel, ConfigDict, Field
 
 PRIMER, HYPOTHESIS, FOLLOW_UP, REDUCE = "primer", "hypothesis", "follow_up", "reduce"
-"""The steps of a question, as usage and cache name them."""
+"""The steps of a question, as named in usage and cache."""
 
 
 class DriftPoint(BaseModel):
-    """One point of an intermediate answer, with the numbers of the units that it rests on."""
+    """One point of an intermediate answer, with the numbers of its supporting units."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -46,7 +46,7 @@ class DriftPoint(BaseModel):
 
 
 class DriftReply(BaseModel):
-    """The reply of one call: see prompts/query/drift_primer.txt and drift_follow_up.txt."""
+    """The reply of one call: see prompts/query/graphrag/drift_primer.txt and drift_follow_up.txt."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -60,13 +60,13 @@ class Branch:
     """The result of one call.
 
     Attributes:
-        score: How far the notes answer the whole question, 0 to 100; a branch of score 0 has no notes.
-        notes: The points, each with the units that it rests on.
+        score: How well the notes answer the whole question, 0 to 100; a branch of score 0 has no notes.
+        notes: The points, each with its supporting units.
         follow_ups: Follow-up questions, the most useful first.
         units: The material that was shown.
         n_tokens: Its tokens.
-        baseless: The number of points that rest on nothing that was shown.
-        dropped: The number of source numbers that name nothing.
+        baseless: The number of points without a supporting unit among those shown.
+        dropped: The number of source numbers that do not resolve.
     """
 
     score: int
@@ -80,7 +80,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class _BranchCaller:
-    """Calls the model for branches."""
+    """Calls the model to produce branches."""
 
     context: Context
     model: LanguageModel
@@ -133,7 +133,11 @@ async def run_primer(context: Context, model: LanguageModel, question: str) -> P
     caller = _BranchCaller(context, model)
     replies = await gather_settled(
         caller.branch(
-            "query/drift_primer", PRIMER, window.units, window.n_tokens, {"reports": window.text, "question": question}
+            "query/graphrag/drift_primer",
+            PRIMER,
+            window.units,
+            window.n_tokens,
+            {"reports": window.text, "question": question},
         )
         for window in windows
     )
@@ -163,7 +167,7 @@ def _failed(failures: tuple[ModelError, ...]) -> str:
 
 async def _hypothesis(context: Context, model: LanguageModel, question: str, reports: list[Unit]) -> str:
     example = max(reports, key=lambda report: (report.weight, -report.row))
-    asked = messages("query/drift_hypothesis", example=_summary(example), question=question)
+    asked = messages("query/graphrag/drift_hypothesis", example=_summary(example), question=question)
     request = Request(asked, HYPOTHESIS, sources=sources(context, [example]))
     return without_thinking((await model.complete(request)).text).strip()
 
@@ -174,7 +178,7 @@ def _summary(unit: Unit) -> str:
 
 
 def _folds(context: Context, near: list[Unit]) -> list[Window]:
-    """Deal the reports out to the calls, so that every call gets some of the nearest, and fill their windows."""
+    """Deal out the reports to the calls so that every call gets some of the nearest, and fill their windows."""
     settings = context.settings.drift_search
     count = min(settings.folds, len(near))
     dealt = [filled(near[place::count], settings.context_tokens) for place in range(count)]
@@ -186,7 +190,7 @@ class DriftSearch:
 
     The calls of one question are at most 1 (hypothetical answer) + `folds` (primer) + `rounds` x `follow_ups` (local
     searches) + 1 (final answer); a primer or local search whose reply has the wrong form is repeated once. The calls of
-    one stage run at the same time.
+    one stage run concurrently.
     """
 
     def __init__(self, name: str, context: Context, model: LanguageModel) -> None:
@@ -254,7 +258,7 @@ class DriftSearch:
             return Branch(0, (), (), (), 0)
         places = {"material": found.text, "question": question, "follow_up": follow_up}
         caller = _BranchCaller(self._context, self._model)
-        return await caller.branch("query/drift_follow_up", FOLLOW_UP, units, found.n_tokens, places)
+        return await caller.branch("query/graphrag/drift_follow_up", FOLLOW_UP, units, found.n_tokens, places)
 
     async def _final_answer(self, question: str, material: Material, say: Say) -> Written:
         return await write(
@@ -264,7 +268,7 @@ class DriftSearch:
             material.text,
             material.units,
             say,
-            prompt="query/drift_reduce",
+            prompt="query/graphrag/drift_reduce",
             step=REDUCE,
             most_words=self._settings.words,
         )
@@ -272,7 +276,7 @@ class DriftSearch:
 
 @dataclass(frozen=True, slots=True)
 class _OpenQuestion:
-    """An open follow-up question: the best score of a branch that asks it, and its place in that branch."""
+    """An open follow-up question: the best score of a branch that asks it, and its position in that branch."""
 
     question: str
     score: int
@@ -296,7 +300,7 @@ class _Traversal:
 
     @classmethod
     def start(cls, question: str, primer: Primer) -> "_Traversal":
-        """Start from the primer; if it gave nothing, the question itself is the first open question."""
+        """Start from the primer; if it produced nothing, the question itself is the first open question."""
         walk = cls(trace=list(primer.trace))
         if any(branch.notes or branch.follow_ups for branch in primer.branches):
             walk._asked.add(_key(question))
@@ -343,5 +347,5 @@ def _key(question: str) -> str:
 
 
 def open_drift(name: str, context: Context, model: LanguageModel | None) -> Answerer:
-    """Return DRIFT search, or its stand-in without a language model."""
+    """Return DRIFT search, or its fallback without a language model."""
     return DriftSearch(name, context, model) if model else ExtractiveDriftSearch(name, context)

@@ -1,4 +1,4 @@
-"""DRIFT without a language model: from reports to passages, with entity names in place of follow-up questions.
+"""DRIFT without a language model: from reports to passages, with entity names instead of follow-up questions.
 
 The reports nearest to the question lead to entities that the question does not name. Local search runs for the question
 alone and together with each of these names; the passages of all searches are folded into one extractive answer.
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from conspectus.query.answer_writing.context_windows import ScoredUnit, evidence, filled, passage_unit
+from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.local import selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
 from conspectus.query.methods.graphrag.map_input import nearest_reports
-from conspectus.query.reader.extractive import quote_evidence
-from conspectus.query.reader.material import ScoredUnit, evidence, filled, passage_unit
 from conspectus.query.types import Answer, Say, Step
 
 _SHARE = 0.6
@@ -42,7 +42,7 @@ class ExtractiveDriftSearch:
         """Return the nearest reports and the best passages by their best score in any of the searches."""
         context = self._context
         if not context.chunks:
-            return [], (Step("drift", "the index holds no chunk"),)
+            return [], (Step("drift", "the index has no chunk"),)
         selection = LocalSelection(context, question)
         reports = nearest_reports(context, [question])
         names = self._names(question, selection, reports)
@@ -59,7 +59,7 @@ class ExtractiveDriftSearch:
         return [*reports, *kept], (*selection_trace(selection), primer, fold)
 
     def _names(self, question: str, selection: LocalSelection, reports: Sequence[ScoredUnit]) -> list[str]:
-        """Return the ends of the relations nearest to the question, of those inside the communities of the reports."""
+        """Return the ends of the relations nearest to the question, of those inside the reports' communities."""
         context, known = self._context, selection.knowledge
         rows = known.relations_of_report.pairs(np.array([report.unit.row for report in reports], np.int64))[1]
         rows = np.unique(rows)

@@ -11,13 +11,13 @@ from typing import Protocol
 
 import numpy as np
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_choice
+from conspectus.query.answer_writing.context_windows import Unit, report_units, sources
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import Selected, passages_instead, selection_step
 from conspectus.query.question.scope import closeness_to_whole, is_about_the_whole
-from conspectus.query.reader.material import Unit, report_units, sources
 from conspectus.query.types import Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.index import per_index
@@ -53,7 +53,7 @@ def hierarchy_of(communities: Sequence[Community]) -> ReportHierarchy:
 
 
 class Descent:
-    """One descent from the roots. `frontier` are the communities to be rated next; it is empty at the end."""
+    """One descent from the roots. `frontier` are the communities to rate next; it is empty at the end."""
 
     def __init__(self, hierarchy: ReportHierarchy, reported: Collection[str]) -> None:
         """Start at the roots; communities outside `reported` have no report and are passed through."""
@@ -129,7 +129,7 @@ class ModelRater:
         return False
 
     async def _rated(self, question: str, unit: Unit) -> float:
-        asked = messages("query/global_rate_report", report=unit.text, question=question)
+        asked = messages("query/graphrag/global_rate_report", report=unit.text, question=question)
         request = Request(asked, STEP, sources=sources(self.context, [unit]))
         return float(await ask_choice(self.model, request, [str(number) for number in range(_BEST + 1)], reasoned=True))
 
@@ -147,7 +147,7 @@ class SimilarityRater:
         return [_BEST * max(0.0, float(cosine)) for cosine in cosines]
 
     def is_about_the_whole(self, question: str, /) -> bool:
-        """Return whether the question is nearer to a typical one about a whole corpus than to any report."""
+        """Return whether the question is nearer to a typical question about a whole corpus than to any report."""
         if not is_about_the_whole(self.context, question):
             return False
         vector = self.context.embedder.embed_query(question)[np.newaxis]

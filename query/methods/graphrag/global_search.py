@@ -1,22 +1,33 @@
 """Global search: the map-reduce of GraphRAG over community reports (Edge et al. 2024, section 3.1.6).
 
     1. select   reports of one level, of a descent (`dynamic.py`), or all passages for the condition TS (`map_input.py`)
-    2. map      shuffle them into windows; a model takes scored points from each window in parallel (`map_step.py`)
+    2. map      shuffle them into windows; a model extracts scored points from each window in parallel (`map_step.py`)
     3. reduce   drop points of score zero; the most helpful ones fill the window of the final answer, whose sentences
-                are cited (`reader/cited_answer.py`)
+                are cited (`answer_writing/cited_answer.py`)
 
-Without a language model the documents' own structure answers, where they have one: a question about the whole with what
-each of its parts says, another with what the parts that speak of it say (`overview/`). Otherwise the same stages are
-extractive: a report's score is its similarity to the question, weighted by its rating, and the answer quotes statements
-of the most helpful reports, chosen by maximal marginal relevance.
+Without a language model, the documents' own structure answers if there is one: a question about the whole with a
+statement from each part, any other question with statements from the parts that mention its subject (`overview/`).
+Otherwise the same stages are extractive: a report's score is its similarity to the question, weighted by its
+rating, and the answer quotes statements of the most helpful reports, chosen by maximal marginal relevance.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.abstention import no_answer
+from conspectus.query.answer_writing.cited_answer import Written, write
+from conspectus.query.answer_writing.context_windows import (
+    ScoredUnit,
+    Statement,
+    Unit,
+    Window,
+    evidence,
+    pack,
+    passage_unit,
+    shuffled,
+)
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
@@ -26,12 +37,10 @@ from conspectus.query.methods.graphrag.map_step import Material, Notes, material
 from conspectus.query.methods.graphrag.overview.focus import focused_themes, has_parts, is_focused
 from conspectus.query.methods.graphrag.overview.themes import Theme, themes
 from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
-from conspectus.query.reader.cited_answer import Written, write
-from conspectus.query.reader.material import ScoredUnit, Statement, Unit, Window, evidence, pack, passage_unit, shuffled
 from conspectus.query.types import Answer, Answerer, Say, Step
 from conspectus.storage.arrays import Vectors
-from conspectus.storage.community_level import Level
 from conspectus.storage.index import per_index
+from conspectus.storage.level_names import Level
 from conspectus.storage.text.names import words
 
 
@@ -116,7 +125,7 @@ class ExtractiveGlobalSearch:
         self._settings = context.settings.global_search
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Answer with statements of the most helpful reports or passages, one cited statement a line.
+        """Answer with statements of the most helpful reports or passages, one cited statement per line.
 
         Questions about the corpus as a whole and questions that the documents cover are answered; for all others the
         answer is an abstention.
@@ -151,9 +160,10 @@ class ExtractiveGlobalSearch:
             )
 
     def _overview(self, question: str) -> list[Theme] | None:
-        """Return the themes of the documents' own structure: of the whole, or of what it says about something.
+        """Return the themes of the documents' own structure: of the whole, or of its parts about the question's
+        subject.
 
-        None where the documents have too little structure, and the reports are to answer.
+        None if the documents have too little structure, so that the reports must answer.
         """
         if not isinstance(self._selector, LevelReports):
             return None
@@ -164,7 +174,7 @@ class ExtractiveGlobalSearch:
         return focused_themes(self._context, question, self._selector.level)
 
     def _tell(self, assembly: Assembly, told: Sequence[Theme], selected: Selected, say: Say) -> Answer:
-        """Return the overview: a line for each theme, with its citation."""
+        """Return the overview: one line per theme, with its citation."""
         citations = Citations(self._context)
         text = "\n".join(_line(theme, citations) for theme in told)
         say(text)
@@ -191,8 +201,8 @@ class ExtractiveGlobalSearch:
     def _map(self, vector: Vectors, units: Sequence[Unit]) -> list[ScoredUnit]:
         """Score units from 0 to 100 by cosine times weight, drop zeros, sort best first.
 
-        A question about the whole corpus is similar to no report in particular: the weight (the rating of the report)
-        decides then.
+        A question about the whole corpus is similar to no particular report: then the weight (the rating of the report)
+        decides.
         """
         if not units:
             return []
@@ -222,7 +232,7 @@ class ExtractiveGlobalSearch:
 
 
 def _line(theme: Theme, citations: Citations) -> str:
-    """Return a theme, and below its heading what sentences say of it, each with its citation."""
+    """Return a theme with its heading and sentences, each with its citation."""
     said = (citations.cite(statement.text, statement.span) for statement in theme.statements)
     heading = theme.heading if theme.heading.endswith((".", "?", "!")) else f"{theme.heading}."
     return f"- {heading}\n  {' '.join(line for line in said if line)}"
@@ -237,23 +247,23 @@ def _statement_vectors(_context: Context) -> dict[str, Vectors]:
 _SEED = 7
 """Seed of the order in which reports are dealt out to the windows."""
 _RELEVANCE = 0.7
-"""The weight of similarity to the question against similarity to statements already chosen."""
+"""The weight of similarity to the question, as opposed to similarity to statements already chosen."""
 
 
 def diverse(statements: Sequence[Statement], vectors: Vectors, question: Vectors, most_words: int) -> list[Statement]:
     """Choose statements by maximal marginal relevance (Carbonell and Goldstein 1998).
 
     The next statement has the largest 0.7 times its cosine with the question minus 0.3 times its largest cosine with a
-    chosen one. Statements of equal text or place are chosen once; statements with a cosine of 0 or less are not.
+    chosen one. Statements with equal text or span are chosen once; statements with a cosine of 0 or less are not.
 
     Args:
         statements: The candidates.
         vectors: Their unit vectors (n, dimension).
         question: The unit vector of the question (dimension,).
-        most_words: The largest number of words of all chosen statements together.
+        most_words: The maximum number of words of all chosen statements together.
 
     Returns:
-        The chosen statements, best first; at least one if any is a candidate, however long it is.
+        The chosen statements, best first; at least one if there is a candidate, however long it is.
     """
     relevance = vectors @ question
     likeness = np.zeros(len(statements), np.float32)
@@ -273,7 +283,7 @@ def diverse(statements: Sequence[Statement], vectors: Vectors, question: Vectors
 
 
 def _distinct(statements: Sequence[Statement]) -> list[int]:
-    """Return the first of the statements with equal text or places: chunks overlap and share sentences."""
+    """Return the first of the statements with equal text or spans: chunks overlap and share sentences."""
     first: list[int] = []
     seen: set[object] = set()
     for i, statement in enumerate(statements):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from conspectus.query.answer_writing.context_windows import Statement, Unit, sentences_of
 from conspectus.query.context import Context
-from conspectus.query.reader.material import Statement, Unit, sentences_of
 from conspectus.storage.arrays import Rows, gather
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Claim, Community, Entity, Mention, Relation, Report, Span
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lists:
+class GraphLists:
     """A ragged array: the numbers of owner i of n are `values[starts[i]:starts[i + 1]]`, ascending."""
 
     starts: Rows
     values: Rows
 
     @classmethod
-    def of_pairs(cls, n_owners: int, owners: Rows, values: Rows) -> "Lists":
+    def of_pairs(cls, n_owners: int, owners: Rows, values: Rows) -> "GraphLists":
         """Return the lists of pairs, whatever the order of the pairs."""
         order = np.lexsort((values, owners))
         starts = np.zeros(n_owners + 1, np.int64)
@@ -67,7 +67,7 @@ class GraphTables:
         self.degrees = np.array([entity.degree for entity in self.entities], np.float64)
         self.frequencies = np.array([entity.frequency for entity in self.entities], np.float64)
         rows = np.arange(len(self.relations))
-        self.relations_of = Lists.of_pairs(len(self.entities), self.ends.ravel(), np.repeat(rows, 2))
+        self.relations_of = GraphLists.of_pairs(len(self.entities), self.ends.ravel(), np.repeat(rows, 2))
         self.claims_of = self._claims_of()
         self.reports_of, self.relations_of_report = self._of_communities(index.rows(Community))
         mentions = index.arrow(Mention, "chunk_id", "entity_id", "relation_id", "start", "end")
@@ -103,13 +103,13 @@ class GraphTables:
         )
         return tuple(span_in(self._chunks[row], start, end) for row, start, end in sorted(set(places)))
 
-    def _chunks_of(self, mentions: Lists) -> Lists:
+    def _chunks_of(self, mentions: GraphLists) -> GraphLists:
         """Return the distinct chunks of the mentions of each owner."""
         owners = np.repeat(np.arange(len(mentions.starts) - 1), np.diff(mentions.starts))
         pairs = np.unique(np.stack([owners, self._mention_chunk[mentions.values]], axis=1), axis=0)
-        return Lists.of_pairs(len(mentions.starts) - 1, pairs[:, 0], pairs[:, 1])
+        return GraphLists.of_pairs(len(mentions.starts) - 1, pairs[:, 0], pairs[:, 1])
 
-    def _claims_of(self) -> Lists:
+    def _claims_of(self) -> GraphLists:
         pairs = [
             (self.entity_row[id_], row)
             for row, claim in enumerate(self.claims)
@@ -118,7 +118,7 @@ class GraphTables:
         ]
         return _lists(len(self.entities), pairs)
 
-    def _of_communities(self, communities: Sequence[Community]) -> tuple[Lists, Lists]:
+    def _of_communities(self, communities: Sequence[Community]) -> tuple[GraphLists, GraphLists]:
         """Return the reports that cover each entity, and the relations inside the community of each report."""
         report_row = {report.community_id: row for row, report in enumerate(self.reports)}
         relation_row = {relation.id: row for row, relation in enumerate(self.relations)}
@@ -134,16 +134,16 @@ def knowledge_of(context: Context) -> GraphTables:
     return GraphTables(context)
 
 
-def _lists(n_owners: int, pairs: Sequence[tuple[int, int]]) -> Lists:
+def _lists(n_owners: int, pairs: Sequence[tuple[int, int]]) -> GraphLists:
     both = np.array(pairs, np.int64).reshape(-1, 2)
-    return Lists.of_pairs(n_owners, both[:, 0], both[:, 1])
+    return GraphLists.of_pairs(n_owners, both[:, 0], both[:, 1])
 
 
-def _owned(column: "pa.ChunkedArray", ids: Sequence[str]) -> Lists:
+def _owned(column: "pa.ChunkedArray", ids: Sequence[str]) -> GraphLists:
     """Return for each id the rows of the table whose column has it."""
     owners = _rows_of(column, ids)
     held = np.flatnonzero(owners >= 0)
-    return Lists.of_pairs(len(ids), owners[held], held)
+    return GraphLists.of_pairs(len(ids), owners[held], held)
 
 
 def _rows_of(column: "pa.ChunkedArray", ids: Sequence[str]) -> Rows:
@@ -157,10 +157,10 @@ def _rows_of(column: "pa.ChunkedArray", ids: Sequence[str]) -> Rows:
 
 
 _PLACES = 8
-"""The number of passages whose sentences may state an entity or a relation: the best for the question."""
+"""Number of passages, best for the question first, whose sentences may state an entity or a relation."""
 
 _UNTYPED = frozenset({CONCEPT, "TITLE", "NAME"})
-"""Types that say nothing: extraction without a model assigns them."""
+"""Uninformative types: extraction without a model assigns them."""
 
 
 class RecordUnits:
@@ -194,21 +194,21 @@ class RecordUnits:
         return _line(f"{about} ({facts})" if facts else about, claim.description)
 
     def entity(self, row: int, text: str, n_tokens: int) -> Unit:
-        """Return an entity; the sentences with its name state it."""
+        """Return an entity with the sentences that contain its name."""
         entity, chunks = self._known.entities[row], self._known.chunks_of_entity.of(row)
         best = self._best(chunks)
         stated = self._stated(self._known.spans_of_entity(row, best))
         return Unit(entity, row, entity.name, text, n_tokens, 1.0, self._ids(chunks), stated)
 
     def relation(self, row: int, text: str, n_tokens: int) -> Unit:
-        """Return a relation; the sentences of its evidence state it."""
+        """Return a relation with the sentences of its evidence."""
         relation: Relation = self._known.relations[row]
         best = self._best(self._known.chunks_of_relation.of(row))
         stated = self._stated(self._known.spans_of_relation(row, best))
         return Unit(relation, row, relation.predicate, text, n_tokens, 1.0, relation.chunk_ids, stated)
 
     def claim(self, row: int, text: str, n_tokens: int) -> Unit:
-        """Return a claim; the sentences of its quote state it."""
+        """Return a claim with the sentences of its quote."""
         claim: Claim = self._known.claims[row]
         stated = self._stated([self._known.span_of_claim(row)])
         return Unit(claim, row, claim.type, text, n_tokens, 1.0, (claim.chunk_id,), stated)

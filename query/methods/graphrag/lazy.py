@@ -1,15 +1,15 @@
-"""Lazy global search: an index that no model made, and a model that reads only what the question is near to.
+"""Lazy global search: an index built without a model, and a model that reads only passages near the question.
 
-After LazyGraphRAG (Microsoft Research, November 2024): nothing is paid for at indexing, and a question costs what its
+After LazyGraphRAG (Microsoft Research, November 2024): indexing costs nothing, and a question costs what its
 budget allows.
 
-    1. questions   the question is broken into smaller ones; passages are ranked by their nearness to any of them
+    1. questions   the question is split into smaller ones; passages are ranked by their nearness to any of them
     2. test        communities of the graph in the order of their nearest passages: a model scores the nearest untested
-                   passages of each, and goes into the parts of those that had a relevant one, until the budget is spent
-                   or several rounds found nothing
-    3. map, reduce claims are taken from the relevant passages and put together, as in global search
+                   passages of each, and descends into the parts of those with a relevant one, until the budget is
+                   spent or several rounds found nothing
+    3. map, reduce claims are extracted from the relevant passages and combined, as in global search
 
-Communities take turns, so that an answer about the whole collection does not come from its nearest corner alone.
+Communities take turns, so that an answer about the whole collection does not come from its nearest part alone.
 Without a model a passage is relevant if it is nearly as near as the nearest one, and the answer quotes.
 
 A question makes at most `most_calls` calls.
@@ -22,40 +22,40 @@ from typing import Protocol
 
 import numpy as np
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.scored import Score, read_scores
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.answer_writing.context_windows import Unit, passage_unit, sources
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.global_search import ExtractiveGlobalSearch, GlobalSearch
 from conspectus.query.methods.graphrag.map_input import Selected, selection_step
-from conspectus.query.reader.material import Unit, passage_unit, sources
 from conspectus.query.types import Answerer, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community
 from pydantic import BaseModel
 
 QUESTIONS, TEST = "lazy_questions", "lazy_relevance"
-"""The steps of a question, as usage and cache name them."""
+"""The steps of a question, as named in usage and cache."""
 _AT_ONCE = 10
-"""Passages that one call scores."""
+"""Passages scored per call."""
 _CALLS_AT_ONCE = 4
-"""Calls of one round of tests."""
+"""Calls per round of tests."""
 _OF_COMMUNITY = 5
-"""Passages of one community that a round tests."""
+"""Passages of one community tested per round."""
 _BARREN = 2
-"""Rounds without a relevant passage after which the search ends."""
+"""Consecutive rounds without a relevant passage after which the search ends."""
 _LONGEST_TURN = 1000
-"""Passages of one community beyond which a round looks no further."""
+"""Most passages of one community considered per round."""
 _RELEVANT = 5
-"""Least score of a relevant passage, of 10."""
+"""Lowest score of a relevant passage, out of 10."""
 _NEARLY = 0.7
-"""Without a model: a passage is relevant whose cosine is at least this share of the nearest one's."""
+"""Without a model: smallest cosine of a relevant passage, as a share of the nearest one's."""
 _RANKED = 4
-"""Passages that are ranked, for each that may be tested."""
+"""Passages ranked for each that may be tested."""
 
 
-class Questions(BaseModel):
+class SubQuestions(BaseModel):
     """Smaller questions."""
 
     questions: list[str]
@@ -75,10 +75,10 @@ class Relevance(BaseModel):
 
 
 class Judge(Protocol):
-    """Breaks a question into smaller ones, and tells which passages help to answer it."""
+    """Splits a question into smaller ones, and decides which passages help to answer it."""
 
     async def questions(self, question: str, /) -> tuple[list[str], str]:
-        """Return smaller questions, and why there are none ("" if there are)."""
+        """Return smaller questions, and the reason if there are none ("" otherwise)."""
         ...
 
     async def test(self, question: str, units: Sequence[Unit], cosines: Sequence[float], /) -> list[bool | ModelError]:
@@ -88,26 +88,26 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
-    """Asks a language model: one call for the questions, one for each `_AT_ONCE` passages."""
+    """Asks a language model: one call for the questions, one per `_AT_ONCE` passages."""
 
     context: Context
     model: LanguageModel
 
     async def questions(self, question: str) -> tuple[list[str], str]:
-        """Return the model's questions; where it gives none that can be used, the question stands alone."""
+        """Return the model's questions; if none are usable, only the original question is used."""
         most = self.context.settings.lazy_search.questions
         if not most:
             return [], "none wanted"
-        asked = messages("query/lazy_questions", question=question, most=str(most))
+        asked = messages("query/graphrag/lazy_questions", question=question, most=str(most))
         try:
-            reply = await ask_for(self.model, Request(asked, QUESTIONS), Questions)
+            reply = await ask_for(self.model, Request(asked, QUESTIONS), SubQuestions)
         except ModelError as error:
             return [], f"the question stands alone: {error}"
         found = [" ".join(each.split()) for each in reply.questions]
         return [each for each in dict.fromkeys(found) if each and each != question][:most], ""
 
     async def test(self, question: str, units: Sequence[Unit], _cosines: Sequence[float], /) -> list[bool | ModelError]:
-        """Return the verdicts of the calls, which are made at once."""
+        """Return the verdicts of the calls, which run concurrently."""
         batches = [units[start : start + _AT_ONCE] for start in range(0, len(units), _AT_ONCE)]
         replies = await gather_settled(self._scored(question, batch) for batch in batches)
         verdicts: list[bool | ModelError] = []
@@ -117,7 +117,7 @@ class ModelJudge:
 
     async def _scored(self, question: str, units: Sequence[Unit]) -> list[bool]:
         told = "\n\n".join(f"[{number}] {unit.title}\n{unit.text}" for number, unit in enumerate(units, 1))
-        asked = messages("query/lazy_relevance", question=question, passages=told)
+        asked = messages("query/graphrag/lazy_relevance", question=question, passages=told)
         request = Request(asked, TEST, sources=sources(self.context, units))
 
         def in_words(text: str) -> Relevance | None:
@@ -131,13 +131,13 @@ class ModelJudge:
 
 
 class SimilarityJudge:
-    """Judges by the cosine alone."""
+    """Judges by the cosine only."""
 
     def __init__(self) -> None:
         self._nearest = 0.0
 
     async def questions(self, _question: str, /) -> tuple[list[str], str]:
-        """Return none."""
+        """Return no questions."""
         return [], "no model"
 
     async def test(
@@ -150,14 +150,14 @@ class SimilarityJudge:
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """A community: its passages in the order of their nearness (`places` in it), and its parts."""
+    """A community: its passages by nearness (`places` in the ranking), and its parts."""
 
     rows: list[int]
     places: list[int]
     parts: list["_Group"] = field(default_factory=list)
 
     def order(self, tested: Set[int]) -> int:
-        """Return the place of the nearest passage that is not tested yet."""
+        """Return the rank of the nearest untested passage."""
         return next(place for row, place in zip(self.rows, self.places, strict=True) if row not in tested)
 
 
@@ -207,7 +207,7 @@ class LazyPassages:
             if len(failures) == len(tested):
                 raise failures[0]
             barren = 0 if relevant else barren + 1
-            # What had nothing relevant is left; what had is looked into, part by part.
+            # Communities without a relevant passage are dropped; the others are divided into their parts.
             waiting = [group for group in waiting if group not in taken] + [
                 part for group in taken if relevant.intersection(group.rows) for part in group.parts or [group]
             ]
@@ -220,9 +220,9 @@ class LazyPassages:
 
 
 def _next(waiting: Sequence["_Group"], tested: Set[int], left: int) -> tuple[list[int], list["_Group"]]:
-    """Return the passages of the next round, as many as fill its calls, and the groups that they were taken from.
+    """Return the passages of the next round, as many as fill its calls, and the groups they were taken from.
 
-    The groups take turns in the order of their nearest untested passage; each gives up to `_OF_COMMUNITY` a turn.
+    The groups take turns in the order of their nearest untested passage; each gives up to `_OF_COMMUNITY` per turn.
     """
     most = min(left, _AT_ONCE * _CALLS_AT_ONCE)
     open_rows = {id(group): [row for row in group.rows if row not in tested] for group in waiting}
@@ -243,7 +243,7 @@ def _next(waiting: Sequence["_Group"], tested: Set[int], left: int) -> tuple[lis
 
 
 def _groups(context: Context, place: Mapping[int, int]) -> list[_Group]:
-    """Return the communities of the coarsest level with those of their passages that are ranked, and these of none."""
+    """Return the communities of the coarsest level with their ranked passages, and a group of passages in none."""
     made: dict[str, _Group] = {}
     roots: list[_Group] = []
     for community in sorted(context.index.rows(Community), key=lambda each: (each.level, each.id)):
@@ -266,8 +266,8 @@ def _group(rows: Iterable[int], place: Mapping[int, int]) -> _Group:
 def most_calls(budget: int, windows: int) -> int:
     """Return the most calls of a question: for its parts, the tests, the windows of relevant passages, the answer.
 
-    All calls of all rounds are full but those of the last. A reply that cannot be used is asked for once more, which
-    is not counted.
+    All calls of all rounds but the last are full. A reply that cannot be used is requested once more, which is not
+    counted.
 
     >>> most_calls(100, 3)
     15

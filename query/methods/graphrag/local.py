@@ -1,7 +1,7 @@
-"""Local search: an answer about particular entities, from everything that the index knows of them.
+"""Local search: an answer about particular entities, from all that the index contains about them.
 
 After GraphRAG's local search: the question is linked to entities (`local_selection.py`); reports of their communities,
-the records of the graph and passages (`graph_tables.py`) fill one window, from which one call answers.
+the records of the graph and passages (`graph_tables.py`) fill one window, which one call reads.
 
 Reports take at most `REPORT_SHARE` of the token budget, text at least `TEXT_SHARE`, records
 what remains in between. An item that does not fit is skipped and the next one tried; only the best passage is cut.
@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.language_model import LanguageModel
+from conspectus.query.answer_writing.cited_answer import write
+from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, cut_tokens, evidence, passage_unit
+from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.graph_tables import RecordUnits
 from conspectus.query.methods.graphrag.local_selection import LocalSelection, Ranked
-from conspectus.query.reader.cited_answer import write
-from conspectus.query.reader.extractive import quote_evidence
-from conspectus.query.reader.material import ScoredUnit, Unit, cut_tokens, evidence, passage_unit
 from conspectus.query.types import Answer, Evidence, Say, ScoredReport, Step
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Community
@@ -32,7 +32,7 @@ _MOST_UNITS = 999
 
 @dataclass(frozen=True, slots=True)
 class WindowSection:
-    """One kind of material: the number of candidates, the number that fit, and the tokens of these."""
+    """One kind of material: the number of candidates, the number that fit, and their tokens."""
 
     name: str
     considered: int
@@ -53,7 +53,7 @@ class LocalContext:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An item that may be shown: the text behind its mark, and a function that makes its unit."""
+    """An item that may be shown: the text after its mark, and a function that makes its unit."""
 
     text: str
     n_tokens: int
@@ -85,7 +85,9 @@ def selection_trace(selection: LocalSelection) -> tuple[Step, ...]:
     known, linked = selection.knowledge, selection.entities
     named = [known.entities[row].name for row in linked.rows.tolist() if row in set(selection.named.tolist())]
     near = len(linked.rows) - len(named)
-    return (Step("link", f"the question names {', '.join(named) or 'no entity'}; {near} more are near in meaning"),)
+    compared = "name and description" if selection.by_description else "name"
+    said = f"the question names {', '.join(named) or 'no entity'}; {near} more are near in meaning, by {compared}"
+    return (Step("link", said),)
 
 
 class _Filling:
@@ -114,7 +116,7 @@ class _Filling:
             self.sections.append(WindowSection(name, len(candidates), len(shown), used))
 
     def shortened(self, name: str, candidate: _Candidate, limit: int) -> _Candidate:
-        """Cut a candidate to what fits: the best passage is shown even if it is too long."""
+        """Cut a candidate to the available size: the best passage is shown even if it is too long."""
         room = limit - self.n_tokens - count_tokens(f"{name}:") - _mark_tokens(len(self.units) + 1)
         if candidate.n_tokens <= room:
             return candidate
@@ -217,7 +219,7 @@ class LocalRetriever:
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` best passages, and the reports, entities, relations and claims of the linked entities."""
         if not self._context.chunks:
-            return Evidence(trace=(Step("local", "the index holds no chunk"),))
+            return Evidence(trace=(Step("local", "the index has no chunk"),))
         selection = LocalSelection(self._context, question)
         known, chunks, reports = selection.knowledge, selection.chunks, selection.reports
         passages = zip(chunks.rows[: max(k, 0)].tolist(), chunks.scores.tolist(), strict=False)
@@ -244,7 +246,7 @@ class LocalRetriever:
 def find_context(context: Context, question: str) -> LocalContext:
     """Return the window of local search for a question; an empty one if the index has no chunks."""
     if not context.chunks:
-        return LocalContext("", 0, (), (), (Step("local", "the index holds no chunk"),))
+        return LocalContext("", 0, (), (), (Step("local", "the index has no chunk"),))
     return local_context(context, LocalSelection(context, question))
 
 
@@ -276,7 +278,7 @@ class LocalSearch:
                 found.text,
                 units,
                 say,
-                prompt="query/local_answer",
+                prompt="query/graphrag/local_answer",
                 step=STEP,
                 most_words=context.settings.local_search.words,
             )

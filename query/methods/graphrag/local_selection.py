@@ -1,9 +1,9 @@
 """The selection of local search: entities of the question, then their relations, claims, reports and passages.
 
-GraphRAG's local search links a question to entities and ranks everything else by its relation to them. Three things are
-added here: entities named in the question come first; relations to unlinked entities are also ranked by similarity to
-the question; and passages similar to the question are candidates even if they mention no linked entity, so that
-everything that was indexed can be found.
+GraphRAG's local search links a question to entities and ranks everything else by its relation to them. There are three
+additions: entities named in the question come first; relations to unlinked entities are also ranked by similarity to
+the question; and passages similar to the question are candidates even if they mention no linked entity, so
+everything in the index can be found.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from conspectus.query.methods.graphrag.graph_tables import GraphTables, knowledg
 from conspectus.query.methods.ppr.seeds import text_scores
 from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Floats, Ints, Rows
-from conspectus.storage.community_level import level_number
+from conspectus.storage.index import DESCRIPTIONS
+from conspectus.storage.level_names import level_number
 from conspectus.storage.settings import LocalSettings
 
 _MENTIONED = 0.5
@@ -26,7 +27,7 @@ _TITLED = 0.3
 """The weight of a title that the question names."""
 _NEAR = 0.3
 _SHARPNESS = 4
-"""An entity found by embedding weighs 0.3 times its cosine to the fourth power; one that the question names, 1."""
+"""The weight of an entity found by embedding is 0.3 times its cosine to the fourth power; of a named one, 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,17 +50,23 @@ class LocalSelection:
 
     @cached_property
     def named(self) -> Rows:
-        """The entities that the question names, the rarest first."""
+        """The entities named in the question, the rarest first."""
         rows = np.array(self._question.linker.entities(self._question.links), np.int64)
         ordered: Rows = rows[np.lexsort((rows, self.knowledge.frequencies[rows]))]
         return ordered
 
+    @property
+    def by_description(self) -> bool:
+        """Whether the index has vectors of entities by name and description, as GraphRAG's do; else names are used."""
+        return self._context.index.has_vectors(DESCRIPTIONS)
+
     @cached_property
     def entities(self) -> Ranked:
-        """The linked entities: those named, then those nearest by embedding."""
+        """The linked entities: those named, then those nearest by embedding (`by_description`)."""
         count = self._settings.entities
         named = self.named[:count]
-        cosines, near = self._context.index.vectors("entities").search(self._vector, count + len(named))
+        vectors = self._context.index.vectors(DESCRIPTIONS if self.by_description else "entities")
+        cosines, near = vectors.search(self._vector, count + len(named))
         fresh = np.flatnonzero(~np.isin(near[0], named))[: count - len(named)]
         weights = _NEAR * np.clip(cosines[0][fresh].astype(np.float64), 0, 1) ** _SHARPNESS
         return Ranked(np.concatenate([named, near[0][fresh]]), np.concatenate([np.ones(len(named)), weights]))

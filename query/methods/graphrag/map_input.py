@@ -1,19 +1,19 @@
-"""The input of global search: which reports or passages an answer is made over."""
+"""The input of global search: the reports or passages that an answer is based on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, filled, passage_unit, report_units
 from conspectus.query.context import Context
-from conspectus.query.reader.material import ScoredUnit, Unit, filled, passage_unit, report_units
 from conspectus.query.types import Step
-from conspectus.storage.community_level import Level, level_name, level_number
 from conspectus.storage.index import per_index
+from conspectus.storage.level_names import Level, level_name, level_number
 from conspectus.storage.records import Community
 
 _FIRST_LOOK = 64
-"""The number of passages searched first; more if a window holds them all."""
+"""The number of passages searched first; more if they all fit into a window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Selected:
 
 
 class Selector(Protocol):
-    """Selects the units that an answer is made over."""
+    """Selects the units that an answer is based on."""
 
     async def select(self, _question: str, /) -> Selected:
         """Return reports of which no two cover the same entity, or passages."""
@@ -81,7 +81,7 @@ async def passages_instead(context: Context, question: str, why: str) -> Selecte
 
 
 class NearestPassages:
-    """Finds as many of the nearest chunks as one call holds: the condition SS, naive vector search."""
+    """Finds as many of the nearest chunks as fit into one call: the condition SS, naive vector search."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -1,27 +1,29 @@
-"""The map step of global search: a model takes scored notes from each window (Edge et al. 2024, section 3.1.6)."""
+"""The map step of global search: a model extracts scored notes from each window (Edge et al. 2024, section 3.1.6)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.scored import Score
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, Window, cut_tokens, sources
 from conspectus.query.citations.forms import Numbers, marks_in
 from conspectus.query.context import Context
-from conspectus.query.reader.material import ScoredUnit, Unit, Window, cut_tokens, sources
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.text.tokens import count_tokens
 from pydantic import BaseModel, ConfigDict, Field
 
 STEP = "map"
 _MAP_WORDS = 500
-"""Length of the notes that the prompt asks for, from one window."""
+"""Length of the notes requested for one window."""
+_PROSE_SCORE = 50
+"""Score of a point that a model wrote without one: the middle of the scale."""
 
 
 class Point(BaseModel):
-    """One thing that a model says helps to answer: see prompts/query/global_map.txt."""
+    """One point that helps to answer, according to a model: see prompts/query/graphrag/global_map.txt."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -37,7 +39,7 @@ class Points(BaseModel):
 
 
 class PassagePoint(BaseModel):
-    """The same where passages were shown: see prompts/query/global_map_passages.txt."""
+    """The same for passages: see prompts/query/graphrag/global_map_passages.txt."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -54,7 +56,7 @@ class PassagePoints(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A point with the units that it rests on; `score` is its helpfulness, 1 to 100."""
+    """A point with its supporting units; `score` is its helpfulness, 1 to 100."""
 
     text: str
     score: int
@@ -68,8 +70,8 @@ class Notes:
     Attributes:
         notes: The notes.
         unhelpful: The number of points with score zero.
-        baseless: The number of points that name nothing of their window.
-        dropped: The number of numbers that name nothing.
+        baseless: The number of points that cite nothing in their window.
+        dropped: The number of cited numbers that do not resolve.
         cut_off: The number of replies that ended early; their complete points count.
         failures: The errors of calls without a usable reply.
     """
@@ -112,7 +114,7 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
 
 
 def _told(point: Point | PassagePoint) -> tuple[str, list[int]]:
-    """Return the text of a point without marks, and the numbers in these: models put [Data: Reports (1)] into it."""
+    """Return the text of a point without marks, and the numbers in these: models insert [Data: Reports (1)]."""
     parts, cited, at = [], list[int](), 0
     for mark in marks_in(point.description, shown=0):
         parts.append(point.description[at : mark.start])
@@ -128,16 +130,28 @@ async def _points(
     given = {"question": question, "words": str(_MAP_WORDS)}
     form: type[Points] | type[PassagePoints] = Points
     if window.units[0].table == "chunks":
-        form, asked = PassagePoints, messages("query/global_map_passages", passages=window.text, **given)
+        form, asked = PassagePoints, messages("query/graphrag/global_map_passages", passages=window.text, **given)
     else:
-        asked = messages("query/global_map", reports=window.text, **given)
+        asked = messages("query/graphrag/global_map", reports=window.text, **given)
     try:
         request = Request(asked, STEP, sources=sources(context, window.units))
         return await ask_for(model, request, form), True
     except BadAnswer as bad:
         if isinstance(bad.salvaged, Points | PassagePoints) and bad.salvaged.points:
             return bad.salvaged, False
+        if points := _in_prose(bad.raw, form):
+            return points, True
         raise
+
+
+def _in_prose(reply: str, form: type[Points] | type[PassagePoints]) -> Points | PassagePoints | None:
+    """Return the lines of a reply in prose that cite something, as points of middling score; None if none does.
+
+    Small models answer the question with marks instead of listing points.
+    """
+    kind = Point if form is Points else PassagePoint
+    lines = [line.strip().lstrip("-*• ") for line in reply.splitlines() if any(marks_in(line, shown=0))]
+    return form(points=[kind(description=line, score=_PROSE_SCORE) for line in lines]) if lines else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +176,7 @@ class Material:
 def material_of(notes: Sequence[Note], limit: int) -> Material:
     """Return the first notes that fit into `limit` tokens, each with its score and the numbers of its units.
 
-    Units are numbered in the order in which notes name them. If the first note does not fit, it is cut.
+    Units are numbered in the order in which notes cite them. If the first note does not fit, it is cut.
     """
     numbers: dict[str, int] = {}
     units: list[Unit] = []

@@ -2,22 +2,22 @@
 
 from dataclasses import replace
 
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.language_model import LanguageModel
+from conspectus.query.answer_writing.cited_answer import write
+from conspectus.query.answer_writing.context_windows import ScoredUnit, evidence, filled
+from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import NearestPassages
-from conspectus.query.reader.cited_answer import write
-from conspectus.query.reader.extractive import quote_evidence
-from conspectus.query.reader.material import ScoredUnit, evidence, filled
 from conspectus.query.types import Answer, Say
 
 STEP = "passages"
 
 
 class VectorSearch:
-    """Answers from the nearest passages that one window holds.
+    """Answers from the nearest passages that fit into one window.
 
-    With a model in one call; without one, with sentences of the passages.
+    With a model it makes one call; without one, it quotes sentences of the passages.
     """
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
@@ -43,7 +43,7 @@ class VectorSearch:
         window = filled([passage.unit for passage in scored], context.settings.global_search.context_tokens)
         text, units, n_tokens = (window.text, window.units, window.n_tokens) if window else ("", (), 0)
         written = await write(
-            context, model, assembly.question, text, units, say, prompt="query/passages_answer", step=STEP
+            context, model, assembly.question, text, units, say, prompt="query/graphrag/vector_answer", step=STEP
         )
         assembly.add(*written.steps)
         assembly.step("read", f"{len(scored)} passages read, {len(written.citations)} citations made")

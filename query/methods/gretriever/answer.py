@@ -1,62 +1,33 @@
 """The answer of G-Retriever from a subgraph, read by a language model.
 
-There is one call over the subgraph, and what it cites is checked against the subgraph. The variants are
+One call reads the subgraph, and its citations are checked against the subgraph. The variants are
 those of He et al. 2024, table 4 (inference only): plain, "let's think step by step" (Kojima et al. 2022), "let's
 construct a graph first" (CoT-BAG: Wang et al. 2023), and the question alone.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import NO_ANSWER, is_unknown, uncited
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Step
-from conspectus.query.types.subgraph import RetrievedSubgraph
+from conspectus.query.types.subgraph import CitedParts, RetrievedSubgraph
 from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.walk.graph import open_graph, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
-from conspectus.query.walk.replies import answer_in_words, mention
-from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.query.walk.verdicts import answer_in_words, mention
+from conspectus.storage.errors import BadAnswer
 from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel
 
 
-@dataclass(frozen=True, slots=True)
-class CitedParts:
-    """The valid cited node and edge numbers, each once, and how many of each were cited.
-
-    `nodes_cited` and `edges_cited` count distinct numbers, valid or not.
-    """
-
-    nodes: tuple[int, ...]
-    edges: tuple[int, ...]
-    nodes_cited: int
-    edges_cited: int
-
-    @property
-    def dropped(self) -> int:
-        """How many numbers are of no node or edge."""
-        return self.nodes_cited + self.edges_cited - len(self.nodes) - len(self.edges)
-
-    @property
-    def fully_valid(self) -> bool:
-        """Whether there are citations and all of them are valid."""
-        return bool(self.nodes or self.edges) and not self.dropped
-
-    def __str__(self) -> str:
-        return (
-            f"{len(self.nodes)} of {self.nodes_cited} cited nodes and {len(self.edges)} of {self.edges_cited} cited "
-            f"edges are valid; fully valid: {'yes' if self.fully_valid else 'no'}"
-        )
-
-
 def cited_parts(graph: TextualGraph, nodes: Sequence[int], edges: Sequence[int]) -> CitedParts:
-    """Return the valid ones of the cited numbers. Nodes and edges are numbered from 0, as in the tables.
+    """Return the valid cited numbers. Nodes and edges are numbered from 0, as in the tables.
 
     >>> str(cited_parts(TextualGraph(("a",), ()), [0, 7], []))
     '1 of 2 cited nodes and 0 of 0 cited edges are valid; fully valid: no'
@@ -72,18 +43,18 @@ def cited_parts(graph: TextualGraph, nodes: Sequence[int], edges: Sequence[int])
 
 STEP = "subgraph"
 _MAX_TOKENS = 512
-"""Tokens of a reply: an answer with its facts, or some steps of reasoning before it."""
+"""Maximum tokens of a reply: an answer with its facts, or some steps of reasoning before it."""
 
 
 class OwnReply(BaseModel):
-    """A model's reply from its own knowledge: its answer or "Unknown", and the names that answer."""
+    """A model's reply from its own knowledge: its answer or "Unknown", and the answer entities."""
 
     answer: str
     names: list[str] = []
 
     @classmethod
     def in_words(cls, reply: str) -> "Self | None":
-        """Read an answer in prose."""
+        """Parse an answer in prose."""
         said = answer_in_words(reply)
         return cls(answer=said[0]) if said else None
 
@@ -115,15 +86,15 @@ FORMS: dict[str, type[OwnReply]] = {
 async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question: str, model: LanguageModel) -> Answer:
     """Return the model's answer from a subgraph; an empty subgraph gives NO_ANSWER without a call.
 
-    Numbers of no node or edge are dropped and counted in `dropped_citations`; the last step of the trace reports the
-    counts. `gretriever.prompt` selects the prompt; `question_only` omits the subgraph.
+    Numbers without a node or edge are dropped and counted in `dropped_citations`; the last step of the trace reports
+    the counts. `gretriever.prompt` selects the prompt; `question_only` omits the subgraph.
     """
     chosen = context.settings.gretriever
     alone = chosen.prompt == "question_only"
     if not subgraph.nodes and not alone:
         return Answer("", "", NO_ANSWER, trace=(Step("answer", "the graph has nothing near to the question"),))
     given = {} if alone else {"graph": numbered_text(subgraph.text)}
-    prompt = messages(f"query/gretriever_{chosen.prompt}", question=question, **given)
+    prompt = messages(f"query/gretriever/{chosen.prompt}", question=question, **given)
     grounds = open_grounds(context)
     sources = () if alone else grounds.sources(subgraph.relations)
     request = Request(prompt, STEP, max_tokens=_MAX_TOKENS, sources=sources)
@@ -131,11 +102,9 @@ async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question:
         said = await ask_for(model, request, FORMS[chosen.prompt])
     except BadAnswer as error:
         return _nothing(f"the reply cannot be used ({error.reason})")
-    except ModelError as error:
-        return _nothing(f"no reply ({error})")
     if is_unknown(said.answer):
         return _nothing("the model does not know")
-    if not isinstance(said, SubgraphReply):  # there is nothing that could be cited
+    if not isinstance(said, SubgraphReply):  # there is nothing to cite
         return Answer(
             "",
             "",
@@ -147,7 +116,7 @@ async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question:
 
 
 def numbered_text(graph: TextualGraph) -> str:
-    """Return the tables of a graph, that of the edges with their numbers, so that both can be cited.
+    """Return the tables of a graph, with numbered edges, so that nodes and edges can be cited.
 
     >>> print(numbered_text(TextualGraph(("a",), ())), end="")
     node_id,node_attr
@@ -182,13 +151,14 @@ def _checked(context: Context, subgraph: RetrievedSubgraph, said: SubgraphReply)
         citations=grounds.citations(rows),
         trace=(Step("answer", f"{parts}{uncited(rows)}"),),
         dropped_citations=parts.dropped,
+        cited_parts=parts,
         names=names,
         triples=grounds.triples(rows),
     )
 
 
 def _edges(subgraph: RetrievedSubgraph, parts: CitedParts) -> tuple[int, ...]:
-    """Return the cited edges; where only nodes are cited, the edges between these."""
+    """Return the cited edges; if only nodes are cited, the edges between them."""
     if parts.edges:
         return parts.edges
     held = set(parts.nodes)
@@ -196,7 +166,7 @@ def _edges(subgraph: RetrievedSubgraph, parts: CitedParts) -> tuple[int, ...]:
 
 
 def _edges_naming(subgraph: RetrievedSubgraph, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the edge of highest prize at a node that an answer names, for an answer that cites nothing."""
+    """Return the edge with the highest prize at a node named in an answer, for an answer that cites nothing."""
     named = {place for place, node in enumerate(subgraph.text.nodes) if mention(" ".join(names), [node])}
     edges = [place for place, edge in enumerate(subgraph.text.edges) if {edge.source, edge.target} & named]
     return tuple(sorted(edges, key=lambda place: -subgraph.edge_prizes[place])[:1])

@@ -13,7 +13,7 @@ _ANSWERED = 1.0
 """Minimum prize of an answer node: a follow-up is likely to be about it."""
 _NEGLIGIBLE = 0.01
 DECAY = 0.5
-"""Factor of a prize for each turn that has passed: after seven turns it is negligible."""
+"""Factor of a prize per elapsed turn: after seven turns it is negligible."""
 
 
 def kept_of(

@@ -7,7 +7,7 @@ Without a language model the question is read as a query of the graph (`query/gr
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.graph_question.answer import answer_of
@@ -33,7 +33,7 @@ class GRetrieverRetriever:
         return _evidence(self._context, retrieve_subgraph(self._context, question), question, k)
 
     async def retrieve_about(self, question: str, topics: Sequence[str], k: int) -> Evidence:
-        """Return the same around the entities of these names."""
+        """Return the same around the entities with these names."""
         return _evidence(self._context, retrieve_subgraph(self._context, question, topics), question, k)
 
 
@@ -50,7 +50,7 @@ class GRetriever:
         return await self._answered(question, None, NO_PRIZES, say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer from the subgraph around the entities of these names."""
+        """Return the answer from the subgraph around the entities with these names."""
         return await self._answered(question, topics, NO_PRIZES, say)
 
     async def answer_after(self, question: str, kept: CarriedPrizes, say: Say) -> Answer:

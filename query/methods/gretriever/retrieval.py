@@ -18,8 +18,8 @@ from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedS
 from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, predicate_vectors, spoken
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.errors import SettingsError
-from conspectus.storage.graph.steiner import prize_collecting_tree
-from conspectus.storage.graph.steiner_pruning import SteinerTree
+from conspectus.storage.graph.pcst import prize_collecting_tree
+from conspectus.storage.graph.pcst_pruning import SteinerTree
 from conspectus.storage.index import per_index
 from conspectus.storage.text.names import words
 
@@ -101,13 +101,13 @@ def _fault(ends: Ints, nodes: Ints, edges: Ints, n_nodes: int) -> str:
 
 
 _MOST_CARRIED = 5
-"""Carried-over nodes, best first, that are starts besides those of the question."""
+"""Most carried-over nodes, best first, used as starts in addition to those of the question."""
 _MOST_RELATIONS = 10_000
-"""Maximum relations of the candidate region; of more, those nearer to the starts, then to the question."""
+"""Maximum relations of the candidate region; if there are more, those nearer to the starts, then to the question."""
 _PER_PREDICATE = 10
 """Maximum relations of one entity, predicate and direction that may fill the remaining token budget."""
 _MOST_FILLING = 200
-"""Maximum relations that may fill it, more than a usual budget can hold."""
+"""Maximum relations that may fill it, more than a usual budget allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,10 @@ def retrieve_subgraph(
     found = textualised(
         graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, chosen.context_tokens, searched, filling
     )
-    return Retrieved(found, rows, (topic_step, *_steps(graph, found, part.nodes, here, cost, part.solver, part.why)))
+    as_published = (Step("settings", "those of the paper"),) if chosen.paper else ()
+    return Retrieved(
+        found, rows, (topic_step, *as_published, *_steps(graph, found, part.nodes, here, cost, part.solver, part.why))
+    )
 
 
 def without_names(question: str, names: Sequence[str]) -> str:

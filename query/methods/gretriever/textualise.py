@@ -11,7 +11,7 @@ from conspectus.query.walk.graph import KnowledgeGraph, is_id, predicate_words, 
 from conspectus.storage.text.tokens import count_tokens
 
 _PAGE = 3
-"""Edges of one predicate and node on a page. Pages come first in the order, so that a long list displaces no others."""
+"""Edges of one predicate and node per page. Pages are ordered first, so that a long list displaces no others."""
 _FILLING = 1e-6
 """Value of a filling edge, times its similarity: lower than any prize."""
 _ROW = 3
@@ -39,7 +39,7 @@ def textualised(
 ) -> RetrievedSubgraph:
     """Return a connected subgraph as text of at most `budget` tokens, best parts first.
 
-    The best node is always included. The value of an edge is the best prize behind it, seen from the best node, so the
+    The best node is always included. The value of an edge is the best prize beyond it, seen from the best node, so the
     least valuable parts are dropped and the rest stays connected.
 
     Args:

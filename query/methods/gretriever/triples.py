@@ -4,7 +4,7 @@ The whole graph is searched, each triple by itself; He et al. 2024, section 5.3,
 """
 
 import numpy as np
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.answer import read_subgraph
@@ -20,11 +20,11 @@ from conspectus.storage.index import per_index
 from conspectus.storage.text.tokens import count_tokens
 
 _CANDIDATES = 64
-"""Triples without a vector of their own that are embedded for one question: some 0.2 seconds."""
+"""Triples without a stored vector that are embedded for one question: some 0.2 seconds."""
 _ROWS = 10_000
 """Triples whose vectors are summed in one batch."""
 _AT_ONCE = 256
-"""Maximum triples with stored vectors that are ranked, more than a usual budget can hold."""
+"""Maximum triples with stored vectors that are ranked, more than a usual budget allows."""
 
 
 class TriplesRetriever:
@@ -49,9 +49,10 @@ class TriplesBaseline:
         self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the model's answer; without one, the target of the nearest triple, or its source if that is asked for.
+        """Return the model's answer; without a model, the target of the nearest triple, or its source if that is asked
+        for.
 
-        One call of the model, as in `gretriever`.
+        With a model it makes one call, as `gretriever` does.
         """
         with assembling(question, self._name) as assembly:
             evidence = await TriplesRetriever(self._context).retrieve(question, self._context.settings.answer.passages)

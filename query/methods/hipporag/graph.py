@@ -2,13 +2,13 @@
 
 Gutiérrez et al. 2024 (arXiv 2405.14831, section 2.2) build a graph of phrase nodes N, triple edges E and synonym edges
 E′, and a matrix P of how often each phrase occurs in each passage; Gutiérrez et al. 2025 (arXiv 2502.14802, section
-3.2) add the passages as nodes, joined with the phrases in them. Here N are the entities, E the relations, E′
-the synonyms (their cosine is `synonyms.threshold` or more), the passages the chunks, and P is counted from the
-mentions. Nothing is stored besides the tables.
+3.2) add the passages as nodes, joined with their phrases. Here N are the entities, E the relations, E′
+the synonyms (with a cosine of at least `synonyms.threshold`), the passages the chunks, and P is counted from the
+mentions. Only the tables are stored.
 
-The papers do not specify the weights; these are the ones of their code. A triple edge has the number of statements of
-its triples (`Relation.weight`, summed over both directions), a synonym edge its cosine, which replaces a triple edge
-between the same phrases, and a passage edge 1.
+The papers do not specify the weights; these are from their code. The weight of a triple edge is the number of
+statements of its triples (`Relation.weight`, summed over both directions), of a synonym edge its cosine, which replaces
+a triple edge between the same phrases, and of a passage edge 1.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Memory:
             phrase in no passage, known from an imported graph.
         phrases: the graph over N with E and E′.
         whole: the graph including passages: nodes 0 .. |N| - 1 are the phrases, the others the passages.
-        facts: (|E|, 2), the phrases that each triple joins.
+        facts: (|E|, 2), the two phrases of each triple.
     """
 
     counts: "csr_array"

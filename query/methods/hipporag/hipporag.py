@@ -43,7 +43,7 @@ class MemoryRanking:
         walk: the result of PageRank.
         scores: (|P|,) the scores of all passages.
         facts: rows of the triples that seed the walk (none in HippoRAG 1).
-        phrases: rows of the phrases that do.
+        phrases: rows of the phrases that seed the walk.
         trace: the steps.
     """
 
@@ -74,11 +74,11 @@ class HippoRag1:
     context: Context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` best passages that the walk reaches, or of dense retrieval if the question has no named
+        """Return the `k` best passages that the walk reaches, or those of dense retrieval if the question has no named
         entity.
 
         1. The question's named entities are linked with the phrases nearest to them, the query nodes.
-        2. Each query node i has the same probability, times its specificity s_i = 1 / |P_i|, scaled to sum 1.
+        2. The query nodes i get equal probability, times the specificity s_i = 1 / |P_i|, scaled to sum 1.
         3. Personalised PageRank over N with E ∪ E′, damping 0.5, gives n′.
         4. Passages are ranked by p = n′ P.
 
@@ -121,9 +121,9 @@ class HippoRag2:
         """Return the `k` best passages.
 
         1. The `hipporag.facts` triples nearest to the question; with a model, those that pass its filter.
-        2. If none is left: dense retrieval.
-        3. The phrases of these facts seed the walk, see `phrase_seeds`, and all passages besides, each with its cosine
-           scaled over all passages to [0, 1] times `PASSAGE_WEIGHT`.
+        2. If none remains: dense retrieval.
+        3. The phrases of these facts seed the walk, see `phrase_seeds`, as do all passages, each with its cosine
+           scaled over all passages to [0, 1], times `PASSAGE_WEIGHT`.
         4. Personalised PageRank over phrases and passages, damping 0.5; passages are ranked by their own score.
 
         Raises:
@@ -133,7 +133,7 @@ class HippoRag2:
         return ranking.evidence(self.context, k) if isinstance(ranking, MemoryRanking) else ranking
 
     async def rank(self, question: str, k: int) -> MemoryRanking | Evidence:
-        """Return the ranking of all passages, or the `k` best of dense retrieval if no fact is left."""
+        """Return the ranking of all passages, or the `k` best of dense retrieval if no fact remains."""
         context, settings = self.context, self.context.settings.hipporag
         vector = open_question(context, question).vector
         facts = nearest_facts(context, vector, settings.facts)
@@ -162,7 +162,7 @@ class HippoRag2:
 
 
 def entity_walk(memory: Memory, rows: Rows, settings: PprSettings) -> PageRank:
-    """Return the walk over phrases, n′, from query nodes: each with the same probability times its specificity."""
+    """Return the walk over phrases, n′, from query nodes: equal probability times specificity."""
     return _walk(memory.phrases, rows, memory.specificity[rows], settings)
 
 
@@ -173,7 +173,7 @@ def fact_walk(memory: Memory, phrases: Rows, mass: Floats, near: Floats, setting
 
 
 def passage_scores(memory: Memory, walk: PageRank) -> Floats:
-    """Return p = n′ P, (|P|,): the score of a passage is that of its phrases, each as often as it occurs there."""
+    """Return p = n′ P, (|P|,): a passage's score is the sum over its phrases, weighted by their counts in it."""
     scores: Floats = memory.counts.T @ walk.dense(memory.n_phrases)
     return scores
 
@@ -182,8 +182,8 @@ def phrase_seeds(memory: Memory, facts: Facts, most: int) -> tuple[Rows, Floats]
     """Return the phrases that seed the walk of HippoRAG 2, ascending, and their mass.
 
     A phrase i that occurs in the facts F_i with the scores f has the mass mean over F_i of f / |P_i| (the mean is
-    from section 3.3, |P_i|, the passages that contain i, from its code). The `most` phrases of the highest mass are
-    used, as in its code, so that phrases of many passages fall out first; ties go to the first in the table.
+    from section 3.3; |P_i|, the number of passages that contain i, from its code). The `most` phrases of the highest
+    mass are used, as in its code, so phrases of many passages are dropped first; ties go to the first in the table.
     """
     ends, scores = memory.facts[facts.rows].ravel(), np.repeat(facts.scores, 2)
     phrases, place = np.unique(ends, return_inverse=True)

@@ -2,8 +2,8 @@
 
 HippoRAG 1 (Gutiérrez et al. 2024, arXiv 2405.14831, section 2.3): a model lists the named entities of the question by
 a 1-shot prompt, and each is linked with the phrase of the highest cosine. Without a model the question's entities are
-the names in it, those of the index and those found by the index's NLP pipeline; if there are none, its noun
-phrases. (With noun phrases besides names, "person" and "part" would count as much as they.)
+its names, both those of the index and those found by the index's NLP pipeline; if there are none, its noun
+phrases. (If noun phrases were always added, "person" and "part" would count as much as names.)
 
 HippoRAG 2 (Gutiérrez et al. 2025, arXiv 2502.14802, section 3.3): the question is compared with whole triples, and a
 model removes those that do not help ("recognition memory").
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from conspectus.prompts.model import LanguageModel, Request
+from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
@@ -39,7 +39,7 @@ class QuestionEntities(BaseModel):
 
 
 class HelpfulFacts(BaseModel):
-    """A model's reply: why, and the numbers of the facts that help, best first."""
+    """A model's reply: the reasoning, and the numbers of the helpful facts, best first."""
 
     reason: str = ""
     facts: list[int]
@@ -61,7 +61,7 @@ class Facts:
     scores: Floats
 
     def at(self, places: list[int]) -> "Facts":
-        """Return the facts at some places."""
+        """Return the facts at some positions."""
         chosen = np.array(places, np.int64)
         return Facts(self.rows[chosen], self.scores[chosen])
 
@@ -76,7 +76,7 @@ async def named_entities(context: Context, question: str) -> NamedInQuestion:
     if context.model is None or not question.strip():
         names = _names_in(context, question)
         return NamedInQuestion(names, Step("entities", f"names and noun phrases: {_listed(names)}"))
-    request = Request(messages("query/hipporag_question_entities", question=question), ENTITIES_STEP)
+    request = Request(messages("query/hipporag/question_entities", question=question), ENTITIES_STEP)
     try:
         reply = await ask_for(context.model, request, QuestionEntities)
     except BadAnswer as bad:
@@ -89,14 +89,14 @@ async def named_entities(context: Context, question: str) -> NamedInQuestion:
 
 
 def nearest_phrases(context: Context, names: Sequence[str]) -> Rows:
-    """Return the rows of the phrases that are nearest to names, ascending, each once: arg max of the cosine."""
+    """Return the rows of the phrases nearest to names by cosine, ascending, without duplicates."""
     return open_linker(context.index).nearest(names, context.embedder)
 
 
 def nearest_facts(context: Context, vector: Vectors, count: int) -> Facts:
     """Return the `count` triples nearest to a question's vector (d,).
 
-    Their scores are the cosines c scaled over all triples of the index, (c - min c) / (max c - min c); 1 where all
+    Their scores are the cosines c scaled over all triples of the index, (c - min c) / (max c - min c); 1 if all
     are equal. In an index of more than `EXACT_ROWS` triples the extremes are those found by the approximate search.
     """
     vectors = context.index.vectors("relations")
@@ -110,14 +110,14 @@ def nearest_facts(context: Context, vector: Vectors, count: int) -> Facts:
 async def helpful_facts(context: Context, model: LanguageModel, question: str, facts: Facts) -> tuple[Facts, Step]:
     """Return the facts that the model picks, in their order, and the trace step with their count.
 
-    Invalid numbers are ignored. If the reply is unusable, all facts are kept.
+    Invalid numbers are ignored. If the reply is unusable, all facts are retained.
 
     Raises:
         ModelError: The server gives no reply.
     """
     sentences = fact_sentences(context, facts.rows)
     numbered = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(sentences, start=1))
-    asked = messages("query/hipporag_fact_filter", question=question, facts=numbered, most=str(len(sentences)))
+    asked = messages("query/hipporag/fact_filter", question=question, facts=numbered, most=str(len(sentences)))
     relations = context.index.rows(Relation)
     sources = context.sources(id_ for row in facts.rows for id_ in relations[row].chunk_ids)
     try:
@@ -142,7 +142,7 @@ def fact_sentences(context: Context, rows: Rows) -> list[str]:
 
 
 def scaled_between(values: Floats, least: float, most: float) -> Floats:
-    """Scale values from [least, most] to [0, 1]; all are 1 where the two are equal.
+    """Scale values from [least, most] to [0, 1]; all are 1 if the two are equal.
 
     >>> scaled_between(np.array([0.2, 0.5]), 0.0, 0.5)
     array([0.4, 1. ])

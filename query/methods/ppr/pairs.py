@@ -1,7 +1,7 @@
 """Pair scores: the share of a question covered by two linked passages together but by neither alone.
 
 A multi-hop question is answered by passages that need each other: one names the bridge entity, the other is about it.
-Among the best passages of a walk, each is scored with the passages that it is linked with.
+Among the best passages of a walk, each is scored with the passages linked to it.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from conspectus.storage.graph.adjacency import Adjacency
 
 @dataclass(frozen=True, slots=True)
 class PairScores:
-    """The scores of n passages, alone and with the passages that they are linked with, each (n,).
+    """The scores of n passages, alone and with the passages linked to them, each (n,).
 
     With cover(S) the share of the question's terms that the passages S contain:
 
@@ -24,8 +24,8 @@ class PairScores:
         titles(b) = max over joined a of cover(a, b)
 
     where fit(a, b) is the length of the question's projection on the plane of both passages' vectors: how well the two
-    together match the question's meaning. `joint_with` and `titles_with` are the places of the partners a, which mean
-    nothing where the value is 0.
+    together match the question's meaning. `joint_with` and `titles_with` are the positions of the partners a,
+    meaningless where the value is 0.
     """
 
     joint: Floats
@@ -50,7 +50,7 @@ def score_pairs(
         closeness: (n,) cosines with the question.
         similarity: (n, n) cosines among the passages.
         linked: (n, n) which share a name; symmetric, false on the diagonal.
-        joined: (n, n) which are joined by a title, in one's text or of both; likewise.
+        joined: (n, n) which are joined by a title, mentioned by one or common to both; likewise.
         contained: (n, t) 1 where a passage contains a term of the question, else 0.
         weights: (t,) the weights of the terms, which sum to 1.
     """
@@ -79,7 +79,7 @@ def linked_by_names(graph: Adjacency, rows: Rows, question: Links, n_chunks: int
 
 
 def joined_by_titles(context: Context, graph: Adjacency, rows: Rows) -> Bools:
-    """Return (n, n): which passages of different documents have one title, or one has the other's in its text."""
+    """Return (n, n): which passages of different documents share a title, or mention the other's title."""
     degrees, neighbours, _ = graph.edges_of(rows)
     place = np.full(graph.n_nodes, -1)
     place[rows] = np.arange(len(rows))

@@ -1,20 +1,20 @@
 """Personalized PageRank over names and passages, for evidence that takes several hops.
 
 The method follows HippoRAG (Gutiérrez et al. 2024, arXiv 2405.14831, section 2.3): link the question to nodes of a
-graph, let a random walk with restart spread from them, and rank passages by where it spends its time. `rank_passages`
-tells it from top to bottom:
+graph, let a random walk with restart spread from them, and rank passages by the time it spends there. `rank_passages`
+is the whole method, from top to bottom:
 
 1. *Links.* Titles and entities that the question names (question/linking.py).
 2. *Personalization vector.* Their nodes, and the passages nearest in words and meaning (seeds.py).
 3. *Walk.* Personalised PageRank from this vector (storage/graph/pagerank.py).
 4. *Candidates.* The passages with the largest score of the walk.
-5. *Pairs.* Two linked passages are scored together for what of the question both contain (pairs.py).
+5. *Pairs.* Two linked passages are scored together for the question terms that they cover jointly (pairs.py).
 6. *Second hop.* The question is asked again with names from the first passages (second_hop.py).
 7. *Text.* Each candidate's words and meaning, without any walk.
-8. *Final ranking.* FORMULA: words and meaning count the more, the fewer titles other passages mention (manuals, mail).
+8. *Final ranking.* FORMULA: the fewer titles other passages mention (manuals, mail), the more words and meaning count.
 
-What differs from the paper, each chosen by measurement (DECISIONS.md): the graph has precise name edges beside vague
-occurrence edges (pipelines/steps/walk_graph.py), passages seed the walk besides entities, and steps 5 and 6.
+Differences from the paper, each chosen by measurement (DECISIONS.md): the graph has precise name edges in addition to
+vague occurrence edges (pipelines/steps/walk_graph.py), passages seed the walk as well as entities, and steps 5 and 6.
 """
 
 from dataclasses import dataclass
@@ -40,45 +40,45 @@ from conspectus.storage.index import per_index
 from conspectus.storage.records import Name
 
 _TEXT_PRIOR = 0.003
-"""Prior of the passage nearest in words and meaning, so that it is among the candidates; others have less (power 4)."""
+"""Prior of the passage nearest in words and meaning, so that it is a candidate; others have less (power 4)."""
 _HOP_PRIOR = 0.06
 """Prior that the passages of the second hop share, as if the walk had reached them."""
 _HOP_PASSAGES = 5
-"""Passages that share it."""
+"""Number of passages that share it."""
 _FLOOR = 1e-6
 """Prior of a passage that the walk did not reach."""
 _PAIR_WEIGHT = 4.0
-"""Weight of how well passages match the question (alone, in pairs, after a second hop), against the walk. Fitted:
+"""Weight of how well passages match the question (alone, in pairs, after a second hop), relative to the walk. Fitted:
 docs/retrieval.md."""
 _TITLES_WEIGHT = 3.0
 _WORDS_WEIGHT = 0.5
-"""Weights of a title that joins two passages, and of BM25, where the question names no title."""
+"""Weights of a title that joins two passages, and of BM25, if the question names no title."""
 _PHRASE_WEIGHT = 0.5
 """Weight of a phrase of the question, relative to its words."""
 _TEXT_WEIGHT = 8.0
-"""Weight of how near a passage is in words and meaning, where no title is mentioned. Half and double are as good."""
+"""Weight of a passage's nearness in words and meaning if no title is mentioned. Half and double are as good."""
 _TITLES_THAT_LEAD = 0.5
-"""Mentioned titles a passage from which the walk needs no help: encyclopedias have .8, manuals and mail .01 to .15."""
+"""Mentioned titles per passage at which the walk needs no help: encyclopedias have .8, manuals and mail .01 to .15."""
 FORMULA = (
     f"log(walk + text + hop + {_FLOOR:g}) + "
     f"{_PAIR_WEIGHT:g} * (closeness + gain + max(joint, alone)"
     f" + {_TITLES_WEIGHT:g} * titles + {_WORDS_WEIGHT:g} * words) + "
     f"{_TEXT_WEIGHT:g} * (1 - names) * match"
 )
-"""The logarithm of a passage's score, up to a constant. Its terms are explained by explain/ppr.py."""
+"""The logarithm of a passage's score, up to a constant. explain/ppr.py explains its terms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The n passages that are ranked, and what the first hop gives each of them.
+    """The n passages to rank, with their scores from the first hop.
 
     Attributes:
         rows: (n,) chunk rows.
         prior: (n,) the score of the walk, plus a little for passages near in text.
         closeness: (n,) cosines with the question.
-        pairs: what each contains of the question, alone and with the passages that it is linked with.
-        titles: (n,) the cover with a passage joined by title; 0 where the question names a title, which leads the walk.
-        words: (n,) BM25, 1 the best of all chunks; 0 where the question names a title.
+        pairs: the coverage of the question by each, alone and with the passages linked to it.
+        titles: (n,) the cover with a passage joined by title; 0 if the question names a title, which guides the walk.
+        words: (n,) BM25, 1 for the best of all chunks; 0 if the question names a title.
         text_match: (n,) nearness in words and meaning (`seeds.text_scores`).
     """
 
@@ -100,7 +100,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class PprRanking:
-    """A ranking with everything that made it, for its trace and its explanation.
+    """A ranking with all its intermediate results, for its trace and its explanation.
 
     Attributes:
         question: the question.
@@ -108,12 +108,12 @@ class PprRanking:
         seeds: (s,) the nodes of the personalization vector.
         mass: (s,) its values.
         walk: the result of PageRank.
-        candidates: the n passages that are ranked.
+        candidates: the n passages to rank.
         rewrites: the questions of the second hop.
-        hop: what they give each candidate.
-        hop_prior: (n,) what the second hop adds to the prior.
-        names: how far names lead from passage to passage here, from 0 to 1 (`titles_mentioned`).
-        scores: (n,) the final scores (FORMULA), 1 the best.
+        hop: their scores for each candidate.
+        hop_prior: (n,) the second hop's addition to the prior.
+        names: how well names lead from passage to passage here, from 0 to 1 (`titles_mentioned`).
+        scores: (n,) the final scores (FORMULA), 1 for the best.
         text_seeds: most passages that seed the walk by their text.
     """
 
@@ -131,7 +131,7 @@ class PprRanking:
     text_seeds: int
 
     def order(self) -> Rows:
-        """Return the places of the candidates, best first, ties by chunk id."""
+        """Return the positions of the candidates, best first, ties by chunk id."""
         return np.lexsort((self.candidates.rows, -self.scores))
 
     def trace(self) -> tuple[Step, ...]:
@@ -166,11 +166,11 @@ class PprRetriever:
 
         Args:
             question: The question.
-            k: Most passages that are returned.
+            k: Most passages to return.
 
         Returns:
             The passages, best first, ties by chunk id, and the steps. Scores are positive, and comparable only within
-            one question. Without passages where nothing seeds the walk.
+            one question. No passages if nothing seeds the walk.
         """
         ranking = rank_passages(self._context, question, k)
         if isinstance(ranking, Step):
@@ -182,17 +182,17 @@ class PprRetriever:
 
 
 def rank_passages(context: Context, text: str, k: int) -> PprRanking | Step:
-    """Return the ranking of passages for a question, or the step that says why there is none.
+    """Return the ranking of passages for a question, or a step with the reason why there is none.
 
     Args:
         context: The index, and `ppr` of its settings.
         text: The question.
-        k: The candidates are at least `k` passages, where the index has so many.
+        k: There are at least `k` candidates, if the index has so many passages.
     """
     settings, graph = context.settings.ppr, context.index.graph()
     n_chunks = context.index.manifest.rows["chunks"]
     if n_chunks == 0:
-        return Step("ppr", "the index holds no chunk")
+        return Step("ppr", "the index has no chunk")
 
     question = open_question(context, text)
     near = text_scores(context, question)
@@ -240,9 +240,10 @@ def rank_passages(context: Context, text: str, k: int) -> PprRanking | Step:
 
 @per_index
 def titles_mentioned(context: Context) -> float:
-    """Return how far names lead from passage to passage, from 0 to 1, by the titles that other passages mention.
+    """Return how well names lead from passage to passage, from 0 to 1, by the share of titles that other passages
+    mention.
 
-    A walk follows names. It finds what words and meaning do not where the titles of documents are names that other
+    A walk follows names. It finds more than words and meaning if the titles of documents are names that other
     passages mention; a section of a manual is hardly ever mentioned by its title.
     """
     mentioned_in = context.index.arrow(Name, "mentioned_in").column("mentioned_in").to_numpy()
@@ -251,20 +252,20 @@ def titles_mentioned(context: Context) -> float:
 
 
 def best_chunks(walk: PageRank, near: TextScores, n_chunks: int, count: int) -> Rows:
-    """Return the `count` chunk rows of the largest prior, best first, ties by chunk id."""
+    """Return the `count` chunk rows with the largest prior, best first, ties by chunk id."""
     rows = np.union1d(walk.nodes[walk.nodes < n_chunks], near.rows)
     return rows[np.argsort(-priors(walk, near, rows), kind="stable")[:count]]  # rows ascend
 
 
 def priors(walk: PageRank, near: TextScores, rows: Rows) -> Floats:
-    """Return the prior of chunk rows: the score of the walk, and a little for those near to the question in text."""
+    """Return the prior of chunk rows: the score of the walk, plus a little for rows near to the question in text."""
     by_text = _TEXT_PRIOR * (near.scores / near.scores.max(initial=1e-9)) ** 4
     total: Floats = _values_at(rows, walk.nodes, walk.scores) + _values_at(rows, near.rows, by_text)
     return total
 
 
 def second_hop_prior(fit: Floats) -> Floats:
-    """Return (n,) the prior that the second hop gives the best of `fit` (n,), by how far each is above the next."""
+    """Return (n,) the second hop's prior for the best of `fit` (n,), by the margin of each over the next."""
     best, above = margins(np.arange(len(fit)), fit, _HOP_PASSAGES)
     prior = np.zeros(len(fit))
     prior[best] = share(_HOP_PRIOR, above)
@@ -272,7 +273,7 @@ def second_hop_prior(fit: Floats) -> Floats:
 
 
 def _candidates(context: Context, question: Question, walk: PageRank, near: TextScores, rows: Rows) -> Candidates:
-    """Return what the first hop gives each of some chunk rows."""
+    """Return the first-hop scores of some chunk rows."""
     graph, terms, phrases = context.index.graph(), question.terms, question.phrases
     contained = np.concatenate([terms.contained_in(rows), phrases.contained_in(context, rows, terms)], axis=1)
     weights = np.concatenate([terms.weights, _PHRASE_WEIGHT * phrases.weights])
@@ -296,7 +297,7 @@ def _candidates(context: Context, question: Question, walk: PageRank, near: Text
 def _first_passages(question: Question, candidates: Candidates, count: int) -> list[FirstPassage]:
     """Return the best passages of the first hop.
 
-    The weight of each is the square root of its score's share of the best score.
+    The weight of each is sqrt(score / best score).
     """
     logs = np.log(candidates.prior + _FLOOR) + _PAIR_WEIGHT * candidates.match
     best = np.lexsort((candidates.rows, -logs))[:count]
@@ -316,7 +317,7 @@ def _cosines(context: Context, rewrites: list[Rewrite], rows: Rows) -> Floats:
 
 
 def _values_at(rows: Rows, known: Rows, values: Floats) -> Floats:
-    """Return the value of each row, `known` being ascending; 0 where it is not known."""
+    """Return the value of each row, `known` being ascending; 0 if it is not known."""
     if not len(known):
         return np.zeros(len(rows))
     at = np.minimum(np.searchsorted(known, rows), len(known) - 1)

@@ -1,10 +1,10 @@
 """The second hop without a model: query expansion with names from the first passages.
 
 A multi-hop question describes a thing that it does not name: "the county where Brook House is". A first
-passage matches such a part of the question and names what the question leaves out: Dorset. The name, a bridge entity,
+passage matches such a part of the question and contains the missing name: Dorset. The name, a bridge entity,
 replaces the part, and the passages that contain the name are compared with the rewritten question: "what time does
 Dorset stop selling cider". IRCoT (Trivedi et al. 2023, arXiv 2212.10509) lets a model decide what to look up next;
-here only names in the passages are tried, and the index tells which of them leads somewhere.
+here only names in the passages are tried, and the index shows which of them lead to new passages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,19 +20,20 @@ from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity
 from conspectus.storage.text.names import Word, words
+from conspectus.storage.text.postings import TextColumn
 
 _MOST_PASSAGES = 60
-"""A name in more passages than this is no bridge."""
+"""A name in more passages than this is not a bridge."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstPassage:
-    """A passage of the first hop that the second one starts from.
+    """A passage of the first hop from which the second one starts.
 
     Attributes:
         row: its chunk row.
         weight: its weight, 1 for the best.
-        contained: (t,) 1 where it contains a term of the question, else 0.
+        contained: (t,) 1 if it contains a term of the question, else 0.
     """
 
     row: int
@@ -56,13 +57,13 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class SecondHop:
-    """What the rewritten questions give each of n passages.
+    """The scores of n passages under the rewritten questions.
 
     Attributes:
         fit: (n,) the best cosine with a rewritten question.
         gain: (n,) by how much a passage is closer to a rewritten question than to the question itself. Both are
-            multiplied with the weight of the first passage, and 0 where no rewritten question leads.
-        by: (n,) the number of the rewritten question with the best fit, -1 where there is none.
+            multiplied by the weight of the first passage, and 0 if no rewritten question applies.
+        by: (n,) the number of the rewritten question with the best fit, -1 if there is none.
     """
 
     fit: Floats
@@ -73,7 +74,7 @@ class SecondHop:
 def rewrite_question(
     context: Context, question: Question, first_passages: Sequence[FirstPassage], most_names: int
 ) -> list[Rewrite]:
-    """Return the question rewritten with names from the first passages: of each its `most_names` rarest names."""
+    """Return the question rewritten with names from the first passages: the `most_names` rarest names of each."""
     stems = set(question.stems)
     rewrites: list[Rewrite] = []
     for passage in first_passages:
@@ -91,13 +92,13 @@ def rewrite_question(
 
 
 def matched_part(found: Sequence[Word], stems: Sequence[str], weights: Mapping[str, float]) -> tuple[int, int] | None:
-    """Return [start, end) of the run of words of a question that a passage matches best; None where it matches none.
+    """Return [start, end) of the run of question words that a passage matches best; None if it matches none.
 
     Args:
         found: The words of the question.
         stems: The stem of each.
-        weights: The weight of each content word, by its stem: above 0 where the passage contains it, below where it
-            does not. The run is the one of the largest sum (Bentley 1984, "Programming pearls: algorithm design
+        weights: The weight of each content word, by its stem: positive if the passage contains it, negative if it
+            does not. The result is the run with the largest sum (Bentley 1984, "Programming pearls: algorithm design
             techniques").
 
     >>> weights = {"yare": -0.3, "begin": -0.1, "shire": 0.1, "brook": 0.4, "house": 0.1}
@@ -121,10 +122,10 @@ def matched_part(found: Sequence[Word], stems: Sequence[str], weights: Mapping[s
 
 
 def second_hop(rows: Rows, closeness: Floats, rewrites: Sequence[Rewrite], cosines: Floats) -> SecondHop:
-    """Return what q rewritten questions give n passages.
+    """Return the scores of n passages under q rewritten questions.
 
     Args:
-        rows: (n,) chunk rows, all chunks of the rewrites among them.
+        rows: (n,) chunk rows, including all chunks of the rewrites.
         closeness: (n,) cosines with the question itself.
         rewrites: the rewritten questions.
         cosines: (q, n) cosines with them.
@@ -141,13 +142,13 @@ def second_hop(rows: Rows, closeness: Floats, rewrites: Sequence[Rewrite], cosin
 
 
 def _signed_weights(terms: Terms, contained: Floats) -> dict[str, float]:
-    """Return the weight of each term, below 0 where it is not contained."""
+    """Return the weight of each term, negative if it is not contained."""
     values = np.where(contained > 0, terms.weights, -terms.weights)
     return dict(zip(terms.stems, values.tolist(), strict=True))
 
 
 def _names_in(context: Context, row: int) -> list[tuple[str, Rows]]:
-    """Return the names in a chunk, each with the other chunks that contain it or, of a title, have it."""
+    """Return the names in a chunk, each with the other chunks that contain it or have it as their title."""
     graph, n_chunks = context.index.graph(), len(context.chunks)
     most_owners = int(context.index.manifest.settings["walk_graph"]["most_owners"])
     chunks_of: dict[str, tuple[str, set[int]]] = {}
@@ -171,9 +172,9 @@ def _neighbours(graph: Adjacency, node: int) -> list[int]:
 
 
 @per_index
-def _entity_names(context: Context) -> list[str]:
-    names: list[str] = context.index.arrow(Entity, "name").column("name").to_pylist()
-    return names
+def _entity_names(context: Context) -> TextColumn:
+    names = context.index.arrow(Entity, "name").column("name")
+    return TextColumn(lambda: names)
 
 
 def _stems(context: Context, text: str) -> set[str]:

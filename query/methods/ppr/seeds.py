@@ -1,4 +1,4 @@
-"""The personalization vector: passages and entities that the question names, and passages near to it in text."""
+"""The personalization vector: passages and entities named in the question, and passages near to it in text."""
 
 from dataclasses import dataclass
 
@@ -11,15 +11,15 @@ from conspectus.storage.arrays import Floats, Rows
 _NAME_MASS = 1.0
 _ENTITY_MASS = 0.5
 _TEXT_MASS = 1.0
-"""Mass of the passages whose titles the question names, of the entities in it, and of the passages near to it."""
+"""Mass of the passages whose titles the question names, of its entities, and of the passages near to it."""
 _CANDIDATES = 100
-"""Best passages by words, and by meaning, that are considered as seeds."""
+"""Number of best passages by words, and by meaning, considered as seeds."""
 COSINE_WEIGHT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class TextScores:
-    """Passages near to the question: chunk rows (n,), ascending, and a score (n,) of how near each is."""
+    """Passages near to the question: chunk rows (n,), ascending, and a nearness score (n,)."""
 
     rows: Rows
     scores: Floats
@@ -28,7 +28,7 @@ class TextScores:
 def text_scores(context: Context, question: Question) -> TextScores:
     """Return the passages nearest in words or meaning, by 2 cosine + BM25 / best BM25.
 
-    The cosine is not scaled: where even the best is low, the meaning is lost and words decide.
+    The cosine is not scaled: if even the best is low, the embedding does not capture the question and words decide.
     """
     words, vector = question.bm25_scores, question.vector[np.newaxis]
     _, dense_rows = context.chunk_vectors.search(vector, _CANDIDATES)
@@ -44,10 +44,10 @@ def personalization(context: Context, links: Links, near: TextScores, text_seeds
 
     Args:
         context: The index.
-        links: What the question names. A title counts less the more passages mention it, an entity the more edges it
+        links: The names in the question. A title counts less the more passages mention it, an entity the more edges it
             has; a title of more than `walk_graph.most_owners` passages does not count.
         near: Passages near in text.
-        text_seeds: Most of these that are seeds.
+        text_seeds: Most of these used as seeds.
 
     Returns:
         (nodes (s,), mass (s,)): graph nodes (chunk rows, and entity rows after all chunks), and the mass of each.
@@ -74,9 +74,9 @@ def personalization(context: Context, links: Links, near: TextScores, text_seeds
 
 
 def margins(rows: Rows, scores: Floats, count: int) -> tuple[Rows, Floats]:
-    """Return the `count` best rows and how far each is above the next one after them.
+    """Return the `count` best rows and the margin of each over the next one after them.
 
-    Seeds of equal mass would drown the names.
+    Seeds of equal mass would drown out the names.
     """
     order = np.lexsort((rows, -scores))[: count + 1]
     best = scores[order]
@@ -85,7 +85,7 @@ def margins(rows: Rows, scores: Floats, count: int) -> tuple[Rows, Floats]:
 
 
 def share(mass: float, values: Floats) -> Floats:
-    """Scale values to sum to `mass`; where all are 0 they stay 0.
+    """Scale values to sum to `mass`; if all are 0 they stay 0.
 
     >>> share(1.0, np.array([1.0, 3.0]))
     array([0.25, 0.75])

@@ -1,11 +1,11 @@
 """Beam search over a knowledge graph: the moves and the loop that ToG and ToG-2 share.
 
 Sun et al. 2024, "Think-on-Graph" (arXiv 2307.07697, section 2), and Ma et al. 2024, "Think-on-Graph 2.0" (arXiv
-2407.10805, section 3): from the topic entities, find the relations, keep some; find the entities behind them, keep
-some; judge whether the evidence suffices; continue from the kept entities.
+2407.10805, section 3): find the relations of the topic entities and prune them; find the entities behind them and prune
+them; judge whether the evidence suffices; continue from the remaining entities.
 
-All decisions are made by a `BeamPolicy`: a language model (policy_llm.py), or the similarity of the question's words to
-predicates (policy_offline.py).
+All decisions are made by a `BeamPolicy`: a language model (pruning_llm.py), or the similarity of question and
+predicate (pruning_offline.py).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,12 +15,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from conspectus.query.types import Passage
 from conspectus.query.types.trace import Chain, Considered, Hop
-from conspectus.query.walk.graph import IncidentEdges, KnowledgeGraph, spoken
+from conspectus.query.walk.graph import IncidentEdges, spoken
+from conspectus.query.walk.graph_protocol import ReadableGraph
 from conspectus.query.walk.log import WalkLog
 from conspectus.storage.arrays import Bools, Floats, Ints
 
 _MOST_TRIPLES = 20
-"""Maximum triples of the routes to some entities that are shown to a model or cited."""
+"""Maximum number of triples on the routes to entities that are shown to a model or cited."""
 
 # Paths
 
@@ -57,7 +58,7 @@ class RelationOption:
     edges: IncidentEdges
 
 
-def discover(graph: KnowledgeGraph, path: BeamPath) -> list[RelationOption]:
+def discover(graph: ReadableGraph, path: BeamPath) -> list[RelationOption]:
     """Return the relations at a path's entities in both directions, by predicate, incoming first.
 
     Edge(e) = {(r, direction)} of ToG-2's equation 1. An edge is never walked straight back; the same relation may be
@@ -96,12 +97,12 @@ def restrict(path: BeamPath, entities: Sequence[int]) -> BeamPath:
 
 
 def returns_to_start(path: BeamPath) -> bool:
-    """Return whether a path leads to nothing but entities at which it began."""
+    """Return whether a path leads only to entities at which it began."""
     return bool(path.edges) and bool(np.isin(path.entities, path.edges[0].at).all())
 
 
 def hops_to(path: BeamPath, entity: int) -> tuple[Hop, ...]:
-    """Return the triples from a topic to an entity of the path: at each step back the first edge; () at the topics."""
+    """Return the triples from a topic to an entity of the path, by the first edge of each step; () at the topics."""
     hops: list[Hop] = []
     at = entity
     for edges in reversed(path.edges):
@@ -112,7 +113,7 @@ def hops_to(path: BeamPath, entity: int) -> tuple[Hop, ...]:
 
 
 def relations_to(path: BeamPath, entities: Sequence[int]) -> tuple[int, ...]:
-    """Return the triples of one route to each of some entities of a path, in their order, at most twenty."""
+    """Return the triples of one route to each of the entities of a path, in order, at most twenty."""
     rows = dict.fromkeys(hop.relation for entity in entities for hop in hops_to(path, entity))
     return tuple(rows)[:_MOST_TRIPLES]
 
@@ -138,7 +139,7 @@ def chain_to(path: BeamPath, entity: int, ended: str = "") -> Chain:
     return Chain(tuple((node,) for node in nodes), hops, ended)
 
 
-def path_label(graph: KnowledgeGraph, path: BeamPath) -> str:
+def path_label(graph: ReadableGraph, path: BeamPath) -> str:
     """Return a label of a path: its first three entities, and the number of others."""
     rows = path.entities.tolist()
     more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
@@ -163,7 +164,7 @@ class Choice:
         scores: Their scores, not negative, if they were scored.
         considered: All options, for the trace.
         calls: Calls of a language model.
-        why: The reason of a failure, "" without one.
+        why: The reason for a failure, "" without one.
     """
 
     kept: tuple[int, ...]
@@ -202,17 +203,17 @@ class RankedTexts:
 
 @dataclass(frozen=True, slots=True)
 class BeamVerdict:
-    """Whether what a walk found answers the question.
+    """Whether the results of a walk answer the question.
 
     Attributes:
         text: The answer, if any.
-        clues: What has been found so far.
+        clues: The findings so far.
         names: The answer entities, best first.
         relations: Relation rows that support the answer.
         passages: Passages that support it.
         considered: Candidate answers, for the trace.
         path: Without a model: the path that ends at the answer.
-        lack: Without a model: what the graph lacks for an answer, "" where that is not known.
+        lack: Without a model: what the graph lacks for an answer, "" if unknown.
     """
 
     sufficient: bool
@@ -324,7 +325,7 @@ async def beam_search(
         paths = await advance(state)
         if not paths:
             state.depth, ended = previous, "nothing leads on"
-            if answer_in_last_round and (state.texts or previous):  # a walk that ends early gives its best effort too
+            if answer_in_last_round and (state.texts or previous):  # a walk that ends early also gives its best effort
                 state.last = True
                 state.verdict = await policy.judge(state)
                 log_verdict(log, "reasoning", state, "the last step")

@@ -1,27 +1,27 @@
 """The evidence of a beam search: texts behind its candidates, the passages it found, and the answer that cites them.
 
 ToG-2 (Ma et al. 2024, section 3.2, "knowledge-guided context retrieval"): the chunks of every candidate are scored
-together with the triple that led to it. On a graph without documents the verbalised triples stand in for chunks.
+together with the triple that led to it. On a graph without documents, verbalised triples replace the chunks.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 from conspectus.prompts.embedding.reranker import open_reranker
-from conspectus.query.abstention import NO_ANSWER, no_answer
+from conspectus.query.answer_writing.extractive import Quote, choose, quotes_for
+from conspectus.query.answer_writing.short_answer import short_answer
+from conspectus.query.answer_writing.support import term_weights, unsupported
 from conspectus.query.answering import Assembly
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import BeamPath, BeamState, BeamVerdict, EvidenceText, hops_to
-from conspectus.query.reader.extractive import Quote, choose, quotes_for
-from conspectus.query.reader.short_answer import short_answer
-from conspectus.query.reader.support import term_weights, unsupported
 from conspectus.query.types import Answer, Evidence, Passage
-from conspectus.query.walk.graph import open_graph, sentence, spoken
+from conspectus.query.walk.graph import is_id, predicate_words, sentence, spoken
+from conspectus.query.walk.graph_protocol import ReadableGraph, open_walk_graph
 from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import (
     chunks_named_in,
@@ -29,6 +29,7 @@ from conspectus.query.walk.passages import (
     nearest_chunks,
     open_entity_chunks,
     rank_passages,
+    unanswered,
 )
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.errors import SettingsError
@@ -47,10 +48,10 @@ _ENTITIES_PER_CANDIDATE = 5
 def texts_of(context: Context, query: str, candidates: Sequence[BeamPath], most: int) -> list[EvidenceText]:
     """Return the texts by which candidates are scored: their chunks, each with the last triple of the path.
 
-    Of candidates that no document mentions they are the verbalised triples, at most `most` in all, taken from the
-    candidates in turn: a graph leads on where no document does.
+    For candidates that no document mentions they are the verbalised triples, at most `most` in all, taken from the
+    candidates in turn, so that the walk can continue on the graph.
     """
-    graph = open_graph(context)
+    graph = open_walk_graph(context)
     if not has_documents(context):
         return _triples(context, candidates, most)
     chunks = open_entity_chunks(context)
@@ -70,7 +71,7 @@ def texts_of(context: Context, query: str, candidates: Sequence[BeamPath], most:
 
 
 def each_once(texts: Sequence[EvidenceText], most: int) -> list[EvidenceText]:
-    """Return the best texts, each passage and each triple alone once, at its best score."""
+    """Return the best texts, with each passage and each bare triple once, at its best score."""
     found: dict[object, EvidenceText] = {}
     for text in sorted(texts, key=lambda item: -item.score):
         found.setdefault(text.passage.chunk_id if text.passage else ("triple", text.relation), text)
@@ -78,7 +79,7 @@ def each_once(texts: Sequence[EvidenceText], most: int) -> list[EvidenceText]:
 
 
 def _triples(context: Context, candidates: Sequence[BeamPath], most: int) -> list[EvidenceText]:
-    graph = open_graph(context)
+    graph = open_walk_graph(context)
     found: list[EvidenceText] = []
     turn = 0
     while len(found) < max(most, len(candidates)):
@@ -107,8 +108,8 @@ def rank_texts(context: Context, query: str, texts: Sequence[EvidenceText], scor
         query: The question, followed by the next query of the walk.
         texts: Chunks with their cosine as score, or triples.
         scorer: `embedding` is the mean cosine of the query with the chunk and with the triple; `rerank` the logistic
-            of the cross-encoder's logit; `bm25` scores the chunk's words; of a triple alone it counts the words that
-            the query has too.
+            of the cross-encoder's logit; `bm25` scores the chunk's words; for a bare triple it counts the words shared
+            with the query.
 
     Raises:
         SettingsError: The scorer is `rerank` and rerank.model is not set.
@@ -125,7 +126,7 @@ def rank_texts(context: Context, query: str, texts: Sequence[EvidenceText], scor
 
 
 def _by_embedding(context: Context, query: str, texts: Sequence[EvidenceText]) -> list[EvidenceText]:
-    embedder, graph = context.embedder, open_graph(context)
+    embedder, graph = context.embedder, open_walk_graph(context)
     relations = sorted({text.relation for text in texts if text.relation >= 0})
     vectors = embedder.embed([embedder.windows(sentence(graph, row))[0] for row in relations]) if relations else None
     cosines = (vectors @ embedder.embed_query(query)).tolist() if vectors is not None else []
@@ -158,13 +159,12 @@ def most_relevant(context: Context, question: str, entities: Sequence[int], most
     """Return the entities of a hub whose names are nearest to the question, ascending; those without a vector last."""
     if len(entities) <= most:
         return list(entities)
-    vectors = context.index.vectors("entities")
-    near = vectors.mean_vectors(np.asarray(entities, np.int64)) @ context.embedder.embed_query(question)
+    near = open_walk_graph(context).near_names(question, entities)
     order = np.argsort(-near, kind="stable")[:most]
     return sorted(int(entities[place]) for place in order)
 
 
-# Passages beside the walk
+# Passages found during a walk
 
 _NAMED = 0.25
 """Bonus of a passage whose title is a topic or another name in the question."""
@@ -208,7 +208,7 @@ class WalkPassages:
                 self._walked[row] = max(self._walked.get(row, 0.0), text.score / most)
 
     def best(self, most: int | None = None) -> tuple[Passage, ...]:
-        """Return the best passages, by default `tog.context_chunks`; none without documents."""
+        """Return the `most` best passages, by default `tog.context_chunks`; empty without documents."""
         context = self._context
         if not has_documents(context):
             return ()
@@ -222,10 +222,10 @@ class WalkPassages:
         )
 
 
-# Sentences behind a path
+# Sentences about the end of a path
 
 _MOST_ENDS = 3
-"""Maximum end entities of a path whose documents are searched; of more it is unclear which is meant."""
+"""Maximum end entities of a path whose documents are searched; with more it is unclear which is meant."""
 _PASSAGES_READ = 5
 """Number of passages about an entity, nearest to the clue, that are read."""
 _LEAST_SHARE = 0.5
@@ -251,7 +251,7 @@ class PathGuide(Protocol):
         ...
 
     def clue(self, paths: Sequence[BeamPath]) -> str:
-        """Return the words that the best of some paths has not matched, and the names at its end."""
+        """Return the words that the best of the paths has not matched, and the names at its end."""
         ...
 
 
@@ -269,7 +269,7 @@ def read_behind_paths(context: Context, paths: Sequence[BeamPath], guide: PathGu
 
 
 def _read_behind(context: Context, path: BeamPath, guide: PathGuide) -> list[QuotesBehindPath]:
-    graph = open_graph(context)
+    graph = open_walk_graph(context)
     clue, path_score = guide.clue([path]), guide.score(path)
     weights = term_weights(context, clue)
     found = []
@@ -282,7 +282,7 @@ def _read_behind(context: Context, path: BeamPath, guide: PathGuide) -> list[Quo
         passages = [context.passage(row, cosine) for row, cosine in nearest_chunks(context, clue, rows, _PASSAGES_READ)]
         quotes = quotes_for(context, clue, passages)
         chosen = choose(context, clue, quotes, context.settings.answer.sentences)
-        chosen = [quote for quote in chosen if (quote.covers | quote.near) - named]  # says more than the name
+        chosen = [quote for quote in chosen if (quote.covers | quote.near) - named]  # contains more than the name
         if not chosen or unsupported(context, clue, quotes):
             continue
         covered = frozenset[str]().union(*(quote.covers | quote.near for quote in chosen)) - named
@@ -309,7 +309,7 @@ def beam_answer(
 ) -> Answer:
     """Return the answer of a walk's verdict, citing first its triples, then its passages.
 
-    An insufficient verdict is marked as a best effort, one that rests on nothing that was shown as unverified.
+    An insufficient verdict is marked as a best effort, an answer without support in the shown evidence as unverified.
     """
     verdict = state.verdict
     relations = verdict.relations
@@ -327,7 +327,7 @@ def beam_answer(
     return assembly.assemble(
         " ".join(part for part in (verdict.text, marks, effort) if part)
         if known
-        else _nothing(assembly.question, verdict),
+        else _nothing(context, assembly.question, verdict),
         citations=(*(grounds.citations(relations) if grounds else ()), *citations.made()),
         evidence=Evidence(passages, trace=tuple(assembly.trace), walk=log.trace()),
         dropped_citations=citations.dropped,
@@ -336,15 +336,16 @@ def beam_answer(
     )
 
 
-def _nothing(question: str, verdict: BeamVerdict) -> str:
-    """Return the sentence that nothing supports an answer, with what the graph lacks where that was found out."""
+def _nothing(context: Context, question: str, verdict: BeamVerdict) -> str:
+    """Return the sentence that nothing supports an answer, with what the graph lacks, if known."""
     lack = verdict.lack
-    return f"{no_answer(question)} {lack[:1].upper()}{lack[1:]}." if lack else NO_ANSWER
+    nothing = unanswered(context, question)
+    return f"{nothing} {lack[:1].upper()}{lack[1:]}." if lack else nothing
 
 
 def answer_behind_path(assembly: Assembly, context: Context, behind: QuotesBehindPath, evidence: Evidence) -> Answer:
     """Return an answer that states the path and quotes sentences; triples are numbered first."""
-    graph = open_graph(context)
+    graph = open_walk_graph(context)
     relations = [hop.relation for hop in hops_to(behind.path, behind.entity)]
     grounds = open_grounds(context)
     citations = Citations(context)
@@ -365,3 +366,44 @@ def answer_behind_path(assembly: Assembly, context: Context, behind: QuotesBehin
         triples=grounds.triples(relations),
         span=short,
     )
+
+
+# Evidence as shown in a prompt
+
+
+@dataclass(slots=True)
+class NumberedEvidence:
+    """The evidence of a judgement as text, and the items behind its numbers: relation rows and passages."""
+
+    lines: list[str] = field(default_factory=list)
+    items: list[int | Passage] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The evidence, one item per line."""
+        return "\n".join(self.lines)
+
+    def add(self, line: str) -> None:
+        """Add a line without a number."""
+        self.lines.append(line)
+
+    def number(self, item: int | Passage, text: str) -> None:
+        """Add an item with its number: the next one, or the number that it already has."""
+        if item not in self.items:
+            self.items.append(item)
+        self.lines.append(f"[{self.items.index(item) + 1}] {text}")
+
+
+def path_step(graph: ReadableGraph, relation: int) -> str:
+    """Return a triple as a drawn path: (Ada) -[born in]-> (Bern); ids without a name stay as they are."""
+    ends = [graph.names[row[relation]] for row in (graph.sources, graph.targets)]
+    source, target = (name if is_id(name) else spoken(name) for name in ends)
+    words = predicate_words(graph.predicates[graph.stated[relation]])
+    if not words:
+        return f"({source}) - ({target}): {graph.descriptions[relation]}"
+    return f"({source}) -[{words}]-> ({target})"
+
+
+def with_title(passage: Passage) -> str:
+    """Return a passage below the title of its document."""
+    return f"{passage.title}\n{passage.text}" if passage.title else passage.text

@@ -14,6 +14,7 @@ relation prunings, W entity prunings and 1 reasoning a round, and 1 final answer
 
 from collections.abc import Sequence
 
+from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answering import TopicMethod, assembling
 from conspectus.query.methods.tog.beam import (
     BeamPath,
@@ -27,11 +28,10 @@ from conspectus.query.methods.tog.beam import (
     path_label,
 )
 from conspectus.query.methods.tog.evidence import beam_answer
-from conspectus.query.methods.tog.policy_llm import LlmBeamPolicy
-from conspectus.query.methods.tog.policy_offline import open_offline_policy
-from conspectus.query.question.topics import find_topics
+from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
+from conspectus.query.methods.tog.pruning_offline import open_offline_policy
 from conspectus.query.types import Answer, Say
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph
+from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
 from conspectus.query.walk.log import WalkLog
 
 
@@ -40,18 +40,22 @@ class Tog(TopicMethod):
 
     async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
         context, settings = self._context, self._context.settings.tog
+        graph = open_walk_graph(context)
         policy: BeamPolicy
-        if self._model:
-            policy = LlmBeamPolicy(context, self._model, question, combined=False, own_answer=True)
-            topics = find_topics(context, question, given, most=max(settings.width, 3))
+        counted = CountedModel(self._model) if self._model else None
+        if counted:
+            policy = LlmBeamPolicy(context, counted, question, combined=False, own_answer=True)
+            topics = graph.topics(question, given, most=max(settings.width, 3))
         else:
             policy, topics = open_offline_policy(context, question, given)
         log = WalkLog()
-        round_ = _Round(open_graph(context), policy, log, settings.width)
+        round_ = _Round(graph, policy, log, settings.width)
         with assembling(question, self._name) as assembly:
             assembly.add(topics.step)
             state = BeamState(question, policy.start(topics.rows))
             await beam_search(state, policy, log, rounds=settings.depth, advance=round_.advance)
+            if counted:
+                counted.check(answered=bool(state.verdict.text))
             answer = beam_answer(assembly, context, state, log)
         say(answer.text)
         return answer
@@ -60,7 +64,7 @@ class Tog(TopicMethod):
 class _Round:
     """The prunings of one round (steps 1 to 3)."""
 
-    def __init__(self, graph: KnowledgeGraph, policy: BeamPolicy, log: WalkLog, width: int) -> None:
+    def __init__(self, graph: WalkGraph, policy: BeamPolicy, log: WalkLog, width: int) -> None:
         self._graph = graph
         self._policy = policy
         self._log = log

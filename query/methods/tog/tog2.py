@@ -22,7 +22,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.language_model import LanguageModel
+from conspectus.prompts.replies.structured import CountedModel
+from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context
 from conspectus.query.graph_question.declining import says_what_was_unmet
@@ -48,13 +50,12 @@ from conspectus.query.methods.tog.evidence import (
     stated_in_documents,
     texts_of,
 )
-from conspectus.query.methods.tog.policy_llm import LlmBeamPolicy
-from conspectus.query.methods.tog.policy_offline import open_offline_policy
-from conspectus.query.question.topics import Topics, find_topics
-from conspectus.query.reader.extractive import quote_evidence
+from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
+from conspectus.query.methods.tog.pruning_offline import open_offline_policy
+from conspectus.query.question.topics import Topics
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.query.types.trace import Considered
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph
+from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
 from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import has_documents, has_imported_graph
 
@@ -68,7 +69,7 @@ def score_entities(owners: Sequence[int], scores: Sequence[float], alpha: float)
     Args:
         owners: The candidate of each chunk.
         scores: The score s ≥ 0 of each chunk; ranks are by falling score, ties in the order given.
-        alpha: Decay of the weight with the rank; at 0.8 four chunks have 96 % of it.
+        alpha: Decay of the weight with the rank; at 0.8 the first four chunks have 96 % of the weight.
 
     Returns:
         The score of each candidate that has a chunk.
@@ -84,7 +85,7 @@ def score_entities(owners: Sequence[int], scores: Sequence[float], alpha: float)
 
 
 def _apart(candidates: Sequence[BeamPath], ranked: Sequence[int], most: int) -> list[int]:
-    """Return the best candidates with different entities: the beam holds an entity once."""
+    """Return the best candidates with different entities: the beam contains an entity once."""
     found: dict[tuple[int, ...], int] = {}
     for place in ranked:
         found.setdefault(tuple(candidates[place].entities.tolist()), place)
@@ -101,15 +102,12 @@ class Tog2Walk:
     log: WalkLog = field(default_factory=WalkLog)
     visited: list[BeamPath] = field(default_factory=list)
     passages: WalkPassages = field(init=False)
+    graph: WalkGraph = field(init=False)
     _read: list[EvidenceText] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.passages = WalkPassages(self.context, self.question)
-
-    @property
-    def graph(self) -> KnowledgeGraph:
-        """The graph that is walked."""
-        return open_graph(self.context)
+        self.graph = open_walk_graph(self.context)
 
     async def run(self, topics: Sequence[int], *, given: bool = False) -> BeamState:
         """Walk from topics and return the final state with its verdict; topics that the user gave are not pruned."""
@@ -222,19 +220,21 @@ class Tog2(TopicMethod):
         """Return the model's answer; samples that agree need no walk (`tog.self_consistency`)."""
         question = assembly.question
         if self._context.settings.tog.self_consistency:
-            from conspectus.query.methods.direct import agreed
+            from conspectus.query.methods.no_retrieval import agreed
 
             text, step = await agreed(self._context, model, question)
             assembly.add(step)
             if text:
                 return assembly.assemble(text, names=(text,))
-        walk = Tog2Walk(self._context, _llm_policy(self._context, model, question), question)
+        counted = CountedModel(model)
+        walk = Tog2Walk(self._context, _llm_policy(self._context, counted, question), question)
         state = await walk.run(topics.rows, given=given)
+        counted.check(answered=bool(state.verdict.text))
         return beam_answer(assembly, self._context, state, walk.log, walk.passages.best())
 
     async def _offline(self, assembly: Assembly, given: Sequence[str] | None) -> Answer:
         """Return the answer of the best reading, or sentences of the documents if the graph does not account for the
-        question; where documents alone state the graph, they are quoted."""
+        question; if only documents state the graph, they are quoted."""
         context = self._context
         policy, topics = open_offline_policy(context, assembly.question, given)
         assembly.add(topics.step)
@@ -276,7 +276,7 @@ class Tog2Retriever:
 
 
 def _linked(context: Context, question: str, given: Sequence[str] | None = None) -> Topics:
-    return find_topics(context, question, given, most=max(context.settings.tog.width, 3))
+    return open_walk_graph(context).topics(question, given, most=max(context.settings.tog.width, 3))
 
 
 def _llm_policy(context: Context, model: LanguageModel, question: str) -> LlmBeamPolicy:

@@ -51,8 +51,17 @@ class Page:
                 return got["result"]
             self._note(got)
 
-    def open(self, path: Path, width: int = 1200, height: int = 800, *, dark: bool = False, address: str = "") -> None:
-        """Open a file and wait until what it tells at first is there."""
+    def open(
+        self,
+        path: Path | str,
+        width: int = 1200,
+        height: int = 800,
+        *,
+        dark: bool = False,
+        address: str = "",
+        ready: str = "document.querySelector('#told h1') !== null",
+    ) -> None:
+        """Open a file or an address and wait until what it tells at first is there."""
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
@@ -60,8 +69,8 @@ class Page:
         motion = {"name": "prefers-reduced-motion", "value": "reduce"}
         self.call("Emulation.setEmulatedMedia", features=[scheme, motion])
         self.call("Page.navigate", url="about:blank")
-        self.call("Page.navigate", url=path.absolute().as_uri() + address)
-        self.until("document.querySelector('#told h1') !== null")
+        self.call("Page.navigate", url=(path if isinstance(path, str) else path.absolute().as_uri()) + address)
+        self.until(ready)
 
     def run(self, expression: str) -> Any:  # noqa: ANN401  (whatever the page says)
         """Return the value of an expression; a promise is waited for. AssertionError where it throws."""
@@ -124,14 +133,17 @@ class Page:
         self.settled()
 
     def picture(self, to: Path) -> None:
-        """Write a PNG of what is seen."""
+        """Write what is seen as PNG or WebP, by the file's ending."""
         self.settled()
-        to.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+        form = to.suffix.removeprefix(".")
+        to.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format=form)["data"]))
 
     def _message(self, seconds: float) -> dict[str, Any]:
         ends = time.monotonic() + seconds
+        waiting = select.poll()  # select() takes no descriptor above 1023
+        waiting.register(self._read, select.POLLIN)
         while b"\0" not in self._held:
-            ready, _, _ = select.select([self._read], [], [], max(ends - time.monotonic(), 0))
+            ready = waiting.poll(max(ends - time.monotonic(), 0) * 1000)
             assert ready, "the browser does not answer"
             got = os.read(self._read, 1 << 20)
             assert got, f"the browser ended: {self._program.poll()}"

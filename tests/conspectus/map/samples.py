@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import FORMAT_VERSION, Manifest
 from conspectus.storage.memory_index import MemoryIndex, Parts
 from conspectus.storage.records import (
@@ -26,7 +26,7 @@ ARABIC, CHINESE = "جامعة القاهرة", "北京大学图书馆"
 HOSTILE_NAMES = (HOSTILE, ARABIC, CHINESE, "__proto__", "constructor", "Ångström")
 
 
-def index_of(*rows: object, root: str = "made.index") -> Index:
+def index_of(*rows: object, root: str = "made.index") -> StoredIndex:
     """Return an index of these rows; each goes into the table of its type."""
 
     def nothing() -> None:
@@ -65,7 +65,7 @@ def report(of: Community, title: str, findings: Sequence[Finding] = (), summary:
     return Report(f"report {of.id}", of.id, of.level, title, summary, tuple(findings), 5.0, "", 0)
 
 
-def hostile_index() -> Index:
+def hostile_index() -> StoredIndex:
     """Return an index in which every text means harm, or is written from right to left, or without spaces."""
     text = f"{HOSTILE} is what {ARABIC} says of {CHINESE}. Nothing else."
     document = Document(HOSTILE, HOSTILE, "javascript:harm()", text, {}, len(text), "")
@@ -89,7 +89,7 @@ def hostile_index() -> Index:
     )
 
 
-def large_index(n: int, seed: int = 0) -> Index:
+def large_index(n: int, seed: int = 0) -> StoredIndex:
     """Return an index of n entities in a hierarchy of four levels, with relations, reports and a citation each."""
     draw = random.Random(seed)
     sizes = [0] * n

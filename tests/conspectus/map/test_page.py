@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Document, Entity, Finding, Link, Mention, Merge, Relation, Report, Span
 from conspectus.storage.settings import load_settings
 
@@ -49,14 +49,14 @@ class Elements(HTMLParser):
             self.texts[self._open] = self.texts.get(self._open, "") + data
 
 
-def written(index: Index, to: Path, **more: Any) -> tuple[Elements, dict[str, Any], dict[str, Any]]:  # noqa: ANN401
+def written(index: StoredIndex, to: Path, **more: Any) -> tuple[Elements, dict[str, Any], dict[str, Any]]:  # noqa: ANN401
     write_html(index, to, **more)
     elements = Elements(to.read_text("utf-8"))
     return elements, json.loads(elements.texts["data-map"]), json.loads(elements.texts["data-texts"])
 
 
 def test_a_page_holds_what_the_index_holds(sample_root: Path, tmp_path: Path) -> None:
-    index = Index.open(sample_root)
+    index = StoredIndex.open(sample_root)
     _, drawn, texts = written(index, tmp_path / "map.html")
     by_id = {each.id: each for each in index.rows(Entity)}
     of = drawn["entities"]
@@ -76,7 +76,7 @@ def test_a_page_holds_what_the_index_holds(sample_root: Path, tmp_path: Path) ->
 
 
 def test_citations_quote_the_documents(sample_root: Path, tmp_path: Path) -> None:
-    index = Index.open(sample_root)
+    index = StoredIndex.open(sample_root)
     _, drawn, texts = written(index, tmp_path / "map.html")
     report_of = {each.community_id: each for each in index.rows(Report)}
     document_of = {each.title: each for each in index.rows(Document)}
@@ -93,7 +93,7 @@ def test_citations_quote_the_documents(sample_root: Path, tmp_path: Path) -> Non
 
 
 def test_documents_of_an_entity_are_those_that_mention_it(sample_root: Path, tmp_path: Path) -> None:
-    index = Index.open(sample_root)
+    index = StoredIndex.open(sample_root)
     _, drawn, texts = written(index, tmp_path / "map.html")
     title_of = {each.id: each.title for each in index.rows(Document)}
     where = {each.id: title_of[each.document_id] for each in index.rows(Chunk)}
@@ -110,7 +110,7 @@ def test_documents_of_an_entity_are_those_that_mention_it(sample_root: Path, tmp
 def test_the_same_index_gives_the_same_bytes(sample_root: Path, tmp_path: Path) -> None:
     pages = [tmp_path / "one.html", tmp_path / "two.html"]
     for page in pages:
-        write_html(Index.open(sample_root), page)
+        write_html(StoredIndex.open(sample_root), page)
     assert pages[0].read_bytes() == pages[1].read_bytes()
 
 

@@ -60,7 +60,7 @@ def test_the_picture_is_written(index_root: Path, tmp_path: Path) -> None:
         (("--method", "global"), "'global' cannot be explained; those that can: ppr, ppr:hipporag1"),
         (("--method", "bm25", "--svg", "a.svg"), "there is no path to draw: the method 'bm25' walks over no graph"),
         (("--passage", "9"), "there is no passage 9 among the 5 best"),
-        (("--chunk", "x"), "the index holds no chunk 'x'"), (("--svg", "nowhere/a.svg"), "there is no folder nowhere"),
+        (("--chunk", "x"), "the index has no chunk 'x'"), (("--svg", "nowhere/a.svg"), "there is no folder nowhere"),
     ],
 )  # fmt: skip
 def test_wrong_usage_is_one_line(words: tuple[str, ...], message: str, index_root: Path) -> None:

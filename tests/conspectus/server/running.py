@@ -10,15 +10,17 @@ from typing import Any
 
 import httpx
 import uvicorn
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.storage.settings import Settings, load_settings
 
+from conspectus.server.admin.changes import UploadLimits
+from conspectus.server.admin.jobs import Jobs
 from conspectus.server.app import create_app
-from conspectus.server.callers import Callers
-from conspectus.server.guard import Bounds
-from conspectus.server.questions import Questions
-from conspectus.server.run import LOOPBACK_NAMES, configuration, listening
-from conspectus.server.served import Served
+from conspectus.server.listen import LOOPBACK_NAMES, configuration, listening
+from conspectus.server.open_indexes import Served
+from conspectus.server.questions import QuestionThreads
+from conspectus.server.request_checks import Bounds
+from conspectus.server.tokens import Callers
 from tests.conftest import write_rows
 
 ROWS = [
@@ -73,15 +75,20 @@ def running(
     *indexes: tuple[str, Path],
     settings: Settings | None = None,
     callers: Callers | None = None,
-    questions: Questions | None = None,
+    questions: QuestionThreads | None = None,
     bounds: Bounds | None = None,
     token: str = "",
+    limits: UploadLimits | None = None,
 ) -> Iterator[Running]:
-    """Serve indexes until the block ends."""
+    """Serve indexes until the block ends. They can be administered if one of the callers is the administrator."""
     log: list[dict[str, Any]] = []
     served = [Served(name, path, settings or load_settings()) for name, path in indexes]
+    callers, admin = callers or Callers({}), None
+    if callers.administered:
+        chosen = settings or load_settings()
+        admin = {one.name: Jobs(one.name, one.root, chosen, limits or UploadLimits(), log.append) for one in served}
     app = create_app(
-        served, callers or Callers({}), LOOPBACK_NAMES, questions or Questions(4, 16, 60), bounds, log.append
+        served, callers, LOOPBACK_NAMES, questions or QuestionThreads(4, 16, 60), bounds, log.append, admin
     )
     with listening("127.0.0.1", 0) as opened:
         server = uvicorn.Server(configuration(app))

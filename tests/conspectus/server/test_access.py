@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from conspectus.server.callers import Caller, Callers, _digest
+from conspectus.server.tokens import Caller, Callers, _digest
 from tests.conspectus.server.running import FORBIDDEN, QUESTION, Running, running
 
 TEAM, ONLY_OTHER, ALL = "token-of-team-a-and-b", "token-of-one-index", "token-of-everything"
@@ -29,6 +29,7 @@ def everything(server: Running, token: str) -> dict[str, httpx.Response]:
     headers = {"authorization": f"Bearer {token}"}
     base = "/v1/indexes/notes"
     version = server.indexes[0].version
+    chunks = server.indexes[0].hold().index.context.chunk_rows
     gets = [
         "/v1/indexes", "/v1/versions", "/metrics", f"{base}/status", f"{base}/failures", f"{base}/documents",
         f"{base}/documents/secret/plan.md", f"{base}/documents/secret/plan.md?start=0&end=5", f"{base}/entities",
@@ -36,6 +37,8 @@ def everything(server: Running, token: str) -> dict[str, httpx.Response]:
         f"{base}/entities/Otto Brand/neighbours", f"{base}/reports", f"{base}/reports?level=c0",
         f"{base}/versions/{version}/documents", f"{base}/versions/{version}/entities",
         f"{base}/versions/{version}/documents/secret/plan.md",
+        f"{base}/metadata", f"{base}/map", f"{base}/documents?title=zebra",
+        f"{base}/passages?{'&'.join(f'chunk={id_}' for id_ in chunks)}",
     ]  # fmt: skip
     for path in gets:
         said[path] = server.client.get(path, headers=headers)
@@ -48,6 +51,10 @@ def everything(server: Running, token: str) -> dict[str, httpx.Response]:
             for more in ({}, {"access": ["board", "team-a"]}, {"stream": True}):
                 body = {"question": question, "method": method, **more}
                 said[f"ask {body}"] = server.client.post(f"{base}/ask", json=body, headers=headers)
+            chat = {"model": f"notes/{method}", "messages": [{"role": "user", "content": question}]}
+            for more in ({}, {"stream": True}):
+                body = {**chat, **more}
+                said[f"chat {body}"] = server.client.post("/v1/chat/completions", json=body, headers=headers)
         for method in ("bm25", "dense", "ppr"):
             body = {"question": question, "method": method, "k": 50}
             for route in ("retrieve", "explain"):

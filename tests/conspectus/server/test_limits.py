@@ -1,21 +1,27 @@
 """How many questions at once, how long, and what a client that goes away leaves behind."""
 
 import asyncio
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 from conspectus.prompts.fake import FakeServer
-from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.errors import UsageError
+from conspectus.storage.settings import LlmSettings, Price, Settings, load_settings
 
-from conspectus.server.questions import ClientGone, Questions, TooBusy, TookTooLong
+from conspectus.server.listen import SWITCH_SECONDS
+from conspectus.server.questions import ClientGone, QuestionThreads, TooBusy, TookTooLong
+from conspectus.server.tokens import Caller, CallerLimits, Callers, MoneySpent, Purse, _digest
 from tests.conspectus.server.running import QUESTION, running, wait_until
 
 
 def with_model(fake: FakeServer, **more: object) -> Settings:
-    return load_settings(overrides={"llm": {"model": "m", "base_url": fake.url, "attempts": 1, **more}})
+    return load_settings(overrides={"llm": {"model": "m", "base_url": fake.url, "attempts": 1} | more})
 
 
 async def never() -> None:
@@ -25,7 +31,7 @@ async def never() -> None:
 def test_one_more_than_may_wait_is_refused_and_health_stays(notes: Path) -> None:
     with (
         FakeServer(latency=1.5) as fake,
-        running(("notes", notes), settings=with_model(fake), questions=Questions(1, 1, 60)) as server,
+        running(("notes", notes), settings=with_model(fake), questions=QuestionThreads(1, 1, 60)) as server,
     ):
         answers: list[httpx.Response] = []
         asked = [
@@ -50,7 +56,7 @@ def test_one_more_than_may_wait_is_refused_and_health_stays(notes: Path) -> None
 def test_a_question_that_takes_too_long_is_given_up(notes: Path) -> None:
     with (
         FakeServer(latency=30) as fake,
-        running(("notes", notes), settings=with_model(fake), questions=Questions(2, 2, 0.5)) as server,
+        running(("notes", notes), settings=with_model(fake), questions=QuestionThreads(2, 2, 0.5)) as server,
     ):
         got = server.ask(method="io")
         assert (got.status_code, got.json()["error"]["type"]) == (504, "too_long")
@@ -87,7 +93,7 @@ def test_a_model_that_fails_is_an_error_without_its_words(notes: Path) -> None:
 
 def test_a_thread_keeps_its_place_until_it_ends() -> None:
     async def scene() -> None:
-        questions, ended = Questions(1, 0, 0.2), []
+        questions, ended = QuestionThreads(1, 0, 0.2), []
         hold = threading.Event()
 
         async def works() -> str:
@@ -108,9 +114,36 @@ def test_a_thread_keeps_its_place_until_it_ends() -> None:
     asyncio.run(scene())
 
 
+@pytest.mark.clock
+def test_s7_the_loop_answers_while_sixteen_questions_work() -> None:
+    async def works() -> None:
+        end = time.thread_time() + 0.25
+        while time.thread_time() < end:  # pure Python: it holds the interpreter
+            sum(number * number for number in range(500))
+
+    async def scene() -> list[float]:
+        questions = QuestionThreads(16, 0, 120)
+        asked = asyncio.gather(*(questions.run(works, never, lambda: None) for _ in range(16)))
+        lags: list[float] = []
+        while not asked.done():
+            began = time.perf_counter()
+            await asyncio.sleep(0.005)
+            lags.append(time.perf_counter() - began - 0.005)
+        await asked
+        return sorted(lags)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        lags = asyncio.run(scene())
+    finally:
+        sys.setswitchinterval(before)
+    assert lags[int(0.99 * len(lags))] < 0.1
+
+
 def test_who_leaves_before_its_turn_is_never_asked_for() -> None:
     async def scene() -> None:
-        questions, begun = Questions(1, 1, 5), []
+        questions, begun = QuestionThreads(1, 1, 5), []
         hold = threading.Event()
 
         async def first() -> None:
@@ -139,3 +172,60 @@ def test_nothing_is_kept_of_questions_that_ended(server) -> None:  # noqa: ANN00
         server.ask(method="bm25")
     assert server.indexes[0]._current._holders == 1
     assert threading.active_count() < 60
+
+
+MOST_OF_A_CALL = 1.35
+"""Dollars that a call of `io` to the model of `priced` can cost at most, a little more than it can."""
+
+
+def priced(fake: FakeServer, model: str) -> Settings:
+    """Settings with a model of a name of its own: the index remembers replies."""
+    return with_model(fake, model=model, prices={model: {"input": 1000, "output": 1000}})
+
+
+def test_money_of_a_day_is_for_each_token_and_never_exceeded(notes: Path) -> None:
+    with FakeServer(latency=0.2) as fake:
+        settings = priced(fake, "paid")
+        limits = CallerLimits(dollars_a_day=MOST_OF_A_CALL + 0.1, llm=settings.llm)
+        rich, poor = "token-of-the-rich", "token-of-the-poor"
+        callers = Callers({_digest(poor): Caller("poor", purse=limits.purse(None)), _digest(rich): Caller("rich")})
+        with running(("notes", notes), settings=settings, callers=callers, token=poor) as server:
+            with ThreadPoolExecutor(4) as pool:
+                asked = list(
+                    pool.map(lambda n: server.ask(method="io", question=f"Who is number {n}, and why?"), range(16))
+                )
+            answers = [each.json() for each in asked if each.status_code == 200]
+            refused = next(each for each in asked if each.status_code != 200)
+            assert len(answers) > 1, "calls that are over leave what they did not use"
+            assert sum(each["usage"]["cost"] for each in answers) <= MOST_OF_A_CALL + 0.1
+            assert len(fake.requests) == len(answers), "nothing was sent that could pass the limit"
+            assert (refused.status_code, refused.json()["error"]["type"]) == (429, "money_spent")
+            assert 0 < int(refused.headers["retry-after"]) <= 86_401
+            server.client.headers["authorization"] = f"Bearer {rich}"
+            assert server.ask(method="io", question="And who else?").status_code == 200
+
+
+def test_a_client_that_goes_away_has_spent_its_money(notes: Path) -> None:
+    with FakeServer(latency=20) as fake:
+        settings = priced(fake, "slow")
+        callers = Callers({}, CallerLimits(dollars_a_day=MOST_OF_A_CALL + 0.1, llm=settings.llm))
+        with running(("notes", notes), settings=settings, callers=callers) as server:
+            with pytest.raises(httpx.ReadTimeout):
+                server.client.post("/v1/indexes/notes/ask", json={"question": QUESTION, "method": "io"}, timeout=1.5)
+            wait_until(lambda: all(row.replied for row in fake.requests), 5)
+            assert server.ask(method="io", question="And who else?").json()["error"]["type"] == "money_spent"
+            look = {"question": QUESTION, "method": "bm25"}  # of passages, which no model is asked for
+            assert server.client.post("/v1/indexes/notes/retrieve", json=look).status_code == 200
+
+
+def test_money_turns_at_midnight_and_needs_prices() -> None:
+    llm = LlmSettings(model="m", prices={"m": Price(input=1, output=1)})
+    days = iter([datetime(2026, 1, 1, 12, tzinfo=UTC)] * 4 + [datetime(2026, 1, 2, 0, 1, tzinfo=UTC)])
+    purse = Purse(1.0, llm, lambda: next(days))
+    purse.budget().use(2.0)
+    with pytest.raises(MoneySpent) as spent:
+        purse.check()
+    assert spent.value.seconds == 12 * 3600
+    purse.check()
+    with pytest.raises(UsageError, match=r"needs the price of other: set llm\.prices"):
+        CallerLimits(dollars_a_day=1.0, llm=LlmSettings(model="other")).purse(None)

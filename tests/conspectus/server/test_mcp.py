@@ -1,16 +1,25 @@
-"""The real client of the Model Context Protocol: over stdio, over HTTP, in the present protocol and the one before."""
+"""The real client of the Model Context Protocol: in memory, over stdio, over HTTP, in the present protocol and the one
+before."""
 
 import asyncio
+import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
+from conspectus.storage.settings import load_settings
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from conspectus.server.callers import Caller, Callers, _digest
+from conspectus.server.mcp_tools import mcp_server
+from conspectus.server.metrics import Metrics
+from conspectus.server.open_indexes import Served
+from conspectus.server.questions import QuestionThreads
+from conspectus.server.service import Service
+from conspectus.server.tokens import Caller, Callers, _digest
 from tests.conspectus.server.running import FORBIDDEN, QUESTION, Running, running
 
 TOOLS = {"ask", "retrieve", "explain", "entity", "neighbours", "reports", "document", "status"}
@@ -47,12 +56,65 @@ async def every_tool(client: Client) -> dict[str, Any]:
     return said
 
 
+async def every_resource(client: Client, index: str) -> str:
+    """Read each kind of resource, take each prompt, and return what they say."""
+    base = f"conspectus://indexes/{index}"
+    templates = {one.uri_template for one in (await client.list_resource_templates()).resource_templates}
+    assert {one.partition("{index}")[2].partition("{")[0] for one in templates} == {
+        "/documents/",
+        "/reports/",
+        "/filters",
+    }
+    reports = await client.call_tool("reports", {"level": "c0"})
+    assert reports.structured_content
+    communities = [row["community_id"] for row in reports.structured_content["rows"]]  # none in a restricted view
+    addresses = [f"{base}/documents/a", f"{base}/documents/a?start=5&end=9", f"{base}/filters"]
+    addresses += [f"{base}/reports/{each}" for each in communities]
+    texts = [(await client.read_resource(address)).contents[0].text for address in addresses]  # type: ignore[union-attr]
+    assert texts[0].startswith("Anna Berg")
+    assert texts[1] == "Berg"
+    assert "year  " in texts[2]
+    assert all(text.startswith("# ") for text in texts[3:])
+    for address in ("documents/none", "documents/../../etc/passwd", "documents/a?start=x", "reports/none"):
+        with pytest.raises(MCPError) as told:
+            await client.read_resource(f"{base}/{address}")
+        assert "conspectus/" not in str(told.value)
+    prompts = [one.name for one in (await client.list_prompts()).prompts]
+    assert sorted(prompts) == ["answer_with_citations", "compare_methods"]
+    for name in prompts:
+        prompt = await client.get_prompt(name, {"question": QUESTION})
+        assert prompt.messages[0].content.text.endswith(QUESTION)  # type: ignore[union-attr]
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_in_memory(notes: Path, mode: str) -> None:
+    served = Served("notes", notes, load_settings())
+    service = Service({"notes": served}, QuestionThreads(2, 4, 60.0), Metrics(), tokens=False)
+
+    async def scene() -> None:
+        server = mcp_server(service, lambda _: Caller("test", ("team-a",)))
+        async with Client(server, mode=mode) as client:  # type: ignore[arg-type]
+            said = str(await every_tool(client)) + await every_resource(client, "notes")
+            assert not [word for word in FORBIDDEN if word in said.casefold()]
+            for id_ in ("secret/plan.md", "b"):
+                with pytest.raises(MCPError):
+                    await client.read_resource(f"conspectus://indexes/notes/documents/{id_}")
+
+    asyncio.run(scene())
+    service.questions.close()
+    served.close()
+
+
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_over_http(server: Running, mode: str) -> None:
     async def scene() -> None:
         async with Client(f"{server.url}/mcp", mode=mode) as client:  # type: ignore[arg-type]
             said = await every_tool(client)
             assert said["ask"]["version"] == server.indexes[0].version
+            assert "\n# " in await every_resource(client, "notes")  # a report
+            versions = {"auto": "2026-07-28", "legacy": "2025-11-25"}
+            assert client.protocol_version == versions[mode]
 
     asyncio.run(scene())
 
@@ -63,10 +125,29 @@ def test_over_stdio(notes: Path, mode: str) -> None:
         command = ["-m", "conspectus.cli", "mcp", str(notes), "--access", "team-a"]
         started = StdioServerParameters(command=sys.executable, args=command)
         async with Client(started, mode=mode) as client:  # type: ignore[arg-type]
-            said = str(await every_tool(client)).casefold()
-            assert not [word for word in FORBIDDEN if word in said]
+            said = str(await every_tool(client)) + await every_resource(client, "index")
+            assert not [word for word in FORBIDDEN if word in said.casefold()]
 
     asyncio.run(scene())
+
+
+def test_over_stdio_stderr_has_lines_of_the_log_only(notes: Path) -> None:
+    command = [sys.executable, "-m", "conspectus.cli", "mcp", str(notes)]
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    calls = {"name": "retrieve", "arguments": {"question": "Who met Otto Brand?", "method": "hybrid"}}
+    sent = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": calls},
+    ]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
+        process.stdin.write("".join(f"{json.dumps(row)}\n" for row in sent))
+        process.stdin.flush()
+        replies = [json.loads(process.stdout.readline()) for _ in range(2)]
+        _, err = process.communicate(timeout=60)
+    assert "Otto Brand" in str(replies[1]["result"])
+    assert [json.loads(line)["event"] for line in err.splitlines()] in ([], ["loaded"])
 
 
 def test_a_tool_sees_what_the_token_permits(notes: Path) -> None:
@@ -78,6 +159,8 @@ def test_a_tool_sees_what_the_token_permits(notes: Path) -> None:
         async with with_token, Client(streamable_http_client(f"{server.url}/mcp", http_client=with_token)) as client:
             said = str(await every_tool(client)).casefold()
             assert not [word for word in FORBIDDEN if word in said]
+            with pytest.raises(MCPError):
+                await client.read_resource("conspectus://indexes/other/documents/a")
             for arguments in ({"id": "secret/plan.md"}, {"id": "a", "index": "other"}):
                 assert (await client.call_tool("document", arguments)).is_error
 

@@ -1,12 +1,15 @@
 """The official client of OpenAI's API, over a real socket."""
 
 import json
+from pathlib import Path
 
 import openai
 import pytest
+from conspectus.prompts.fake import FakeServer
+from conspectus.storage.settings import load_settings
 
-from conspectus.server.openai_chat import SOURCES
-from tests.conspectus.server.running import QUESTION, Running
+from conspectus.server.openai_chat import DOUBTED, SOURCES
+from tests.conspectus.server.running import QUESTION, Running, running
 
 
 @pytest.fixture
@@ -86,3 +89,21 @@ def test_errors_are_those_that_the_client_knows(client: openai.OpenAI) -> None:
         client.chat.completions.create(model="notes/none", messages=[user], stream=True)  # type: ignore[list-item]
     with pytest.raises(openai.BadRequestError, match="last message"):
         client.chat.completions.create(model="notes", messages=[{"role": "assistant", "content": "x"}])
+
+
+def test_sentences_that_the_check_marks_are_named_after_the_stream(notes: Path) -> None:
+    wrote = "Anna Berg met Otto Brand in Port Alma [1]. Anna Berg met Zora Flint in 1999 [1]."
+    with FakeServer(wrote) as fake:
+        settings = load_settings(overrides={"llm": {"model": "writer", "attempts": 1, "base_url": fake.url}})
+        with running(("notes", notes), settings=settings) as server:
+            chat = openai.OpenAI(base_url=f"{server.url}/v1", api_key="any")
+            user = {"role": "user", "content": "Who met Anna Berg, and where?"}
+            pieces = chat.chat.completions.create(model="notes/bm25", messages=[user], stream=True)  # type: ignore[list-item]
+            said = "".join(choice.delta.content or "" for chunk in pieces for choice in chunk.choices)
+            whole = chat.chat.completions.create(model="notes/bm25", messages=[user])  # type: ignore[list-item]
+    answer, _, rest = said.partition(DOUBTED)
+    assert answer == wrote
+    doubted, _, sources = rest.partition(SOURCES)
+    assert doubted.strip() == "- Anna Berg met Zora Flint in 1999"
+    assert "[unverified]" in (whole.choices[0].message.content or "")
+    assert (whole.choices[0].message.content or "").endswith(SOURCES + sources)

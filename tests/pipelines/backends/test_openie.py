@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.estimation.estimate import estimate
-from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.storage.errors import NeedsModel, SettingsError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Failure, Name, Relation
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.text.nlp import CONCEPT
@@ -20,7 +20,7 @@ from conspectus.storage.verify import verify
 from conspectus.api import open_index
 from tests.command_line import conspectus
 from tests.conftest import write_rows
-from tests.tags import inside
+from tests.tags import inside, prompt_of
 
 CORPUS = [
     {"id": "maule", "text": "Ada Maule was born in Mora. She ran the Tarn mill."},
@@ -54,13 +54,13 @@ def build(suite: Path, index: Path, chosen: Settings) -> BuildReport:
 
 
 def predicates(index: Path) -> set[str]:
-    return {each.predicate for each in Index.open(index).rows(Relation)}
+    return {each.predicate for each in StoredIndex.open(index).rows(Relation)}
 
 
 def test_a_file_takes_the_extractors_place(suite: Path, tmp_path: Path) -> None:
     chosen = settings(openie=str(suite / "openie.jsonl"))
     built = build(suite, tmp_path / "index", chosen)
-    index = Index.open(tmp_path / "index")
+    index = StoredIndex.open(tmp_path / "index")
     assert verify(index) == []
     assert predicates(tmp_path / "index") == {"was born in", "is a town in"}
     assert {"Ada Maule", "Mora", "Dalarna", "Tom Reyes", "Oxbow"} <= {each.name for each in index.rows(Entity)}
@@ -89,7 +89,7 @@ def test_what_an_untitled_text_begins_with_names_it(suite: Path, tmp_path: Path)
     write_rows(suite / "openie.jsonl", extracted)
     built = build(suite, tmp_path / "index", settings(openie=str(suite / "openie.jsonl")))
     assert built.notes == ("3 of 3 documents as openie.jsonl has them",)
-    names = {each.name for each in Index.open(tmp_path / "index").rows(Name)}
+    names = {each.name for each in StoredIndex.open(tmp_path / "index").rows(Name)}
     assert names == {"Ada Maule"}
 
 
@@ -101,7 +101,7 @@ def test_its_content_is_part_of_the_fingerprint(suite: Path, tmp_path: Path) -> 
     file.write_text(file.read_text("utf-8").replace("was born in", "comes from"), "utf-8")
     assert not build(suite, tmp_path / "index", settings(openie=str(file))).unchanged
     assert "comes from" in predicates(tmp_path / "index")
-    assert str(tmp_path) not in json.dumps(Index.open(tmp_path / "index").manifest.settings)
+    assert str(tmp_path) not in json.dumps(StoredIndex.open(tmp_path / "index").manifest.settings)
 
 
 def test_without_being_named_it_is_not_used(suite: Path, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_model_extracts_and_nothing_else_asks_it(suite: Path, tmp_path: Path) 
         built = build(suite, tmp_path / "index", chosen)
         assert built.failures == ()
         assert {each.step: each.calls for each in built.spending} == {"openie_ner": 3, "openie_triples": 3}
-        index = Index.open(tmp_path / "index")
+        index = StoredIndex.open(tmp_path / "index")
         assert verify(index) == []
         assert index.manifest.models["extraction"] == "m"
         entities = {each.name: each for each in index.rows(Entity)}
@@ -178,6 +178,18 @@ def test_a_model_extracts_and_nothing_else_asks_it(suite: Path, tmp_path: Path) 
             "openie_ner": (2, 3),
             "openie_triples": (2, 3),
         }
+
+
+def test_title_and_section_stand_above_the_passage(tmp_path: Path) -> None:
+    """Review of GraphRAG and HippoRAG, B2: without its title a passage says "he" of nobody."""
+    (tmp_path / "ada.md").write_text("# Ada Maule\n\n## Youth\n\nShe was born in Mora and left it in 1871.\n", "utf-8")
+    with FakeServer(model) as server:
+        llm = {"model": "m", "base_url": server.url, "attempts": 1}
+        chosen = load_settings(overrides={"extraction": {"method": "openie", "pipeline": "regex"}, "llm": llm})
+        build_index([tmp_path / "ada.md"], tmp_path / "index", chosen)
+        asked = [prompt_of(each.body) for each in server.requests if each.body]
+    assert len(asked) == 2, "names, then triples"
+    assert all("Title: Ada Maule\nSection: " in prompt.rpartition("Now the passage to read.")[2] for prompt in asked)
 
 
 def test_it_needs_a_model(suite: Path, tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.estimation import estimate as estimation
-from conspectus.pipelines.estimation.estimate import Estimate, estimate, summary
-from conspectus.pipelines.index import build_index
-from conspectus.prompts.client.usage import Spending
+from conspectus.pipelines.estimation.estimate import estimate
+from conspectus.pipelines.estimation.totals import Estimate, summary
+from conspectus.prompts.client.usage_and_cost import Spending
 from conspectus.prompts.fake import FakeRequest, FakeServer, prose
 from conspectus.prompts.render import prompt_text
 from conspectus.storage.hashing import digest
@@ -102,7 +103,7 @@ def test_no_server_and_no_index_are_needed(tmp_path: Path) -> None:
     assert not (tmp_path / "index").exists()
     assert made.documents == 10
     assert made.rehearsed == made.chunks
-    assert {"extract", "glean_more", "report"} <= {each.step for each in made.steps}
+    assert {"extract", "glean_check", "report"} <= {each.step for each in made.steps}
     assert made.total.calls == sum(each.calls for each in made.steps)
     assert made.total.tokens == sum(each.tokens for each in made.steps)
     assert made.total.low.tokens < made.total.tokens < made.total.high.tokens
@@ -207,7 +208,7 @@ def test_what_is_remembered_is_not_paid_again(tmp_path: Path) -> None:
     assert {each.step: each.remembered for each in made.steps if each.step != "embed"} == {
         each.step: each.calls for each in spent
     }
-    assert {"claims", "extract", "glean", "glean_more", "report"} <= {each.step for each in spent}
+    assert {"claims", "extract", "glean", "glean_check", "report"} <= {each.step for each in spent}
 
 
 def test_a_changed_corpus_is_told_as_an_update(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.evaluation.evaluate import evaluate
-from conspectus.pipelines.evaluation.suites import Question, Suite
+from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion
 from conspectus.pipelines.runner import no_progress
 from conspectus.prompts.fake import FakeRequest, Rule
 from conspectus.query.context import Context
@@ -23,7 +23,7 @@ TRUTH = {
     "Grey Heron [SEP] director": "Ada Mirren",
     "Mary Quill [SEP] place of birth": "Tarn",
 }
-WALKS = ["tog", "tog2", "fasttog", "kaping", "kgp", "cok"]
+WALKS = ["tog", "tog2", "fasttog", "kaping", "groups", "mixed"]
 DIRECT = ["io", "cot", "cot_sc"]
 
 
@@ -122,16 +122,20 @@ def test_the_setting_decides_where_it_is_not_qa(films: Context, tmp_path: Path) 
     ("asked", "said", "metric"),
     [
         (
-            Question("c", "Eva Brandt wrote The Oak House.", (), (), label="SUPPORTS"),
+            SuiteQuestion("c", "Eva Brandt wrote The Oak House.", (), (), label="SUPPORTS"),
             "SUPPORTS. She did [1].",
             "accuracy",
         ),
-        (Question("s", "?", ("Eva Brandt",), (), slot="The Oak House [SEP] author"), "Eva Brandt [1]", "exact_match"),
+        (
+            SuiteQuestion("s", "?", ("Eva Brandt",), (), slot="The Oak House [SEP] author"),
+            "Eva Brandt [1]",
+            "exact_match",
+        ),
     ],
     ids=["claims", "slots"],
 )
 def test_passages_are_read_for_what_is_asked(
-    asked: Question, said: str, metric: str, sample_context: Context, tmp_path: Path
+    asked: SuiteQuestion, said: str, metric: str, sample_context: Context, tmp_path: Path
 ) -> None:
     suite = Suite("documents", tmp_path, (asked,))
     with served(sample_context, tmp_path / "memo", [Rule(said)]) as (context, server):

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 from conspectus.pipelines.evaluation.evaluate import MethodScores, as_json, evaluate, measured, quality
-from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite
+from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite
 from conspectus.pipelines.runner import no_progress
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 from conspectus.query.context import Context
@@ -67,12 +67,12 @@ def test_the_documented_json(scores: dict[str, MethodScores], suite: Suite, cont
 
 
 def test_what_cannot_be_measured_is_refused(suite: Suite, context: Context) -> None:
-    without = replace(suite, questions=(Question("q", "Who?", ("me",), ()),))
+    without = replace(suite, questions=(SuiteQuestion("q", "Who?", ("me",), ()),))
     with pytest.raises(InputError, match="no question names supporting documents"):
         evaluate(without, context, ["ppr"], [5], no_progress)
     with pytest.raises(UnknownMethod, match="did you mean 'ppr'"):
         evaluate(suite, context, ["bm25", "pprr"], [5], no_progress)
-    unanswered = replace(suite, questions=(Question("q", "Who?", (), ("d0",)),))
+    unanswered = replace(suite, questions=(SuiteQuestion("q", "Who?", (), ("d0",)),))
     for methods, answers in ((["global"], False), (["bm25"], True)):
         with pytest.raises(InputError, match="no question has accepted answers"):
             evaluate(unanswered, context, methods, [5], no_progress, answers)
@@ -80,7 +80,7 @@ def test_what_cannot_be_measured_is_refused(suite: Suite, context: Context) -> N
 
 def test_questions_without_supporting_documents_do_not_count(suite: Suite, context: Context) -> None:
     asked = suite.questions[:3]
-    more = replace(suite, questions=(*asked, Question("q", "Who?", (), ())))
+    more = replace(suite, questions=(*asked, SuiteQuestion("q", "Who?", (), ())))
     one, other = (
         evaluate(each, context, ["bm25"], [5], no_progress)["bm25"].metrics
         for each in (replace(suite, questions=asked), more)
@@ -90,7 +90,7 @@ def test_questions_without_supporting_documents_do_not_count(suite: Suite, conte
 
 def test_answers_are_measured_where_asked_and_where_a_method_finds_no_passages(suite: Suite, context: Context) -> None:
     said = [each for each in suite.questions if each.answers[0].lower() not in ("yes", "no")][:3]
-    some = replace(suite, questions=(*said, Question("a", "Who?", ("me",), ()), Question("b", "?", (), ())))
+    some = replace(suite, questions=(*said, SuiteQuestion("a", "Who?", ("me",), ()), SuiteQuestion("b", "?", (), ())))
     scores = evaluate(some, context, ["bm25", "global:c0"], [5], no_progress)
     of_answers = {"rougeL", "coverage", "coverage_words", "exact_match", "f1"}
     assert set(scores["bm25"].metrics) == {"recall@5", "all@5"}
@@ -170,5 +170,5 @@ def test_calls_made_to_retrieve_are_counted_too(suite: Suite, sample_context: Co
 
 
 def test_documents_that_are_not_in_the_index_are_not_found(context: Context, suite: Suite) -> None:
-    gone = replace(suite, questions=(Question("q", "Who wrote The Oak House?", (), ("d0", "gone")),))
+    gone = replace(suite, questions=(SuiteQuestion("q", "Who wrote The Oak House?", (), ("d0", "gone")),))
     assert evaluate(gone, context, ["ppr"], [5], no_progress)["ppr"].metrics["recall@5"].mean == 0.5

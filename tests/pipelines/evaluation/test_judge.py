@@ -18,7 +18,7 @@ from conspectus.pipelines.evaluation.judge import (
     judge,
     summed_up,
 )
-from conspectus.pipelines.evaluation.suites import Question
+from conspectus.pipelines.evaluation.suites import SuiteQuestion
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 from conspectus.query.context import Context
@@ -27,7 +27,7 @@ from conspectus.storage.settings import LlmSettings
 
 from tests.tags import inside, prompt_of
 
-QUESTIONS = tuple(Question(f"q{i}", f"What is theme {i}?", (), ()) for i in range(2))
+QUESTIONS = tuple(SuiteQuestion(f"q{i}", f"What is theme {i}?", (), ()) for i in range(2))
 METHODS = ("good", "bad", "worse")
 TEXTS = {(name, each.id): JudgedAnswer(f"{name} on {each.id}", ("s",)) for name in METHODS for each in QUESTIONS}
 Reply = Callable[[FakeRequest], str | FakeReply]
@@ -157,7 +157,7 @@ def test_sums_by_hand() -> None:
 
 
 def test_the_answers_of_methods_come_without_marks(context: Context) -> None:
-    asked = (Question("q", "Who wrote The Oak House?", (), ()),)
+    asked = (SuiteQuestion("q", "Who wrote The Oak House?", (), ()),)
     texts, failures = asyncio.run(answer_all(context, ["ppr", "global:c0"], asked))
     assert not failures
     assert set(texts) == {("ppr", "q"), ("global:c0", "q")}

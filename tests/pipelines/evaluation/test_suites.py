@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.evaluation.suites import Question, read_suite, sampled, suite_index
+from conspectus.pipelines.evaluation.suites import SuiteQuestion, read_suite, sampled, suite_index
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import load_settings
 
@@ -34,8 +34,8 @@ def test_fields_that_may_be_left_out_and_lines_that_are_blank(tmp_path: Path) ->
         b'{"id": "b", "question": "Why?", "supporting": [3]}\r',
     )
     assert read_suite(suite(tmp_path / "s", *lines)).questions == (
-        Question("7", "北京在哪里？", ("1984",), (), label="x"),
-        Question("b", "Why?", (), ("3",)),
+        SuiteQuestion("7", "北京在哪里？", ("1984",), (), label="x"),
+        SuiteQuestion("b", "Why?", (), ("3",)),
     )
 
 
@@ -43,18 +43,18 @@ def test_fields_that_may_be_left_out_and_lines_that_are_blank(tmp_path: Path) ->
 def test_a_missing_file_is_named(missing: str, tmp_path: Path) -> None:
     folder = suite(tmp_path / "s", b'{"id": 1, "question": "Who?"}')
     (folder / missing).unlink()
-    with pytest.raises(InputError, match=f"is no question set: it has no {missing}"):
+    with pytest.raises(InputError, match=f"is not a question set: it has no {missing}"):
         read_suite(folder)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no question set"):
+    with pytest.raises(InputError, match="is not a question set"):
         read_suite(tmp_path / "absent")
 
 
 @pytest.mark.parametrize("lines", [[], [b"", b"   "]])
 def test_no_questions(lines: list[bytes], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"questions\.jsonl holds no question"):
+    with pytest.raises(InputError, match=r"questions\.jsonl contains no question"):
         read_suite(suite(tmp_path / "s", *lines))
 
 
@@ -106,7 +106,7 @@ def test_a_suite_over_a_graph_needs_no_corpus(tmp_path: Path) -> None:
     (folder / "kg.tsv").write_text(GRAPH, "utf-8")
     found = read_suite(folder)
     assert (found.corpus, found.kg, found.inputs) == (None, folder / "kg.tsv", ())
-    assert found.questions == (Question("1", "Who?", ("me",), (), ("Heat",), "true", 2),)
+    assert found.questions == (SuiteQuestion("1", "Who?", ("me",), (), ("Heat",), "true", 2),)
     chosen = found.settings(load_settings())
     assert chosen.kg.files == (str(folder / "kg.tsv"),)
     mine = load_settings(overrides={"kg": {"files": ["other.tsv"]}})
@@ -120,7 +120,7 @@ def test_questions_may_stand_in_a_file_of_another_name(tmp_path: Path) -> None:
     folder = suite(tmp_path / "s", b"")
     (folder / "questions.jsonl").unlink()
     (folder / "qa_test.txt").write_text("who made [Heat]\tMichael Mann|nobody\n", "utf-8")
-    asked = (Question("qa_test-1", "who made Heat", ("Michael Mann", "nobody"), (), ("Heat",)),)
+    asked = (SuiteQuestion("qa_test-1", "who made Heat", ("Michael Mann", "nobody"), (), ("Heat",)),)
     assert read_suite(folder).questions == asked
     (folder / "qa_dev.txt").write_text("who made [Ali]\tMichael Mann\n", "utf-8")
     with pytest.raises(InputError, match=r"several files that may be its questions \(qa_dev.txt, qa_test.txt\)"):

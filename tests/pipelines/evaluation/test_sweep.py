@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import pytest
 from conspectus.pipelines.evaluation.evaluate import as_json
-from conspectus.pipelines.evaluation.suites import Question, Suite
+from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion
 from conspectus.pipelines.evaluation.sweep import Values, evaluate_each, swept_settings, values_of
 from conspectus.pipelines.runner import no_progress
 from conspectus.query.context import Context
@@ -28,9 +28,9 @@ def test_of_several_sections_those_of_the_methods_are_meant() -> None:
     [
         ("kaping.hops", "takes"),
         ("kaping.hops=", "takes"),
-        ("kaping.nothing=1", "no setting that answers depend on"),
-        ("chunks.chunk_size=300", "no setting that answers depend on"),
-        ("chunk_size=1", "no setting that answers depend on"),
+        ("kaping.nothing=1", "not a setting that answers depend on"),
+        ("chunks.chunk_size=300", "not a setting that answers depend on"),
+        ("chunk_size=1", "not a setting that answers depend on"),
         ("level=c0,c1", "several sections: global_search.level, local_search.level"),
     ],
 )
@@ -48,10 +48,10 @@ def test_each_value_makes_settings_and_a_wrong_one_is_named() -> None:
 
 @pytest.fixture(scope="module")
 def suite(films: Context) -> Suite:
-    asked: Sequence[Question] = (
-        Question("a", "Grey Heron was directed by which director?", ("ada_mirren",), (), ("Grey Heron",), hops=1),
-        Question("b", "where was the director of Grey Heron born", ("Pelluci",), (), ("Grey Heron",), hops=2),
-        Question("c", "Grey Heron was directed by Ada Mirren", (), (), ("Grey Heron",), label="true"),
+    asked: Sequence[SuiteQuestion] = (
+        SuiteQuestion("a", "Grey Heron was directed by which director?", ("ada_mirren",), (), ("Grey Heron",), hops=1),
+        SuiteQuestion("b", "where was the director of Grey Heron born", ("Pelluci",), (), ("Grey Heron",), hops=2),
+        SuiteQuestion("c", "Grey Heron was directed by Ada Mirren", (), (), ("Grey Heron",), label="true"),
     )
     return Suite("films", None, tuple(asked), films.index.root)
 
@@ -82,9 +82,9 @@ def test_a_sweep_changes_what_is_found(suite: Suite, films: Context) -> None:
 
 def test_questions_that_the_graph_cannot_answer_are_measured_by_declining(films: Context) -> None:
     asked = (
-        Question("a", "Who directed Grey Heron?", ("Ada Mirren",), (), ("Grey Heron",), kind="single"),
-        Question("b", "Qzxv?", (), (), kind="unanswerable"),
-        Question("c", "Qzxv wvut?", ("Otto Brand",), (), kind="single"),
+        SuiteQuestion("a", "Who directed Grey Heron?", ("Ada Mirren",), (), ("Grey Heron",), kind="single"),
+        SuiteQuestion("b", "Qzxv?", (), (), kind="unanswerable"),
+        SuiteQuestion("c", "Qzxv wvut?", ("Otto Brand",), (), kind="single"),
     )
     scores = evaluate_each(Suite("films", None, asked, films.index.root), films, {"": films.settings}, ["fasttog"], [1],
                            no_progress, answers=False, topics=["linked"])[""]  # fmt: skip

@@ -12,18 +12,18 @@ from conspectus.pipelines.exchange.graphrag.importer import GraphragBackend
 from conspectus.pipelines.exchange.graphrag.read import read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import (
     TABLES,
-    CommunityRow,
-    CovariateRow,
-    DocumentRow,
-    EntityRow,
-    FindingRow,
-    RelationshipRow,
-    ReportRow,
+    GraphRagCommunity,
+    GraphRagCovariate,
+    GraphRagDocument,
+    GraphRagEntity,
+    GraphRagFinding,
+    GraphRagRelationship,
+    GraphRagReport,
+    GraphRagTextUnit,
     Tables,
-    TextUnitRow,
     arrow_table,
 )
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Failure, Mention, Relation, Report
 from hypothesis import strategies as st
 
@@ -38,36 +38,38 @@ SECOND = "Port Alma lies by the sea. 北京大学 sent Ada Mirren a prize."
 def small() -> Tables:
     """Return tables of one document with two chunks, four entities in two levels of communities, and a report."""
     return Tables(
-        [DocumentRow("d", 0, "Films", f"{FIRST}\n\n{SECOND}", ("u1", "u2"), "2026-01-02", {"year": 1970})],
+        [GraphRagDocument("d", 0, "Films", f"{FIRST}\n\n{SECOND}", ("u1", "u2"), "2026-01-02", {"year": 1970})],
         [
-            TextUnitRow("u1", 0, f"title: Films.\n{FIRST}", 20, "d", ("e1", "e2", "e3"), ("r1",), ("c1",)),
-            TextUnitRow("u2", 1, f"title: Films.\n{SECOND}", 20, "d", ("e1", "e3", "e4"), ("r2", "r3"), ()),
+            GraphRagTextUnit("u1", 0, f"title: Films.\n{FIRST}", 20, "d", ("e1", "e2", "e3"), ("r1",), ("c1",)),
+            GraphRagTextUnit("u2", 1, f"title: Films.\n{SECOND}", 20, "d", ("e1", "e3", "e4"), ("r2", "r3"), ()),
         ],
         [
-            EntityRow("e1", 0, "ADA MIRREN", "PERSON", "A director.", ("u1", "u2"), 2, 2),
-            EntityRow("e2", 1, "GREY HERON", "FILM", "A film.", ("u1",), 1, 1),
-            EntityRow("e3", 2, "PORT ALMA", "GEO", "A harbour.", ("u1", "u2"), 2, 0),
-            EntityRow("e4", 3, "北京大学", "ORGANIZATION", "A university.", ("u2",), 1, 1),
+            GraphRagEntity("e1", 0, "ADA MIRREN", "PERSON", "A director.", ("u1", "u2"), 2, 2),
+            GraphRagEntity("e2", 1, "GREY HERON", "FILM", "A film.", ("u1",), 1, 1),
+            GraphRagEntity("e3", 2, "PORT ALMA", "GEO", "A harbour.", ("u1", "u2"), 2, 0),
+            GraphRagEntity("e4", 3, "北京大学", "ORGANIZATION", "A university.", ("u2",), 1, 1),
         ],
         [
-            RelationshipRow("r1", 0, "ADA MIRREN", "GREY HERON", "Ada Mirren filmed it.", 16.0, 3, ("u1", "u1")),
-            RelationshipRow("r2", 1, "北京大学", "ADA MIRREN", "It sent her a prize.", 7.0, 3, ("u2",)),
-            RelationshipRow("r3", 2, "ADA MIRREN", "北京大学", "She was given a prize.", 8.0, 3, ("u2",)),
+            GraphRagRelationship("r1", 0, "ADA MIRREN", "GREY HERON", "Ada Mirren filmed it.", 16.0, 3, ("u1", "u1")),
+            GraphRagRelationship("r2", 1, "北京大学", "ADA MIRREN", "It sent her a prize.", 7.0, 3, ("u2",)),
+            GraphRagRelationship("r3", 2, "ADA MIRREN", "北京大学", "She was given a prize.", 8.0, 3, ("u2",)),
         ],
         [
-            CommunityRow("m0", 0, 0, 0, -1, (1, 2), "Community 0", ("e1", "e2", "e4"), ("r1",), ("u1",), "2026-01", 3),
-            CommunityRow("m1", 1, 1, 1, 0, (), "Community 1", ("e1", "e2"), ("r1",), ("u1",), "2026-01", 2),
+            GraphRagCommunity(
+                "m0", 0, 0, 0, -1, (1, 2), "Community 0", ("e1", "e2", "e4"), ("r1",), ("u1",), "2026-01", 3
+            ),
+            GraphRagCommunity("m1", 1, 1, 1, 0, (), "Community 1", ("e1", "e2"), ("r1",), ("u1",), "2026-01", 2),
         ],
         [
-            ReportRow(
+            GraphRagReport(
                 "p0", 0, 0, 0, -1, (1, 2), "Ada Mirren", "She makes films [Data: Entities (0)].",
                 "# Ada Mirren\n\nShe makes films [Data: Entities (0)].", 7.5, "Well known.",
-                (FindingRow("She filmed Grey Heron [Data: Entities (1); Relationships (0, +more)].", "A film"),),
+                (GraphRagFinding("She filmed Grey Heron [Data: Entities (1); Relationships (0, +more)].", "A film"),),
                 "{}", "2026-01-02", 3,
             )
         ],
         [
-            CovariateRow("c1", 0, "claim", "FILMING", "She filmed.", "ADA MIRREN", "NONE", "TRUE", "1970", "NONE",
+            GraphRagCovariate("c1", 0, "claim", "FILMING", "She filmed.", "ADA MIRREN", "NONE", "TRUE", "1970", "NONE",
                          "filmed Grey Heron", "u1")
         ],
     )  # fmt: skip
@@ -100,7 +102,7 @@ def imported(tables: Tables) -> tuple[ImportedTexts, Extraction, ImportedSummari
     return texts, extraction, told
 
 
-def imported_index(tables: Tables) -> Index:
+def imported_index(tables: Tables) -> StoredIndex:
     """Return the index that an import makes of tables, in memory and without vectors."""
     texts, found, told = imported(tables)
     return index_with(
@@ -117,7 +119,7 @@ def imported_index(tables: Tables) -> Index:
     )
 
 
-def exported(index: Index, folder: Path) -> Tables:
+def exported(index: StoredIndex, folder: Path) -> Tables:
     """Return the tables that an index is exported as, written to files and read again."""
     import pyarrow.parquet as pq
 
@@ -152,20 +154,20 @@ _CELLS: dict[str, st.SearchStrategy[Any]] = {
     "Ids": st.none() | st.lists(_IDS, max_size=4).map(tuple),
     "Numbers": st.none() | st.lists(st.integers(-1, 4), max_size=3).map(tuple),
     "Mapping[str, object] | None": st.none() | st.dictionaries(_IDS, _TEXTS | st.integers(0, 3), max_size=2),
-    "tuple[FindingRow, ...] | None": st.none()
+    "tuple[GraphRagFinding, ...] | None": st.none()
     | st.lists(
-        st.builds(FindingRow, _TEXTS | st.just("x [Data: Entities (0, 9); Sources (1)]"), _TEXTS), max_size=2
+        st.builds(GraphRagFinding, _TEXTS | st.just("x [Data: Entities (0, 9); Sources (1)]"), _TEXTS), max_size=2
     ).map(tuple),
 }
 
 
 def _cell(record: type, name: str, hint: str) -> st.SearchStrategy[Any]:
     needed = {"id": _IDS, "community": st.integers(0, 4), "level": st.integers(0, 3)}
-    if name in needed and (name == "id" or record in (CommunityRow, ReportRow)):
+    if name in needed and (name == "id" or record in (GraphRagCommunity, GraphRagReport)):
         return needed[name]
     if name in ("document_id", "text_unit_id"):
         return st.none() | _IDS
-    if name in ("title", "source", "target", "subject_id") and record is not DocumentRow:
+    if name in ("title", "source", "target", "subject_id") and record is not GraphRagDocument:
         return _TEXTS.filter(bool)
     return _CELLS[hint]
 

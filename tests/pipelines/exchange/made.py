@@ -10,7 +10,7 @@ from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.join_graph import join
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.memory_index import MemoryIndex, Parts
 from conspectus.storage.records import Community, Entity, Relation
@@ -25,12 +25,12 @@ MANIFEST = Manifest(4, "0" * 12, {}, "", {}, {}, {}, {})
 
 def index_of(
     entities: Sequence[Entity], relations: Sequence[Relation] = (), communities: Sequence[Community] = ()
-) -> Index:
+) -> StoredIndex:
     """Return an index with these rows, in memory."""
     return index_with({Entity: entities, Relation: relations, Community: communities})
 
 
-def index_with(given: Mapping[type, Sequence[object]]) -> Index:
+def index_with(given: Mapping[type, Sequence[object]]) -> StoredIndex:
     """Return an index with these rows, in memory; the tables that are not given are empty."""
     rows = {record: (lambda record=record: given.get(record, [])) for record in TABLES.values()}
     parts = Parts(

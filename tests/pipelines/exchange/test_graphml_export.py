@@ -7,7 +7,7 @@ import igraph
 import networkx as nx
 import pytest
 from conspectus.pipelines.exchange.graphml_export import write_graphml
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Entity, Relation
 
 from tests.pipelines.exchange.made import entity, graph_of, index_of, relation, triples
@@ -59,7 +59,7 @@ def test_igraph_reads_the_same(file: Path) -> None:
 
 
 def test_a_whole_index_is_read_by_both_and_back(sample_root: Path, tmp_path: Path) -> None:
-    index, file = Index.open(sample_root), tmp_path / "g.graphml"
+    index, file = StoredIndex.open(sample_root), tmp_path / "g.graphml"
     done = write_graphml(index, file)
     entities, relations = index.rows(Entity), index.rows(Relation)
     assert done.rows == {"entities": len(entities), "relations": len(relations)}

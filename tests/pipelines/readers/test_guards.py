@@ -48,11 +48,11 @@ def test_a_good_archive_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "C:x", "c:\\x", "..\\x", "\\\\host\\x"])
 def test_names_that_lead_elsewhere(name: str) -> None:
-    assert "leads elsewhere" in reason(zipped((name, b"x")))
+    assert "points elsewhere" in reason(zipped((name, b"x")))
 
 
 def test_a_name_with_nul() -> None:
-    assert "leads elsewhere" in reason(zipped(("abc", b"x")).replace(b"abc", b"a\0c"))
+    assert "points elsewhere" in reason(zipped(("abc", b"x")).replace(b"abc", b"a\0c"))
 
 
 def test_too_many_members_and_too_much_data() -> None:
@@ -67,7 +67,7 @@ def test_a_directory_that_only_a_bomb_needs_is_not_even_parsed() -> None:
 
 
 def test_a_bomb() -> None:
-    assert "compressed beyond reason" in reason(zipped(("x", bytes(20_000_000))))
+    assert "extreme compression ratio" in reason(zipped(("x", bytes(20_000_000))))
 
 
 def test_encrypted_and_unusual_members() -> None:

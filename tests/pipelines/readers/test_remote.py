@@ -190,10 +190,10 @@ def test_an_input_that_is_not_there_is_an_error_without_secrets(server: str, mem
 
 
 def test_a_missing_library_is_named() -> None:
-    with pytest.raises(MissingPart, match=r"^s3://bucket/docs: Install s3fs to access S3$"):
-        read(f"s3://me:{SECRET}@bucket/docs")
-    with pytest.raises(MissingPart, match="Install s3fs"):
-        read("zip://a.txt::s3://bucket/a.zip")
+    with pytest.raises(MissingPart, match=r"^gs://bucket/docs: Please install gcsfs to access Google Storage$"):
+        read(f"gs://me:{SECRET}@bucket/docs")
+    with pytest.raises(MissingPart, match="install gcsfs"):
+        read("zip://a.txt::gs://bucket/a.zip")
 
 
 def test_the_length_of_what_is_fetched_is_bounded(server: str, memory: str) -> None:

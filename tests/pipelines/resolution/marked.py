@@ -9,7 +9,7 @@ from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.steps.extract.find_names import Sighting
 from conspectus.pipelines.steps.extract.merge import StatedTriple, knowledge_of
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.language_model import LanguageModel
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import Settings, load_settings

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.incremental import add_documents, remove_documents
-from conspectus.pipelines.index import build_index
 from conspectus.pipelines.resolution.undo import merges_in, redo, undo
 from conspectus.prompts.fake import FakeServer
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.topics import rows_of
 from conspectus.storage.errors import IndexNotFound, UsageError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Mention, Merge, Relation
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.tables import TABLES
@@ -62,7 +62,7 @@ def write(folder: Path, *names: str) -> Path:
 
 
 def tables(root: Path) -> dict[str, list[object]]:
-    index = Index.open(root)
+    index = StoredIndex.open(root)
     assert verify(index) == []
     return {name: index.rows(record) for name, record in TABLES.items() if record is not Merge}
 
@@ -81,7 +81,7 @@ def test_an_index_holds_its_merges(tmp_path: Path, settings: Settings) -> None:
         frozenset({"Renée Holt", "Renee Holt"}),
         frozenset({"World War II", "Second World War"}),
     }
-    index = Index.open(root)
+    index = StoredIndex.open(root)
     names = {each.name for each in index.rows(Entity)}
     assert not names & found.keys()
     assert not {"Henry IV", "Henry V"} & {each for pair in found.items() for each in pair}
@@ -99,13 +99,13 @@ def test_taking_all_back_is_the_index_without_and_merging_again_what_it_was(
     docs = write(tmp_path / "docs")
     build_index([docs], tmp_path / "index", settings)
     build_index([docs], tmp_path / "off", off)
-    version, before = Index.open(tmp_path / "index").manifest.version, tables(tmp_path / "index")
+    version, before = StoredIndex.open(tmp_path / "index").manifest.version, tables(tmp_path / "index")
     undo(None, tmp_path / "index", settings)
     assert tables(tmp_path / "index") == tables(tmp_path / "off") != before
     assert all(each.undone for each in merges_in(tmp_path / "index"))
     redo(None, tmp_path / "index", settings)
     assert tables(tmp_path / "index") == before
-    assert Index.open(tmp_path / "index").manifest.version == version
+    assert StoredIndex.open(tmp_path / "index").manifest.version == version
 
 
 def test_one_merge_is_taken_back_and_stays_so(tmp_path: Path, settings: Settings) -> None:
@@ -118,13 +118,13 @@ def test_one_merge_is_taken_back_and_stays_so(tmp_path: Path, settings: Settings
     (tmp_path / "more" / "c.txt").write_text(TEXTS["c.txt"], "utf-8")
     add_documents([tmp_path / "more"], root, settings)
     assert "Holmes" not in merged(root)
-    assert "Holmes" in {each.name for each in Index.open(root).rows(Entity)}
+    assert "Holmes" in {each.name for each in StoredIndex.open(root).rows(Entity)}
     build_index([docs], root, settings)
     assert "Holmes" not in merged(root)
     assert build_index([docs], root, settings).unchanged
     redo(["Sherlock Holmes"], root, settings)
     assert merged(root)["Holmes"] == "Sherlock Holmes"
-    assert verify(Index.open(root)) == []
+    assert verify(StoredIndex.open(root)) == []
 
 
 def test_a_decision_on_names_that_are_gone_is_gone(tmp_path: Path, settings: Settings) -> None:
@@ -161,7 +161,7 @@ def test_questions_find_the_entity_by_its_merged_names(tmp_path: Path, settings:
 def test_relations_are_those_of_what_is_kept(tmp_path: Path, settings: Settings) -> None:
     root = tmp_path / "index"
     build_index([write(tmp_path / "docs")], root, settings)
-    index = Index.open(root)
+    index = StoredIndex.open(root)
     known = {each.id for each in index.rows(Entity)}
     for each in index.rows(Relation):
         assert {each.source_id, each.target_id} <= known
@@ -174,10 +174,10 @@ def test_a_graph_that_was_brought_along_keeps_its_names(tmp_path: Path, server: 
     chosen = load_settings(overrides={**overrides(server), "kg": {"files": [str(graph)]}})
     root = tmp_path / "index"
     build_index([write(tmp_path / "docs")], root, chosen)
-    names = {each.name for each in Index.open(root).rows(Entity)}
+    names = {each.name for each in StoredIndex.open(root).rows(Entity)}
     assert {"Renée Holt", "Renee Holt", "NSO"} <= names
     assert merged(root)["The National Signal Office"] == "NSO"
-    assert verify(Index.open(root)) == []
+    assert verify(StoredIndex.open(root)) == []
 
 
 def test_a_model_describes_what_is_merged_once(tmp_path: Path, server: FakeServer) -> None:
@@ -185,12 +185,12 @@ def test_a_model_describes_what_is_merged_once(tmp_path: Path, server: FakeServe
     root = tmp_path / "index"
     report = build_index([write(tmp_path / "docs")], root, chosen)
     assert not report.failures
-    index = Index.open(root)
+    index = StoredIndex.open(root)
     assert verify(index) == []
     ids = {each.id for each in index.rows(Entity)}
     assert {each.entity_id for each in index.rows(Mention) if each.entity_id} <= ids
     undo(None, root, chosen)
-    assert verify(Index.open(root)) == []
+    assert verify(StoredIndex.open(root)) == []
 
 
 def test_wrong_use_is_told(tmp_path: Path, settings: Settings, off: Settings) -> None:

@@ -7,7 +7,7 @@ import pytest
 from conspectus.pipelines.resolution.cluster import UndoneMerge, kept_marks
 from conspectus.pipelines.resolution.llm_vote import Votes
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
-from conspectus.prompts.model import Reply, Request
+from conspectus.prompts.language_model import Reply, Request
 from conspectus.storage.errors import ModelUnavailable
 from conspectus.storage.records import Merge
 from conspectus.storage.settings import Settings, load_settings

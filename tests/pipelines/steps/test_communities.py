@@ -6,7 +6,7 @@ import pytest
 from conspectus.pipelines.steps.communities import Before, Division, divide
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.query.context import Context
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings
 
@@ -26,7 +26,7 @@ def corpus(context: Context) -> Corpus:
     return corpus_of(context.index)
 
 
-def corpus_of(index: Index) -> Corpus:
+def corpus_of(index: StoredIndex) -> Corpus:
     mentions = index.rows(Mention)
     sentences = sentences_of(index.rows(Document), index.rows(Chunk), mentions)
     return Corpus(index.rows(Entity), index.rows(Relation), mentions, sentences)

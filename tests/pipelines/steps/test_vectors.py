@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import pytest
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.vectors import Embedding, Windows, shards_by_length
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
 from conspectus.query.methods.baselines import DenseRetriever
+from conspectus.storage.errors import SettingsError
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Finding, Relation, Report
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
@@ -60,6 +62,19 @@ def test_one_vector_for_a_short_text_and_windows_for_a_long_one(tmp_path: Path) 
     np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1, rtol=1e-6)
     np.testing.assert_array_equal(found.vectors[5:], minilm().embed(pieces))
     np.testing.assert_array_equal(found.first(), found.vectors[:6])
+
+
+def test_vectors_under_another_name_are_a_clear_error(tmp_path: Path) -> None:
+    class NamesThemOtherwise(RunHere):
+        """Like a worker whose processor multiplies bytes otherwise: nothing is found under the driver's name."""
+
+        def __call__(
+            self, step: str, work: Callable[[Sequence[Item]], Result], parts: Sequence[Sequence[Item]]
+        ) -> list[Result]:
+            return []
+
+    with pytest.raises(SettingsError, match=r"3 texts got no vector named .* use equal ones"):
+        embedded(["one", "two", "three"], tmp_path / "memo", NamesThemOtherwise())
 
 
 def test_what_was_embedded_is_not_embedded_again(tmp_path: Path) -> None:

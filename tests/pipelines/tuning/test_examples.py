@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from conspectus.pipelines.steps.extract.llm import ShownChunk
 from conspectus.pipelines.tuning.examples import (
     ExampleDraft,
     can_be_shown,
@@ -16,19 +17,21 @@ from conspectus.pipelines.tuning.examples import (
 )
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeServer
-from conspectus.prompts.model import Message
+from conspectus.prompts.language_model import Message
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.settings import LlmSettings
 
+TITLE = "大会堂"
 TEXT = "李明在北京见到了王芳。王芳说 {{text}} 是 {{persona}} 的一部分。"
+SHOWN = ShownChunk(TEXT, TITLE, "第一章")
 TYPES = ("人物", "地点")
 GOOD = (
     '("entity"<|>"李明"<|>"人物"<|>"李明见到了王芳。")##\n'
     '("entity"<|>"王芳"<|>"人物"<|>"王芳说 {{examples}} 和 \\"这句话\\"。")##\n'
     '("entity"<|>"北京"<|>"地点"<|>"他们在北京见面。")##\n'
-    '("relationship"<|>"李明"<|>"王芳"<|>"李明见到了王芳。"<|>8)##\n<|COMPLETE|>'
+    '("relationship"<|>"李明"<|>"王芳"<|>"见到"<|>"李明见到了王芳。"<|>8)##\n<|COMPLETE|>'
 )
 NO_RECORD = "<|COMPLETE|>"
 PROSE = "I would rather tell you about it."
@@ -39,7 +42,9 @@ ELSEWHERE = '("entity"<|>"上海"<|>"地点"<|>"上海很大。")##\n<|COMPLETE|
 def make(replies: Sequence[str | FakeReply], **llm: object) -> tuple[ExampleDraft, FakeServer]:
     with FakeServer(list(replies)) as server:
         model = ModelClient(LlmSettings(model="m", base_url=server.url, attempts=1, **llm))  # type: ignore[arg-type]
-        made = asyncio.run(make_example(model, TEXT, (Message("user", "Write an example."),), elements_in(TEXT, TYPES)))
+        made = asyncio.run(
+            make_example(model, SHOWN, (Message("user", "Write an example."),), elements_in(SHOWN, TYPES))
+        )
         return made, server
 
 
@@ -48,7 +53,9 @@ def test_a_good_reply_is_kept_and_written_in_the_format_of_extraction() -> None:
     assert len(server.requests) == 1
     assert (made.thrown_away, made.left_out) == ((), 0)
     block = written([made], TYPES)
-    assert block.startswith(f"Example 1.\n\nTypes: 人物, 地点\n<text>\n{TEXT}\n</text>\n\nRecords:\n")
+    assert block.startswith(
+        f"Example 1.\n\nTypes: 人物, 地点\nTitle: {TITLE}\nSection: 第一章\n<text>\n{TEXT}\n</text>\n\nRecords:\n"
+    )
     assert read_records(block) == read_records(GOOD) == made.records
 
 
@@ -95,30 +102,32 @@ def test_a_call_that_fails_is_told_and_a_budget_is_obeyed() -> None:
         EntityRecord("北京", "地点", ""),
         EntityRecord("北京", "地点", "有 <|> 和 ## 在其中。"),
         EntityRecord("。", "地点", "说 ##"),
-        RelationRecord("李明", "上海", "去了上海。", 5.0),
-        RelationRecord("李明", "李明", "同一个人。", 5.0),
-        RelationRecord("李明", "王芳", "没有强度。", None),
-        RelationRecord("李明", "王芳", "太强。", 11.0),
-        RelationRecord("李明", "王芳", "", 5.0),
+        RelationRecord("李明", "上海", "去了上海。", 5.0, "去了"),
+        RelationRecord("李明", "李明", "同一个人。", 5.0, "是"),
+        RelationRecord("李明", "王芳", "没有强度。", None, "见到"),
+        RelationRecord("李明", "王芳", "太强。", 11.0, "见到"),
+        RelationRecord("李明", "王芳", "", 5.0, "见到"),
+        RelationRecord("李明", "王芳", "没有谓语。", 5.0),
     ],
 )
 def test_records_that_break_the_rules_are_left_out(wrong: EntityRecord | RelationRecord) -> None:
     good = (EntityRecord("李明", "人物", "李明。"), EntityRecord("王芳", "人物", "王芳。"))
     if isinstance(wrong, EntityRecord):
-        kept = elements_in(TEXT, TYPES)(Records((*good, wrong)))
+        kept = elements_in(SHOWN, TYPES)(Records((*good, wrong)))
     else:
-        kept = elements_in(TEXT, TYPES)(Records(good, (wrong,)))
+        kept = elements_in(SHOWN, TYPES)(Records(good, (wrong,)))
     assert kept == Records(good)
 
 
 def test_types_and_names_are_spelt_as_they_should_be() -> None:
     given = Records(
         (EntityRecord("Anna Voss", "PERSON", "a"), EntityRecord("Ship One", "ship", "b")),
-        (RelationRecord("anna voss", "SHIP ONE", "c", 3.0),),
+        (RelationRecord("anna voss", "SHIP ONE", "She sailed it out.", 3.0, "sailed"),),
     )
-    kept = elements_in("ANNA VOSS\nsailed the Ship\nOne.", ("Person", "Ship"))(given)
+    shown = ShownChunk("ANNA VOSS\nsailed out.", "The Ship\nOne")
+    kept = elements_in(shown, ("Person", "Ship"))(given)
     assert [each.type for each in kept.entities] == ["Person", "Ship"]
-    assert kept.relations == (RelationRecord("Anna Voss", "Ship One", "c", 3.0),)
+    assert kept.relations == (RelationRecord("Anna Voss", "Ship One", "She sailed it out.", 3.0, "sailed"),)
 
 
 def test_claims_are_kept_that_name_quote_and_date_what_they_should() -> None:
@@ -133,10 +142,10 @@ def test_claims_are_kept_that_name_quote_and_date_what_they_should() -> None:
         replace(claim, description="<|COMPLETE|>"),
         replace(claim, type=""),
     ]
-    kept = claims_in(TEXT)(Records(claims=(*wrong, claim)))
+    kept = claims_in(SHOWN)(Records(claims=(*wrong, claim)))
     assert kept.claims == (replace(claim, status="TRUE"),)
-    block = written_claims([ExampleDraft(TEXT, kept), ExampleDraft(TEXT, None)])
-    assert block.startswith(f"Example 1.\n\n<text>\n{TEXT}\n</text>\n\nRecords:\n")
+    block = written_claims([ExampleDraft(SHOWN, kept), ExampleDraft(SHOWN, None)])
+    assert block.startswith(f"Example 1.\n\nTitle: {TITLE}\nSection: 第一章\n<text>\n{TEXT}\n</text>\n\nRecords:\n")
     assert "Example 2" not in block
     assert read_records(block) == kept
 

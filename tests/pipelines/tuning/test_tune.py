@@ -62,6 +62,29 @@ def test_the_same_corpus_is_asked_about_in_the_same_way(corpus: Path) -> None:
     assert sorted(asked(server)[:6]) == sorted(asked(server)[6:])
 
 
+def test_replaced_prompts_are_those_that_are_asked(corpus: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own" / "index"
+    own.mkdir(parents=True)
+    (own / "tune_domain.txt").write_text("You describe a collection, briefly.\n\n{{sample}}", "utf-8")
+    with FakeServer(reply) as server:
+        tune([corpus], settings(server, llm={"prompts": str(own.parent)}), 3)
+    assert asked(server)[0].startswith("You describe a collection, briefly.")
+
+
+def test_examples_show_where_their_text_stands(tmp_path: Path) -> None:
+    file = tmp_path / "akte.md"
+    file.write_text(
+        "# Die Akte Brandt\n\n## Befund\n\nKarl Brandt führte die Helene Woermann in den Nebel. "
+        "Das Seeamt befand, dass Karl Brandt die Lichter nicht gesetzt hatte.\n",
+        "utf-8",
+    )
+    with FakeServer(reply) as server:
+        made = tune([file], settings(server, claims=True), 2)
+    for examples in (made.prompts.extract_examples, made.prompts.claims_examples):
+        assert "Title: Die Akte Brandt\nSection: " in examples
+    assert "Title: Die Akte Brandt\nSection: " in asked(server)[-1]
+
+
 def test_bad_examples_are_counted_and_none_is_no_reason_to_fail(corpus: Path) -> None:
     def bad(request: FakeRequest) -> str:
         return "No." if "an example for them to go by" in request.prompt else reply(request)
@@ -145,7 +168,7 @@ def test_what_is_written_is_what_is_read(corpus: Path, tmp_path: Path) -> None:
     assert found.extraction.entity_types == TYPES
     assert (found.extraction.max_gleanings, found.llm) == (0, chosen.llm)
     assert read_tuned(found.extraction) == made.prompts
-    with pytest.raises(UsageError, match=r"prompts/domain\.txt exists already; --force"):
+    with pytest.raises(UsageError, match=r"prompts/domain\.txt already exists; --force"):
         check_free(tmp_path / "new", chosen)
     check_free(tmp_path / "other", chosen)
 

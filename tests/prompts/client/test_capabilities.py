@@ -5,7 +5,7 @@ import pytest
 from conspectus.pipelines.evaluation.judge import Verdict
 from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.prompts.client.capabilities import Capabilities, schema_text
-from conspectus.prompts.model import Message, Request
+from conspectus.prompts.language_model import Message, Request
 from conspectus.query.methods.graphrag.drift import DriftReply
 from conspectus.query.methods.gretriever.answer import OwnReply, ReasonedReply, SubgraphReply
 from pydantic import BaseModel

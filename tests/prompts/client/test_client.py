@@ -17,9 +17,9 @@ import pytest
 from conspectus.prompts.client.client import ModelClient, llm_address
 from conspectus.prompts.client.completions import TokenRate, read_completion
 from conspectus.prompts.client.reply_cache import KIND, reply_key
-from conspectus.prompts.client.usage import metered
+from conspectus.prompts.client.usage_and_cost import metered
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults, Limits
-from conspectus.prompts.model import Message, Reply, Request
+from conspectus.prompts.language_model import Message, Reply, Request
 from conspectus.prompts.replies.structured import ask_choice, ask_for
 from conspectus.storage.errors import (
     BadAnswer,
@@ -619,7 +619,7 @@ RUN = """
 import asyncio, sys
 from pathlib import Path
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.model import Message, Request
+from conspectus.prompts.language_model import Message, Request
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 
@@ -697,7 +697,7 @@ def test_prices_and_models_can_be_given_on_the_command_line_and_in_the_environme
     assert given.llm.step_models == {"a": "b"}
     monkeypatch.setenv("CONSPECTUS__LLM__PRICES", json.dumps({"m": {"input": 3, "output": 4}}))
     assert load_settings().llm.prices == {"m": Price(input=3, output=4)}
-    with pytest.raises(SettingsError, match="it holds a password or a query") as refused:
+    with pytest.raises(SettingsError, match="it contains a password or a query") as refused:
         load_settings(overrides={"llm": {"base_url": "https://me:hunter2@host/v1"}})
     assert "hunter2" not in str(refused.value)
 

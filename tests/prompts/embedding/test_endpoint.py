@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conspectus.prompts.client.retry import TryAgain
-from conspectus.prompts.client.usage import metered
+from conspectus.prompts.client.usage_and_cost import metered
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.embedding.endpoint import EndpointEmbedder, read_vectors
 from conspectus.prompts.embedding.windows import estimated_spans

@@ -7,10 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from conspectus.prompts.embedding.local import PACKAGED_MODEL, SentenceTransformerEmbedder, find_model
+from conspectus.prompts.embedding.minilm import multiplies_bytes
 from conspectus.storage.errors import MissingPart, SettingsError
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +46,8 @@ def test_the_packaged_model_is_the_published_one() -> None:
 
 
 def test_what_the_packaged_model_says_of_itself() -> None:
-    assert (minilm().name, minilm().dimension, minilm().max_tokens) == ("all-MiniLM-L6-v2", 384, 256)
+    name = "all-MiniLM-L6-v2 int8" if multiplies_bytes() else "all-MiniLM-L6-v2"
+    assert (minilm().name, minilm().dimension, minilm().max_tokens) == (name, 384, 256)
 
 
 def test_bits_depend_on_the_text_only() -> None:
@@ -97,20 +100,37 @@ def test_equal_texts_are_embedded_once() -> None:
     np.testing.assert_array_equal(vectors[: len(SENTENCES)], vectors[len(SENTENCES) : -1])
 
 
+def in_float32() -> SentenceTransformerEmbedder:
+    """Return the packaged model as a processor gets it that does not multiply bytes exactly."""
+    embedder = SentenceTransformerEmbedder()
+    with patch("conspectus.prompts.embedding.minilm.multiplies_bytes", return_value=False):
+        assert embedder.name == "all-MiniLM-L6-v2"
+        embedder.embed_query("It loads now.")
+    return embedder
+
+
 def test_values_are_those_of_sentence_transformers() -> None:
     from sentence_transformers import SentenceTransformer
 
     texts = texts_of_many_lengths(15, seed=4)
     reference = SentenceTransformer(str(find_model(PACKAGED_MODEL)), device="cpu")
+    found = in_float32()
+    np.testing.assert_allclose(found.embed(texts), reference.encode(texts, show_progress_bar=False), rtol=0, atol=1e-5)
     np.testing.assert_allclose(
-        minilm().embed(texts), reference.encode(texts, show_progress_bar=False), rtol=0, atol=1e-5
-    )
-    np.testing.assert_allclose(
-        minilm().embed_query(texts[0]),
+        found.embed_query(texts[0]),
         reference.encode_query(texts[0], show_progress_bar=False),
         rtol=0,
         atol=1e-5,
     )
+
+
+@pytest.mark.skipif(not multiplies_bytes(), reason="this processor multiplies bytes inexactly")
+def test_products_of_bytes_are_near_those_of_float32() -> None:
+    texts = [*texts_of_many_lengths(15, seed=6), *SENTENCES, "Moon", "a"]
+    exact, found = in_float32().embed(texts), minilm().embed(texts)
+    assert (exact * found).sum(axis=1).min() > 0.996
+    assert not np.array_equal(exact, found)
+    assert np.abs(found @ found.T - exact @ exact.T).mean() < 0.01
 
 
 def test_shapes_and_norms() -> None:

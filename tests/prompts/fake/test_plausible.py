@@ -2,9 +2,9 @@ import random
 
 import pytest
 from conspectus.prompts.fake import HABITS, FakeRequest, Plausible
-from conspectus.prompts.fake.asked import asked
+from conspectus.prompts.fake.filled_prompt import asked
 from conspectus.prompts.fake.habits import spoken
-from conspectus.prompts.model import Message
+from conspectus.prompts.language_model import Message
 from conspectus.prompts.render import messages, render
 from conspectus.prompts.replies.records import read_records
 
@@ -26,10 +26,10 @@ def test_a_prompt_is_known_by_its_template_and_gives_its_values() -> None:
     assert wanted is not None
     assert (wanted.name, wanted.values["text"]) == ("index/extract", TEXT)
     assert wanted.values["entity_types"] == "person, work, geo"
-    more = (Message("assistant", "<|COMPLETE|>"), Message("user", render("index/glean_more")))
+    more = (Message("assistant", "<|COMPLETE|>"), Message("user", render("index/glean_check")))
     gleaned = asked(request(*extract_prompt(), *more))
     assert gleaned is not None
-    assert (gleaned.name, gleaned.first["text"]) == ("index/glean_more", TEXT)
+    assert (gleaned.name, gleaned.first["text"]) == ("index/glean_check", TEXT)
     assert asked(request(Message("user", "Which river is this?"))) is None
 
 

@@ -1,9 +1,9 @@
 import asyncio
 
 import pytest
-from conspectus.prompts.client.usage import metered
+from conspectus.prompts.client.usage_and_cost import metered
 from conspectus.prompts.fake import ScriptedModel
-from conspectus.prompts.model import LanguageModel, Message, Reply, Request
+from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request
 from conspectus.storage.errors import ModelRefused
 
 

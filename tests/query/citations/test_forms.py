@@ -10,7 +10,7 @@ from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import abstains
 from conspectus.query.citations.forms import marks_in, numbers_in
 from conspectus.query.citations.streaming import Citing
-from conspectus.query.walk.replies import asked_question, final_answer, in_braces, read_named, read_reasoning
+from conspectus.query.walk.verdicts import asked_question, final_answer, in_braces, read_named, read_reasoning
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +34,10 @@ from hypothesis import strategies as st
         ("It burned down (1, 3).", [1, 3]),
         ("It burned down (Passage 2) in May (see source 3).", [2, 3]),
         ("It burned down.² Nobody was hurt.¹,³", [2, 1, 3]),
+        ("It burned down<sup>2</sup>, says the warden <sup>[3]</sup> <ref>4</ref>.", [2, 3, 4]),
+        ("It burned［2］ down〔3〕 in May〖4〗.", [2, 3, 4]),
+        ("It burned down [2, p. 7] [3: pages 4-6] [№ 4] [Excerpt 5] [来源6].", [2, 3, 4, 5, 6]),
+        ("It burned down [2, and 3] [5..7] [^1^].", [2, 3, 5, 6, 7, 1]),
     ],
 )
 def test_every_form_is_read(text: str, numbers: list[int]) -> None:
@@ -45,6 +49,7 @@ def test_every_form_is_read(text: str, numbers: list[int]) -> None:
     [
         "It burned in [1984], [sic] as (1984) has it, between [0, 1] and (0).",
         "It has 300 m² and 10³ bricks (12 of them new), says [Table 2].",
+        "It has 300 m<sup>2</sup> and a < b, in <sup>words</sup> and <cite>a title</cite> and [p. 3].",
         "Call `rows[1]` or:\n```python\nrows[1] = [2]\n```\n",
         "(1) The mill. (2) The bridge.",
         "Nine came (9) and went; f(2) = 4 (10).",
@@ -103,6 +108,9 @@ FRAGMENTS = [
         "the answer is ",
         "}",
         "²",
+        "<sup>",
+        "<sup>1",
+        "１..",
     ),
     *(
         "(Score: 0.1",

@@ -16,7 +16,7 @@ from conspectus.query.menu import METHODS, find_method, find_retriever
 from conspectus.query.types import Answer
 from conspectus.storage.errors import ModelUnavailable
 from conspectus.storage.hashing import digest
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Document
 from conspectus.storage.settings import LlmSettings
@@ -217,7 +217,7 @@ def asked_of_model(
     replies = [Rule(rewrite, "You rewrite"), Rule("It was Nadia Frey [1].")]
     with FakeServer(replies) as server:
         llm = LlmSettings(model="m", base_url=server.url, attempts=1)
-        index = Index.open(context.index.root)
+        index = StoredIndex.open(context.index.root)
         index.root = memo
         served = replace(context, index=index, settings=context.settings.model_copy(update={"llm": llm}))
         history = said(served, *(turns or (FILM,)))
@@ -263,14 +263,24 @@ def test_a_question_that_the_model_leaves_is_asked_letter_by_letter(films: Conte
 
 @pytest.mark.parametrize(
     "reply",
-    ["", '{"question": " "}', "Who directed Cold Harbour?", '{"answer": "Nadia Frey"}', "NOTHING",
-     json.dumps({"question": "word " * 2000})],
-)  # fmt: skip
+    ["", '{"question": " "}', '{"answer": "Nadia Frey"}', "NOTHING", json.dumps({"question": "word " * 2000})],
+)
 def test_what_is_no_rewriting_is_told_and_the_offline_way_taken(reply: str, films: Context, tmp_path: Path) -> None:
     answer, server = asked_of_model(films, tmp_path, reply)
     assert answer.standalone == "Who directed it? (Cold Harbour; Lanterns)"
     assert "rewriting cannot be used" in answer.trace[0].detail
-    assert answer.usage.calls == len(prompts(server)) == 2, "no second try"
+    is_asked_again = not reply.startswith('{"question"')
+    assert answer.usage.calls == len(prompts(server)) == 2 + is_asked_again
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["Who directed Cold Harbour?", 'Sure! Here it is:\n\n**Standalone question:** "Who directed Cold Harbour?"',
+     "<think>It is the film.</think>\nRewritten question: Who directed Cold Harbour?\n\nThe film was meant."],
+)  # fmt: skip
+def test_a_rewriting_in_words_is_heard(reply: str, films: Context, tmp_path: Path) -> None:
+    answer, _ = asked_of_model(films, tmp_path, reply)
+    assert answer.standalone == "Who directed Cold Harbour?"
 
 
 def test_a_rewriting_is_remembered_with_what_it_was_made_from(films: Context, tmp_path: Path) -> None:

@@ -91,16 +91,16 @@ def test_a_damaged_line_is_one_clear_error(line: bytes, tmp_path: Path) -> None:
     path = tmp_path / "talk.jsonl"
     append_turn(path, TURN)
     path.write_bytes(path.read_bytes() + b"\n" + line + b"\n")
-    with pytest.raises(InputError, match=r"talk\.jsonl, line 3, is no turn of a conversation: ") as caught:
+    with pytest.raises(InputError, match=r"talk\.jsonl, line 3, is not a turn of a conversation: ") as caught:
         read_session(path)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 500
 
 
 def test_what_is_no_file_of_turns_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no file"):
+    with pytest.raises(InputError, match="is not a file"):
         read_session(tmp_path)
-    with pytest.raises(InputError, match="is no file"):
+    with pytest.raises(InputError, match="is not a file"):
         read_session(Path("/dev/zero"))
     with pytest.raises(UsageError, match="there is no folder"):
         read_session(tmp_path / "nowhere" / "talk.jsonl")

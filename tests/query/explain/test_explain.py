@@ -192,7 +192,7 @@ def test_what_cannot_be_explained_is_said(context: Context) -> None:
         explained(context, "x", "pppr")
     for only, message in (
         ({"passage": 6}, "no passage 6 among the 5"), ({"passage": 0}, "ranks begin at 1"),
-        ({"chunk": "nothing"}, "holds no chunk 'nothing'"), ({"passage": 1, "chunk": "x"}, "give one of them"),
+        ({"chunk": "nothing"}, "has no chunk 'nothing'"), ({"passage": 1, "chunk": "x"}, "give one of them"),
         ({"paths": 0}, "at least 1"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=message):

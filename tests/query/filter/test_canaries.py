@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, made_up
 from conspectus.query.menu import METHODS
 from conspectus.storage.errors import ModelError

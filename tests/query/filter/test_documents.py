@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.query.filter.documents import Filter, asked, permitted_documents, tags_of
 from conspectus.storage.errors import UsageError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import AccessSettings, load_settings
 
 from tests.conftest import write_rows
@@ -22,12 +22,12 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+def index(tmp_path_factory: pytest.TempPathFactory) -> StoredIndex:
     folder = tmp_path_factory.mktemp("documents")
     write_rows(folder / "rows.jsonl", ROWS)
     settings = load_settings(overrides={"extraction": {"pipeline": "regex"}})
     build_index([folder / "rows.jsonl"], folder / "index", settings)
-    return Index.open(folder / "index")
+    return StoredIndex.open(folder / "index")
 
 
 PUBLIC = {"open", "bare"}
@@ -55,11 +55,11 @@ EVERY = {str(each["id"]) for each in ROWS}
         (Filter("not year >= 2021"), {}, {"a"}),
     ],
 )
-def test_what_may_be_read(index: Index, narrowed: Filter, settings: dict[str, str], found: set[str]) -> None:
+def test_what_may_be_read(index: StoredIndex, narrowed: Filter, settings: dict[str, str], found: set[str]) -> None:
     assert permitted_documents(index, narrowed, AccessSettings.model_validate(settings)) == found
 
 
-def test_a_key_that_no_document_has_is_an_error(index: Index) -> None:
+def test_a_key_that_no_document_has_is_an_error(index: StoredIndex) -> None:
     settings = AccessSettings()
     with pytest.raises(UsageError, match="no document has the key 'yaer'; did you mean 'year'") as caught:
         permitted_documents(index, Filter("year > 2020 or not yaer = 3"), settings)
@@ -96,7 +96,7 @@ def test_columns_of_tables_and_front_matter_are_metadata(tmp_path: Path) -> None
     )
     settings = load_settings(overrides={"extraction": {"pipeline": "regex"}})
     build_index([tmp_path / "table.csv", tmp_path / "page.md"], tmp_path / "index", settings)
-    index = Index.open(tmp_path / "index")
+    index = StoredIndex.open(tmp_path / "index")
     assert permitted_documents(index, Filter("", ("team-a",)), settings.access) == {"1"}
     assert len(permitted_documents(index, Filter("", ("team-c",)), settings.access)) == 1
     assert permitted_documents(index, Filter("year = 2020"), settings.access) == {"1"}

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.filter.view import view_of
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document, Entity, Mention, Merge
 from conspectus.storage.settings import load_settings
 
@@ -21,7 +21,7 @@ def test_a_merged_name_stays_without_the_name_that_others_give_it(tmp_path: Path
         (tmp_path / name).write_text(text, "utf-8")
     settings = load_settings(overrides={"extraction": {"pipeline": "regex"}})
     build_index([tmp_path / name for name in TEXTS], tmp_path / "index", settings)
-    index = Index.open(tmp_path / "index")
+    index = StoredIndex.open(tmp_path / "index")
     assert ("Renee Holt", "Renée Holt") in {(each.alias, each.name) for each in index.rows(Merge)}
     (document,) = [each.id for each in index.rows(Document) if each.text == TEXTS["open.txt"]]
     view = view_of(index, {document}, open_embedder(settings.embedding, settings.embedding_server), graph=False)

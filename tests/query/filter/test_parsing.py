@@ -115,7 +115,7 @@ def test_what_is_not_known_is_not_so_and_neither_is_its_opposite(written: str) -
         ("lang = or", "not 'or'"),
         ("(" * 60 + "a = 1" + ")" * 60, "at most 50"),
         ("not " * 60 + "a = 1", "at most 50"),
-        ("a = 1 or " * 2000 + "a = 1", "the most are 10,000"),
+        ("a = 1 or " * 2000 + "a = 1", "the maximum is 10,000"),
         ("a = __import__('os').system('id')", "at character"),
     ],
 )

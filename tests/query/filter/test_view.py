@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.prompts.fake import FakeServer
 from conspectus.query.context import Context
 from conspectus.query.filter.view import view_of
 from conspectus.query.menu import METHODS
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Name, Relation, Synonym
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.text.normalise import title_names
@@ -95,10 +95,10 @@ def built(folder: Path, documents: Sequence[tuple[int, Told]], server: FakeServe
     write_rows(folder / "openie.jsonl", found)
     settings = chosen(server, folder / "openie.jsonl")
     build_index([folder / "corpus.jsonl"], folder / "index", settings)
-    return Context(Index.open(folder / "index"), settings)
+    return Context(StoredIndex.open(folder / "index"), settings)
 
 
-def rows(index: Index, record: type[Any]) -> list[Any]:
+def rows(index: StoredIndex, record: type[Any]) -> list[Any]:
     """Return a table. What it quotes is chosen by how rare words are, and a build has other words."""
     found = index.rows(record)
     if record is Document:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.graph_question.asked import read_asked
+from conspectus.query.graph_question.question_form import read_asked
 from conspectus.query.graph_question.reader import read_graph_question
 from conspectus.query.walk.graph import open_graph
 
@@ -53,8 +53,9 @@ def test_questions_are_read_and_answered(films: Context, question: str, expected
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        ("What was the budget of Salt Pans?", "no relation of the graph says 'budget' of Salt Pans"),
+        ("What was the budget of Salt Pans?", "no relation of the graph expresses 'budget' of Salt Pans"),
         ("Who is the mayor of Pelluci?", "'mayor'"),
+        ("Who met Otto Brand in Port Alma?", "'met'"),
         ("Who directed Xanadu Rising?", "nothing called"),
     ],
 )
@@ -90,3 +91,78 @@ def test_chains_of_relations_run_in_the_order_in_which_they_are_said(tmp_path: P
     assert answer(family, "who is the mom of olan the elder 's heir ?") == {"maren", "olan the elder"}
     assert answer(family, "what is the olan the elder 's heir 's other half ?") == {"nils"}
     assert answer(family, "what is the nation of dad of olan the elder 's kid ?") == {"suomi"}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Wer führte bei Night Ferry Regie?", {"Hugo Wren"}),
+        ("Wie viele Filme hat Ada Mirren vor 1975 gedreht?", 2),
+        ("Hat Hugo Wren Grey Heron gedreht?", False),
+        ("Où est née la réalisatrice de Grey Heron ?", {"Pelluci"}),
+        ("Quel est le film le plus récent d'Ada Mirren ?", {"Port Alma"}),
+        ("¿Quién dirigió Grey Heron?", {"Ada Mirren"}),
+        ("cual es la pelicula mas antigua de ada mirren", {"Grey Heron"}),
+        ("Quanti film ha diretto Ada Mirren?", 3),
+        ("Hugo Wren ha diretto Grey Heron?", False),
+        ("Wanneer kwam Salt Pans uit?", {"1974"}),
+        ("Onde nasceu o diretor de Grey Heron?", {"Pelluci"}),
+    ],
+)
+def test_questions_in_other_languages_are_read_word_by_word(films: Context, question: str, expected: object) -> None:
+    assert answer(films, question) == expected
+
+
+def test_a_word_that_no_list_has_is_told_as_it_was_written(films: Context) -> None:
+    reading = read_graph_question(films, "Wie heißt die Kamerafrau von Salt Pans?")
+    assert not reading.answered
+    assert "'Kamerafrau'" in reading.declined
+    assert "read as German" in reading.declined
+
+
+def test_relations_with_labels_of_another_language(tmp_path: Path) -> None:
+    graph = made_up.build(tmp_path, [
+        ("Graureiher", "Regisseur", "Ada Mirren"), ("Graureiher", "Erscheinungsjahr", "1971"),
+        ("Salzpfannen", "Regisseur", "Ada Mirren"), ("Salzpfannen", "Erscheinungsjahr", "1974"),
+        ("Ada Mirren", "geboren in", "Pelluci"),
+    ])  # fmt: skip
+    assert answer(graph, "Wer hat Salzpfannen gedreht?") == {"Ada Mirren"}
+    assert answer(graph, "Where was the director of Graureiher born?") == {"Pelluci"}
+    assert answer(graph, "Was ist der neueste Film von Ada Mirren?") == {"Salzpfannen"}
+
+
+def test_a_relation_that_only_other_things_have_is_told(films: Context) -> None:
+    reading = read_graph_question(films, "Who wrote Grey Heron?")
+    assert reading.declined == "the graph has 'written by' of other things, but none of Grey Heron"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("films without Otto Brand", {"Salt Pans", "Night Ferry"}),
+        ("which films by ada mirren don't star otto brand?", {"Salt Pans"}),
+        ("How many films were not directed by Ada Mirren?", 1),
+        ("films released between 1972 and 1978", {"Salt Pans", "Night Ferry"}),
+        ("Which director made the most films?", {"Ada Mirren"}),
+        ("which film came out first, Port Alma or Night Ferry", {"Night Ferry"}),
+        ("directors born in Pelluci", {"Ada Mirren", "Hugo Wren"}),
+        ("Is Port Alma a drama or a comedy?", {"Comedy"}),
+        ("pls tell me who directed salt pans", {"Ada Mirren"}),
+        ("where was otto brand born", None),  # the graph knows where the directors of his films were
+        ("does hugo wren act or direct", None),
+    ],
+)
+def test_negations_ranges_most_and_choices(films: Context, question: str, expected: object) -> None:
+    assert answer(films, question) == expected
+
+
+def test_a_relation_is_read_in_the_direction_in_which_it_is_said(tmp_path: Path) -> None:
+    packages = made_up.build(tmp_path, [("wick", "depends_on", "lamp"), ("lamp", "depends_on", "oil")])
+
+    def ways(question: str) -> dict[bool, int]:
+        reading = read_graph_question(packages, question)
+        first = [each for each in reading.candidates if len(each.steps) == 1]
+        return {each.steps[0][1]: reading.scoring.turned(each) for each in first}
+
+    assert ways("what does lamp depend on?") == {True: 1, False: -1}
+    assert ways("which packages depend on lamp") == {True: -1, False: 1}

@@ -4,7 +4,11 @@ import pytest
 from conspectus.prompts.render import prompt_text
 from conspectus.query.question.tasks import Task, as_question, prompt_for
 
-ANSWERING = ("io", "cot", "answer_from_passages", "answer_from_facts", "cok", "fasttog_reason", "tog_answer")
+ANSWERING = (
+    *(f"answer/{name}" for name in ("io", "cot", "from_passages", "from_facts", "mixed")),
+    "fasttog/reason",
+    "tog/answer",
+)
 
 
 @pytest.mark.parametrize("prompt", ANSWERING)

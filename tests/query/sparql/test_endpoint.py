@@ -1,67 +1,26 @@
-"""A real endpoint: Oxigraph's engine behind an HTTP server that the test starts; and servers that mean harm."""
+"""A real endpoint, Oxigraph's server, and servers that mean harm."""
 
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 
-import pyoxigraph as ox
 import pytest
 from conspectus.query.sparql import endpoint
-from conspectus.query.sparql.endpoint import query_endpoint
+from conspectus.query.sparql.endpoint import Endpoint, query_endpoint
 from conspectus.storage.errors import SparqlError, UsageError
 
-Handle = Callable[[BaseHTTPRequestHandler, str], None]
+from tests.query.endpoint_serving import oxigraph_server, send, serving
+
 DATA = """
 <http://ex.org/heron> <http://ex.org/year> 1971 ; <http://www.w3.org/2000/01/rdf-schema#label> "Grey Heron"@en .
 <http://ex.org/alma> <http://ex.org/year> 1979 .
 """
 
 
-@contextmanager
-def serving(handle: Handle) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            handle(self, parse_qs(body)["query"][0])
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/sparql"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def send(request: BaseHTTPRequestHandler, status: int, body: bytes, **headers: str) -> None:
-    request.send_response(status)
-    for name, value in {"Content-Length": str(len(body)), **headers}.items():
-        request.send_header(name, value)
-    request.end_headers()
-    request.wfile.write(body)
-
-
-@pytest.fixture
-def oxigraph() -> Iterator[str]:
-    store = ox.Store()
-    store.load(DATA.encode(), format=ox.RdfFormat.TURTLE)
-
-    def handle(request: BaseHTTPRequestHandler, query: str) -> None:
-        try:
-            found = store.query(query)
-        except SyntaxError as error:
-            return send(request, 400, str(error).encode())
-        assert not isinstance(found, ox.QueryTriples)
-        return send(request, 200, found.serialize(format=ox.QueryResultsFormat.JSON) or b"")
-
-    with serving(handle) as url:
+@pytest.fixture(scope="module")
+def oxigraph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with oxigraph_server(tmp_path_factory.mktemp("store"), DATA) as url:
         yield url
 
 
@@ -82,8 +41,14 @@ def test_what_the_endpoint_refuses_and_what_is_not_sent(oxigraph: str) -> None:
     for query in ("DROP ALL", "SELECT * { SERVICE <http://127.0.0.1:1/> { ?a ?b ?c } }"):
         with pytest.raises(SparqlError, match="would"):
             query_endpoint(oxigraph, query)
-    for url in ("ftp://ex.org/sparql", "sparql", "http://user:secret@ex.org/sparql", "file:///etc/passwd"):
-        with pytest.raises(UsageError, match="address"):
+    for url in (
+        "ftp://ex.org/sparql",
+        "sparql",
+        "http://[::1",
+        "http://user:secret@ex.org/sparql",
+        "file:///etc/passwd",
+    ):
+        with pytest.raises(UsageError, match="a URL"):
             query_endpoint(url, "ASK { ?a ?b ?c }")
 
 
@@ -146,3 +111,71 @@ def test_results_without_end_and_slow_ones_are_stopped(monkeypatch: pytest.Monke
     with serving(drip) as url, pytest.raises(SparqlError, match="took longer"):
         query_endpoint(url, "ASK { ?a ?b ?c }", seconds=0.3)
     assert time.monotonic() - began < 1.5
+
+
+def test_a_header_that_drips_is_stopped() -> None:
+    def drip(request: BaseHTTPRequestHandler, _: str) -> None:
+        request.wfile.write(b"HTTP/1.1 200 OK\r\n")
+        for number in range(60):
+            try:
+                request.wfile.write(b"X-%d: 1\r\n" % number)
+                request.wfile.flush()
+            except OSError:
+                return
+            time.sleep(0.05)
+
+    began = time.monotonic()
+    with serving(drip) as url, pytest.raises(SparqlError, match="took longer"):
+        query_endpoint(url, "ASK { ?a ?b ?c }", seconds=0.4)
+    assert time.monotonic() - began < 2
+
+
+def test_a_page_of_html_is_no_result() -> None:
+    page = b"<html><body>Log in</body></html>"
+    kind = {"Content-Type": "text/html; charset=utf-8"}
+    with (
+        serving(lambda request, _: send(request, 200, page, **kind)) as url,
+        pytest.raises(SparqlError, match="but 'text/html', perhaps it is no endpoint: <html>"),
+    ):
+        query_endpoint(url, "ASK { ?a ?b ?c }")
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_server_is_asked_again_when_it_wants_to_be(status: int) -> None:
+    times: list[float] = []
+
+    def busy(request: BaseHTTPRequestHandler, _: str) -> None:
+        times.append(time.monotonic())
+        if len(times) == 1:
+            return send(request, status, b"slow down", **{"Retry-After": "1"})
+        return send(request, 200, b'{"head": {}, "boolean": true}')
+
+    with serving(busy) as url:
+        assert query_endpoint(url, "ASK { ?a ?b ?c }").boolean is True
+    assert len(times) == 2
+    assert 0.9 < times[1] - times[0] < 3
+
+    wait = {"Retry-After": "600"}
+    with (
+        serving(lambda request, _: send(request, status, b"later", **wait)) as url,
+        pytest.raises(SparqlError, match=rf"\({status}\); it is busy for 600 s: later"),
+    ):
+        query_endpoint(url, "ASK { ?a ?b ?c }", seconds=5)
+
+
+def test_the_last_results_are_remembered(oxigraph: str) -> None:
+    endpoint_ = Endpoint(oxigraph, cached=2)
+    queries = [f"SELECT ?f {{ ?f ?p {number} }}" for number in (1971, 1979, 1980)]
+    for query in (queries[0], queries[0], queries[1], queries[0], queries[2], queries[0]):
+        endpoint_.query(query)
+    assert endpoint_.asked == 3
+    endpoint_.query(queries[1])  # the oldest of three was forgotten
+    assert endpoint_.asked == 4
+
+
+def test_a_long_result_comes_in_pages(oxigraph: str) -> None:
+    endpoint_ = Endpoint(oxigraph)
+    everything = "SELECT ?s ?p ?o { ?s ?p ?o } ORDER BY ?s ?p ?o"
+    assert len(list(endpoint_.pages(everything, 2, 100))) == 3
+    assert endpoint_.asked == 2
+    assert len(list(endpoint_.pages(everything, 2, 1))) == 1

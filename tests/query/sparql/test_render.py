@@ -4,7 +4,15 @@ from random import Random
 
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.question.graph_query import Bound, Condition, Direction, GraphQuery, Order, Step, Things
+from conspectus.query.graph_question.structured_query import (
+    Bound,
+    Condition,
+    Direction,
+    GraphQuery,
+    Order,
+    PredicateStep,
+    Things,
+)
 from conspectus.query.sparql.render import render
 from conspectus.query.sparql.run import query
 from conspectus.query.sparql.schema import datatypes_of
@@ -33,9 +41,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Context:
     return films.build(tmp_path_factory.mktemp("made"), sorted(triples))
 
 
-def steps(chance: Random, most: int) -> tuple[Step, ...]:
+def steps(chance: Random, most: int) -> tuple[PredicateStep, ...]:
     return tuple(
-        Step(tuple(chance.sample(LINKS, chance.randint(1, 2))), chance.choice(DIRECTIONS))
+        PredicateStep(tuple(chance.sample(LINKS, chance.randint(1, 2))), chance.choice(DIRECTIONS))
         for _ in range(chance.randint(1, most))
     )
 
@@ -45,7 +53,7 @@ def rows(graph: KnowledgeGraph, chance: Random, most: int = 2) -> tuple[int, ...
 
 
 def things(graph: KnowledgeGraph, chance: Random, *, inner: bool = True) -> Things:
-    conditions = [Condition(None, (Step(("year",), "backward"),))]
+    conditions = [Condition(None, (PredicateStep(("year",), "backward"),))]
     for _ in range(chance.randint(0, 2)):
         start = things(graph, chance, inner=False) if inner and chance.random() < 0.3 else rows(graph, chance)
         conditions.append(Condition(start, steps(chance, 2), negated=chance.random() < 0.25))
@@ -55,10 +63,17 @@ def things(graph: KnowledgeGraph, chance: Random, *, inner: bool = True) -> Thin
             (("year", "1993"), ("weight", "2 kg"), ("weight", "1800 g"), ("begun", "1993"), ("begun", "1993-06-01"))
         )
         comparison = chance.choice(("before", "after", "equal", "at_least", "at_most"))
-        bounds.append(Bound((Step((said,)),), comparison, value))
+        bounds.append(Bound((PredicateStep((said,)),), comparison, value))
     order = None
     if chance.random() < 0.5:
-        path = chance.choice([(Step(("year",)),), (Step(("weight",)),), (Step(("begun",)),), (Step(("cup",)),)])
+        path = chance.choice(
+            [
+                (PredicateStep(("year",)),),
+                (PredicateStep(("weight",)),),
+                (PredicateStep(("begun",)),),
+                (PredicateStep(("cup",)),),
+            ]
+        )
         order = Order(path, chance.random() < 0.5)
         if chance.random() < 0.2:
             order = Order(steps(chance, 1), chance.random() < 0.5, by="count")
@@ -73,7 +88,9 @@ def test_a_query_gives_the_same_as_sparql(made: Context, seed: int) -> None:
     form = chance.choice(("things", "things", "count", "yes_no", "compare"))
     wanted = things(graph, chance)
     if form == "compare":
-        wanted = Things((), order=Order((Step((chance.choice(("year", "weight", "begun")),)),), chance.random() < 0.5))
+        wanted = Things(
+            (), order=Order((PredicateStep((chance.choice(("year", "weight", "begun")),)),), chance.random() < 0.5)
+        )
     subjects = rows(graph, chance) if form == "yes_no" else rows(graph, chance, 3)
     if form == "yes_no" and (wanted.order or not wanted.conditions):
         wanted = Things(wanted.conditions, wanted.bounds)
@@ -92,8 +109,8 @@ def test_a_query_gives_the_same_as_sparql(made: Context, seed: int) -> None:
 def test_the_text_is_what_a_person_would_write(films_index: Context) -> None:
     graph = open_graph(films_index)
     ada = list(graph.names).index("Ada Mirren")
-    films_of_ada = Condition((ada,), (Step(("directed_by",), "backward"),))
-    before = Bound((Step(("release_year",)),), "before", "1975")
+    films_of_ada = Condition((ada,), (PredicateStep(("directed_by",), "backward"),))
+    before = Bound((PredicateStep(("release_year",)),), "before", "1975")
     text = render(graph, GraphQuery("count", Things((films_of_ada,), (before,))), datatypes_of(films_index))
     assert text.splitlines() == [
         "SELECT (COUNT(DISTINCT ?thing) AS ?count) WHERE {",

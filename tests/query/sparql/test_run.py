@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.query.context import Context
 from conspectus.query.filter.view import filtered
 from conspectus.query.sparql.process import SparqlProcess
@@ -12,7 +12,7 @@ from conspectus.query.sparql.run import query
 from conspectus.query.sparql.schema import predicates
 from conspectus.query.sparql.store import PREFIXES, open_store
 from conspectus.storage.errors import IndexCorrupt, SparqlError, UsageError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.publishing import build_lock, prune
 from conspectus.storage.records import Document, Entity, Relation
 from conspectus.storage.settings import load_settings
@@ -52,8 +52,8 @@ def test_rows_beyond_the_limit_are_cut_off_and_the_result_says_so(films_index: C
     [
         ("", "empty"),
         ("who directed it", "no SELECT"),
-        ("SELECT ?x {", "not a query"),
-        ("SELECT ?x { ?x unknown:p ?y }", "not a query"),
+        ("SELECT ?x {", "not a SPARQL 1.1 query"),
+        ("SELECT ?x { ?x unknown:p ?y }", "not a SPARQL 1.1 query"),
         ("INSERT DATA { <urn:a> <urn:b> 1 }", "INSERT would change"),
         ("PREFIX a: <urn:select> DROP ALL", "DROP would change"),
         ("# SELECT\nLOAD <http://127.0.0.1/a>", "LOAD would change"),
@@ -86,7 +86,7 @@ def test_a_query_that_takes_too_long_is_stopped(films_index: Context) -> None:
 
 def test_the_store_cannot_be_changed_even_by_what_the_check_overlooks(films_index: Context) -> None:
     process = SparqlProcess(open_store(films_index.index))
-    with pytest.raises(SparqlError, match="not a query"):
+    with pytest.raises(SparqlError, match="not a SPARQL"):
         process.run("INSERT DATA { <urn:a> <urn:b> 1 }", PREFIXES, 10, 5.0)
     assert process.run("ASK { <urn:a> ?b ?c }", PREFIXES, 10, 5.0)["boolean"] is False
 
@@ -95,10 +95,10 @@ def test_the_store_is_made_once_a_version_and_pruned_with_it(films_index: Contex
     root = tmp_path / "index"
     shutil.copytree(films_index.index.root, root)
     shutil.rmtree(root / "cache" / "sparql", ignore_errors=True)
-    place = open_store(Index.open(root))
+    place = open_store(StoredIndex.open(root))
     assert place.parent == root / "cache" / "sparql"
     made = place.stat().st_mtime_ns
-    assert open_store(Index.open(root)) == place
+    assert open_store(StoredIndex.open(root)) == place
     assert place.stat().st_mtime_ns == made
     assert [item.name for item in place.parent.iterdir()] == [place.name]
     (place.parent / "0123456789ab-1").mkdir()
@@ -112,7 +112,7 @@ def test_an_index_that_cannot_be_written_to_has_a_store_elsewhere(films_index: C
     shutil.copytree(films_index.index.root, root)
     shutil.rmtree(root / "cache")
     (root / "cache").write_text("in the way", "utf-8")
-    opened = replace(films_index, index=Index.open(root))
+    opened = replace(films_index, index=StoredIndex.open(root))
     assert query(opened, FILMS_AFTER_1972).dicts()[0]["film"] == "Salt Pans"
     assert root not in open_store(opened.index).parents
 
@@ -138,7 +138,7 @@ def test_literals_units_names_and_qualifiers(tmp_path: Path) -> None:
     file.write_text("\n".join(rows), "utf-8")
     report = build_index([], tmp_path / "index", load_settings(overrides={"kg": {"files": [str(file)]}}))
     assert not report.failures
-    opened = Context(Index.open(tmp_path / "index"), load_settings())
+    opened = Context(StoredIndex.open(tmp_path / "index"), load_settings())
     values = query(opened, "SELECT ?p ?v { ?s ?p ?v FILTER(STRSTARTS(STR(?p), STR(v:))) } ORDER BY ?p").rows
     assert [(p.value.rpartition(":")[2], v.value) for p, v in values if p and v] == [
         ("founded%20on", "2003-02-14"),

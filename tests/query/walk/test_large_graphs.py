@@ -14,7 +14,7 @@ from conspectus.query.walk import graph as graphs
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 
 QUESTIONS = ("Who directed Night Ferry?", "How many films did Ada Mirren direct?", "Where was quill born?")
 
@@ -26,12 +26,12 @@ def root(films_index: Context, tmp_path: Path) -> Path:
 
 
 def test_what_is_mapped_is_what_is_computed(films_index: Context, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    computed = replace(films_index, index=Index.open(films_index.index.root))
+    computed = replace(films_index, index=StoredIndex.open(films_index.index.root))
     expected, topics = open_graph(computed), [link_topics(computed, question) for question in QUESTIONS]
     answers = [read_graph_question(computed, question).answer for question in QUESTIONS]
     monkeypatch.setattr(graphs, "LARGE", 1)
     for _ in range(2):  # made, and found made
-        mapped = replace(films_index, index=Index.open(root))
+        mapped = replace(films_index, index=StoredIndex.open(root))
         graph = open_graph(mapped)
         assert isinstance(graph.neighbours.base, np.memmap)
         for name in ("indptr", "neighbours", "predicate", "relation", "outgoing", "sources", "targets", "stated"):
@@ -45,13 +45,13 @@ def test_what_is_mapped_is_what_is_computed(films_index: Context, root: Path, mo
 
 def test_damaged_files_are_named(films_index: Context, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "LARGE", 1)
-    first = replace(films_index, index=Index.open(root))
+    first = replace(films_index, index=StoredIndex.open(root))
     open_names(first)
     open_graph_names(first)
     for path in (root / "cache").rglob("*.*"):
         if path.suffix in (".npy", ".arrow"):
             path.write_bytes(b"nonsense")
-    damaged = replace(films_index, index=Index.open(root))
+    damaged = replace(films_index, index=StoredIndex.open(root))
     for opened in (open_graph, open_names):
         with pytest.raises(IndexCorrupt, match="delete it"):
             opened(damaged)
@@ -64,6 +64,6 @@ def test_nothing_is_left_of_files_that_cannot_be_made(films_index: Context, root
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        derived_folder(Index.open(root), "graph", 99, fail)
+        derived_folder(StoredIndex.open(root), "graph", 99, fail)
     assert not list((root / "cache" / "graph").glob("*-99"))
     assert not list((root / "cache" / "graph").glob(".*"))

@@ -1,11 +1,11 @@
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.question.graph_query import Bound, Condition, GraphQuery, Order, Step, Things
+from conspectus.query.graph_question.structured_query import Bound, Condition, GraphQuery, Order, PredicateStep, Things
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.query.walk.run_query import run
 
-YEAR = Step(("release_year",))
-FILM = Condition(None, (Step(("directed_by",), "backward"),))
+YEAR = PredicateStep(("release_year",))
+FILM = Condition(None, (PredicateStep(("directed_by",), "backward"),))
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def graph(films_index: Context) -> KnowledgeGraph:
 
 
 def by(graph: KnowledgeGraph, name: str, *predicates: str) -> Condition:
-    return Condition((list(graph.names).index(name),), (Step(predicates, "backward"),))
+    return Condition((list(graph.names).index(name),), (PredicateStep(predicates, "backward"),))
 
 
 def names(graph: KnowledgeGraph, query: GraphQuery) -> list[str]:
@@ -58,14 +58,14 @@ def test_orders_keep_ranks_together_and_skip_them(graph: KnowledgeGraph) -> None
     last = run(graph, GraphQuery("things", Things((FILM,), order=Order((YEAR,), descending=True), limit=1)))
     assert [(graph.names[each.entity], each.value) for each in last.found] == [("Port Alma", "1979")]
     assert ("Port Alma", "release_year", "1979") in cited(graph, last.relations)
-    directors = Condition(None, (Step(("directed_by",)),))
-    most = Order((Step(("directed_by",), "backward"),), descending=True, by="count")
+    directors = Condition(None, (PredicateStep(("directed_by",)),))
+    most = Order((PredicateStep(("directed_by",), "backward"),), descending=True, by="count")
     assert names(graph, GraphQuery("things", Things((directors,), order=most, limit=1))) == ["Ada Mirren"]
 
 
 def test_a_start_may_be_described_itself(graph: KnowledgeGraph) -> None:
     oldest = Things((FILM,), order=Order((YEAR,)), limit=1)
-    born = Things((Condition(oldest, (Step(("directed_by",)), Step(("born_in",)))),))
+    born = Things((Condition(oldest, (PredicateStep(("directed_by",)), PredicateStep(("born_in",)))),))
     found = run(graph, GraphQuery("things", born))
     assert [graph.names[each.entity] for each in found.found] == ["Pelluci"]
     assert cited(graph, found.relations) == {

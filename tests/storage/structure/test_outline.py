@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conspectus.pipelines.index import build_index
-from conspectus.storage.index import Index
+from conspectus.pipelines.build_index import build_index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Link, Place
 from conspectus.storage.settings import load_settings
 from conspectus.storage.structure.outline import outline, section_spans
@@ -58,7 +58,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_sections_are_nested_and_hold_their_chunks(harbour: Path) -> None:
-    index = Index.open(harbour)
+    index = StoredIndex.open(harbour)
     assert verify(index) == []
     guide, rules = outline(index)
     assert [(len(above), section.title) for above, section in guide.walk()] == [
@@ -95,7 +95,7 @@ def test_a_filtered_view_has_the_links_of_its_documents(harbour: Path) -> None:
 
 
 def test_links_are_walked_where_they_have_a_weight(harbour: Path) -> None:
-    index = Index.open(harbour)
+    index = StoredIndex.open(harbour)
     (link,) = [each for each in index.rows(Link) if each.kind == "hyperlink"]
     row_of = {chunk.id: row for row, chunk in enumerate(index.rows(Chunk))}
     _, neighbours, _ = index.graph().edges_of(np.array([row_of[link.source_id]]))

@@ -121,11 +121,11 @@ def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
         whole = path.read_bytes()
         for content in (b"", b"junk", whole[: len(whole) // 2]):
             path.write_bytes(content)
-            with pytest.raises(IndexCorrupt, match="no BM25 index"):
+            with pytest.raises(IndexCorrupt, match="not a BM25 index"):
                 Bm25.open(folder, len(TEXTS))
         path.unlink()
         if path.name != "analysis.json":  # which indexes of before there were stems do not have
-            with pytest.raises(IndexCorrupt, match="no BM25 index"):
+            with pytest.raises(IndexCorrupt, match="not a BM25 index"):
                 Bm25.open(folder, len(TEXTS))
         path.write_bytes(whole)
     with pytest.raises(IndexCorrupt):

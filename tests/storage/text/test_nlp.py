@@ -71,6 +71,11 @@ def test_the_same_text_gives_the_same_whatever_came_before(english: SpacyAnnotat
     assert english.annotate(TEXT) == first
 
 
+def test_texts_of_a_batch_are_annotated_as_alone(english: SpacyAnnotator) -> None:
+    texts = [TEXT, "", *TEXT.split(". "), "Пушкин родился в Москве.", TEXT * 3, "It rained."] * 2
+    assert english.annotate_all(texts) == [english.annotate(text) for text in texts]
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [

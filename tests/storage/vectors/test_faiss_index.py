@@ -6,9 +6,15 @@ import faiss
 import numpy as np
 import pytest
 from conspectus.storage.arrays import Vectors
-from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.errors import IndexCorrupt, MissingPart
+from conspectus.storage.vectors import faiss_index
 from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.faiss_index import FaissIndex, open_faiss, write_faiss
+
+
+@pytest.fixture(autouse=True)
+def every_file_with_faiss(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faiss_index, "_ROWS_WITHOUT_FAISS", 0)
 
 
 def clustered(n: int, seed: int = 0, dimension: int = 32) -> Vectors:
@@ -97,9 +103,33 @@ def test_missing_file(tmp_path: Path) -> None:
         open_faiss(tmp_path / "gone.faiss", n_rows=1, dimension=2, probes=1)
 
 
-def test_unwritable_place(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="cannot be written"):
-        write_faiss(tmp_path / "no folder" / "x.faiss", clustered(5), exact_rows=10, seed=7)
+@pytest.mark.parametrize("exact_rows", [10, 1])
+def test_unwritable_place(tmp_path: Path, exact_rows: int) -> None:
+    with pytest.raises(OSError, match="no folder"):
+        write_faiss(tmp_path / "no folder" / "x.faiss", clustered(5), exact_rows=exact_rows, seed=7)
+
+
+def test_an_exact_file_is_what_faiss_writes_and_is_searched_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = clustered(300)
+    write_faiss(tmp_path / "x.faiss", vectors, exact_rows=300, seed=7)
+    written = faiss.IndexFlatIP(32)
+    written.add(vectors)
+    faiss.write_index(written, str(tmp_path / "y.faiss"))
+    assert (tmp_path / "x.faiss").read_bytes().startswith((tmp_path / "y.faiss").read_bytes())
+    opened = [open_faiss(tmp_path / "x.faiss", n_rows=300, dimension=32, probes=1)]
+    monkeypatch.setattr(faiss_index, "_ROWS_WITHOUT_FAISS", 300)
+    opened.append(open_faiss(tmp_path / "x.faiss", n_rows=300, dimension=32, probes=1))
+    monkeypatch.setattr(faiss_index, "_ROWS_WITHOUT_FAISS", 0)
+    monkeypatch.setattr(faiss_index, "has_faiss", lambda: False)
+    opened.append(open_faiss(tmp_path / "x.faiss", n_rows=300, dimension=32, probes=1))
+    assert [type(each).__name__ for each in opened] == ["FaissIndex", "ExactIndex", "ExactIndex"]
+    for found in zip(*(each.search(vectors[:20], 5) for each in opened), strict=True):
+        np.testing.assert_array_equal(found[1], found[0])
+        np.testing.assert_array_equal(found[2], found[0])
+    with pytest.raises(MissingPart, match=r"300 vectors needs FAISS: pip install 'conspectus\[local\]'"):
+        write_faiss(tmp_path / "z.faiss", vectors, exact_rows=299, seed=7)
 
 
 def test_other_counts_than_expected(tmp_path: Path) -> None:

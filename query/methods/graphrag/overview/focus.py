@@ -1,10 +1,10 @@
-"""What the whole says about something: for each part that speaks of it the sentence that says most.
+"""What the corpus says about a subject: the most relevant sentence of each part that mentions it.
 
-1. passages   the best by BM25 and by meaning, fused (RRF), in the parts that they lie in: top-level sections of
+1. passages   the best by BM25 and by meaning, fused (RRF), grouped by part: top-level sections of
               documents, or conversations
-2. sentences  of each part the one nearest to the question, by cosine and by the share of its words; where reasons are
-              asked for, sentences that give one count for more
-3. themes     the parts by their sentences, the best first; no sentence says again what another says
+2. sentences  for each part the one nearest to the question, by cosine and by the share of its words; if reasons are
+              asked for, sentences that give one get a bonus
+3. themes     the parts by their sentences, the best first; near-duplicate sentences are left out
 """
 
 from collections import defaultdict
@@ -15,27 +15,27 @@ import regex
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.overview.parts import APART, FEWEST_PARTS, short
-from conspectus.query.methods.graphrag.overview.sentences import Statement, sentences
+from conspectus.query.methods.graphrag.overview.sentences import OverviewSentence, sentences
 from conspectus.query.methods.graphrag.overview.themes import Theme, most_themes
 from conspectus.query.question.kinds import LANGUAGES, kind_of
 from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Floats, Vectors
+from conspectus.storage.structure.mail_threads import is_message, thread_of
 from conspectus.storage.structure.outline import DocumentOutline, outline
-from conspectus.storage.structure.threads import is_message, thread_of
 from conspectus.storage.text.language import language_of_question, unknown_to_encoder
 from conspectus.storage.text.names import words
 
 _PASSAGES = 30
-"""Passages that are looked at."""
+"""Number of passages considered."""
 _MOST_SENTENCES = 150
-"""Sentences that are embedded: those that share most of the question's words."""
+"""Number of sentences embedded: those that share most of the question's words."""
 _WORDS = 0.4
-"""Weight of the share of the question's words in a sentence, against its cosine."""
+"""Weight of the share of the question's words in a sentence, relative to its cosine."""
 _REASON = 0.1
 _LEAST = 0.65
-"""Share of the best sentence's score that another must have."""
+"""Smallest score of a further sentence, as a share of the best."""
 _SAME = 0.85
-"""Cosine from which on two sentences say the same."""
+"""Smallest cosine of two sentences with the same meaning."""
 _RRF = 60
 _REASONS = regex.compile(
     r"\b(?:reasons?|causes?|gründe|raisons|razones)\b.{0,40}?\b(?:for|of|to|why|für|warum|de|pour|por|para)\s+(?P<what>.{3,})",
@@ -55,7 +55,7 @@ _ABOUT = regex.compile(
 
 
 def is_focused(question: str) -> bool:
-    """Return whether a question asks what the whole says about something, not what the whole is about.
+    """Return whether a question asks what the corpus says about a subject, not what the corpus is about.
 
     >>> is_focused("Summarize what the documents say about tides."), is_focused("What are the documents about?")
     (True, False)
@@ -67,13 +67,13 @@ def is_focused(question: str) -> bool:
 
 
 def _subject(question: str) -> str:
-    """Return what a question asks the whole about: "tides" of "What is said about tides?"."""
+    """Return the subject of a question about the corpus: "tides" of "What is said about tides?"."""
     found = _ABOUT.search(question) or _REASONS.search(question)
     return found["what"].strip(" .?!") if found else question
 
 
 def has_parts(context: Context) -> bool:
-    """Return whether the documents have parts that can be told apart: several documents, or sections of one."""
+    """Return whether the documents have distinguishable parts: several documents, or sections of one."""
     known = outline(context.index)
     return len(known) >= FEWEST_PARTS or sum(1 for each in known for _ in each.walk()) >= FEWEST_PARTS
 
@@ -84,7 +84,7 @@ def focused_themes(context: Context, question: str, level: int) -> list[Theme]:
     Args:
         context: The open index.
         question: The question.
-        level: How many themes there may be, 0 for the fewest.
+        level: The level of detail; 0 for the fewest themes.
     """
     subject = _subject(question)
     rows = _best_rows(context, subject)
@@ -125,7 +125,7 @@ def focused_themes(context: Context, question: str, level: int) -> list[Theme]:
 
 
 def _is_foreign(context: Context, question: str) -> bool:
-    """Return whether a question is in no language of the documents, and in none that the encoder knows."""
+    """Return whether a question is in no language of the documents, and in none that the encoder supports."""
     known = context.bm25.analysis.known
     language = language_of_question(question, tuple(dict.fromkeys((*known, *LANGUAGES))))
     if not language or language in known:
@@ -145,33 +145,33 @@ def _best_rows(context: Context, question: str) -> list[int]:
     return sorted(scores, key=lambda row: (-scores[row], row))[:_PASSAGES]
 
 
-def _shares(context: Context, question: str, found: Sequence[Statement]) -> Floats:
-    """Return how much of a question's words, by their weights, each sentence has."""
+def _shares(context: Context, question: str, found: Sequence[OverviewSentence]) -> Floats:
+    """Return the weighted share of a question's words in each sentence."""
     terms = open_question(context, question).terms
     weight = dict(zip(terms.stems, terms.weights.tolist(), strict=True))
     analysis = context.bm25.analysis
     return np.array([sum(weight.get(stem, 0.0) for stem in set(analysis.stems(each.text, each.row))) for each in found])
 
 
-def _embedded(context: Context, found: Sequence[Statement]) -> Vectors:
+def _embedded(context: Context, found: Sequence[OverviewSentence]) -> Vectors:
     embedder = context.embedder
     return embedder.embed([embedder.windows(each.text)[0] for each in found])
 
 
 class _PartNames:
-    """The title of the document or the subject, and the top-level section, that a sentence stands in."""
+    """The title of the document or the subject, and the top-level section, that contain a sentence."""
 
     def __init__(self, context: Context) -> None:
         self._documents = documents_by_id(context)
         self._outlines: dict[str, DocumentOutline] = {each.document_id: each for each in outline(context.index)}
 
-    def of(self, statement: Statement) -> tuple[str, str]:
+    def of(self, statement: OverviewSentence) -> tuple[str, str]:
         span = statement.span
         document = self._documents[span.document_id]
         if is_message(document):
             return thread_of(document)[0], ""
         sections = self._outlines[document.id].sections
-        while len(sections) == 1 and sections[0].sections:  # a lone heading over all others is the title
+        while len(sections) == 1 and sections[0].sections:  # a single heading over all others is the title
             sections = sections[0].sections
         within = next((each.title for each in sections if each.start <= span.start < each.end), "")
         return document.title or document.uri, within

@@ -1,8 +1,8 @@
-"""The parts that documents are told in: documents, their sections where few documents are most of the text, or groups.
+"""The parts that an overview describes: documents, sections of documents that make up most of the text, or groups.
 
-Documents are not cut up where there are enough of them: each is told as a whole. One that is most of the text, or the
-only one, is told by its sections, and so are all where details are asked for. Where there are too many documents, they
-are grouped, by chapter number or by what they share.
+If there are enough documents, each is described as a whole. A document that is most of the text, or the only one, is
+described by its sections, as are all documents if details are asked for. If there are too many documents, they
+are grouped by chapter number or by shared terms.
 """
 
 from collections.abc import Sequence
@@ -24,17 +24,17 @@ FEWEST_PARTS = 3
 EVERYWHERE = 1 << 62
 """The end of a part whose sentence may come from the beginning of any of its documents."""
 _SHORTEST_PART = 200
-"""Characters of the shortest part that is told."""
+"""Characters of the shortest part that is described."""
 _MOST_OF_ALL = 0.5
-"""Share of all characters from which on a document is told by its sections."""
+"""Smallest share of all characters at which a document is described by its sections."""
 _NUMBERED = 0.7
-"""Share of documents with a chapter number from which on these are the groups."""
+"""Smallest share of documents with a chapter number at which these are the groups."""
 _DISTINCT = 0.9
-"""Least share of these numbers that only one document has."""
+"""Smallest share of these numbers that occur in only one document."""
 _MOST_CLUSTERED = 1_500
-"""Documents that are compared pair by pair; of more the longest."""
+"""Most documents compared pair by pair; if there are more, the longest ones."""
 _LEADS = 2
-"""Chunks at the beginning of each document of a group that its sentence may come from."""
+"""Chunks at the beginning of each document of a group from which its sentence may come."""
 _LONGEST_TITLE = 70
 _FEWEST_OF_SERIES = 3
 _DIGITS = regex.compile(r"\d+")
@@ -46,20 +46,20 @@ APART = regex.compile(
     r"|remerciements|índice)\W*$",
     regex.I,
 )
-"""Headings of parts that tell nothing of the subject."""
+"""Headings of parts that say nothing about the subject."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OverviewPart:
     """A part: documents, a section or a conversation.
 
     Attributes:
-        title: What it is called.
-        rows: The rows of its chunks that sentences may come from, in text order.
-        start: Its first character in its document; 0 for several documents.
+        title: Its title.
+        rows: The rows of its chunks from which sentences may come, in text order.
+        start: The offset of its first character in its document; 0 for several documents.
         end: One past its last; `EVERYWHERE` for several documents.
         n_chars: Its length.
-        inner: The parts within it.
+        inner: Its parts.
         is_thread: Whether it is a conversation.
     """
 
@@ -68,20 +68,20 @@ class Part:
     start: int
     end: int
     n_chars: int
-    inner: tuple["Part", ...]
+    inner: tuple["OverviewPart", ...]
     is_thread: bool = False
 
 
 def divided(
     context: Context, documents: Sequence[DocumentOutline], most: int, *, others: int, in_detail: bool
-) -> list[Part]:
+) -> list[OverviewPart]:
     """Return at most `most` parts of the documents, in their order.
 
     Args:
         context: The open index.
         documents: The documents.
-        most: How many parts there may be.
-        others: How many parts there are besides these documents.
+        most: The maximum number of parts.
+        others: The number of parts in addition to these documents.
         in_detail: Whether sections are wanted rather than whole documents.
     """
     every = [of_document(document) for document in documents if document.chunk_rows]
@@ -111,24 +111,24 @@ def divided(
     return parts
 
 
-def _is_divisible(part: Part, n_parts: int, most: int, few: bool) -> bool:
-    """Return whether the parts within a part fit in its place. A lone part is divided into any number."""
+def _is_divisible(part: OverviewPart, n_parts: int, most: int, few: bool) -> bool:
+    """Return whether the parts of a part fit within the maximum in its place. A lone part is always divided."""
     if few and n_parts == 1:
         return bool(part.inner)
     return len(part.inner) > 1 and n_parts - 1 + len(part.inner) <= most
 
 
-def of_document(document: DocumentOutline) -> Part:
+def of_document(document: DocumentOutline) -> OverviewPart:
     """Return a document as a part."""
     inner = _inner(document.sections)
     title = document.title or (inner[0].title if inner else document.uri)
-    return Part(title, document.chunk_rows, 0, document.n_chars, document.n_chars, inner)
+    return OverviewPart(title, document.chunk_rows, 0, document.n_chars, document.n_chars, inner)
 
 
-def _inner(sections: Sequence[Section]) -> tuple[Part, ...]:
-    """Return the sections that tell something; a lone section that holds all others is passed over."""
+def _inner(sections: Sequence[Section]) -> tuple[OverviewPart, ...]:
+    """Return the informative sections; a single section that contains all others is replaced by its contents."""
     told = [
-        Part(
+        OverviewPart(
             section.title,
             section.chunk_rows,
             section.start,
@@ -142,12 +142,12 @@ def _inner(sections: Sequence[Section]) -> tuple[Part, ...]:
     return told[0].inner if len(told) == 1 and len(told[0].inner) > 1 else tuple(told)
 
 
-def _series(parts: Sequence[Part]) -> list[Part]:
-    """Return documents with those as one part whose titles differ in their numbers alone: versions, issues, minutes."""
-    of_title: dict[str, list[Part]] = {}
+def _series(parts: Sequence[OverviewPart]) -> list[OverviewPart]:
+    """Return documents, merging those whose titles differ only in numbers: versions, issues, minutes."""
+    of_title: dict[str, list[OverviewPart]] = {}
     for part in parts:
         of_title.setdefault(_DIGITS.sub("0", part.title), []).append(part)
-    made: list[Part] = []
+    made: list[OverviewPart] = []
     for members in of_title.values():
         if len(members) < _FEWEST_OF_SERIES:
             made += members
@@ -157,17 +157,17 @@ def _series(parts: Sequence[Part]) -> list[Part]:
     return made
 
 
-def _grouped(context: Context, parts: Sequence[Part], most: int) -> list[Part]:
-    """Return groups of documents: of one chapter number, where most have numbers, else of documents that share terms.
+def _grouped(context: Context, parts: Sequence[OverviewPart], most: int) -> list[OverviewPart]:
+    """Return groups of documents: by chapter number, if most have numbers, else by shared terms.
 
     The latter are clusters of Ward (1963), "Hierarchical grouping to optimize an objective function", over the unit
-    vectors of the documents' BM25 weights; the largest group comes first, and in it what is central and long.
+    vectors of the documents' BM25 weights; the largest group comes first, and in it central and long documents.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
 
     numbers = [numbered(part.title)[0] for part in parts]
     given = [number for number in numbers if number]
-    # Where several documents have one number, they are chapters of several books.
+    # If several documents have one number, they are chapters of several books.
     if len(given) >= _NUMBERED * len(parts) and len(set(given)) >= _DISTINCT * len(given):
         return _by_chapter(parts, [number.split(".")[0] for number in numbers])
     weights = term_weights(context)
@@ -184,9 +184,9 @@ def _grouped(context: Context, parts: Sequence[Part], most: int) -> list[Part]:
     return sorted(groups, key=lambda part: -part.n_chars)
 
 
-def _by_chapter(parts: Sequence[Part], chapters: Sequence[str]) -> list[Part]:
-    """Return the groups of parts of one chapter, in the order of the chapters; the chapter's own page comes first."""
-    of_chapter: dict[str, list[Part]] = {}
+def _by_chapter(parts: Sequence[OverviewPart], chapters: Sequence[str]) -> list[OverviewPart]:
+    """Return the groups of parts of one chapter, in chapter order; the chapter's own page comes first."""
+    of_chapter: dict[str, list[OverviewPart]] = {}
     for part, chapter in zip(parts, chapters, strict=True):
         of_chapter.setdefault(chapter, []).append(part)
     order = sorted(of_chapter, key=lambda chapter: (not chapter.isdecimal(), chapter.zfill(4)))
@@ -197,21 +197,21 @@ def _by_chapter(parts: Sequence[Part], chapters: Sequence[str]) -> list[Part]:
     ]
 
 
-def _steps(part: Part) -> list[str]:
+def _steps(part: OverviewPart) -> list[str]:
     return numbered(part.title)[0].split(".")
 
 
-def _group(members: Sequence[Part]) -> Part:
+def _group(members: Sequence[OverviewPart]) -> OverviewPart:
     """Return documents as one part, named by the first."""
     if len(members) == 1:
         return members[0]
     first = members[0]
     rows = (*first.rows[:_LEADS], *(row for member in members[1:] for row in member.rows[:_LEADS]))
-    return Part(first.title, rows, 0, EVERYWHERE, sum(member.n_chars for member in members), tuple(members))
+    return OverviewPart(first.title, rows, 0, EVERYWHERE, sum(member.n_chars for member in members), tuple(members))
 
 
 def short(title: str) -> str:
-    """Return a title without its number, cut at a word where it is long."""
+    """Return a title without its number, cut at a word if it is long."""
     plain = " ".join(title.split()).rstrip(":.")
     plain = numbered(plain)[1] or plain
     return plain if len(plain) <= _LONGEST_TITLE else f"{plain[:_LONGEST_TITLE].rsplit(' ', 1)[0]} ..."

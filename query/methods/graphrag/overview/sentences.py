@@ -1,7 +1,7 @@
-"""What a sentence says of a part: of the well-formed ones the one that tells most of what sets the part apart.
+"""Choose the sentence about a part: the well-formed one with most of the terms that distinguish the part.
 
-A term sets a part apart by how much more it weighs in it than in the corpus (BM25 weights). A sentence near the
-beginning counts for more, and so does one that defines ("X is a ..."), speaks of its text, or tells the title.
+A term distinguishes a part by how much higher its weight is there than in the corpus (BM25 weights). A sentence near
+the beginning gets a bonus, as does one that defines ("X is a ..."), refers to its text, or contains the title.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import regex
+from conspectus.query.answer_writing.full_sentence import OF_ITSELF, SPEAKS, TELLS, is_well_formed
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.overview.parts import EVERYWHERE, Part, term_weights
-from conspectus.query.reader.full_sentence import OF_ITSELF, SPEAKS, TELLS, is_well_formed
+from conspectus.query.methods.graphrag.overview.parts import EVERYWHERE, OverviewPart, term_weights
 from conspectus.storage.arrays import Floats
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Span
@@ -19,35 +19,35 @@ from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
 
 _ANYWHERE = 0.3
-"""What a sentence's place counts for at least, against 1 more at the beginning."""
+"""Smallest weight of a sentence's position; the beginning adds 1."""
 _GOOD = 1.5
-"""What a sentence counts more for that tells the title, is in the document that names its group, speaks of its text
-or defines; and less if somebody speaks, or in another language than most texts."""
+"""Factors for a sentence that contains the title, is in the document that names its group, refers to its text or
+defines; and for one in the first or second person, or in a language other than that of most texts."""
 _LEAD = 3_000
-"""Characters after which a sentence's place counts for 1/e of what it counts at the beginning of its part."""
+"""Characters over which the weight of a sentence's position falls to 1/e of that at the beginning of its part."""
 _LOOKED_AT = 40
-"""Chunks of a part whose sentences are candidates: the first ones."""
+"""Number of first chunks of a part whose sentences are candidates."""
 _DEFINES = regex.compile(
     r"^(?:the |an? |die |der |das |ein |eine |le |la |les |el |los |las )?(?:[\w.+#-]+ ){1,4}?"
     r"(?:is|are|ist|sind|est|sont|es|son) (?:an?|the|one|eine?|der|die|das|une?|le|la|un|el)\b",
     regex.I,
 )
-"""A sentence that says what a thing is, within its first words."""
+"""A sentence with a definition in its first words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence: its text, where it stands, and the row of its chunk."""
+class OverviewSentence:
+    """A sentence: its text, its span, and the row of its chunk."""
 
     text: str
     span: Span
     row: int
 
 
-def telling_sentence(context: Context, part: Part, said: set[str]) -> Statement | None:
-    """Return the sentence that tells most of a part; None where it has no well-formed one that is not said yet."""
+def telling_sentence(context: Context, part: OverviewPart, said: set[str]) -> OverviewSentence | None:
+    """Return the most characteristic sentence of a part; None if no unused well-formed sentence is left."""
     apart = _apart(context, part)
-    best: tuple[float, Statement] | None = None
+    best: tuple[float, OverviewSentence] | None = None
     titled = {stem for row in part.rows[:1] for stem in context.bm25.analysis.stems(part.title, row)}
     names = frozenset(word.key for word in words(part.title))
     for statement in sentences(context, part.rows[:_LOOKED_AT], part.start, part.end, names=names):
@@ -70,8 +70,8 @@ def telling_sentence(context: Context, part: Part, said: set[str]) -> Statement 
     return best[1] if best else None
 
 
-def _apart(context: Context, part: Part) -> Floats:
-    """Return how much more each term weighs in a part than in the corpus."""
+def _apart(context: Context, part: OverviewPart) -> Floats:
+    """Return how much higher the weight of each term is in a part than in the corpus."""
     own = np.asarray(term_weights(context)[list(part.rows)].mean(axis=0)).ravel()
     return np.maximum(own - _usual(context), 0.0)
 
@@ -95,16 +95,16 @@ def sentences(
     *,
     spoken: bool = False,
     names: Collection[str] = (),
-) -> Iterator[Statement]:
-    """Yield the well-formed sentences of chunks between two characters.
+) -> Iterator[OverviewSentence]:
+    """Yield the well-formed sentences of chunks between two offsets.
 
     Args:
         context: The open index.
         rows: The rows of the chunks.
         start: First character, in the document.
         end: One past the last.
-        names: Keys of names that a sentence may begin with in small letters.
-        spoken: Whether questions, and sentences that lean on the one before, are wanted too, as people write them.
+        names: Keys of names that may begin a sentence in lower case.
+        spoken: Whether questions, and sentences that depend on the previous one, are included, as in messages.
     """
     for row in rows:
         chunk = context.chunks[row]
@@ -120,7 +120,7 @@ def sentences(
                 text = text[:1].upper() + text[1:]
             if is_well_formed(text, language) or (spoken and is_spoken(text)):
                 span = Span(chunk.document_id, chunk.id, chunk.start + first, chunk.start + last)
-                yield Statement(" ".join(chunk.text[first:last].split()), span, row)
+                yield OverviewSentence(" ".join(chunk.text[first:last].split()), span, row)
 
 
 _POINTS_AT = regex.compile(
@@ -137,7 +137,7 @@ _SPOKEN_WORDS = (6, 60)
 
 
 def is_spoken(text: str) -> bool:
-    """Return whether a text is a sentence or question as people write them in messages, and no greeting."""
+    """Return whether a text is a sentence or question as written in messages, and not a greeting."""
     fewest, most = _SPOKEN_WORDS
     plain = bool(_SPOKEN.match(text)) and "\n\n" not in text and not _GREETING.match(text)
     return plain and fewest <= len(text.split()) <= most

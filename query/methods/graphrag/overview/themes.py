@@ -1,8 +1,8 @@
-"""The whole in themes: what each part of the documents is called, what it holds, and what a sentence says of it.
+"""The corpus in themes: the title of each part of the documents, its contents, and sentences about it.
 
-One long document is told by its own sections, several documents each by one theme, many documents in groups, messages
-by their conversations. Each kind has room by its share of the characters, so that a mailbox does not hide a manual.
-Corpora without headings and with few documents have no such structure; global search reads their reports instead.
+One long document is described by its sections, several documents by one theme each, many documents in groups, messages
+by their conversations. Each kind gets themes by its share of the characters, so that a mailbox does not hide a manual.
+Corpora without headings and with few documents lack such structure; global search then reads their reports.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import regex
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.overview.parts import EVERYWHERE, FEWEST_PARTS, Part, divided, short
-from conspectus.query.methods.graphrag.overview.sentences import Statement, telling_sentence
+from conspectus.query.methods.graphrag.overview.parts import EVERYWHERE, FEWEST_PARTS, OverviewPart, divided, short
+from conspectus.query.methods.graphrag.overview.sentences import OverviewSentence, telling_sentence
 from conspectus.query.methods.graphrag.overview.threads import Thread, threads_of, told
 from conspectus.query.question.question import open_question
 from conspectus.storage.structure.outline import DocumentOutline, outline
@@ -19,12 +19,12 @@ from conspectus.storage.structure.outline import DocumentOutline, outline
 PARTS = (8, 12, 18, 24)
 """Most parts at the levels c0, c1, c2 and c3."""
 _BRIEF, _DETAILED = 0.5, 2.0
-"""What a question that asks for few or for many details multiplies the number of parts by."""
+"""Factor for the number of parts if a question asks for few or for many details."""
 _DETAILED_LEVEL = 2
 _TOLD_OF_GROUP = 2
-"""Sentences of a group, of different documents."""
+"""Sentences of a group, from different documents."""
 _NAMED = 3
-"""Sections or documents that a part is named by, besides its own title."""
+"""Sections or documents that name a part, in addition to its own title."""
 
 _BRIEFLY = regex.compile(
     r"\b(?:brief\w*|short\w*|concise\w*|one sentence|kurz\w*|knapp\w*|brièvement|court\w*|breve\w*|corto)\b", regex.I
@@ -38,32 +38,32 @@ _IN_DETAIL = regex.compile(
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """A part of the whole, and what sentences say of it.
+    """A part of the corpus, and sentences about it.
 
     Attributes:
-        title: What it is called.
-        parts: What lies in it: titles, the longest first, or who wrote how many messages.
+        title: Its title.
+        parts: Its contents: titles, the longest first, or authors with their numbers of messages.
         statements: The sentences.
     """
 
     title: str
     parts: tuple[str, ...]
-    statements: tuple[Statement, ...]
+    statements: tuple[OverviewSentence, ...]
 
     @property
     def heading(self) -> str:
-        """The title and what lies in it."""
+        """The title and the contents."""
         return f"{self.title} ({', '.join(self.parts)})" if self.parts else self.title
 
 
 def themes(context: Context, question: str, level: int) -> list[Theme]:
-    """Return the themes of the documents, in their order; none where they have too little structure.
+    """Return the themes of the documents, in their order; empty if they have too little structure.
 
     Args:
         context: The open index.
-        question: The question. Documents that it names are told alone; words such as "briefly" and "in detail" make
-            fewer or more themes.
-        level: How many themes there may be, 0 for the fewest.
+        question: The question. If it names documents, only these are described; words such as "briefly" and "in detail"
+            lead to fewer or more themes.
+        level: The level of detail; 0 for the fewest themes.
     """
     most = most_themes(question, level)
     in_detail = level >= _DETAILED_LEVEL or _IN_DETAIL.search(question) is not None
@@ -74,7 +74,7 @@ def themes(context: Context, question: str, level: int) -> list[Theme]:
         return []
     found, said = [], set[str]()
     for part in parts:
-        statements: list[Statement] = []
+        statements: list[OverviewSentence] = []
         for one in part.inner if part.end == EVERYWHERE else (part,):
             sentence = telling_sentence(context, one, said) if len(statements) < _TOLD_OF_GROUP else None
             if sentence is not None:
@@ -90,7 +90,7 @@ def themes(context: Context, question: str, level: int) -> list[Theme]:
 
 
 def most_themes(question: str, level: int) -> int:
-    """Return how many themes there may be at a level, fewer or more where the question asks for that."""
+    """Return the maximum number of themes at a level, adjusted if the question asks for fewer or more."""
     most = PARTS[min(level, len(PARTS) - 1)]
     if _BRIEFLY.search(question):
         return max(FEWEST_PARTS, int(most * _BRIEF))
@@ -98,7 +98,7 @@ def most_themes(question: str, level: int) -> int:
 
 
 def _room_of_threads(threads: Sequence[Thread], documents: Sequence[DocumentOutline], most: int) -> int:
-    """Return how many themes conversations may have: their share of the characters, and one at least of either kind."""
+    """Return the maximum number of conversation themes: by their share of characters, at least one of either kind."""
     if not threads or not documents:
         return most if threads else 0
     said = sum(thread.size[1] for thread in threads)
@@ -117,8 +117,8 @@ def _documents(context: Context, question: str) -> list[DocumentOutline]:
     return [document for document in known if document.document_id in named] or known
 
 
-def _named(part: Part) -> tuple[str, ...]:
-    """Return what a part is named by besides its title: the longest of its sections, or its other documents."""
+def _named(part: OverviewPart) -> tuple[str, ...]:
+    """Return the names of a part other than its title: the longest of its sections, or its other documents."""
     inner = part.inner[1:] if part.end == EVERYWHERE else sorted(part.inner, key=lambda item: -item.n_chars)
     named = tuple(dict.fromkeys(short(item.title) for item in inner if item.title != part.title))
     more = len(named) - _NAMED

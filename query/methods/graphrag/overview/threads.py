@@ -1,7 +1,7 @@
-"""Conversations as parts of a whole: messages of one subject, what the first asks or proposes, and what the last says.
+"""Conversations as parts of a corpus: messages on one subject, what the first asks or proposes, and how the last ends.
 
-A conversation is told by its subject, how many wrote how often, the sentence of its first message that asks or proposes
-something, and of later messages the last one that decides something.
+A conversation is described by its subject, its authors and number of messages, the sentence of its first message that
+asks or proposes something, and the last later sentence that decides something.
 """
 
 from collections import defaultdict
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import regex
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.overview.sentences import Statement, sentences
+from conspectus.query.methods.graphrag.overview.sentences import OverviewSentence, sentences
 from conspectus.storage.records import Document
+from conspectus.storage.structure.mail_threads import is_message, sent_at, thread_of
 from conspectus.storage.structure.outline import DocumentOutline
-from conspectus.storage.structure.threads import is_message, sent_at, thread_of
 
 _ASKS = regex.compile(
     r"\?|\b(?:patch|propos\w+|suggest\w*|would like|want(?:ed)? to|wonder\w*|should|could (?:we|you)|please|request\w*"
@@ -39,12 +39,12 @@ class Thread:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Its messages and characters."""
+        """The number of its messages and of its characters."""
         return len(self.messages), sum(message.n_chars for message in self.messages)
 
     @property
     def described(self) -> str:
-        """How many messages it has, and of whom."""
+        """The number of messages and their authors, in words."""
         names = dict.fromkeys(_name(message.metadata.get("from", "")) for message in self.messages)
         writers = [name for name in names if name]
         who = f" of {', '.join(writers[:_NAMED])}" if writers else ""
@@ -56,7 +56,7 @@ _NAMED = 3
 
 
 def threads_of(context: Context, documents: Sequence[DocumentOutline]) -> tuple[list[Thread], list[DocumentOutline]]:
-    """Return the conversations among documents, the longest first, and the documents that are no part of one.
+    """Return the conversations among documents, the longest first, and the documents that belong to none.
 
     An attachment is part of its message.
     """
@@ -94,8 +94,8 @@ def _name(sender: str) -> str:
     return sender.partition("<")[0].strip(" \"'") or sender.strip("<> ")
 
 
-def told(context: Context, thread: Thread) -> list[Statement]:
-    """Return what the first message of a conversation asks, or says, and what the last that decides something says."""
+def told(context: Context, thread: Thread) -> list[OverviewSentence]:
+    """Return the sentence in which the first message asks or states something, and the last deciding sentence."""
     by_message = [list(sentences(context, rows, spoken=True)) for rows in thread.rows]
     opening = next((found for found in by_message if found), [])
     if not opening:

@@ -67,7 +67,7 @@ class SoftShape:
     answer_tokens: int = 32
 
     def __post_init__(self) -> None:
-        """Refuse numbers out of range: those of a checkpoint come from a file."""
+        """Reject numbers out of range: those of a checkpoint come from a file."""
         least = {"soft_tokens": 0, "lora_alpha": 1} | dict.fromkeys(_COUNTED, 1)
         for name, low in least.items():
             if not low <= getattr(self, name) <= _MOST:
@@ -137,7 +137,7 @@ def read_made(folder: Path) -> PromptMetadata:
     """Return the metadata that `conspectus train gretriever` wrote to a folder.
 
     Raises:
-        MissingPart: There is none."""
+        MissingPart: There is no metadata."""
     try:
         held = TypeAdapter(dict[str, Any]).validate_json((folder / REPORT).read_bytes())
         return TypeAdapter(PromptMetadata).validate_python(held["made"])

@@ -1,7 +1,7 @@
 """G-Retriever's subgraph retrieval on a textual graph that comes with its question (GraphQA).
 
 He et al. 2024, sections 5.2 and 5.3: the k nodes and edges nearest to the question have prizes k, k - 1, ..., 1, and
-the connected subgraph with the highest prizes minus costs is kept.
+the connected subgraph with the highest prizes minus costs is selected.
 """
 
 from dataclasses import dataclass

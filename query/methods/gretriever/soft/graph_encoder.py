@@ -1,7 +1,7 @@
 """Graph encoder: a graph neural network over text encodings, mean-pooled to one vector per graph.
 
 G-Retriever (He et al. 2024, section 5.4 and appendix B.1): graph transformer (Shi et al. 2021), 4 layers of 4 heads;
-appendix B.4 has GAT (Veličković et al. 2018) and GCN (Kipf and Welling 2017), too. GCN ignores the text of
+appendix B.4 also has GAT (Veličković et al. 2018) and GCN (Kipf and Welling 2017). GCN ignores the text of
 edges; the other two attend to it.
 """
 

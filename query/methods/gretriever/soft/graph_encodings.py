@@ -27,7 +27,7 @@ class EncodedGraph:
 _KIND = "graph encodings"
 _AT_ONCE = 4096
 _MOST_KNOWN = 500_000
-"""Encodings in memory, three quarters of a gigabyte with MiniLM; the others are in the memo."""
+"""Encodings cached in memory, three quarters of a gigabyte with MiniLM; the others are in the memo."""
 
 
 class RememberedEncodings:

@@ -1,8 +1,8 @@
 """Soft graph prompt: a learned graph token before the graph's text and the question, for a frozen model.
 
-G-Retriever (He et al. 2024, sections 5.4 and B.2): [graph token; embedded text] -> frozen model -> answer. Trained are
-the graph encoder and the projector, or instead a few soft tokens, and with LoRA (Hu et al. 2022) low-rank matrices in
-the model. This module needs torch and is imported only if a prompt is trained or used.
+G-Retriever (He et al. 2024, sections 5.4 and B.2): [graph token; embedded text] -> frozen model -> answer. The trained
+parts are the graph encoder and the projector, or instead a few soft tokens, and with LoRA (Hu et al. 2022) low-rank
+matrices in the model. This module needs torch and is imported only if a prompt is trained or used.
 """
 
 from collections.abc import Sequence
@@ -147,7 +147,7 @@ class SoftPrompt(nn.Module):
     def _text_ids(self, asked: SoftInput) -> list[int]:
         """Return the tokens of the graph's text and the question; the graph is truncated if both are too long."""
         limit = self.shape.text_tokens
-        question = self._ids("\n" + render("query/gretriever_soft_question", question=asked.question))
+        question = self._ids("\n" + render("query/gretriever/soft_question", question=asked.question))
         told = self._ids(asked.text) if self.shape.text else []
         return [*told[: max(limit - len(question), 0)], *question[-limit:]]
 
@@ -180,7 +180,7 @@ def _with_lora(frozen: FrozenModel, shape: SoftShape) -> Any:  # noqa: ANN401  (
 
 
 def _check(shape: SoftShape, frozen: FrozenModel) -> None:
-    """Refuse a shape that cannot be built or exceeds the model's context."""
+    """Reject a shape that cannot be built or exceeds the model's context."""
     if not shape.learns:
         raise SettingsError("nothing would be learned: there is no encoder, no soft token and no LoRA")
     out = shape.width if shape.projector else frozen.width

@@ -161,7 +161,7 @@ def test_a_suite_gives_each_question_what_is_near(tmp_path: Path) -> None:
 
 
 def test_what_is_no_set_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no set of questions about graphs"):
+    with pytest.raises(InputError, match="not a set of questions about graphs"):
         read_graphqa(tmp_path)
     write_rows(tmp_path / "few.jsonl", [rog(0)])
     with pytest.raises(InputError, match=r"few.jsonl: 1 different graphs are too few"):

@@ -13,7 +13,7 @@ from conspectus.pipelines.exchange.graphrag.exporter import NO_DATE, entity_titl
 from conspectus.pipelines.exchange.graphrag.read import read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import TABLES, Tables, arrow_table
 from conspectus.storage.hashing import entity_id
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Relation, Report
 from hypothesis import given, settings
 
@@ -21,7 +21,7 @@ from tests.pipelines.exchange.graphrag_tables import EXCERPT, any_tables, export
 from tests.pipelines.exchange.made import index_of
 
 
-def check_same(first: Index, second: Index) -> None:
+def check_same(first: StoredIndex, second: StoredIndex) -> None:
     """Compare two indexes as far as GraphRAG has columns for what the first contains."""
     assert documents(second) == documents(first)
     for record in (Chunk, Mention, Claim):
@@ -32,22 +32,22 @@ def check_same(first: Index, second: Index) -> None:
     assert reports(second) == reports(first)
 
 
-def documents(index: Index) -> list[Document]:
+def documents(index: StoredIndex) -> list[Document]:
     """Return the documents without metadata: what repeats the text of its document is not imported as metadata."""
     return [replace(document, metadata={}) for document in index.rows(Document)]
 
 
-def relations(index: Index) -> list[Relation]:
+def relations(index: StoredIndex) -> list[Relation]:
     """Return the relations but for how often they were stated, which is known only by their text units."""
     return [replace(relation, weight=0.0, strength=None) for relation in index.rows(Relation)]
 
 
-def groups(index: Index) -> set[tuple[str, ...]]:
+def groups(index: StoredIndex) -> set[tuple[str, ...]]:
     """Return the communities of several entities by their members."""
     return {community.entity_ids for community in index.rows(Community) if community.size > 1}
 
 
-def reports(index: Index) -> Counter[Sequence[object]]:
+def reports(index: StoredIndex) -> Counter[Sequence[object]]:
     """Return the reports by what they say about whom; their citations become those of whole chunks."""
     members = {community.id: community.entity_ids for community in index.rows(Community)}
     return Counter(
@@ -130,7 +130,7 @@ def test_an_entity_has_a_title_of_its_own() -> None:
 
 
 def test_vectors_stand_under_the_ids_of_rows(sample_root: Path, tmp_path: Path) -> None:
-    index = Index.open(sample_root)
+    index = StoredIndex.open(sample_root)
     done = write_graphrag(index, tmp_path / "out")
     ids = pq.read_table(tmp_path / "out" / "entities.parquet").column("id").to_pylist()
     made = pq.read_table(tmp_path / "out" / "embeddings.entity_description.parquet")

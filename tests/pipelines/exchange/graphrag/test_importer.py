@@ -6,7 +6,13 @@ from dataclasses import replace
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.build_report import DANGLING
 from conspectus.pipelines.exchange.graphrag.read import read_graphrag
-from conspectus.pipelines.exchange.graphrag.schema import CommunityRow, CovariateRow, EntityRow, FindingRow, Tables
+from conspectus.pipelines.exchange.graphrag.schema import (
+    GraphRagCommunity,
+    GraphRagCovariate,
+    GraphRagEntity,
+    GraphRagFinding,
+    Tables,
+)
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Chunk, Entity, Failure
 from conspectus.storage.text.normalise import entity_key
@@ -19,14 +25,14 @@ def listed(found: Extraction, told: ImportedSummaries) -> Counter[str]:
     return Counter(each.reason for each in (*found.failures, *told.failures))
 
 
-def community_rows(*members: str) -> list[CommunityRow]:
+def community_rows(*members: str) -> list[GraphRagCommunity]:
     """Return communities "number level parent e1,e2"."""
     rows = []
     for place, text in enumerate(members):
         number, level, parent, ids = text.split()
         own = tuple(ids.split(","))
         rows.append(
-            CommunityRow(f"m{place}", 0, int(number), int(level), int(parent), (), "", own, (), (), "", len(own))
+            GraphRagCommunity(f"m{place}", 0, int(number), int(level), int(parent), (), "", own, (), (), "", len(own))
         )
     return rows
 
@@ -98,9 +104,9 @@ def test_mentions_stand_where_the_names_do() -> None:
 
 def test_a_name_within_a_longer_one_and_one_that_stands_nowhere() -> None:
     entities = [
-        EntityRow("1", 0, "MIRREN", "PERSON", "", ("u1",), 1, 0),
-        EntityRow("2", 1, "ADA MIRREN (DIRECTOR)", "PERSON", "", ("u1",), 1, 0),
-        EntityRow("3", 2, "BOB", "PERSON", "", ("u1",), 1, 0),
+        GraphRagEntity("1", 0, "MIRREN", "PERSON", "", ("u1",), 1, 0),
+        GraphRagEntity("2", 1, "ADA MIRREN (DIRECTOR)", "PERSON", "", ("u1",), 1, 0),
+        GraphRagEntity("3", 2, "BOB", "PERSON", "", ("u1",), 1, 0),
     ]
     _, found, _ = imported(Tables(small().documents, small().text_units, entities, [], [], [], []))
     matches = {(each.entity_id, each.match, each.surface) for each in found.knowledge.mentions}
@@ -119,7 +125,7 @@ def test_a_relation_stands_where_both_ends_are_named() -> None:
         replace(tables.relationships[0], target="HERON", description="She filmed by the sea."),
         replace(tables.relationships[0], id="r9", target="PORT ALMA"),
     ]
-    entities = [*tables.entities, EntityRow("e5", 4, "GREY HERON STORY", "FILM", "", ("u1",), 1, 0)]
+    entities = [*tables.entities, GraphRagEntity("e5", 4, "GREY HERON STORY", "FILM", "", ("u1",), 1, 0)]
     unit = replace(tables.text_units[0], text=text)
     document = replace(tables.documents[0], text=text)
     _, found, told = imported(Tables([document], [unit], entities, rows, [], [], []))
@@ -143,7 +149,7 @@ def test_a_pair_is_one_relation_whichever_way_round() -> None:
 
 def test_two_rows_of_one_title_are_one_entity_with_both_types() -> None:
     tables = small()
-    rows = [*tables.entities, EntityRow("e5", 4, "Grey  Heron", "BIRD", "A bird.", ("u1",), 1, 0)]
+    rows = [*tables.entities, GraphRagEntity("e5", 4, "Grey  Heron", "BIRD", "A bird.", ("u1",), 1, 0)]
     _, _, told = imported(with_rows(tables, "entities", rows))
     heron = next(each for each in told.entities if each.id == entity_id("grey heron"))
     assert (heron.name, heron.types, heron.description) == ("GREY HERON", ("BIRD", "FILM"), "A film.\nA bird.")
@@ -170,7 +176,7 @@ def test_claims_point_at_what_they_quote() -> None:
 
 
 def test_claims_about_nothing_are_listed() -> None:
-    empty = CovariateRow("c", 0, "claim", None, "It rains.", None, None, None, None, None, None, "u1")
+    empty = GraphRagCovariate("c", 0, "claim", None, "It rains.", None, None, None, None, None, None, "u1")
     astray = replace(empty, id="g", subject_id="ADA MIRREN", text_unit_id="gone")
     _, found, told = imported(with_rows(small(), "covariates", [empty, astray]))
     assert found.claims == []
@@ -215,7 +221,7 @@ def test_references_become_places_and_leave_the_texts() -> None:
 def test_references_to_nothing_and_second_reports_are_listed() -> None:
     tables = small()
     report = tables.community_reports[0]
-    said = (FindingRow("It is so [Data: Entities (77); Claims (0); Reports (1)].", ""),)
+    said = (GraphRagFinding("It is so [Data: Entities (77); Claims (0); Reports (1)].", ""),)
     rows = [replace(report, findings=said), replace(report, id="p1"), replace(report, id="p2", community=9)]
     _, found, told = imported(with_rows(tables, "community_reports", rows))
     assert listed(found, told) == {

@@ -5,11 +5,11 @@ import json
 from pathlib import Path
 
 import pytest
+from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.exchange.openie.export import write_openie
-from conspectus.pipelines.index import build_index
 from conspectus.storage.errors import InputError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document, Entity, Mention, Relation
 from conspectus.storage.settings import load_settings
 from conspectus.storage.verify import verify
@@ -60,7 +60,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def said(index: Path) -> set[tuple[str, str, str]]:
-    opened = Index.open(index)
+    opened = StoredIndex.open(index)
     name_of = {each.id: each.name for each in opened.rows(Entity)}
     return {(name_of[each.source_id], each.predicate, name_of[each.target_id]) for each in opened.rows(Relation)}
 
@@ -76,7 +76,7 @@ TRIPLES = {
 
 def test_passages_are_documents_by_their_text_with_and_without_a_title(corpus: Path, tmp_path: Path) -> None:
     done = build(tmp_path / "i", written(tmp_path / "openie_results_ner_x.json"), corpus)
-    index = Index.open(tmp_path / "i")
+    index = StoredIndex.open(tmp_path / "i")
     assert verify(index) == []
     assert done.failures == ()
     assert (
@@ -97,7 +97,7 @@ def test_a_title_is_a_title_though_it_looks_like_a_sentence(tmp_path: Path) -> N
 def test_without_an_input_the_passages_are_the_documents(tmp_path: Path) -> None:
     done = build(tmp_path / "i", written(tmp_path / "r.json"))
     assert said(tmp_path / "i") == TRIPLES
-    documents = Index.open(tmp_path / "i").rows(Document)
+    documents = StoredIndex.open(tmp_path / "i").rows(Document)
     assert {(each.title, each.uri) for each in documents} == {
         ("Ada Maule", "r.json#0"),
         ("", "r.json#1"),
@@ -110,11 +110,11 @@ def test_without_an_input_the_passages_are_the_documents(tmp_path: Path) -> None
 
 def test_what_is_exported_and_read_back_is_what_was_there(corpus: Path, tmp_path: Path) -> None:
     build(tmp_path / "i", written(tmp_path / "r.json"), corpus)
-    before = Index.open(tmp_path / "i")
+    before = StoredIndex.open(tmp_path / "i")
     done = write_openie(before, tmp_path / "out.json")
     assert done.notes == ()
     build(tmp_path / "j", tmp_path / "out.json", corpus)
-    after = Index.open(tmp_path / "j")
+    after = StoredIndex.open(tmp_path / "j")
     assert after.rows(Document)
     for record in (Entity, Relation, Mention):
         assert after.rows(record) == before.rows(record)
@@ -124,7 +124,7 @@ def test_what_is_exported_and_read_back_is_what_was_there(corpus: Path, tmp_path
 
 def test_an_export_is_what_hipporag_would_have_written(corpus: Path, tmp_path: Path) -> None:
     build(tmp_path / "i", written(tmp_path / "r.json"), corpus)
-    done = write_openie(Index.open(tmp_path / "i"), tmp_path / "out.json")
+    done = write_openie(StoredIndex.open(tmp_path / "i"), tmp_path / "out.json")
     found = json.loads((tmp_path / "out.json").read_text("utf-8"))
     assert found.keys() == {"docs", "avg_ent_chars", "avg_ent_words"}
     assert len(found["docs"]) == done.rows["chunks"]

@@ -137,7 +137,7 @@ def test_broken_workbooks(tmp_path: Path) -> None:
         cases.append((tmp_path / name, reason))
     with zipfile.ZipFile(tmp_path / "j.xlsx", "w", zipfile.ZIP_DEFLATED) as bomb:
         bomb.writestr("xl/workbook.xml", bytes(20_000_000))
-    cases.append((tmp_path / "j.xlsx", "compressed beyond reason"))
+    cases.append((tmp_path / "j.xlsx", "extreme compression ratio"))
     patched_data = bytearray((tmp_path / "c.xlsx").read_bytes())
     for entry in re.finditer(rb"PK\x01\x02", patched_data):
         patched_data[entry.start() + 8] |= 0x20  # "compressed patched data", which zipfile does not know

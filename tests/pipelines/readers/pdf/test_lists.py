@@ -1,7 +1,7 @@
 """Lists that lead to pages are told from text: tables of contents become headings, indexes terms."""
 
 import pytest
-from conspectus.pipelines.readers.pdf.lists import Entry, numbered_headings, without_lists
+from conspectus.pipelines.readers.pdf.lists import ListEntry, numbered_headings, without_lists
 from conspectus.pipelines.readers.pdf.reader import _Pages, _row
 from conspectus.pipelines.readers.pdf.unwrap import lines_of
 
@@ -26,8 +26,8 @@ def test_contents_and_index_are_no_text_but_headings_and_terms() -> None:
     found = without_lists(pages)
     assert found.pages == [[], *pages[1:4], []]
     assert found.contents == [
-        Entry("1 Pumps", 1), Entry("1.1 Hand pumps", 2),
-        Entry("2 Valves that open when the pressure is too high", 1), Entry("A Tables", 1),
+        ListEntry("1 Pumps", 1), ListEntry("1.1 Hand pumps", 2),
+        ListEntry("2 Valves that open when the pressure is too high", 1), ListEntry("A Tables", 1),
     ]  # fmt: skip
     assert found.terms[:4] == [("barrel", "2"), ("hand pump", "2"), ("hand pump", "3"), ("piston", "2")]
     read = _Pages(pages, [{}] * 5, [[]] * 5)

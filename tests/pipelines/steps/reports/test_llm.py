@@ -14,7 +14,7 @@ from conspectus.pipelines.steps.reports.llm import StandIn, write_reports
 from conspectus.pipelines.steps.reports.prompt import Element, Elements, without
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults, Recorded
-from conspectus.prompts.model import Reply, Request
+from conspectus.prompts.language_model import Reply, Request
 from conspectus.prompts.replies.typed import read_answer
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.hashing import digest, short_id

@@ -1,5 +1,6 @@
 """Training a soft graph prompt over tiny random models that are made on the spot."""
 
+import asyncio
 import hashlib
 import json
 import random
@@ -17,8 +18,9 @@ from conspectus.pipelines.train.gretriever.plan import (
     deviation,
     is_over,
 )
-from conspectus.pipelines.train.gretriever.train import plan_of, shape_of, train_gretriever
+from conspectus.pipelines.train.gretriever.train import graphs_as_asked, plan_of, shape_of, train_gretriever
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.query.menu import find_retriever
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, SoftShape, read_made
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings
@@ -28,6 +30,8 @@ from conspectus.storage.records import Failure
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings, Settings, TrainGRetrieverSettings
 
 from conspectus.render.scores import soft_prompt_text as shown
+from tests.conftest import write_rows
+from tests.query import films
 from tests.tiny_llama import save_llama
 
 SHAPE = SoftShape(layers=1, heads=2, width=8, text_tokens=80, answer_tokens=3)
@@ -241,3 +245,26 @@ def test_defaults_are_the_papers_and_every_setting_arrives() -> None:
     assert Settings.model_construct().train_gretriever.retrieval
     with pytest.raises(ValueError, match="nothing would be trained"):
         TrainGRetrieverSettings(encoder="none", soft_tokens=0)
+
+
+# Graphs as they are asked with
+
+
+def test_graphs_of_a_suite_are_those_that_asking_its_index_retrieves(tmp_path: Path) -> None:
+    context = films.build(tmp_path, films.TRIPLES)
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    (suite / "kg.tsv").write_text("".join("\t".join(each) + "\n" for each in films.TRIPLES), "utf-8")
+    asked = {f"What is the {said} of {one}?": (one, other) for one, said, other in films.TRIPLES}
+    rows = [{"id": q, "question": q, "answers": [who], "entities": [film]} for q, (film, who) in asked.items()]
+    write_rows(suite / "questions.jsonl", rows)
+    data = graphs_as_asked(suite, context, TrainGRetrieverSettings())
+    assert {each.question for each in data.questions} == set(asked)
+    for each in data.questions:
+        found = asyncio.run(find_retriever("gretriever", context).retrieve(each.question, 1))
+        assert found.subgraph
+        assert each.graph.to_text() == found.subgraph.text.to_text()
+    with pytest.raises(UsageError, match=r"no suite with a kg\.tsv"):
+        graphs_as_asked(tmp_path, context, TrainGRetrieverSettings())
+    with pytest.raises(UsageError, match="retrieval is false"):
+        graphs_as_asked(suite, context, TrainGRetrieverSettings(retrieval=False))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
-from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.abstention import is_no_answer
+from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer, TopicAnswerer
@@ -166,7 +167,7 @@ def test_what_leads_no_further_ends_a_chain_with_a_reason(
     walk = answer.evidence.walk
     assert walk
     assert [reason in each.ended for each in walk.chains] == [True, True], [each.ended for each in walk.chains]
-    assert sum(STEP in each for each in asked) == 2
+    assert sum(STEP in each for each in asked) == (4 if reason == "the reply cannot be used" else 2), "asked once more"
     assert sum(REASON in each for each in asked) == 1, "nothing new is not reasoned over again"
     assert answer.text.startswith("Atlantis")
     assert answer.usage.depth == 1
@@ -196,8 +197,19 @@ def test_nothing_picked_at_the_start_goes_to_the_fallback(
         asked = prompts(server)
     assert len(asked) == (3 if reply in ("", "no idea") else 2), "what cannot be used is asked for once more"
     assert not any(REASON in each for each in asked)
-    assert answer.text.startswith("Atlantis")
+    assert answer.text == f"Atlantis {UNVERIFIED}", "what the model knows is marked"
+    assert not answer.known
     assert answer.usage.depth == 0
+
+
+@pytest.mark.parametrize("fallback", ["io", "cot", "cot_sc"])
+def test_what_a_model_knows_by_itself_is_marked(fallback: str, films_index: Context, memo: Path) -> None:
+    script = [Rule('{"picks": []}', START), Rule("So the answer is: {Atlantis}")]
+    with served(films_index, memo, script, fasttog={"fallback": fallback}) as (context, _):
+        answer = ask(context, ["Grey Heron"])
+    assert answer.text == f"Atlantis {UNVERIFIED}"
+    assert (answer.known, answer.triples) == (False, ())
+    assert any("from no fact of the graph" in step.detail for step in answer.trace)
 
 
 def test_without_own_knowledge_there_is_no_fallback(films_index: Context, memo: Path) -> None:
@@ -264,7 +276,7 @@ def test_without_a_model_it_answers_from_what_it_picked(films_index: Context) ->
 
 def test_a_question_about_nothing_in_the_graph_is_not_answered(films_index: Context) -> None:
     answer = ask(films_index, ["Nobody"])
-    assert answer.text.startswith(NO_ANSWER)
+    assert is_no_answer(answer.text)
     assert not answer.known
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from conspectus.query.context import Context
-from conspectus.query.methods.fasttog.local_search import Candidate
+from conspectus.query.methods.fasttog.local_search import CommunityCandidate
 from conspectus.query.methods.fasttog.text import Graph2Text, join_statements, linearised, open_graph2text
 from conspectus.query.walk.graph import open_graph
 
@@ -23,7 +23,7 @@ class CountingWriter:
 
 def test_a_community_is_one_statement(films_index: Context) -> None:
     graph = open_graph(films_index)
-    some = [Candidate((1,), (), (0,), 0.0, (0,)), Candidate((1, 2), (1,), (0,), 0.0, (0,))]
+    some = [CommunityCandidate((1,), (), (0,), 0.0, (0,)), CommunityCandidate((1, 2), (1,), (0,), 0.0, (0,))]
     told = Graph2Text(graph, CountingWriter()).statements(some)
     assert told[0] == ()
     assert [(each.text, each.relations) for each in told[1]] == [("2 facts", (0, 1))]

@@ -1,6 +1,6 @@
 import numpy as np
+from conspectus.query.answer_writing.context_windows import Statement
 from conspectus.query.methods.graphrag.global_search import diverse
-from conspectus.query.reader.material import Statement
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.records import Span
 from hypothesis import given, settings

@@ -9,7 +9,7 @@ from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import global_search
 from conspectus.query.methods.graphrag.global_search import _statement_vectors
 from conspectus.query.types import Answer
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Document, Report
 from conspectus.storage.text.names import words
 
@@ -73,7 +73,7 @@ def test_no_entity_is_covered_by_two_reports_of_a_level(level: int, context: Con
 
 
 def test_statements_are_embedded_once(context: Context) -> None:
-    cold = Context(Index.open(context.index.root), context.settings)
+    cold = Context(StoredIndex.open(context.index.root), context.settings)
     first = ask(cold, "global:c0")
     vectors = _statement_vectors(cold)
     assert {scored.report.id for scored in first.evidence.reports} == set(vectors)

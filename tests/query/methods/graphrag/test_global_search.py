@@ -174,6 +174,15 @@ def test_a_failed_call_leaves_out_its_window_only(context: Context, tmp_path: Pa
     assert "2 calls failed" in str(answer.trace)
 
 
+def test_a_map_reply_in_prose_is_read_as_points(context: Context, tmp_path: Path) -> None:
+    prose = "They share two things:\n- A house that weighs on its heirs [Data: Reports (1)].\n- The sea [2]."
+    with served(context, tmp_path, rules(prose), context_tokens=100_000) as (opened, server):
+        answer, _ = ask(opened)
+        told = shown(sent(server, REDUCE)[0])
+    assert answer.known
+    assert told == "- (score 50) A house that weighs on its heirs. [1]\n- (score 50) The sea. [2]"
+
+
 def test_a_reply_that_is_cut_off_gives_its_whole_points(context: Context, tmp_path: Path) -> None:
     whole = notes(("A whole point.", 50, [1]), ("One that is cut.", 50, [1]))
     note = FakeReply(whole[: whole.index("that is cut")], finish="length")

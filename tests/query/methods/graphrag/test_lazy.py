@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.index import build_index
+from conspectus.pipelines.build_index import build_index
 from conspectus.prompts.fake import FakeRequest, FakeServer, Rule
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag.lazy import most_calls
 from conspectus.query.types import Answer
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import LazySettings, LlmSettings, load_settings
 
 from tests.conftest import ISLES
@@ -29,7 +29,7 @@ def isles(tmp_path_factory: pytest.TempPathFactory) -> Context:
     folder = tmp_path_factory.mktemp("isles") / "index"
     settings = load_settings(overrides={"extraction": {"pipeline": "regex"}})
     build_index([ISLES / "corpus.jsonl"], folder, settings)
-    return Context(Index.open(folder), settings)
+    return Context(StoredIndex.open(folder), settings)
 
 
 def relevant(request: FakeRequest) -> str:
@@ -44,7 +44,7 @@ def asked(context: Context, server: FakeServer, memo: Path, **chosen: int) -> tu
     """Return the answer and the calls of each kind."""
     llm = LlmSettings(model="m", base_url=server.url, attempts=1)
     settings = context.settings.model_copy(update={"llm": llm, "lazy_search": LazySettings(**chosen)})
-    index = Index.open(context.index.root)
+    index = StoredIndex.open(context.index.root)
     index.root = memo
     opened = replace(context, index=index, settings=settings)
     answer = METHODS["lazy"].answerer(opened)

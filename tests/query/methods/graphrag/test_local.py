@@ -10,12 +10,13 @@ from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import NOTHING_FOUND, without_verdicts
 from conspectus.query.context import Context
+from conspectus.query.filter.view import filtered
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import local
 from conspectus.query.methods.graphrag.local import LocalContext, LocalRetriever, LocalSelection, find_context
 from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Relation, Report
 from conspectus.storage.settings import load_settings
 from conspectus.storage.text.tokens import count_tokens
@@ -315,12 +316,12 @@ def test_an_index_that_knows_nothing_is_searched_all_the_same(
 
 def test_an_index_without_a_chunk_is_answered_without_a_call(harbour: Context, tmp_path: Path) -> None:
     with served(harbour, tmp_path, rules("never asked [1].")) as (opened, server):
-        opened.index.rows(Chunk).clear()
-        found, said = ask(opened)
-        assert asyncio.run(LocalRetriever(opened).retrieve(QUESTION, 5)).passages == ()
+        empty = filtered(opened, 'title = "Nowhere"', None)
+        found, said = ask(empty)
+        assert asyncio.run(LocalRetriever(empty).retrieve(QUESTION, 5)).passages == ()
         assert not server.requests
     assert found.text == "".join(said) == NO_ANSWER
-    assert "holds no chunk" in str(found.trace)
+    assert "has no chunk" in str(found.trace)
 
 
 def test_without_a_model_the_best_passages_are_quoted(context: Context) -> None:
@@ -339,7 +340,7 @@ def test_without_a_model_the_best_passages_are_quoted(context: Context) -> None:
 def test_a_server_that_says_anything_harms_nothing(harbour: Context, tmp_path: Path) -> None:
     with FakeServer() as server:
         llm = load_settings(overrides={"llm": {"model": "m", "base_url": server.url}}).llm
-        opened = Context(Index.open(harbour.index.root), harbour.settings.model_copy(update={"llm": llm}))
+        opened = Context(StoredIndex.open(harbour.index.root), harbour.settings.model_copy(update={"llm": llm}))
         opened.index.root = tmp_path
         found, _ = ask(opened)
     assert found.citations or NOTHING_FOUND in found.text

@@ -1,5 +1,5 @@
+from conspectus.query.answer_writing.context_windows import Unit
 from conspectus.query.methods.graphrag.map_step import Note, material_of
-from conspectus.query.reader.material import Unit
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st

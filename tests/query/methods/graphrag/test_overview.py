@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from conspectus.query.answer_writing.full_sentence import is_well_formed
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.overview.focus import focused_themes, is_focused
 from conspectus.query.methods.graphrag.overview.themes import themes
-from conspectus.query.reader.full_sentence import is_well_formed
 
 from conspectus import build, load_settings
 

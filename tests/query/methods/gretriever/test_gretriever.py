@@ -14,6 +14,7 @@ from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph, solve
 from conspectus.query.types import Answer, TopicAnswerer, TopicRetriever
 from conspectus.query.walk.graph import open_graph
+from conspectus.storage.errors import ModelError
 from conspectus.storage.settings import load_settings
 
 from tests.query.graph_serving import prompts, served
@@ -163,6 +164,24 @@ def test_variants_ask_otherwise(prompt: str, words: str, films_index: Context, m
     assert answer.names == ("Drama",)
 
 
+@pytest.mark.parametrize(
+    ("prompt", "keys"),
+    [
+        ("zero_shot", ["answer", "names", "nodes", "edges"]),
+        ("zero_cot", ["thoughts", "answer", "names", "nodes", "edges"]),
+        ("cot_bag", ["thoughts", "answer", "names", "nodes", "edges"]),
+        ("question_only", ["answer", "names"]),
+    ],
+)
+def test_each_variant_asks_for_its_own_form(prompt: str, keys: list[str], films_index: Context, memo: Path) -> None:
+    """Review of the walks, 13: one schema made all four variants reason and cite."""
+    with served(films_index, memo, [Rule(said(thoughts="..."))], gretriever={"prompt": prompt}) as (context, server):
+        ask(context)
+    (request,) = server.requests
+    assert request.body
+    assert list(request.body["response_format"]["json_schema"]["schema"]["properties"]) == keys
+
+
 def test_the_question_alone_shows_no_graph(films_index: Context, memo: Path) -> None:
     replies = [Rule(json.dumps({"answer": "Otto", "names": ["Otto"]}), "from what you know")]
     with served(films_index, memo, replies, gretriever={"prompt": "question_only"}) as (context, server):
@@ -177,16 +196,20 @@ def test_the_question_alone_shows_no_graph(films_index: Context, memo: Path) -> 
         ("", "cannot be used"),
         ("{}", "cannot be used"),
         ('{"answer": "Unknown."}', "does not know"),
-        (FakeReply(status=400), "no reply"),
     ],
 )
-def test_bad_replies_are_no_answer(reply: str | FakeReply, why: str, films_index: Context, memo: Path) -> None:
+def test_bad_replies_are_no_answer(reply: str, why: str, films_index: Context, memo: Path) -> None:
     with served(films_index, memo, [Rule(reply, READ)]) as (context, server):
         answer = ask(context)
     assert len(server.requests) == (2 if why == "cannot be used" else 1)
     assert answer.text == NO_ANSWER
     assert why in answer.trace[-1].detail
     assert not answer.known
+
+
+def test_a_server_that_refuses_is_an_error(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, [Rule(FakeReply(status=400), READ)]) as (context, _), pytest.raises(ModelError):
+        ask(context)
 
 
 def test_most_tokens_of_a_reply_are_asked_for(films_index: Context, memo: Path) -> None:

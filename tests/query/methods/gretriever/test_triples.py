@@ -64,12 +64,12 @@ def test_where_the_question_names_the_target_the_source_answers(graph_index: Con
 
 
 def test_documents_state_triples_too(tmp_path: Path) -> None:
-    from conspectus.pipelines.index import build_index
-    from conspectus.storage.index import Index
+    from conspectus.pipelines.build_index import build_index
+    from conspectus.storage.index import StoredIndex
 
     (tmp_path / "a.txt").write_text("Ada Mirren directed Grey Heron in 1971. Otto Brand lives in Pelluci.", "utf-8")
     build_index([tmp_path / "a.txt"], tmp_path / "index", load_settings())
-    context = Context(Index.open(tmp_path / "index"), load_settings())
+    context = Context(StoredIndex.open(tmp_path / "index"), load_settings())
     for method in ("triples", "gretriever"):
         found = asyncio.run(find_retriever(method, context).retrieve("What genre is Grey Heron?", 3))
         assert found.subgraph

@@ -33,7 +33,7 @@ from conspectus.query.methods.hipporag.query_nodes import (
 from conspectus.query.types import Answer, Evidence
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.index import Index
+from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.settings import AnswerSettings, LlmSettings, PprSettings, load_settings
 from hypothesis import given
@@ -100,20 +100,20 @@ def test_hipporag_2_by_hand() -> None:
 
 
 def test_seeds_of_hipporag_2_by_hand() -> None:
-    """Facts (0, 1) with score 1.0 and (1, 2) with 0.4; phrase 0 stands in 1 passage, 1 in 2, 2 in 4.
+    """Facts (0, 1) with score 1.0 and (1, 2) with 0.4; phrase 0 stands in 1 passage, 1 in 4, 2 in 1.
 
-    Means of the fact scores: 1.0, 0.7, 0.4. Mass, each over its passages: 1.0, 0.35, 0.1. The two best by the mean
-    are 0 and 1.
+    Means of the fact scores: 1.0, 0.7, 0.4. Mass, each over its passages: 1.0, 0.175, 0.4. The two best by the mean
+    would be 0 and 1, by the mass they are 0 and 2.
     """
-    held = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]
+    held = [(0, 0), (1, 0), (1, 1), (1, 2), (1, 3), (2, 0)]
     memory = make_memory(3, 4, np.array(held), MemoryEdges(np.array([[0, 1], [1, 2]]), np.ones(2)), NO_EDGES)
     facts = Facts(np.array([0, 1]), np.array([1.0, 0.4]))
     phrases, mass = phrase_seeds(memory, facts, 5)
     assert phrases.tolist() == [0, 1, 2]
-    assert mass == pytest.approx([1.0, 0.35, 0.1])
+    assert mass == pytest.approx([1.0, 0.175, 0.4])
     phrases, mass = phrase_seeds(memory, facts, 2)
-    assert phrases.tolist() == [0, 1]
-    assert mass == pytest.approx([1.0, 0.35])
+    assert phrases.tolist() == [0, 2], "a phrase of many passages falls out first"
+    assert mass == pytest.approx([1.0, 0.4])
 
 
 DOCUMENTS = {
@@ -145,7 +145,7 @@ QUESTION = "Where was the founder of Tarn Brewery born?"
 @pytest.fixture(scope="module")
 def tarn(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """An index of a few passages from an extraction that was made elsewhere."""
-    from conspectus.pipelines.index import build_index
+    from conspectus.pipelines.build_index import build_index
 
     folder = tmp_path_factory.mktemp("tarn")
     rows = [{"id": id_, "title": title, "text": text} for id_, (title, text) in DOCUMENTS.items()]
@@ -155,7 +155,7 @@ def tarn(tmp_path_factory: pytest.TempPathFactory) -> Context:
     overrides = {"extraction": {"openie": str(folder / "openie.jsonl")}, "ppr": {"solver": "exact"}}
     settings = load_settings(overrides=overrides)
     assert not build_index([folder / "corpus.jsonl"], folder / "index", settings).failures
-    return Context(Index.open(folder / "index"), settings)
+    return Context(StoredIndex.open(folder / "index"), settings)
 
 
 def by_igraph(graph: Adjacency, reset: np.ndarray) -> np.ndarray:
@@ -286,7 +286,7 @@ def served(tarn: Context, replies: dict[str, object], tmp_path: Path) -> Iterato
         return said if isinstance(said, str) else json.dumps(said)
 
     with FakeServer(reply) as server:
-        index = Index.open(tarn.index.root)
+        index = StoredIndex.open(tarn.index.root)
         index.root = tmp_path  # its memo is not the index's own
         llm = LlmSettings(model="m", base_url=server.url, attempts=1)
         yield Context(index, tarn.settings.model_copy(update={"llm": llm})), server

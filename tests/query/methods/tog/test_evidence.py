@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,24 +10,12 @@ from conspectus.query.methods.tog.beam import BeamPath, discover, extend
 from conspectus.query.methods.tog.evidence import read_behind_paths
 from conspectus.query.question.topics import rows_of
 from conspectus.query.walk.graph import open_graph
-from conspectus.storage.index import Index
-from conspectus.storage.settings import load_settings
-
-from tests.query.films import TRIPLES
-
-PAGES = Path(__file__).parents[4] / "examples" / "films" / "pages"
 
 
-@pytest.fixture(scope="module")
-def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
+@pytest.fixture
+def context(films_and_pages: Context) -> Context:
     """The films and the pages about them."""
-    from conspectus.pipelines.index import build_index
-
-    folder = tmp_path_factory.mktemp("both")
-    (folder / "kg.tsv").write_text("".join("\t".join(each) + "\n" for each in TRIPLES), "utf-8")
-    given = {"kg": {"files": [str(folder / "kg.tsv")]}, "extraction": {"pipeline": "regex"}}
-    build_index([PAGES], folder / "index", load_settings(overrides=given))
-    return Context(Index.open(folder / "index"), load_settings())
+    return films_and_pages
 
 
 @dataclass(frozen=True, slots=True)

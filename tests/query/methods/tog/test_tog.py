@@ -9,8 +9,10 @@ from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.evidence import BEST_EFFORT
 
+from tests.query import films
 from tests.query.graph_serving import prompts, served
 from tests.query.methods.tog.test_tog2 import CLUE, RELATIONS, TOPICS, ask, every, naming
+from tests.tags import inside
 
 ENTITIES, REASON, OWN = "you choose the entities from", "evidence found in a knowledge graph", "from what you know"
 
@@ -100,3 +102,19 @@ def test_without_a_model(films_index: Context) -> None:
     assert answer.method == "tog:offline"
     assert answer.names == ("Hugo Wren",)
     assert answer.triples
+
+
+def test_unnamed_nodes_are_walked_through_without_a_call(tmp_path: Path, memo: Path) -> None:
+    """Review of the walks, 11: a model was asked to score bare ids, and kept none."""
+    triples = [("Ada Mirren", "education", f"m.0{number}x7k") for number in range(2)]
+    triples += [("m.00x7k", "institution", "Tarn School"), ("m.01x7k", "institution", "Vey College")]
+    replies = [
+        Rule(every, RELATIONS),
+        Rule(all_of_them, ENTITIES),
+        Rule(["{No} {nothing}", "{Yes} {Tarn School} [1][2]"], REASON),
+    ]
+    with served(films.build(tmp_path, triples), memo, replies) as (context, server):
+        answer = ask(context, ["Ada Mirren"], "Which schools did Ada Mirren attend?", method="tog")
+    assert answer.names == ("Tarn School",)
+    assert answer.usage.depth == 2
+    assert not any("m.0" in inside(each, "entities") for each in prompts(server) if ENTITIES in each)

@@ -4,11 +4,12 @@ import asyncio
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
-from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.abstention import is_no_answer
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
@@ -167,10 +168,10 @@ def test_a_reasoning_that_cannot_be_used_is_told_and_the_walk_goes_on(
 
 @pytest.mark.parametrize(
     ("reply", "calls"),
-    [("", 2), ("none of them", 2), ('{"relations": 3}', 2), ('{"relations": []}', 1), (FakeReply(status=400), 1)],
+    [("", 2), ("none of them", 2), ('{"relations": 3}', 2), ('{"relations": []}', 1)],
 )
 def test_relations_that_cannot_be_read_end_the_branch_with_a_reason(
-    reply: str | FakeReply, calls: int, films_index: Context, memo: Path
+    reply: str, calls: int, films_index: Context, memo: Path
 ) -> None:
     with served(films_index, memo, [*rules(), Rule(reply, RELATIONS)]) as (context, server):
         answer = ask(context)
@@ -226,7 +227,7 @@ def test_without_a_model_only_what_the_pruning_exposed_is_answered(films_index: 
 
 def test_a_graph_that_lacks_the_topic_says_that_it_does_not_know(films_index: Context) -> None:
     answer = ask(films_index, ["Nobody"])
-    assert answer.text.startswith(NO_ANSWER)
+    assert is_no_answer(answer.text)
     assert not answer.names
     assert "lacks Nobody" in answer.trace[0].detail
 
@@ -385,3 +386,31 @@ def test_relations_are_read_by_name(films_index: Context, memo: Path) -> None:
     ):
         answer = ask(context)
     assert found(answer) == ("Pelluci [1][2]", ("Pelluci",), ["directed_by", "born_in"])
+
+
+def test_a_walk_that_ends_early_gives_its_best_effort(films_index: Context, memo: Path) -> None:
+    """Review of the walks, 8: what had been found was dropped for "I do not know"."""
+    replies = [*rules([NO, "{No} {Pelluci} [1]"]), replace(naming("directed by"), times=1)]
+    replies += [Rule('{"relations": []}', RELATIONS)]
+    with served(films_index, memo, replies) as (context, server):
+        answer = ask(context)
+    assert answer.text.startswith("Pelluci")
+    assert answer.text.endswith(BEST_EFFORT)
+    assert answer.usage.depth == 1
+    assert "This is the last step" in asked(server, REASON)[-1]
+
+
+def test_each_passage_is_read_once_and_stays_until_the_end(films_and_pages: Context, memo: Path) -> None:
+    """Review of the walks, 7 and 9: a prompt held a passage five times, the last one those of its round only."""
+    replies = [*rules("{No} {nothing}"), Rule(every, RELATIONS)]
+    with served(films_and_pages, memo, replies, tog={"clue": False}) as (context, server):
+        ask(context)
+        passages = [chunk.text for chunk in context.chunks]
+    judged = [inside(each.rpartition("[user]")[2] or each, "evidence") for each in asked(server, REASON)]
+    assert len(judged) == 1 + 3
+    shown: set[str] = set()
+    for evidence in judged:
+        counts = {text: evidence.count(text) for text in passages if text in evidence}
+        assert set(counts.values()) == {1}
+        shown |= counts.keys()
+    assert shown == {text for text in passages if text in judged[-1]}

@@ -1,0 +1,230 @@
+"""Time and memory of indexing and asking, for a generated corpus of any size.
+
+    python -m benchmarks.scale --passages 10000 [--json OUT] [--folder FOLDER] [--questions-only]
+
+Measures everything except the tagger and the encoder, which the generated corpus does not need
+(benchmarks/generated_corpus.py). Building, asking and filtered asking run in a process each. A step's memory is the
+largest resident size while it runs (`VmHWM`, reset at each progress report). `--folder` keeps corpus and index, and
+`--questions-only` asks a kept index again. With `--json` the figures are added to a file, under the number of passages.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from benchmarks.generated_corpus import GeneratedAnnotator, GeneratedCorpus, HashedEmbedder
+from benchmarks.indexing_steps import Clock
+
+RETRIEVED = ("dense", "bm25", "ppr")
+ANSWERED = ("global", "tog2")
+FILTER = 'region = "r3"'
+NOT_COUNTED = ("extract", "embed")
+"""First words of the steps that are annotation and embedding."""
+
+
+class StepMeter(Clock):
+    """Charges CPU seconds and the largest resident memory to the innermost running step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.peaks: dict[str, int] = {}
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        """Take a progress report."""
+        running = self.running
+        super().__call__(step, done, total)
+        self.peaks[running] = max(self.peaks.get(running, 0), peak_and_reset())
+
+
+def memory(key: str) -> int:
+    """Return a size of this process in bytes: VmHWM (peak), VmRSS, RssAnon (beside mapped files), ..."""
+    for line in Path("/proc/self/status").read_text("utf-8").splitlines():
+        if line.startswith(f"{key}:"):
+            return int(line.split()[1]) * 1024
+    raise KeyError(key)
+
+
+def peak_and_reset() -> int:
+    """Return the largest resident size since the last call."""
+    peak = memory("VmHWM")
+    Path("/proc/self/clear_refs").write_text("5", "utf-8")
+    return peak
+
+
+def build(folder: Path) -> dict[str, Any]:
+    """Build the index of a generated corpus."""
+    from conspectus.pipelines.build_index import build_index
+    from conspectus.pipelines.runner import RunHere
+    from conspectus.storage.settings import Settings
+
+    meter = StepMeter()
+    began, cpu = time.perf_counter(), time.process_time()
+    report = build_index([folder / "corpus.jsonl"], folder / "index", Settings(), RunHere(meter), meter)
+    meter("end", 1, 1)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    model = sum(spent for step, spent in meter.seconds.items() if step.split()[0] in NOT_COUNTED)
+    files = [path for path in (folder / "index").rglob("*") if path.is_file()]
+    return {
+        "rows": dict(report.rows),
+        "failures": len(report.failures),
+        "seconds": seconds,
+        "cpu_seconds": cpu,
+        "cpu_ms_per_passage": 1000 * (cpu - model) / report.rows["chunks"],
+        "peak_bytes": max(meter.peaks.values()),
+        "version_bytes": sum(path.stat().st_size for path in files if "versions" in path.parts),
+        "memo_bytes": sum(path.stat().st_size for path in files if "cache" in path.parts),
+        "steps": {step: {"cpu_seconds": spent, "peak_bytes": meter.peaks.get(step, 0)}
+                  for step, spent in sorted(meter.seconds.items(), key=lambda item: -item[1])},
+    }  # fmt: skip
+
+
+def ask(folder: Path) -> dict[str, Any]:
+    """Open the index and ask; the first question is one of `ppr`."""
+    import conspectus
+
+    questions = json.loads((folder / "questions.json").read_text("utf-8"))
+    empty = memory("RssAnon")
+    opened, opening = timed(lambda: conspectus.open(folder / "index"))
+    found, first = timed(lambda: opened.retrieve(questions[0]))
+    assert found.passages
+    after_first = memory("RssAnon") - empty
+    methods: dict[str, dict[str, float]] = {}
+    for method in (*RETRIEVED, *ANSWERED):
+        asked = partial(opened.retrieve if method in RETRIEVED else opened.ask, method=method)
+        _, once = timed(lambda asked=asked: asked(questions[0]))
+        methods[f"{method}, its first"] = {"ms": 1000 * once.seconds, "cpu_ms": 1000 * once.cpu}
+        methods[method] = medians(asked, questions)
+    return {
+        "open_seconds": opening.seconds,
+        "first_question_seconds": first.seconds,
+        "first_question_cpu_seconds": first.cpu,
+        "reader_bytes_after_first": after_first,
+        "reader_bytes": memory("RssAnon") - empty,
+        "reader_peak_bytes": memory("VmHWM"),
+        "questions": methods,
+    }
+
+
+def ask_filtered(folder: Path) -> dict[str, Any]:
+    """Ask the view of one region in sixteen."""
+    import conspectus
+
+    questions = json.loads((folder / "questions.json").read_text("utf-8"))
+    empty = memory("RssAnon")
+    opened = conspectus.open(folder / "index")
+    _, first = timed(lambda: opened.filter(FILTER).retrieve(questions[0]))
+    after = medians(lambda question: opened.filter(FILTER).retrieve(question), questions)
+    return {
+        "filtered_first_seconds": first.seconds,
+        "filtered_first_cpu_seconds": first.cpu,
+        "filtered_ms": after["ms"],
+        "filtered_cpu_ms": after["cpu_ms"],
+        "filtered_reader_bytes": memory("RssAnon") - empty,
+        "filtered_peak_bytes": memory("VmHWM"),
+    }
+
+
+class Spent(NamedTuple):
+    """The seconds of some work, and those of processor."""
+
+    seconds: float
+    cpu: float
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, Spent]:
+    """Return the result of some work and what it took."""
+    began, cpu = time.perf_counter(), time.process_time()
+    return work(), Spent(time.perf_counter() - began, time.process_time() - cpu)
+
+
+def medians(work: Callable[[str], object], questions: list[str]) -> dict[str, float]:
+    """Return the median milliseconds of a question, and those of processor."""
+    spent = [timed(lambda question=question: work(question))[1] for question in questions]
+    return {
+        "ms": 1000 * statistics.median(each.seconds for each in spent),
+        "cpu_ms": 1000 * statistics.median(each.cpu for each in spent),
+    }
+
+
+PARTS = {"build": build, "ask": ask, "filter": ask_filtered}
+
+
+def measured(part: str, folder: Path) -> dict[str, Any]:
+    """Run a part in a process of its own and return its figures."""
+    command = [sys.executable, "-m", "benchmarks.scale", "--part", part, "--folder", str(folder)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def main() -> None:
+    """Generate, build, ask, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--passages", type=int, default=10_000)
+    parser.add_argument("--json", type=Path, help="add the figures to this file, under the number of passages")
+    parser.add_argument("--folder", type=Path, help="keep corpus and index here")
+    parser.add_argument("--questions-only", action="store_true", help="ask the index kept in --folder")
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.part:
+        with (
+            patch("conspectus.prompts.embedding.embedder._local", return_value=HashedEmbedder()),
+            patch("conspectus.pipelines.steps.extract.nlp._annotator", return_value=GeneratedAnnotator()),
+        ):
+            print(json.dumps(PARTS[options.part](options.folder)))
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        figures: dict[str, Any] = {}
+        if not options.questions_only:
+            questions = GeneratedCorpus(options.passages).write(folder / "corpus.jsonl")
+            (folder / "questions.json").write_text(json.dumps(questions), "utf-8")
+            figures |= measured("build", folder)
+            print_build(figures, options.passages)
+        figures |= measured("ask", folder) | measured("filter", folder)
+        print_questions(figures)
+    if options.json:
+        held = json.loads(options.json.read_text("utf-8")) if options.json.exists() else {}
+        held[str(options.passages)] = {**held.get(str(options.passages), {}), **figures}
+        options.json.write_text(json.dumps(held, indent=2) + "\n", "utf-8")
+
+
+def print_build(figures: dict[str, Any], passages: int) -> None:
+    """Print the table of a build."""
+    rows = ", ".join(f"{count:,} {name}" for name, count in figures["rows"].items() if count)
+    print(f"{passages:,} passages: {rows}\n{'CPU s':>9} {'peak MB':>9}")
+    for step, spent in figures["steps"].items():
+        if spent["cpu_seconds"] >= 0.005 * figures["cpu_seconds"]:
+            print(f"{spent['cpu_seconds']:9.1f} {spent['peak_bytes'] / 1e6:9,.0f}  {step}")
+    print(f"{figures['cpu_seconds']:9.1f} {figures['peak_bytes'] / 1e6:9,.0f}  all ({figures['seconds']:.1f} s)")
+    print(f"{figures['cpu_ms_per_passage']:9.2f} ms of processor a passage, beside annotation and embedding")
+    print(f"{figures['version_bytes'] / 1e6:9,.1f} MB of index, {figures['memo_bytes'] / 1e6:,.1f} MB of memo")
+
+
+def print_questions(figures: dict[str, Any]) -> None:
+    """Print the table of questions."""
+    first, filtered = figures["first_question_seconds"], figures["filtered_first_seconds"]
+    rows = [("opening", 1000 * figures["open_seconds"], float("nan"))]
+    rows += [("first question of all (ppr)", 1000 * first, 1000 * figures["first_question_cpu_seconds"])]
+    rows += [(method, spent["ms"], spent["cpu_ms"]) for method, spent in figures["questions"].items()]
+    rows += [("filtered (ppr), its first", 1000 * filtered, 1000 * figures["filtered_first_cpu_seconds"])]
+    rows += [("filtered (ppr)", figures["filtered_ms"], figures["filtered_cpu_ms"])]
+    print(f"{'ms':>9} {'CPU ms':>9}")
+    for name, wall, cpu in rows:
+        print(f"{wall:9.1f} {cpu:9.1f}  {name}")
+    for name in ("reader_bytes_after_first", "reader_bytes", "filtered_reader_bytes"):
+        print(f"{figures[name] / 1e6:9,.1f} MB  {name.replace('_', ' ')}, beside mapped files")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""Routes for questions: an answer, passages, or an explanation. They use POST, so no question appears in a URL."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.responses import StreamingResponse
+
+from conspectus.query.step_listeners import Listener
+from conspectus.query.types import Answer, Step
+from conspectus.render.answers import explanation_json
+from conspectus.server.bodies import Answered, Ask, Explain, ExplainedPassages, Retrieve, RetrievedPassages, answered
+from conspectus.server.open_indexes import Version
+from conspectus.server.questions import Gone
+from conspectus.server.request_checks import Refused, error_body
+from conspectus.server.service import Service, Walk
+
+KEEP_ALIVE = 15.0
+"""Seconds after which an idle stream sends a comment, so that proxies keep it open."""
+FIRST = 10.0
+"""Seconds during which a refusal is still sent as an HTTP status instead of an event in the stream."""
+
+IndexName = Annotated[str, Path(description="a name of /v1/indexes", max_length=200)]
+Say = Callable[[str], None]
+Result = tuple[tuple[Answer, Walk | None], Version]
+
+router = APIRouter(tags=["asking"])
+
+
+def service_of(request: Request) -> Service:
+    """Return the service of the application."""
+    service: Service = request.app.state.service
+    return service
+
+
+def leaves(request: Request) -> Gone:
+    """Return a function that waits until the client disconnects."""
+
+    async def wait() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    return wait
+
+
+@router.post(
+    "/v1/indexes/{index}/ask", response_model=Answered, responses={200: {"content": {"text/event-stream": {}}}}
+)
+async def ask(request: Request, response: Response, index: IndexName, asked: Ask) -> Any:  # noqa: ANN401  (a stream passes as it is)
+    """Answer a question, citing the documents.
+
+    With `stream` (or `Accept: text/event-stream`), the response is a stream of server-sent events: `step` with each
+    step as it happens and `text` with each piece as a model writes it, then `citations`, `steps`, `usage`, and `answer`
+    with the complete answer; or `error`.
+    """
+    service, caller = service_of(request), request.state.caller
+    if asked.stream or "text/event-stream" in request.headers.get("accept", ""):
+        stream = AnswerStream(lambda say, tell: service.ask_with_walk(caller, index, asked, leaves(request), say, tell))
+        await stream.begin()
+        return _events(request, index, stream)
+    (answer, walk), version = await service.ask_with_walk(caller, index, asked, leaves(request))
+    response.headers["conspectus-version"] = version.name
+    return answered(index, version.name, answer, walk)
+
+
+@router.post("/v1/indexes/{index}/retrieve")
+async def retrieve(request: Request, response: Response, index: IndexName, asked: Retrieve) -> RetrievedPassages:
+    """Find the best passages for a question, without answering it."""
+    evidence, version = await service_of(request).retrieve(request.state.caller, index, asked, leaves(request))
+    response.headers["conspectus-version"] = version.name
+    return RetrievedPassages(
+        index=index,
+        version=version.name,
+        question=asked.question,
+        method=asked.method,
+        passages=list(evidence.passages),
+        trace=list(evidence.trace),
+    )
+
+
+@router.post("/v1/indexes/{index}/explain")
+async def explain(request: Request, response: Response, index: IndexName, asked: Explain) -> ExplainedPassages:
+    """Explain how a method ranks passages."""
+    explanation, version = await service_of(request).explain(request.state.caller, index, asked, leaves(request))
+    response.headers["conspectus-version"] = version.name
+    return ExplainedPassages(index=index, version=version.name, **explanation_json(explanation))
+
+
+class AnswerStream:
+    """An answer that is streamed while it is written. It is cancelled if the reader stops."""
+
+    def __init__(self, start: Callable[[Say, Listener], Awaitable[Result]]) -> None:
+        self._queue: asyncio.Queue[str | Step | None] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def say(piece: str | Step) -> None:  # called in the question's thread
+            loop.call_soon_threadsafe(self._queue.put_nowait, piece)
+
+        self._task = asyncio.ensure_future(start(say, say))
+        self._task.add_done_callback(lambda _: self._queue.put_nowait(None))
+        self._held: list[str | Step | None] = []
+
+    async def begin(self) -> None:
+        """Wait for the first piece or step; an earlier refusal raises here, while a status can still be sent."""
+        try:
+            self._held.append(await asyncio.wait_for(self._queue.get(), FIRST))
+        except TimeoutError:
+            return
+        except BaseException:
+            self._task.cancel()
+            raise
+        if self._held == [None]:
+            self._task.result()
+
+    async def parts(self) -> AsyncIterator[str | Step | Result | None]:
+        """Yield each piece and step, None after an idle period, and finally the answer with its version."""
+        try:
+            while True:
+                try:
+                    piece = self._held.pop() if self._held else await asyncio.wait_for(self._queue.get(), KEEP_ALIVE)
+                except TimeoutError:
+                    yield None
+                    continue
+                if piece is None:
+                    break
+                yield piece
+            yield await self._task
+        finally:
+            self._task.cancel()
+
+
+def stream_response(events: AsyncIterator[str]) -> StreamingResponse:
+    """Return server-sent events as a response that proxies do not buffer."""
+    return StreamingResponse(
+        events, media_type="text/event-stream", headers={"cache-control": "no-store", "x-accel-buffering": "no"}
+    )
+
+
+def _events(request: Request, index: str, stream: AnswerStream) -> StreamingResponse:
+    async def events() -> AsyncIterator[str]:
+        said = False
+        try:
+            async for part in stream.parts():
+                if part is None:
+                    yield ": still at work\n\n"
+                elif isinstance(part, str):
+                    said = True
+                    yield _event("text", part)
+                elif isinstance(part, Step):
+                    yield _event("step", {"name": part.name, "detail": part.detail})
+                else:
+                    (answer, walk), version = part
+                    whole = answered(index, version.name, answer, walk).model_dump(mode="json")
+                    if not said:
+                        yield _event("text", answer.text)
+                    yield _event("citations", {"citations": whole["citations"], "triples": whole["triples"]})
+                    yield _event("steps", whole["trace"])
+                    yield _event("usage", whole["usage"])
+                    yield _event("answer", whole)
+        except Refused as refused:
+            yield _event("error", error_body(refused.kind, refused.message, request.state.log["request"]))
+
+    return stream_response(events())
+
+
+def _event(name: str, data: Any) -> str:  # noqa: ANN401  (any JSON)
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"

@@ -1,0 +1,109 @@
+// The same question to several methods, side by side.
+import { addressOf, events } from "./api.js";
+import { go, here, href } from "./address.js";
+import { liveAnswer } from "./answer.js";
+import { filterField, grouped, methodNamed } from "./choices.js";
+import { counted, make, say, shown } from "./dom.js";
+
+const MOST = 4, FIRST = ["ppr", "bm25"];
+const made = new Map(); // by address: the columns that were made for it
+const field = make("textarea", { id: "compared", rows: "2", maxlength: "8000", dir: "auto", "aria-label": "Question", placeholder: "One question, several methods" });
+const where = filterField("compared-where");
+const choice = make("div", { class: "methods" });
+const problem = make("p", { class: "soft", role: "status" });
+const columns = make("div", { id: "columns" });
+const button = make("button", { class: "primary", id: "compare" }, "Compare");
+const form = make("form", { class: "card", onsubmit: (event) => {
+  event.preventDefault();
+  compare();
+} }, field, make("fieldset", {}, make("legend", {}, `Methods, two to ${MOST}`), choice), make("div", { class: "row" }, where.toggle, problem, make("span", { class: "grow" }), button), where.panel);
+const element = make("section", { class: "view wide", id: "view-compare", "aria-label": "Compare" }, make("h1", { tabindex: "-1" }, "Compare methods"), form, columns);
+let chosen = FIRST, running = [];
+
+field.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    form.requestSubmit();
+  }
+});
+
+function offer() {
+  const group = ([label, rows]) => {
+    const boxes = rows.map(({ name, about }) => {
+      const box = make("input", { type: "checkbox", value: name });
+      box.checked = chosen.includes(name);
+      return make("label", { class: "chip", title: about }, box, name);
+    });
+    return label === "Often used" ? boxes : make("details", { open: rows.some((each) => chosen.includes(each.name)) }, make("summary", {}, label), make("div", { class: "methods" }, ...boxes));
+  };
+  choice.replaceChildren(...grouped().map(group).flat());
+}
+choice.addEventListener("change", () => {
+  chosen = [...choice.querySelectorAll("input:checked")].map((box) => box.value);
+  problem.textContent = chosen.length > MOST ? `At most ${MOST} at once.` : "";
+});
+
+function show(parameters) {
+  const wanted = (parameters.get("methods") ?? "").split(",").filter(methodNamed);
+  if (wanted.length) chosen = wanted.slice(0, MOST);
+  field.value = parameters.get("q") ?? "";
+  where.set(parameters.get("where") ?? "");
+  offer();
+  const held = made.get(keyOf());
+  columns.replaceChildren(...(held ?? []));
+  if (!held && field.value) button.focus();
+}
+const keyOf = () => href("compare", { q: field.value.trim(), methods: chosen.join(","), where: where.value });
+
+async function compare() {
+  const question = field.value.trim();
+  if (!question) return field.focus();
+  if (chosen.length < 2 || chosen.length > MOST) {
+    problem.textContent = chosen.length < 2 ? "Choose two methods or more." : `At most ${MOST} at once.`;
+    return undefined;
+  }
+  problem.textContent = "";
+  for (const each of running) each.abort();
+  const key = keyOf(), index = here.index, narrowed = where.value;
+  running = chosen.map(() => new AbortController());
+  const lives = chosen.map((method) => liveAnswer({ index, question, method, where: narrowed }, { compact: true }));
+  const parts = chosen.map((method, row) => make("section", { class: "column", "aria-label": method }, make("h2", {}, method), make("p", { class: "soft" }, methodNamed(method)?.about ?? ""), lives[row].element));
+  columns.replaceChildren(...parts);
+  made.set(key, parts);
+  go(key, { replace: here.view === "compare" && here.parameters.get("q") === question });
+  say(`Asking ${counted(chosen.length, "method")}`);
+  const answers = await Promise.all(chosen.map((method, row) => one(method, lives[row], running[row].signal)));
+  shared(answers.filter(Boolean), parts);
+
+  async function one(method, live, signal) {
+    try {
+      for await (const [name, value] of events(addressOf(index, "ask"), { question, method, ...(narrowed ? { where: narrowed } : {}) }, signal)) {
+        if (name === "text") live.text(value);
+        else if (name === "step") live.step(value);
+        else if (name === "answer") {
+          live.finish(value, { quiet: true });
+          return value;
+        }
+      }
+    } catch (error) {
+      if (error.name === "AbortError") live.stop();
+      else if (error.title === undefined) throw error;
+      else live.fail(error, null);
+    }
+    return null;
+  }
+}
+
+/** Say what the answers have in common: the documents that all of them cite. */
+function shared(answers, parts) {
+  if (answers.length < 2) return;
+  const cited = answers.map((answer) => new Set(answer.citations.map((each) => each.document_id)));
+  const common = [...cited[0]].filter((id) => cited.every((ids) => ids.has(id)));
+  const titles = answers[0].citations.filter((each) => common.includes(each.document_id)).map((each) => shown(each.title || each.document_id));
+  const text = common.length ? `All cite ${counted(common.length, "document")} alike: ${[...new Set(titles)].join(", ")}.` : "No document is cited by all of them.";
+  columns.prepend(make("p", { class: "common" }, text));
+  made.set(keyOf(), [...columns.children]);
+  say(`${counted(parts.length, "answer")}. ${text}`);
+}
+
+export const compareView = { element, show };

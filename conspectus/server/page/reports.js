@@ -1,0 +1,86 @@
+// Reports on communities, as the tree that they form; one with its findings and what they cite.
+import { addressOf, get } from "./api.js";
+import { prose } from "./answer.js";
+import { changed, here } from "./address.js";
+import { counted, cut, fill, make, shown, spoken } from "./dom.js";
+import { openSource } from "./drawer.js";
+
+const tree = make("div", { class: "side tree" });
+const detail = make("div", { class: "detail", tabindex: "-1" });
+const element = make("section", { class: "view split", id: "view-reports", "aria-label": "Reports" }, make("h1", { tabindex: "-1" }, "Reports"), tree, detail);
+let listed = "", told = "", byId = new Map();
+
+async function all() {
+  const rows = [];
+  let page = await get(addressOf(here.index, "reports"), { limit: 1000 });
+  for (;;) {
+    rows.push(...page.rows);
+    if (!page.next) return rows;
+    page = await get(page.next);
+  }
+}
+
+async function show(parameters) {
+  const id = parameters.get("id") ?? "";
+  element.classList.toggle("chosen", Boolean(id));
+  if (listed !== here.index) {
+    listed = here.index;
+    fill(tree, "Fetching the reports …", all, (rows) => {
+      byId = new Map(rows.map((row) => [row.community_id, row]));
+      mark(here.parameters.get("id"));
+      if (!rows.length) return make("p", { class: "soft" }, "This index has no reports. They are made with: conspectus index … --set reports.enabled=true");
+      return [make("p", { class: "soft" }, `${counted(rows.length, "report")}, the coarsest first, each above what it is divided into`), make("ul", {}, ...rows.filter((row) => !byId.has(row.parent)).map((row) => branch(row, here.parameters.get("id"))))];
+    });
+  } else mark(id);
+  if (told === `${here.index} ${id}`) return;
+  told = `${here.index} ${id}`;
+  if (id) fill(detail, "Opening the report …", () => get(addressOf(here.index, `reports/${encodeURIComponent(id)}`)), about);
+  else detail.replaceChildren(make("p", { class: "soft empty" }, "Choose a report. Each is on a community: entities that belong together."));
+}
+
+/** A report with what it is divided into, made when it is first unfolded. */
+function branch(row, wanted) {
+  const link = make("a", { href: changed({ id: row.community_id, doc: null, span: null }), "data-id": row.community_id, "aria-current": row.community_id === wanted }, spoken(cut(row.title, 110)), make("small", { class: "count", title: "entities" }, row.size.toLocaleString("en")));
+  if (!row.children.length) return make("li", {}, link);
+  const inside = make("ul", {});
+  const fold = make("button", { type: "button", class: "fold", "aria-expanded": "false", "aria-label": `Parts of ${cut(shown(row.title), 60)}`, onclick: () => unfold(fold.getAttribute("aria-expanded") !== "true") }, "▸");
+  function unfold(open) {
+    if (open && !inside.children.length) inside.append(...row.children.map((id) => byId.get(id)).filter(Boolean).map((each) => branch(each, wanted)));
+    inside.hidden = !open;
+    fold.setAttribute("aria-expanded", String(open));
+  }
+  unfold(holds(row, wanted));
+  return make("li", { class: "branch" }, fold, link, inside);
+}
+function holds(row, wanted) {
+  for (let each = byId.get(wanted); each; each = byId.get(each.parent)) if (each.parent === row.community_id) return true;
+  return false;
+}
+function mark(id) {
+  for (const link of tree.querySelectorAll("a")) {
+    const current = link.dataset.id === id;
+    if (current) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function about(report) {
+  const sources = new Map(report.citations.map((each) => [each.number, each]));
+  const about = { index: here.index, citations: report.citations };
+  const link = (id) => make("li", {}, make("a", { href: changed({ id, doc: null, span: null }) }, spoken(byId.get(id)?.title ?? id)));
+  const mark = (found) => {
+    const source = sources.get(found);
+    return source ? make("button", { type: "button", class: "mark", "aria-label": `Source ${found}: ${cut(shown(source.title), 80)}`, title: cut(shown(source.quote), 300), onclick: (event) => openSource(source, about, event.currentTarget) }, String(found)) : make("sup", { class: "mark" }, String(found));
+  };
+  return [
+    make("p", { class: "narrow-only" }, make("a", { href: changed({ id: null }) }, "← All reports")),
+    make("p", { class: "kicker" }, `Level c${report.level} · ${counted(report.size, "entity", "entities")} · rated ${report.rating}`),
+    make("h2", {}, spoken(report.title)),
+    make("p", { class: "lead", dir: "auto" }, shown(report.summary)),
+    make("div", { class: "findings text" }, ...report.findings.map((finding) => make("section", {}, ...prose(finding, mark)))),
+    report.parent ? make("section", {}, make("h3", {}, "Part of"), make("ul", { class: "chips" }, link(report.parent))) : null,
+    report.children.length ? make("section", {}, make("h3", {}, "Divided into"), make("ul", { class: "chips" }, ...report.children.map(link))) : null,
+  ];
+}
+
+export const reportsView = { element, show };

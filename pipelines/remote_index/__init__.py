@@ -1,0 +1,1 @@
+"""Indexes in object stores: immutable versions there, checked copies here."""

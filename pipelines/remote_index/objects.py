@@ -1,0 +1,384 @@
+"""An index in an object store (s3://, gs://, az://, file:// ...), through fsspec.
+
+    URL/versions/<version>-<random>/    the files of a version, its manifest.json last; no name is ever used twice
+    URL/published/<n>                   which of them is the n-th version: the highest n is the current one
+
+Nothing is overwritten, and `published/<n>` is *created*: by a condition (If-None-Match: *) the store takes one of
+several writers. A store that ignores the condition is refused. Records are never deleted, so a writer that fell behind
+can never take a number that was used before.
+
+What is read from a store is untrusted: a record and a manifest are checked before any of it becomes part of a path, and
+every file is compared with its checksum. Credentials come from the environment, as the store's library reads them;
+messages hold neither those nor a library's own words.
+"""
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.remote import LibraryErrors, file_system, shown
+from conspectus.storage.errors import (
+    IndexBusy,
+    IndexCorrupt,
+    IndexUnusable,
+    InputError,
+    MissingPart,
+    UsageError,
+    is_out_of_space,
+    no_space,
+)
+from conspectus.storage.hashing import file_digest
+from conspectus.storage.manifest import MANIFEST, Manifest
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_RECORD = re.compile(r"[0-9]{8}")
+_FOLDER = re.compile(r"[0-9a-f]{12}-[0-9a-f]{16}")
+_VERSION = re.compile(r"[0-9a-f]{12}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LARGEST_RECORD = 1_000
+_LARGEST_MANIFEST = 64_000_000
+_AT_ONCE = 8
+"""Files that are sent or fetched at the same time."""
+_PROBES = 3
+"""A probe that another program disturbed is repeated; a store without conditions fails each time."""
+_BLOCK = 1 << 20
+_UNREACHED = re.compile(r"connect|timeout|endpoint|socket|dns|resolv", re.IGNORECASE)
+_OPTIONS = {"s3": {"config_kwargs": {"retries": {"mode": "standard", "total_max_attempts": 3}}}}
+"""By default botocore waits for half a minute for a server that is not there."""
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+
+
+class Unreachable(IndexUnusable):
+    """The store gave no answer."""
+
+
+class Gone(IndexUnusable):
+    """The store answers that an object does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A published version: its number, its folder in the store, its name, and the sha256 of its manifest."""
+
+    number: int
+    folder: str
+    version: str
+    manifest: str
+    writer: str
+    """A random name, by which a writer knows a record as its own."""
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the object."""
+        fields = {name: value for name, value in asdict(self).items() if name != "number"}
+        return json.dumps(fields, sort_keys=True).encode()
+
+
+class Store:
+    """The objects of one index."""
+
+    def __init__(self, url: str) -> None:
+        """Connect to nothing yet.
+
+        Raises:
+            UsageError: The URL contains credentials, or has a protocol at which no index can be.
+            MissingPart: The library for the protocol is not installed.
+        """
+        self.url = shown(url).rstrip("/")
+        protocol = url.partition("://")[0].lower()
+        if self.url != url.rstrip("/"):
+            raise UsageError(f"{self.url}: leave credentials and parameters out of the URL; the environment holds them")
+        if "::" in url or protocol in {"http", "https"}:
+            raise UsageError(
+                f"{self.url}: an index can be in a folder or an object store (s3://, gs://, az://), not there"
+            )
+        try:
+            self._system, root = file_system(url, **_OPTIONS.get(protocol, {}))
+        except MissingPart as error:
+            if protocol == "s3":
+                raise MissingPart(f"{self.url} needs s3fs: pip install 'conspectus[s3]'") from error
+            raise
+        except InputError as error:
+            raise UsageError(str(error)) from error
+        self._root = root.rstrip("/")
+        if not self._root or not (urlsplit(url).path.strip("/") or protocol == "memory"):
+            raise UsageError(f"{self.url}: name a folder of the bucket too, as in {self.url}/docs.index")
+
+    @property
+    def place(self) -> str:
+        """The URL and the server behind it: what tells one index from another."""
+        servers = [getattr(self._system, "endpoint_url", None), *map(os.environ.get, _ENDPOINTS)]
+        return f"{self.url} {next(filter(None, servers), '')}"
+
+    def current(self) -> Record | None:
+        """Return the record of the current version; None if nothing was published."""
+        numbers = self._numbers()
+        return self.record(numbers[-1]) if numbers else None
+
+    def latest(self, versions: int) -> list[Record]:
+        """Return the records of the current version and those before it, each version once, the current one first."""
+        found: dict[str, Record] = {}
+        for number in reversed(self._numbers()):
+            record = self.record(number)
+            found.setdefault(record.folder, record)
+            if len(found) == versions:
+                break
+        return list(found.values())
+
+    def record(self, number: int) -> Record:
+        """Return a record. Raises IndexCorrupt if the object is none."""
+        name = f"published/{number:08d}"
+        data = self._read(name, _LARGEST_RECORD)
+        try:
+            found = Record(number, **json.loads(data))
+            parts = (_FOLDER, found.folder), (_VERSION, found.version), (_SHA256, found.manifest)
+            if not all(pattern.fullmatch(text) for pattern, text in parts):
+                raise ValueError
+        except (ValueError, TypeError) as error:
+            raise IndexCorrupt(f"{self.url}/{name} is not the record of a version") from error
+        return found
+
+    def manifest(self, record: Record) -> bytes:
+        """Return the manifest of a version as it is stored, compared with the record."""
+        name = f"versions/{record.folder}/{MANIFEST}"
+        data = self._read(name, _LARGEST_MANIFEST)
+        if sha256(data).hexdigest() != record.manifest:
+            raise IndexCorrupt(f"{self.url}/{name} is not what its checksum says")
+        return data
+
+    def fetch(self, record: Record, names: Sequence[str], files: Mapping[str, Mapping[str, Any]], pool: Path) -> None:
+        """Fetch files of a version into `pool`, each under its checksum; a file that is there is not fetched again.
+
+        Raises:
+            IndexCorrupt: An object has another size or checksum than the manifest says; it is not kept.
+            Gone: An object is missing.
+            Unreachable: The store gives no answer.
+        """
+        sizes = self._sizes(f"versions/{record.folder}")
+
+        def fetch_one(name: str) -> None:
+            facts, path = files[name], pool / files[name]["sha256"]
+            where = f"{self.url}/versions/{record.folder}/{name}"
+            if path.is_file() and path.stat().st_size == facts["bytes"]:
+                return
+            if name not in sizes:
+                raise Gone(f"{where} is missing; see: conspectus verify --index {self.url}")
+            part = path.with_suffix(f".{secrets.token_hex(4)}")
+            try:
+                if sizes[name] == facts["bytes"]:  # otherwise not even fetched: it might be of any size
+                    with self._asking():
+                        self._system.get_file(f"{self._root}/versions/{record.folder}/{name}", str(part))
+                if not part.is_file() or part.stat().st_size != facts["bytes"] or file_digest(part) != facts["sha256"]:
+                    raise IndexCorrupt(f"{where} is not what its checksum says; nothing of it was kept")
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+
+        _at_once(fetch_one, {files[name]["sha256"]: name for name in names}.values())
+
+    def damaged(self, record: Record, files: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """Return the files of a version whose objects are missing or differ from the manifest. All are read whole."""
+        sizes = self._sizes(f"versions/{record.folder}")
+
+        def is_damaged(name: str) -> bool:
+            if sizes.get(name) != files[name]["bytes"]:
+                return True
+            whole = sha256()
+            with self._asking(), self._system.open(f"{self._root}/versions/{record.folder}/{name}", "rb") as stream:
+                while block := stream.read(_BLOCK):
+                    whole.update(block)
+            return whole.hexdigest() != str(files[name]["sha256"])
+
+        names = sorted(files)
+        return [name for name, damaged in zip(names, _at_once(is_damaged, names), strict=True) if damaged]
+
+    def probe(self) -> None:
+        """Raise IndexUnusable unless the store keeps the condition that publishing rests on."""
+        if not any(self._keeps_conditions() for _ in range(_PROBES)):
+            raise IndexUnusable(
+                f"{self.url}: this store ignores the condition If-None-Match, so that two writers could replace each "
+                "other's versions; nothing was written. Stores that keep it: docs/remote.md"
+            )
+
+    def upload(self, folder: Path, manifest: Manifest, after: Record | None) -> Record:
+        """Send a version and publish it as the next one after `after`.
+
+        Args:
+            folder: The folder of the version on disk.
+            manifest: Its manifest.
+            after: The record of the version from which it was made, None if there was none.
+
+        Raises:
+            IndexBusy: Another writer published in the meantime; nothing of this version is visible.
+            IndexUnusable: The store refuses, or gives no answer.
+        """
+        data = (folder / MANIFEST).read_bytes()
+        place = f"{manifest.version}-{secrets.token_hex(8)}"
+        names = sorted(manifest.files)
+
+        def send(name: str) -> None:
+            target = f"{self._root}/versions/{place}/{name}"
+            with self._asking():
+                self._make_room(target)
+                self._system.put_file(str(folder / name), target)
+
+        _at_once(send, names)
+        sizes = self._sizes(f"versions/{place}")
+        lost = [name for name in names if sizes.get(name) != manifest.files[name]["bytes"]]
+        if lost:
+            raise IndexUnusable(f"{self.url}: {lost[0]} did not arrive whole; run the same command again")
+        with self._asking():
+            self._system.pipe_file(f"{self._root}/versions/{place}/{MANIFEST}", data)
+        return self._publish(place, manifest.version, sha256(data).hexdigest(), after)
+
+    def republish(self, current: Record) -> Record:
+        """Publish the current version once more: a writer that began before this cannot publish any more.
+
+        Raises IndexBusy if another writer was faster.
+        """
+        return self._publish(current.folder, current.version, current.manifest, current)
+
+    def folders(self) -> dict[str, int]:
+        """Return all folders of versions, published or left by a writer that was killed, with their bytes."""
+        found: dict[str, int] = {}
+        for name, size in self._sizes("versions").items():
+            folder = name.partition("/")[0]
+            found[folder] = found.get(folder, 0) + size
+        return found
+
+    def delete(self, folders: Iterable[str]) -> None:
+        """Delete folders of versions."""
+        for folder in folders:
+            with self._asking():
+                self._system.rm(f"{self._root}/versions/{folder}", recursive=True)
+
+    def _publish(self, folder: str, version: str, manifest: str, after: Record | None) -> Record:
+        number = after.number + 1 if after else 1
+        record = Record(number, folder, version, manifest, secrets.token_hex(8))
+        name = f"published/{number:08d}"
+        try:
+            made = self._create(name, record.content)
+        except Gone:
+            raise
+        except IndexUnusable as error:  # an answer that was lost: the object tells whether it was made
+            made = number in self._numbers() and self._read(name, _LARGEST_RECORD) == record.content
+            if not made and number not in self._numbers():
+                raise error
+        # A library sends a request again whose answer was lost, and is then told that the object exists.
+        if not made and self._read(name, _LARGEST_RECORD) != record.content:
+            raise IndexBusy(
+                f"another writer published version {number} of {self.url} first, and nothing of this one is visible; "
+                "run the same command again: what was computed and paid for is kept"
+            )
+        return record
+
+    def _keeps_conditions(self) -> bool:
+        name = f"probes/{secrets.token_hex(8)}"
+        kept = self._create(name, b"1") and not self._create(name, b"2") and self._read(name, 1) == b"1"
+        with self._asking():
+            self._system.rm_file(f"{self._root}/{name}")
+        return kept
+
+    def _create(self, name: str, data: bytes) -> bool:
+        """Create an object; return False if there is one of this name."""
+        from fsspec.asyn import AsyncFileSystem  # type: ignore[import-untyped]
+        from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
+
+        path = f"{self._root}/{name}"
+        with self._asking():
+            try:
+                if self._is_local:
+                    return _create_locally(Path(path), data)
+                if not isinstance(self._system, AsyncFileSystem | MemoryFileSystem):
+                    # fsspec's stand-in asks whether the object exists and then writes it: two writers could both.
+                    raise UsageError(f"{self.url}: fsspec cannot create an object of this store on a condition")
+                self._system.pipe_file(path, data, mode="create")
+            except FileExistsError:
+                return False
+        return True
+
+    @property
+    def _is_local(self) -> bool:
+        from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
+
+        return isinstance(self._system, LocalFileSystem)
+
+    def _make_room(self, path: str) -> None:
+        if self._is_local:  # elsewhere there are no folders
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+
+    def _numbers(self) -> list[int]:
+        return sorted(int(name) for name in self._sizes("published") if _RECORD.fullmatch(name))
+
+    def _sizes(self, place: str) -> dict[str, int]:
+        """Return the sizes of all objects below a place, by their names below it."""
+        prefix = f"{self._root}/{place}/"
+        with self._asking():
+            self._system.invalidate_cache()
+            found: dict[str, dict[str, Any]] = self._system.find(prefix.rstrip("/"), detail=True)
+        return {
+            name.removeprefix(prefix): int(facts["size"]) for name, facts in found.items() if name.startswith(prefix)
+        }
+
+    def _read(self, name: str, most: int) -> bytes:
+        with self._asking():
+            self._system.invalidate_cache()
+            if int(self._system.info(f"{self._root}/{name}")["size"]) > most:
+                raise IndexCorrupt(f"{self.url}/{name} has more than {most:,} bytes")
+            return bytes(self._system.cat_file(f"{self._root}/{name}"))
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Turn the errors of a store's library into ours."""
+        try:
+            with LibraryErrors():
+                yield
+        except Unreadable as error:
+            cause = error.__cause__
+            if is_out_of_space(cause):
+                raise no_space(Path(getattr(cause, "filename", None) or "the cache")) from error
+            kind = (
+                Unreachable if _is_unreached(cause) else Gone if isinstance(cause, FileNotFoundError) else IndexUnusable
+            )
+            raise kind(f"{self.url}: {error}") from error
+
+
+def _is_unreached(cause: BaseException | None) -> bool:
+    if isinstance(cause, FileNotFoundError | PermissionError | FileExistsError):
+        return False
+    return isinstance(cause, OSError) or bool(_UNREACHED.search(type(cause).__name__))
+
+
+def _create_locally(path: Path, data: bytes) -> bool:
+    """Create a file whole or not at all: a link to a complete one, which fails if the name is taken."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    complete = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+    try:
+        complete.write_bytes(data)
+        path.hardlink_to(complete)
+    except FileExistsError:
+        return False
+    finally:
+        complete.unlink(missing_ok=True)
+    return True
+
+
+def _at_once(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return the results of several transfers at a time; after the first error no further one begins."""
+    pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="store")
+    try:
+        return list(pool.map(work, items))
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -1,0 +1,334 @@
+"""The parts of a passage that an answer can quote, each with the text needed to understand it.
+
+An excerpt is a sentence, an item of a list, a row of a table or a block of code. It is shown with the text that it
+depends on: the sentence that ends with a colon before a list or code, the code or list after such a sentence, the
+label or defined term on the line above, the header above a row. Headings, captions, contents, links, mail signatures
+and rhetorical questions are never excerpts; headings, labels and questions are the *context* of the text below
+them, which says what the excerpt is about ("The lead is Jean-Luc Berger." under "Project Heron").
+
+The structure is read from the text alone, as the readers write it: fenced code, `|` rows, list marks, blank lines.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from conspectus.query.context import Context
+from conspectus.query.types import Passage
+from conspectus.storage.index import per_index
+from conspectus.storage.locators import HEADING, sections_at
+from conspectus.storage.records import Span
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.sentences import sentence_spans
+
+LONGEST_BLOCK = 60
+"""The most words of a list or code block that is shown with the sentence that introduces it."""
+_LONGEST_LABEL = 9
+"""A line with more words is prose, even without a full stop."""
+
+_FENCE = re.compile(r"\s*(```|~~~)")
+_ROW = re.compile(r"\s*\|.*\|\s*$")
+_ITEM = re.compile(r"\s*(?:[-*+•‣▪◦·]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+\S")
+_MARKED_HEADING = re.compile(r"\s*#{1,6}\s")
+_ENDS = re.compile(r"[.!?…:;。！？：]['\"”’»)\]*_`]*$")
+_QUESTION = re.compile(r"[?？]['\"”’»)\]*_]*$")
+_INTRODUCES = re.compile(r"[:：][\"”*_]*$")
+_NUMBER = re.compile(r"^(?:\w\.|\d[\d.]*)+\s+")
+_CAPTION_NUMBER = re.compile(r"(?:\w+\s)?(?:[A-Z]\.)?\d+(?:\.\d+)*\.$")
+_CAPTION = re.compile(
+    r"(?:fig(?:ure|ura|\.)|abb(?:ildung|\.)|tab(?:le|elle|leau|la|\.)|listing|ex[ae]mple|beispiel)\s\d", re.I
+)
+_RECORD = re.compile(r"[^:;\n]{1,40}: [^;\n]*(?:; [^:;\n]{1,40}: [^;\n]*)+$")
+"""A row of a table as the readers write it: "name: Ada; post: gate"."""
+_LINK = re.compile(r"(?:→|\[[^\]]*\]:?\(?)?\s*<?(?:https?|ftp)://\S+>?\)?[.,]?$")
+_CONTENTS = re.compile(r"(?:\.\s?){4,}\s*\w{0,5}$")
+_MAIL = re.compile(r"(?:>\s?)*(?:-- ?$|_{5,}|-{5,}|On .{6,90} wrote:$|.{6,90} (?:writes|schrieb.{0,40}|a écrit ?):$)")
+_QUOTED = re.compile(r"(?m)^[ \t]*(?:>[ \t]?)+")
+_CODE_SIGNS = re.compile(r"[{}=;$<>\\|()\[\]/_+*&^~@#`]")
+_CODE_SHARE = 0.08
+_LINE = re.compile(r"[^\n]+")
+_BLANK = re.compile(r"\n[ \t>]*\n")
+
+QUOTED = ("sentence", "item", "row", "record", "code")
+"""The kinds of pieces that are quoted."""
+ROWS = frozenset({"row", "record"})
+"""The kinds of pieces that are rows of a table: each is independent of the others."""
+_SHORT_ITEM = 2
+_LONGEST_TERM = 3
+_LEAST_LETTERS = 2
+
+
+class Part(NamedTuple):
+    """A piece of a document that is shown: its span, its kind, and its text without the marks of quoted mail."""
+
+    span: Span
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of a passage that an answer can quote.
+
+    Attributes:
+        passage: The passage.
+        rank: Its position among the passages, from 0.
+        span: The characters of the document that form the excerpt itself.
+        text: Its text with white space collapsed; lines are preserved in code and tables.
+        shown: The quoted parts, in reading order: its introduction, the excerpt itself, and what it introduces.
+        context: The headings, label and question above it, outermost first, and the sentence that introduces it.
+        kind: sentence, item, row, record (a row with the names of its columns) or code.
+    """
+
+    passage: Passage
+    rank: int
+    span: Span
+    text: str
+    shown: tuple[Part, ...]
+    context: tuple[str, ...]
+    kind: str
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A piece of a passage: `text[start:end]` of the passage.
+
+    Pieces of the kinds heading, label, question and noise are not quoted; sentence, item, row, record and code are.
+    `block` is the number of the stretch between two blank lines.
+    """
+
+    start: int
+    end: int
+    kind: str
+    text: str
+    block: int
+
+
+def excerpts(context: Context, passages: Sequence[Passage]) -> list[Excerpt]:
+    """Return the excerpts of passages, in the order of the passages and of reading; overlaps are used once."""
+    found: list[Excerpt] = []
+    seen: set[tuple[str, int]] = set()
+    for rank, passage in enumerate(passages):
+        for excerpt in _excerpts(context, passage, rank):
+            place = (passage.document_id, excerpt.span.start)
+            if place not in seen:
+                seen.add(place)
+                found.append(excerpt)
+    return found
+
+
+def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt]:
+    pieces = _pieces(context, passage)
+    places = context.places_of(passage.document_id)
+    label = asked = introduction = header = None
+    for at, piece in enumerate(pieces):
+        before = next((item for item in reversed(pieces[:at]) if item.kind != "noise"), None)
+        if piece.kind not in ("row", "noise"):
+            header = None
+        elif piece.kind == "row" and (before is None or before.kind != "row" or before.block != piece.block):
+            header = piece
+        if piece.kind == "heading":
+            label = asked = introduction = None
+        elif piece.kind == "label":
+            label, introduction = piece, None
+        elif piece.kind == "question":
+            asked, label, introduction = piece, None, None
+        if piece.kind not in QUOTED or piece is header:
+            continue
+        if piece.kind == "sentence" and introduction is not before:
+            introduction = None
+        companions = [item for item in (label, introduction, header) if item is not None]
+        above = [*sections_at(places, passage.start + piece.start), *([asked.text] if asked else [])]
+        shown = [item for item in companions if item is not label or (label is before and label.text[-1] != ",")]
+        behind: list[_Piece] = []
+        if piece.kind in ("sentence", "item") and _INTRODUCES.search(piece.text):
+            introduction = piece
+            behind = _introduced(pieces[at + 1 :])
+            if not behind:
+                continue  # the passage does not contain what it introduces
+        elif piece.kind == "item" and introduction is None and len(piece.text.split()) <= _SHORT_ITEM:
+            continue  # navigation, or a list without an introduction
+        yield Excerpt(
+            passage,
+            rank,
+            _span(passage, piece),
+            piece.text,
+            tuple(Part(_span(passage, item), item.kind, item.text) for item in (*shown, piece, *behind)),
+            tuple(above) + tuple(item.text for item in companions),
+            piece.kind,
+        )
+
+
+def _introduced(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """Return the code, list, rows or sentence at the beginning of some pieces, up to `LONGEST_BLOCK` words."""
+    taken: list[_Piece] = []
+    count = 0
+    for piece in pieces:
+        if piece.kind not in QUOTED or (taken and (piece.kind != taken[0].kind or piece.kind == "sentence")):
+            break
+        count += len(piece.text.split())
+        if taken and count > LONGEST_BLOCK:
+            break
+        taken.append(piece)
+    return taken
+
+
+def _span(passage: Passage, piece: _Piece) -> Span:
+    return Span(passage.document_id, passage.chunk_id, passage.start + piece.start, passage.start + piece.end)
+
+
+def _pieces(context: Context, passage: Passage) -> list[_Piece]:
+    """Return the pieces of a passage, in order."""
+    text = passage.text
+    starts, labels = _headings(context)
+    blanks = [found.start() for found in _BLANK.finditer(text)]
+    pieces: list[_Piece] = []
+    for start, end, fenced in _spans(text):
+        own = _QUOTED.sub("", text[start:end]).strip()
+        flat = " ".join(own.split())
+        line = text.rfind("\n", 0, start) + 1
+        opens_line = not text[line:start].strip("> \t")
+        indented = opens_line and text[line:start].endswith((" ", "\t"))
+        kind = "code" if fenced else _kind(own, flat, opens_line)
+        if starts.get((passage.document_id, passage.start + line), 0) > start - line:
+            kind = "heading"
+        elif kind in ("label", "item", "sentence") and _is_entry(flat, labels):
+            kind = "noise"  # an entry of a table of contents, or of navigation
+        block = bisect_right(blanks, start)
+        piece = _Piece(start, end, kind, own if kind in ("row", "code") else flat, block)
+        last = pieces[-1] if pieces else None
+        if last is not None and last.block == block and _continues(last, piece, opens_line and not indented):
+            last.end = end
+            last.kind = piece.kind if last.kind == "label" else last.kind
+            last.text = f"{last.text}{chr(10) if kind == 'code' else ' '}{piece.text}"
+        elif flat:
+            if last is not None and last.block == block and kind == "sentence" and _heads(last):
+                last.kind = "label"
+            pieces.append(piece)
+    return pieces
+
+
+def _heads(piece: _Piece) -> bool:
+    """Return whether a list item is the title of the text on the lines below it ("1. Maximum length")."""
+    return piece.kind == "item" and not _ENDS.search(piece.text) and len(piece.text.split()) <= _LONGEST_LABEL
+
+
+def _is_entry(flat: str, labels: frozenset[str]) -> bool:
+    """Return whether a line is the label of a heading, with or without a mark, number or word before it."""
+    parts = entity_key(flat).split(" ")
+    return any(" ".join(parts[first:]) in labels for first in range(min(3, len(parts))))
+
+
+def _continues(last: _Piece, piece: _Piece, opens_line: bool) -> bool:
+    """Return whether a piece is the next line of code, the next sentence of a short item, or the rest of a sentence."""
+    if piece.kind == "code":
+        return last.kind == "code" and not _FENCE.match(piece.text)
+    if piece.kind not in ("sentence", "label") or last.kind not in ("sentence", "label", "item"):
+        return False
+    if len(last.text.split()) + len(piece.text.split()) > LONGEST_BLOCK:
+        return False
+    is_term = last.kind == "label" and len(last.text.split()) <= _LONGEST_TERM  # a defined term, not cut prose
+    is_rest = (not _ENDS.search(last.text) and piece.text[:1].islower() and not is_term) or last.text.endswith(",")
+    return is_rest or (last.kind == "item" and piece.kind == "sentence" and not opens_line)
+
+
+def _spans(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield the spans of sentences and of fenced code, in order, and whether each is code.
+
+    A passage can begin within code: its first fence then closes it, recognisable by the blank line after that fence.
+    """
+    fences: list[tuple[int, int]] = []
+    opened: int | None = None
+    for number, line in enumerate(found for found in _LINE.finditer(text) if _FENCE.match(found[0])):
+        if opened is None and not (number == 0 and _closes(text, line.start(), line.end())):
+            opened = line.start()
+        else:
+            fences.append((opened or 0, line.end()))
+            opened = None
+    if opened is not None:
+        fences.append((opened, len(text)))
+    until = 0
+    for start, end in _numbered(text):
+        while fences and fences[0][0] <= start:
+            opening, until = fences.pop(0)
+            if without_fences(text[opening:until]):
+                yield opening, until, True
+        if start >= until:
+            yield start, end, False
+
+
+def without_fences(code: str) -> str:
+    """Return code without its fence lines.
+
+    >>> without_fences("```\\nPRAGMA optimize;\\n```")
+    'PRAGMA optimize;'
+    """
+    return "\n".join(line for line in code.split("\n") if not _FENCE.match(line)).strip("\n")
+
+
+def _closes(text: str, start: int, end: int) -> bool:
+    """Return whether the fence at [start, end) closes code: a blank line follows it, and none precedes it."""
+    before, after = text[:start].rpartition("\n")[0].rpartition("\n")[2], text[end + 1 :].partition("\n")[0]
+    return not after.strip() and bool(before.strip() or not text[:start].strip())
+
+
+def _numbered(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of sentences; the number of a heading or caption is not a separate sentence."""
+    number: tuple[int, int] | None = None
+    for start, end in sentence_spans(text):
+        if number is not None:
+            if "\n" not in text[number[1] : start]:
+                start = number[0]
+            else:
+                yield number
+            number = None
+        if _CAPTION_NUMBER.match(text[start:end]):
+            number = start, end
+        else:
+            yield start, end
+    if number is not None:
+        yield number
+
+
+def _kind(own: str, flat: str, opens_line: bool) -> str:
+    """Return the kind of a line or sentence, by its marks."""
+    if (
+        sum(sign.isalpha() for sign in flat) < _LEAST_LETTERS
+        or _LINK.match(flat)
+        or _CONTENTS.search(flat)
+        or _MAIL.match(flat)
+    ):
+        return "noise"
+    if opens_line and _MARKED_HEADING.match(own):
+        return "heading"
+    if opens_line and _ROW.match(own):
+        return "row"
+    if _QUESTION.search(flat):
+        return "question"
+    if opens_line and _RECORD.match(own):
+        return "record"
+    if opens_line and _ITEM.match(own):
+        return "item"
+    if not re.search(r"[.!?。！？:]['\"”’»)\]*_]*$", flat) and len(_CODE_SIGNS.findall(flat)) > _CODE_SHARE * len(flat):
+        return "code"
+    if opens_line and not _ENDS.search(flat) and (len(flat.split()) <= _LONGEST_LABEL or _CAPTION.match(flat)):
+        return "label"
+    if opens_line and _INTRODUCES.search(flat) and len(flat.split()) <= 3:
+        return "label"
+    return "sentence"
+
+
+@per_index
+def _headings(context: Context) -> tuple[dict[tuple[str, int], int], frozenset[str]]:
+    """Return the lengths of all headings by their position, and the keys of headings of several words."""
+    starts: dict[tuple[str, int], int] = {}
+    labels: set[str] = set()
+    for document_id in context.titles:
+        for place in context.places_of(document_id):
+            if place.kind == HEADING:
+                starts[document_id, place.start] = len(place.label)
+                label = entity_key(place.label)
+                labels |= {found for found in (label, _NUMBER.sub("", label)) if " " in found}
+    return starts, frozenset(labels)

@@ -1,0 +1,336 @@
+"""Short answers: the name, date, number or piece of code in a quoted sentence that answers the question.
+
+The kind of the answer is read from the words of the question, in English, German, French and Spanish. A short answer is
+a literal part of a quoted sentence, and is given only if its kind fits and no other candidate comes close: a wrong
+one costs more trust than a missing one. Names and their types come from the index, everything else from patterns.
+"""
+
+import re
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from math import fsum
+from typing import TYPE_CHECKING
+
+from conspectus.query.answer_writing.support import term_weights
+from conspectus.query.context import Context
+from conspectus.storage.index import per_index
+from conspectus.storage.records import Entity, Mention, Span
+from conspectus.storage.text.names import words
+from conspectus.storage.text.words import stem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_COVERED = 0.35
+"""The share of the question's words, by weight, that a sentence and its title must contain for its names to count."""
+_STEPS = re.compile(
+    r"\w+\W+\w+\W.*\b(?:that|which|who|whose|whom|where|qui|que|dont|où|cuy[oa]s?)\b"
+    r"|,\s(?:(?:in|an|auf|von|mit|aus)\s)?(?:der|die|das|dem|den|dessen|deren|welche[mnrs]?)\b",
+    re.IGNORECASE,
+)
+"""A relative clause: the question takes several steps, and a name near its words mostly belongs to a step."""
+_CHARACTERS = 100
+"""Distance from the nearest question word that costs 1; half of that if the sentence contains no such word."""
+_MISSING = 0.5
+"""The cost of a sentence without question words; each word that it contains lowers the cost by its weight."""
+_MARGIN = 0.15
+"""The least difference in cost between the best and the second best candidate."""
+_LEAST_LETTERS = 4
+"""Shorter question words are mostly function words."""
+_NOUN_WITHIN = 60
+"""Characters after a number within which the counted thing must appear."""
+
+_PERSON = frozenset({"person", "people"})
+_PLACE = frozenset({"gpe", "loc", "fac", "geo", "location", "place"})
+_GROUP = frozenset({"org", "organization", "organisation", "company"})
+_WORK = frozenset({"work_of_art", "work", "product"})
+_PEOPLE = frozenset({"norp", "language"})
+
+_MONTH = (
+    "jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|märz|mar(?:ch|s|zo)?|apr(?:il)?|avril|abril|may|mai|mayo|june?|"
+    "juni|juin|junio|july?|juli|juillet|julio|aug(?:ust)?|août|agosto|sep(?:t(?:ember|embre|iembre)?)?|o[ck]t(?:ober|obre|"
+    "ubre)?|nov(?:ember|embre|iembre)?|de[cz](?:ember|iembre)?|décembre|enero|febrero"
+)
+_YEAR = re.compile(r"(?<![\w.,/-])(?:1\d{3}|20\d{2})(?![\w/-]|[.,]\d)")
+_DAY = r"\d{1,2}(?:st|nd|rd|th|er)?\.?"
+_DATE = re.compile(
+    rf"(?<![\w.-])(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}\.\s?\d{{1,2}}\.\s?\d{{4}}|\d{{1,2}}/\d{{1,2}}/\d{{2,4}}"
+    rf"|{_DAY}\s(?:of\s|de\s)?(?:{_MONTH})\b\.?(?:,?\s(?:de\s)?\d{{4}})?"
+    rf"|(?:{_MONTH})\b\.?\s(?:{_DAY},?\s\d{{4}}|(?:de\s)?\d{{4}}|{_DAY}\b)|(?:1\d{{3}}|20\d{{2}}))(?![\w/-]|[.,]\d)",
+    re.IGNORECASE,
+)
+_DIGITS = r"\d+(?:[.,' ]\d{3}(?!\d))*(?:[.,]\d+)?(?!\.?\d)"
+_WRITTEN = (
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|zwei|drei|vier|fünf|sechs|sieben"
+    "|acht|neun|zehn|elf|zwölf|deux|trois|quatre|cinq|huit|neuf|dix|douze|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez"
+    "|doce"
+)
+_TIMES = (
+    "(?:milli)?seconds?|minutes?|hours?|days?|weeks?|months?|years?|sekunden?|minuten?|stunden?|tagen?|wochen?|monaten?|jahren?"
+    "|secondes?|heures?|jours?|semaines?|mois|ans?|années?|segundos?|minutos?|horas?|días?|semanas?|mes(?:es)?|años?"
+)
+_UNITS = (
+    "%|°C|[$€£]|thousand|million|billion|trillion|percent|tausend|millionen|milliarden|millions?|milliards?|mil|millones"
+    "|EUR|USD|GBP|CHF|[kMGT]i?B|bytes?|bits?|terabytes?|gigabytes?|megabytes?|[mck]?m|metres?|meters?|pixels?|px|pt|dpi"
+)
+_NUMBER = re.compile(
+    rf"(?<![\w.,/:-])(?:[$€£]\s?|(?:EUR|USD|GBP|CHF)\s)?{_DIGITS}(?:\s?(?:{_UNITS}|{_TIMES})\b)?(?![\w/:-])"
+    rf"|\b(?:{_WRITTEN})\b",
+    re.IGNORECASE,
+)
+_DURATION = re.compile(
+    rf"(?<![\w.,/:-])(?:{_DIGITS}|(?:a|an|one|ein(?:en?)?|une?|una?|{_WRITTEN}))[\s-](?:{_TIMES})\b", re.IGNORECASE
+)
+_BEFORE, _BEHIND = r"(?<![\w/:.@-])(?P<plain>", r")(?![\w/@-])|`(?P<quoted>[^`\n]{2,60})`"
+_OPTION = re.compile(rf"{_BEFORE}--?[A-Za-z][\w-]*(?:=\w+)?{_BEHIND}")
+_PATH = re.compile(rf"{_BEFORE}~?/(?:[\w.+-]+/)*[\w.+-]*\w/?{_BEHIND}")
+_CALL = re.compile(rf"{_BEFORE}\w+\(\)|[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*{_BEHIND}")
+_IDENTIFIER = re.compile(rf"{_BEFORE}[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|[a-z]\w+\.[a-z]\w+|[a-z]\w*=\w+{_BEHIND}")
+_URL = re.compile(r"\b\w+://\S+|\bwww\.\S+|\S+@\S+")
+_BY_NAME = re.compile(
+    r"\b(?:by|von|par|por)\s(?P<name>(?-i:[A-ZÀ-Þ][\w'’-]+(?:\s[A-Z]\.)?(?:\s(?:de|van|von|der|la|du|del))?"
+    r"\s[A-ZÀ-Þ][\w'’-]+))"
+)
+
+
+_BY = re.compile(r"(?P<before>(?:[\w'’-]+\s){1,3})(?:by|von|par|por)\s(?:[\w'’-]+\s){0,3}$")
+_IRREGULAR = {
+    form: verb
+    for verb, *forms in (
+        ("build", "built"), ("choose", "chose", "chosen"), ("draw", "drew", "drawn"), ("give", "gave", "given"),
+        ("hold", "held"), ("lead", "led"), ("make", "made"), ("sell", "sold"), ("sing", "sang", "sung"),
+        ("take", "took", "taken"), ("teach", "taught"), ("win", "won"), ("write", "wrote", "written"),
+    )
+    for form in forms
+}  # fmt: skip
+"""Verbs often used with "who" whose forms have no common stem."""
+_AT_PLACE = re.compile(
+    r"\b(?:in|at|from|near|to|on|im|am|aus|bei|nach|à|de|dans|en|au|vers|près|desde|a)\s(?:(?:the|der|die|das|la|le|el)\s)?$",
+    re.IGNORECASE,
+)
+_VERB_WITHIN = 40
+_VERB = 3
+"""Words after a person among which a question word must appear ("Ada Byrne was the first to write")."""
+_FULL_NAME = re.compile(r"[^\W\d_a-zß-ÿ][\w.'’-]*(?:\s[\w.'’-]+)*\s[^\W\d_a-zß-ÿ][\w.'’-]*")
+"""A person's name needs at least two words: the extractor too often takes single words for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The expected answer of a question: entities of some types, or matches of a pattern.
+
+    Attributes:
+        types: The types of entities that answer, in lower case.
+        pattern: The form of an answer; its first group that matched, or the whole match, is the answer.
+        counted: The stem of the counted thing, which must follow the number.
+    """
+
+    types: frozenset[str] = frozenset()
+    pattern: re.Pattern[str] | None = None
+    counted: str = ""
+
+
+_ASKED = r"(?:what|which|welche[rsmn]?|quel(?:le)?s?|qué|cuál(?:es)?)"
+
+
+def _which(*nouns: str) -> str:
+    return rf"\b{_ASKED}\b(?:\s[\w'’-]+){{0,4}}?\s(?:{'|'.join(nouns)})\b"
+
+
+_COUNTED = re.compile(
+    r"\b(?:how many|wie viele?|combien d[e']|cu[áa]nt[oa]s)\s?(?:other |more |weitere |autres )?(?P<noun>[\w-]+)",
+    re.IGNORECASE,
+)
+_KINDS: tuple[tuple[re.Pattern[str], Expected], ...] = tuple(
+    (re.compile(asked, re.IGNORECASE), wanted)
+    for asked, wanted in (
+        (r"\b(?:what|which|in welchem|en quelle|en qué) (?:year|decade|jahr|année|año)\b", Expected(pattern=_YEAR)),
+        (
+            r"^(?:seit |depuis |desde |since )?(?:when|wann|quand|cuándo)\b"
+            r"|[,;] (?:and |und |et |y )?(?:when|wann|quand|cuándo)\b|\b(?:what|which) (?:date|day|month)\b",
+            Expected(pattern=_DATE),
+        ),
+        (r"\bhow long\b|\bwie lange\b|\bcombien de temps\b|\bcu[áa]nto tiempo\b", Expected(pattern=_DURATION)),
+        (
+            r"\bhow (?:much|old|far|tall|large|big|high|heavy)\b"
+            r"|\bwie (?:gro(?:ß|ss)|lang|hoch|alt|weit|schwer|viel)\b|\bwhat (?:number|is the pop)",
+            Expected(pattern=_NUMBER),
+        ),
+        (r"\bwho(?:m|se)?\b|\bwer\b|\bwem\b|\bwen\b|^qui\b|\bquién(?:es)?\b", Expected(_PERSON, pattern=_BY_NAME)),
+        (
+            r"^where\b|\bbirthplace\b|"
+            + _which(
+                "city", "cities", "country", "countries", "state", "county", "town", "village", "place", "location",
+                "continent", "region", "province", "river", "island", "borough", "district", "municipality", "capital",
+                "stadt", "land", "ort", "ville", "pays", "ciudad", "país",
+            ),
+            Expected(_PLACE),
+        ),
+        (r"\bnationality\b|\bwhat language\b|\bethnic", Expected(_PEOPLE)),
+        (_which("options?", "flags?", "switch", "schalter", "opción"), Expected(pattern=_OPTION)),
+        (
+            _which(
+                "files?", "director(?:y|ies)", "folder", "path", "datei", "verzeichnis", "ordner", "pfad", "fichier",
+                "dossier", "répertoire", "archivo", "fichero", "directorio",
+            ),
+            Expected(pattern=_PATH),
+        ),
+        (_which("functions?", "calls?", "methods?", "funktion", "fonction", "función"), Expected(pattern=_CALL)),
+        (
+            _which("settings?", "variables?", "pragma", "attributes?", "parameters?", "einstellung", "réglage"),
+            Expected(pattern=_IDENTIFIER),
+        ),
+        (
+            _which(
+                "company", "band", "team", "club", "university", "college", "school", "organi[sz]ation", "label",
+                "network", "agency", "party", "group", "studio", "airline", "league", "publisher", "manufacturer",
+                "firma", "unternehmen", "entreprise", "société", "empresa",
+            ),
+            Expected(_GROUP),
+        ),
+        (
+            _which(
+                "film", "movie", "album", "song", "book", "novel", "show", "series", "game", "magazine", "opera",
+                "musical", "play", "newspaper", "episode", "single",
+            ),
+            Expected(_WORK),
+        ),
+        (
+            _which(
+                "actor", "actress", "singer", "author", "writer", "director", "player", "president", "king", "queen",
+                "man", "woman", "person", "politician", "composer", "musician", "artist", "poet", "scientist",
+                "footballer", "founder", "coach", "performer", "producer",
+            ),
+            Expected(_PERSON, pattern=_BY_NAME),
+        ),
+    )
+)  # fmt: skip
+
+
+def expected_answer(question: str) -> Expected | None:
+    """Return the expected kind of answer; None if the question's words do not show it ("Are both of them rivers?").
+
+    >>> expected_answer("How many bridges are there?").counted
+    'bridge'
+    """
+    counted = _COUNTED.search(question)
+    if counted is not None:
+        return Expected(pattern=_NUMBER, counted=stem(counted["noun"].casefold()))
+    return next((wanted for asked, wanted in _KINDS if asked.search(question)), None)
+
+
+def short_answer(context: Context, question: str, sentences: Sequence[Span], *, last_step: bool = False) -> str:
+    """Return the words in the sentences (best first) that answer a question; "" if none clearly does.
+
+    Of all candidates that the question does not contain, the one nearest to a question word wins, if the next one is
+    clearly farther. Numbers, dates and code are taken from the best sentence alone, names from all sentences that with
+    their titles contain most of the question. A person must be the agent of what is asked ("by" before the name or the
+    verb after it), a place must follow "in", "at" or a similar word. If one sentence contains several people, only an
+    agent ("founded by") answers.
+
+    Args:
+        context: The open index.
+        question: The question.
+        sentences: The spans of the quoted sentences.
+        last_step: Whether a walk has resolved all steps of the question but the last, which the sentences answer.
+
+    Returns:
+        A literal part of one of the sentences, except for white space.
+    """
+    kind = expected_answer(question)
+    if kind is None or (kind.types and not last_step and _STEPS.search(question)):
+        return ""
+    asked = {stem(word.key) for word in words(question)}
+    weights = term_weights(context, question)
+    costs: dict[str, float] = {}
+    for span in sentences if kind.types else sentences[:1]:
+        chunk = context.chunks[context.chunk_rows[span.chunk_id]]
+        start, end = span.start - chunk.start, span.end - chunk.start
+        sentence = chunk.text[start:end]
+        held = {stem(word.key): word.start for word in words(sentence) if stem(word.key) in asked}
+        known = [at for term, at in held.items() if len(term) >= _LEAST_LETTERS]
+        title = context.titles[span.document_id]
+        terms = frozenset(context.bm25.analysis.terms(f"{title}\n{sentence}", context.chunk_rows[span.chunk_id]))
+        covered = fsum(weight for term, weight in weights.items() if term in terms)
+        if kind.types and not last_step and covered < _COVERED:
+            continue
+        missing = _MISSING * (1 - covered)
+        candidates = [
+            (at, text)
+            for at, text in _candidates(context, kind, span.chunk_id, sentence, start)
+            if not {stem(word.key) for word in words(text)} <= asked
+            and _plays_its_part(kind, sentence, at, text, asked)
+        ]
+        if kind.types == _PERSON and len({text for _, text in candidates}) > 1:
+            done_by = {(found.start("name"), found["name"]) for found in _BY_NAME.finditer(sentence)}
+            candidates = [candidate for candidate in candidates if candidate in done_by]
+        for at, text in candidates:
+            far = min((abs(position - at) for position in known), default=_CHARACTERS / 2) / _CHARACTERS
+            said = " ".join(text.split())
+            cost = far + missing
+            costs[said] = min(costs.get(said, cost), cost)
+    ranked = sorted(costs, key=lambda said: costs[said])
+    if not ranked or (len(ranked) > 1 and costs[ranked[1]] - costs[ranked[0]] < _MARGIN):
+        return ""
+    return ranked[0]
+
+
+def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Set[str]) -> bool:
+    """Return whether a person is the agent of what is asked ("by" before, the verb after), and a place follows "in"."""
+    if kind.types == _PLACE:
+        return bool(_AT_PLACE.search(sentence[:at]))
+    if kind.types == _PERSON:
+        verbs = _verbs(sentence[at + len(text) : at + len(text) + _VERB_WITHIN])[:_VERB]
+        by = _BY.search(sentence[:at])
+        asked = {stem(_IRREGULAR.get(term, term)) for term in asked}
+        return not asked.isdisjoint(term for term in verbs if len(term) >= _LEAST_LETTERS) or (
+            by is not None and not asked.isdisjoint(_verbs(by["before"]))
+        )
+    return True
+
+
+def _verbs(text: str) -> list[str]:
+    """Return the stems of words; irregular verbs get their infinitive."""
+    return [stem(_IRREGULAR.get(word.key, word.key)) for word in words(text)]
+
+
+def _candidates(
+    context: Context, kind: Expected, chunk_id: str, sentence: str, start: int
+) -> Iterator[tuple[int, str]]:
+    """Yield the start of each candidate in the sentence, and its text."""
+    if kind.types:
+        for first, last, types in _names(context, chunk_id):
+            name = sentence[first - start : last - start] if start <= first and last <= start + len(sentence) else ""
+            if name and types & kind.types and (kind.types != _PERSON or _FULL_NAME.fullmatch(name)):
+                yield first - start, name
+    if kind.pattern is None:
+        return
+    addresses = [found.span() for found in _URL.finditer(sentence)]
+    for found in kind.pattern.finditer(sentence):
+        group = found.lastgroup or 0
+        at, end = found.span(group)
+        if any(first <= at < last for first, last in addresses):
+            continue
+        following = [stem(word.key) for word in words(sentence[end : end + _NOUN_WITHIN])[:3]]
+        told = kind.counted in following if kind.counted else kind.pattern is not _NUMBER or not found[0].isalpha()
+        if told:
+            yield at, found[group]
+
+
+def _names(context: Context, chunk_id: str) -> list[tuple[int, int, frozenset[str]]]:
+    """Return the names in a chunk: start, end and types in lower case."""
+    from pyarrow import compute
+
+    mentions, entities = _tables(context)
+    found = mentions.filter(compute.equal(mentions.column("chunk_id"), chunk_id)).drop_null()
+    held = entities.filter(compute.is_in(entities.column("id"), value_set=found.column("entity_id")))
+    types_of = {
+        row["id"]: frozenset(type_.casefold() for type_ in (row["type"], *row["types"])) for row in held.to_pylist()
+    }
+    return [(row["start"], row["end"], types_of[row["entity_id"]]) for row in found.to_pylist()]
+
+
+@per_index
+def _tables(context: Context) -> tuple["pa.Table", "pa.Table"]:
+    index = context.index
+    return index.arrow(Mention, "chunk_id", "entity_id", "start", "end"), index.arrow(Entity, "id", "type", "types")

@@ -1,0 +1,110 @@
+"""Whether the documents support an answer, and the text of an abstention."""
+
+import re
+from collections.abc import Container, Sequence
+from math import fsum
+from typing import TYPE_CHECKING
+
+import numpy as np
+from conspectus.query.abstention import no_answer
+from conspectus.query.context import Context
+from conspectus.query.question.kinds import LANGUAGES
+from conspectus.query.question.question import open_question
+from conspectus.query.types import Passage
+from conspectus.storage.locators import sections_at
+from conspectus.storage.text.language import language_of_question
+
+if TYPE_CHECKING:
+    from conspectus.query.answer_writing.extractive import Quote
+
+_LEAST_SUPPORT = 0.86
+"""The least support of an answer. Chosen over eight collections of real documents, with 33 questions that they
+cannot answer (DECISIONS.md)."""
+_COVERAGE = 0.6
+"""Weight of the share of the question's words in the passages, relative to the best cosine."""
+_UNKNOWN_NAME = 0.3
+"""Penalty for a name in the question that appears nowhere in the documents."""
+_ASKS = frozenset({"much", "many", "happen"})
+"""Question words, which need not appear in an answer."""
+_LEAST_OF_COMPOUND = 5
+_TOPICS = 3
+_MARKS = re.compile(r"\[[\d\s,;]*\]")
+
+
+def term_weights(context: Context, question: str) -> dict[str, float]:
+    """Return the weights of the question's terms by stem; they sum to 1, or there are none."""
+    terms = open_question(context, question).terms
+    weights: dict[str, float] = dict(zip(terms.stems, terms.weights.tolist(), strict=True))
+    told = {term: weight for term, weight in weights.items() if term not in _ASKS} or weights
+    total = fsum(told.values()) or 1.0
+    return {term: weight / total for term, weight in told.items()}
+
+
+def unsupported(context: Context, question: str, quotes: "Sequence[Quote]") -> str:
+    """Return why the quotes do not support an answer; "" if they do.
+
+    The support is the mean of two cosines with the question, that of the best quote and of the best passage of the
+    index,
+    plus `_COVERAGE` times the share of the question's words (by idf) that the quotes and their context contain, less
+    `_UNKNOWN_NAME` if the question has a name that appears nowhere in the documents.
+    """
+    if not quotes:
+        return "no sentence was found"
+    weights = term_weights(context, question)
+    passage, _ = context.chunk_vectors.search(open_question(context, question).vector[np.newaxis], 1)
+    nearest = (max(quote.cosine for quote in quotes) + float(passage[0][0])) / 2
+    held = frozenset[str]().union(*(quote.covers | quote.near for quote in quotes))
+    coverage = fsum(weights[term] for term in held)
+    unknown = unknown_names(context, question)
+    if nearest + _COVERAGE * coverage - (_UNKNOWN_NAME if unknown else 0.0) >= _LEAST_SUPPORT:
+        return ""
+    return (
+        f"no support: the nearest sentence and passage have cosine {nearest:.2f} and the passages hold {coverage:.0%} "
+        f"of what the question says" + (f"; nothing names {', '.join(unknown)}" if unknown else "")
+    )
+
+
+def unknown_names(context: Context, question: str) -> list[str]:
+    """Return the names in a question that appear nowhere in the documents.
+
+    A name is a word with a capital letter that does not begin a sentence, or with a capital or digit inside. German
+    capitalises every noun; there a noun that begins or ends with a word of the documents is taken as a compound that
+    they explain, and over documents in another language no noun counts.
+    """
+    asked = open_question(context, question)
+    absent = {term for term, chunks in zip(asked.terms.stems, asked.terms.chunks, strict=True) if not len(chunks)}
+    if not absent:
+        return []
+    german = language_of_question(question, LANGUAGES) == "de"
+    found: list[str] = []
+    for word, term in zip(asked.words, asked.stems, strict=True):
+        surface, before = question[word.start : word.end], question[: word.start].rstrip()
+        inside = surface[1:] != surface[1:].lower() or any(sign.isdigit() for sign in surface)
+        begins = not before or before[-1] in ".!?:"
+        named = surface[0].isupper() and not begins and (not german or "de" in context.bm25.analysis.known)
+        if term not in absent or surface.isdigit() or not (inside or named):
+            continue
+        if not (german and _is_compound(word.key, context.bm25.vocabulary)):
+            found.append(surface)
+    return found
+
+
+def _is_compound(word: str, vocabulary: Container[str]) -> bool:
+    """Return whether a word begins or ends with a word of the vocabulary of at least five letters."""
+    starts = (word[:end] for end in range(_LEAST_OF_COMPOUND, len(word)))
+    ends = (word[start:] for start in range(1, len(word) - _LEAST_OF_COMPOUND + 1))
+    return any(part in vocabulary for part in (*starts, *ends))
+
+
+def declined(context: Context, question: str, passages: Sequence[Passage]) -> str:
+    """Return the text of an unsupported answer, in the language of the question if it is known.
+
+    It names the sections that contain the nearest passages, else their titles.
+    """
+    topics: dict[str, None] = {}
+    for passage in passages:
+        headings = sections_at(context.places_of(passage.document_id), passage.start)
+        topic = _MARKS.sub("", headings[-1] if headings else passage.title).strip()
+        if topic:
+            topics[topic] = None
+    return no_answer(question, list(topics)[:_TOPICS])

@@ -1,0 +1,373 @@
+"""Parse a question to a graph by its words alone: form, kind of answer, orders and bounds. English only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import regex
+from conspectus.query.graph_question.lexicon import DATE, NUMBER, PERSON, PLACE, stem_of
+from conspectus.query.graph_question.structured_query import Comparison, Form
+from conspectus.query.graph_question.translation import Translation
+from conspectus.storage.text.names import Word, words
+from conspectus.storage.text.words import FUNCTION_WORDS, REQUESTS, without_accents
+
+ORDERS: dict[str, tuple[tuple[str, int], ...]] = {
+    # the literal compared, and whether the smallest (-1) or the largest (1) comes first; likeliest literal first
+    "old": ((DATE, -1), ("age", 1)),
+    "young": ((DATE, 1), ("age", -1)),
+    "new": ((DATE, 1),),
+    "recent": ((DATE, 1),),
+    "late": ((DATE, 1),),
+    "early": ((DATE, -1),),
+    "soon": ((DATE, -1),),
+    "first": ((DATE, -1), (NUMBER, -1)),
+    "last": ((DATE, 1), (NUMBER, 1)),
+    "final": ((DATE, 1),),
+    "long": (("length", 1), (DATE, -1)),
+    "short": (("length", -1), ("height", -1), (DATE, 1)),
+    "tall": (("height", 1),),
+    "high": ((NUMBER, 1),),
+    "low": ((NUMBER, -1),),
+    "big": ((NUMBER, 1),),
+    "large": ((NUMBER, 1),),
+    "great": ((NUMBER, 1),),
+    "small": ((NUMBER, -1),),
+    "little": ((NUMBER, -1),),
+    "heavy": (("weight", 1),),
+    "light": (("weight", -1),),
+    "expensive": (("price", 1),),
+    "cheap": (("price", -1),),
+    "rich": (("wealth", 1),),
+    "fast": (("speed", 1),),
+    "slow": (("speed", -1),),
+    "deep": (("depth", 1),),
+    "populous": (("population", 1),),
+    "good": (("rating", 1),),
+    "bad": (("rating", -1),),
+    "most": ((NUMBER, 1),),
+    "more": ((NUMBER, 1),),
+    "least": ((NUMBER, -1),),
+    "few": ((NUMBER, -1),),
+    "less": ((NUMBER, -1),),
+}
+"""Adjectives of order. A name other than DATE or NUMBER refers to words of the predicate (`DIMENSIONS`)."""
+DIMENSIONS: dict[str, tuple[str, ...]] = {
+    "age": ("age",),
+    "length": ("length", "duration", "minut", "runtim", "hour", "time", "downtim", "distanc", "second", "day"),
+    "height": ("height", "elev", "tall"),
+    "weight": ("weight", "mass"),
+    "price": ("price", "cost", "fee", "budget"),
+    "wealth": ("worth", "revenu", "incom", "wealth"),
+    "speed": ("speed",),
+    "depth": ("depth",),
+    "population": ("popul", "inhabit"),
+    "rating": ("rate", "score"),
+}
+_IRREGULAR = {
+    "oldest": "old", "older": "old", "eldest": "old", "elder": "old", "youngest": "young", "younger": "young",
+    "newest": "new", "newer": "new", "latest": "late", "later": "late", "earliest": "early", "earlier": "early",
+    "soonest": "soon", "sooner": "soon", "longest": "long", "longer": "long", "shortest": "short", "shorter": "short",
+    "tallest": "tall", "taller": "tall", "highest": "high", "higher": "high", "lowest": "low", "lower": "low",
+    "biggest": "big", "bigger": "big", "largest": "large", "larger": "large", "greatest": "great", "greater": "great",
+    "smallest": "small", "smaller": "small", "heaviest": "heavy", "heavier": "heavy", "lightest": "light",
+    "lighter": "light", "cheapest": "cheap", "cheaper": "cheap", "richest": "rich", "richer": "rich", "fastest": "fast",
+    "faster": "fast", "slowest": "slow", "slower": "slow", "deepest": "deep", "deeper": "deep", "best": "good",
+    "better": "good", "worst": "bad", "worse": "bad", "fewest": "few", "fewer": "few", "first": "first",
+    "last": "last", "final": "final", "most": "most", "least": "least", "more": "more", "less": "less",
+}  # fmt: skip
+_SUPERLATIVE = regex.compile(r"(?:\w+est|first|last|final|best|worst|most|least)")
+_AFTER_MOST = ("recent", "expensive", "populous", "old", "new", "highly")
+
+LIGHT = frozenset(
+    """do does did done make made makes have has had get gets got go goes went come comes came be use used uses put take
+    takes took give gives gave show find found see know many much all any some other others else another same also
+    both there thing things stuff something anything one ones kind sort type kinds sorts types guy guys people person
+    someone anyone name names called call list listed tell ever currently actually exactly really just now today you we
+    us me our your i my let like want need could would should anybody somebody everyone everything every each different
+    various whole look looking can together say says said according involved including include turn belong""".split()
+)
+"""Words that say little about a relation, so a reading may leave them unexplained at little cost."""
+_PREPOSITIONS = frozenset(
+    "in on at by of for from to with under about into behind against as near round around off".split()
+)
+_OF_PREPOSITION, _OF_LIGHT = 0.15, 0.25
+"""Weights of words that say little about a relation; the weight of a content word is 1."""
+_NOT_ASKED = frozenset("ok okay hi hello hey thanks thank thx pls plz kindly sorry um uh so well".split())
+_CONTRACTED = {"whats": "what", "whos": "who", "wheres": "where", "whens": "when", "hows": "how"}
+_NEGATIONS = frozenset("not without never".split())
+_BEFORE_T = frozenset("don doesn didn isn aren wasn weren hasn haven hadn".split())
+"""What stands before the t of a contracted "not", as words are split."""
+_BETWEEN = regex.compile(
+    r"\b(?:between|from)\s+(?P<low>\d[\d.,-]*)\s+(?:and|to|until|till)\s+(?P<high>\d[\d.,-]*)", regex.I
+)
+_BOUND = regex.compile(
+    r"\b(?:(?P<before>before|prior to|until|up to|earlier than|older than)"
+    r"|(?P<after>after|later than|newer than|younger than|since|from)"
+    r"|(?P<less>(?:less|fewer|shorter|lower|smaller|cheaper) than|under|below|at most|no more than)"
+    r"|(?P<more>(?:more|longer|higher|greater|bigger|larger|taller) than|over|above|at least|exceeding))"
+    r"\s+(?:the\s+)?(?:year\s+|age\s+(?:of\s+)?)?"
+    r"(?P<value>\d[\d.,:/-]*(?:\s?(?:minutes?|mins?|hours?|days?|years?|metres?|meters?|km|m|feet|million|billion|%)\b)?"
+    r"|(?:an?|one|two|three|four|five|six|seven|eight|nine|ten)\s+(?:minutes?|hours?|days?|weeks?|years?))",
+    regex.IGNORECASE,
+)
+_HOW_MANY = regex.compile(r"\b(?:how many|number of|count of|count the)\b", regex.IGNORECASE)
+_HOW_MUCH = regex.compile(r"\bhow (?:much|old|tall|long|high|big|large|deep|wide|heavy|far|fast)\b", regex.IGNORECASE)
+_YES_NO = regex.compile(
+    r"^\W*(?:(?:so|and|but|ok|please|tell me if|do you know if)\s+)*(?:is|are|was|were|do|does|did|has|have|had|can|"
+    r"could|may|should|will|would|am|isn't|aren't|doesn't|didn't|wasn't|don't)\b(?!\s+you\s+(?:know|tell|have)\b)",
+    regex.IGNORECASE,
+)
+_OTHERS = regex.compile(
+    r"\b(?:other(?! half)|others|else|another|besides|apart from|except|same|shares?|shared|in common|alongside|"
+    r"together|co-\w+|costars?)\b",
+    regex.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOrder:
+    """A superlative or comparative at a word: the literals it may compare, each with a direction, likeliest first."""
+
+    place: int
+    by: tuple[tuple[str, int], ...]
+    superlative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBound:
+    """A bound on a literal at the words [start, end): `comparison`, and a value that `parse_literal` can read.
+
+    `dimension` is what the adjective compares ("older than 30": age), or "" if it does not say.
+    """
+
+    start: int
+    end: int
+    comparison: Comparison
+    value: str
+    dimension: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadQuestion:
+    """A parsed question.
+
+    Attributes:
+        text: The question.
+        words: Its words.
+        stems: The stem of each word.
+        form: Things, a count, yes or no, or which of two.
+        kind: The kind that the question word asks for: person, place, date, number, or "" for any.
+        head: The place of the noun that names the kind of answer ("which films"), -1 for none.
+        weights: How much each word says about a relation: 0 for function words.
+        order: A superlative or comparative.
+        bounds: Bounds on literals.
+        others: Whether the question asks for things other than those named ("what other films", "the same director").
+        negated: The place of the word that negates a condition ("films without Ada"), -1 for none.
+        choice: Whether it asks which of the things that it names is so ("is it a drama or a comedy?").
+        translation: How the question was put into English; None where it is in English.
+    """
+
+    text: str
+    words: tuple[Word, ...]
+    stems: tuple[str, ...]
+    form: Form
+    kind: str
+    head: int
+    weights: tuple[float, ...]
+    order: AskedOrder | None = None
+    bounds: tuple[AskedBound, ...] = field(default=())
+    others: bool = False
+    negated: int = -1
+    choice: bool = False
+    translation: Translation | None = None
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """The part of the question that each word is in, by number: "of" and "'s" begin a new part."""
+        found, part = [], 0
+        for word in self.words:
+            part += word.key in ("of", "'s")
+            found.append(part)
+        return tuple(found)
+
+    def surface(self, place: int) -> str:
+        """Return a word as written in the question."""
+        if self.translation and self.translation.originals[place]:
+            return self.translation.originals[place]
+        return self.text[self.words[place].start : self.words[place].end]
+
+
+def read_asked(text: str, names: frozenset[int] = frozenset()) -> ReadQuestion:
+    """Parse a question; words at the places `names` are names and are never read as an order.
+
+    >>> read_asked("How many films did Ada Mirren make?").form, read_asked("which film is the oldest").order.superlative
+    ('count', True)
+    """
+    found = tuple(words(text))
+    keys = [without_accents(_CONTRACTED.get(word.key, word.key)) for word in found]
+    stems = tuple(stem_of(key) for key in keys)
+    bounds = tuple(_bounds(text, found))
+    bounded = {place for bound in bounds for place in range(bound.start, bound.end)}
+    named = _capitalised(text, found)
+    order = _order(keys, bounded | named | names)
+    form = _form(text, keys, order)
+    kind, head = _kind(keys, form)
+    if _HOW_MUCH.search(text):
+        kind, head, order = NUMBER, -1, None
+    negated = _negated(keys) if form in ("things", "count") else -1
+    weights = tuple(
+        0.0
+        if place in bounded
+        or place == negated
+        or (keys[place] == "t" and place - 1 == negated)
+        or (order and place == order.place)
+        else 1.0
+        if place in named
+        else _weight_at(keys, place)
+        for place, key in enumerate(keys)
+    )
+    return ReadQuestion(
+        text, found, stems, form, kind, head, weights, order, bounds,
+        _OTHERS.search(text) is not None, negated,
+        form == "things" and _YES_NO.match(text) is not None,
+    )  # fmt: skip
+
+
+def _negated(keys: Sequence[str]) -> int:
+    """Return the place of a word that negates what follows ("without", "did not direct"); -1 if there is none."""
+    for place, key in enumerate(keys):
+        if key in _NEGATIONS or (key in _BEFORE_T and keys[place + 1 : place + 2] == ["t"]):
+            return place
+    return -1
+
+
+def _capitalised(text: str, found: Sequence[Word]) -> set[int]:
+    """Return the places of capitalised words after the first; empty if nearly all words are capitalised."""
+    capital = [text[word.start].isupper() for word in found]
+    inside = {place for place in range(1, len(found)) if capital[place] and found[place].key != "i"}
+    return inside if sum(capital) < 0.8 * len(found) else set()
+
+
+def _weight(key: str) -> float:
+    if key in _NOT_ASKED or key in REQUESTS or not any(sign.isalnum() for sign in key):
+        return 0.0
+    if key in _PREPOSITIONS:
+        return _OF_PREPOSITION
+    if key in FUNCTION_WORDS:
+        return 0.0
+    return _OF_LIGHT if key in LIGHT else 1.0
+
+
+def _weight_at(keys: Sequence[str], place: int) -> float:
+    """Return the weight of a word; "what types are the films" asks for types, "what type of film" for films."""
+    if keys[place] in _KIND_WORDS and keys[place + 1 : place + 2] != ["of"]:
+        return 1.0
+    return _weight(keys[place])
+
+
+def _form(text: str, keys: Sequence[str], order: AskedOrder | None) -> Form:
+    if _HOW_MANY.search(text):
+        return "count"
+    if order and not order.superlative and "or" in keys and not _YES_NO.match(text):
+        return "compare"
+    if order and "or" in keys and keys and keys[0] in {"which", "who", "what"}:
+        return "compare"
+    return "yes_no" if _YES_NO.match(text) and (order or "or" not in keys) else "things"
+
+
+KINDS_OF_NOUNS = {
+    "who": PERSON, "whom": PERSON, "whose": PERSON, "person": PERSON, "people": PERSON, "where": PLACE, "when": DATE,
+    "year": DATE, "years": DATE, "date": DATE, "dates": DATE, "day": DATE, "days": DATE, "month": DATE,
+    "place": PLACE, "places": PLACE, "location": PLACE, "locations": PLACE, "city": PLACE, "cities": PLACE,
+    "town": PLACE, "towns": PLACE, "village": PLACE,
+}  # fmt: skip
+"""The kind of answer that a question word or a general noun asks for."""
+_KIND_WORDS = frozenset("kind kinds sort sorts type types".split())
+_BEFORE_HEAD = frozenset("is are was were be the a an of 's".split()) | REQUESTS | _IRREGULAR.keys() | ORDERS.keys()
+_QUESTION_WORDS = frozenset("which what how who whose where when".split())
+
+
+def _kind(keys: Sequence[str], form: Form) -> tuple[str, int]:
+    """Return the kind of answer and the place of the noun that names it."""
+    if form == "yes_no":
+        return "", -1
+    at = next((place for place, key in enumerate(keys) if key in _QUESTION_WORDS), -1)
+    if at >= 0 and keys[at] in ("who", "where", "when"):
+        team = keys[at] == "who" and [key for key in keys if key.isalnum()][-1] == "for"  # "who does Ada play for"
+        return "" if team else KINDS_OF_NOUNS[keys[at]], -1
+    start = at + 1 if at >= 0 else 0
+    if at >= 0 and keys[at] == "how" and start < len(keys) and keys[start] in ("many", "much"):
+        start += 1
+    while start < len(keys) and (_weight(keys[start]) in (_OF_PREPOSITION, _OF_LIGHT) or keys[start] in _BEFORE_HEAD):
+        start += 1
+    if at >= 0 and keys[at] == "whose":
+        return PERSON if start >= len(keys) else "", start if start < len(keys) else -1
+    if start < len(keys) and keys[start] in KINDS_OF_NOUNS and start <= at + 2:
+        return KINDS_OF_NOUNS[keys[start]], start
+    if start < len(keys) and _weight(keys[start]) > 0 and keys[start] not in _PREPOSITIONS:
+        return "", start
+    return "", -1
+
+
+def _order(keys: Sequence[str], bounded: set[int]) -> AskedOrder | None:
+    for place, key in enumerate(keys):
+        if place in bounded or (key in ("more", "less") and place + 1 < len(keys) and keys[place + 1] == "than"):
+            continue
+        base = _IRREGULAR.get(key)
+        if base in ("most", "least") and keys[max(0, place - 1)] not in _BEFORE_MOST and not _orders(keys, place):
+            continue  # "what language do most people speak"
+        if base in ("most", "least", "more", "less") and place + 1 < len(keys) and keys[place + 1] in ORDERS:
+            by = ORDERS[keys[place + 1]]
+            turned = tuple((kind, -sign) for kind, sign in by) if base in ("least", "less") else by
+            return AskedOrder(place, turned, base in ("most", "least"))
+        if base and not (base in ("first", "last") and place + 1 < len(keys) and keys[place + 1] == "name"):
+            return AskedOrder(place, ORDERS[base], _SUPERLATIVE.fullmatch(key) is not None)
+    return None
+
+
+_BEFORE_MOST = frozenset("the has have had is are was were with".split())
+
+
+def _orders(keys: Sequence[str], place: int) -> bool:
+    """Return whether an adjective of order follows a word ("most recent")."""
+    return place + 1 < len(keys) and keys[place + 1] in ORDERS
+
+
+_SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+          "nine": 9, "ten": 10}  # fmt: skip
+
+
+def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
+    bounds: list[AskedBound] = []
+    for match in _BETWEEN.finditer(text):
+        start, end = match.span()
+        places = [place for place, word in enumerate(found) if word.start >= start and word.end <= end]
+        for comparison, value in (("at_least", match["low"]), ("at_most", match["high"])):
+            bounds.append(AskedBound(places[0], places[-1] + 1, comparison, value.strip(".,")))  # type: ignore[arg-type]
+    if bounds:
+        return bounds
+    for match in _BOUND.finditer(text):
+        comparison = next(name for name in ("before", "after", "less", "more") if match[name])
+        said = match[comparison].lower()
+        start, end = match.span()
+        places = [place for place, word in enumerate(found) if word.start >= start and word.end <= end]
+        value = match["value"]
+        if said == "from" and not regex.fullmatch(r"\d{4}", value):
+            continue
+        if said in ("at least", "since", "from"):
+            comparison = "at_least"
+        elif said in ("at most", "no more than", "until", "up to"):
+            comparison = "at_most"
+        elif said == "older than" and not regex.fullmatch(r"\d{4}", value):
+            comparison = "more"
+        elif said == "younger than" and not regex.fullmatch(r"\d{4}", value):
+            comparison = "less"
+        elif said == "over" and regex.fullmatch(r"(?:1\d|20)\d\d", value):
+            comparison = "after"
+        parts = value.split(maxsplit=1)
+        if parts[0].lower() in _SMALL and len(parts) == 2:
+            value = f"{_SMALL[parts[0].lower()]} {parts[1]}"
+        if places:
+            by = dict(ORDERS.get(_IRREGULAR.get(said.split()[0], ""), ()))
+            dimension = next((name for name in by if name in DIMENSIONS), "")
+            bounds.append(AskedBound(places[0], places[-1] + 1, comparison, value.strip(",."), dimension))  # type: ignore[arg-type]
+    return bounds

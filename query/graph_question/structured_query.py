@@ -1,0 +1,137 @@
+"""A question to a graph in structured form: the form of the answer, and the conditions that it must meet.
+
+A question reader builds it, `conspectus.query.walk.run_query` executes it over the arrays of the graph,
+and `conspectus.query.sparql.render` writes it as SPARQL. Entities are rows of the graph, predicates are texts.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Direction = Literal["forward", "backward", "either"]
+"""Along a predicate from its subject to its object, in the opposite direction, or both."""
+Form = Literal["things", "count", "yes_no", "compare"]
+"""The question asks for things, for their number, whether a statement is true, or which of two things comes first."""
+Comparison = Literal["before", "after", "less", "more", "equal", "at_least", "at_most"]
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateStep:
+    """A step: `PredicateStep(("directed_by",), "backward")` leads from a person to their films."""
+
+    predicates: tuple[str, ...]
+    direction: Direction = "forward"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A set of things: those that the steps reach from the start, or with `negated` all others.
+
+    Attributes:
+        start: Rows of entities, any of which may be the start; or things described by their own conditions; None
+            means any entity, so a backward step over "directed_by" from None is "a film".
+        steps: The steps from the start to the things. Without steps, the start itself.
+        negated: Whether the things must not be among those reached: `Condition((7,), negated=True)` excludes 7.
+    """
+
+    start: "tuple[int, ...] | Things | None"
+    steps: tuple[PredicateStep, ...] = ()
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """At the end of the steps a thing must have a literal that compares with `value` ("2005", "90 minutes") as given.
+
+    Without steps the literal is the thing's own name, or a year in it ("1967 Stanley Cup Finals").
+    """
+
+    steps: tuple[PredicateStep, ...]
+    comparison: Comparison
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of things: by a literal at the end of the steps, or by how many things the steps lead to.
+
+    Attributes:
+        steps: As in `Bound`; if a thing has several literals, the one that ranks it first counts.
+        descending: Whether the latest, largest or most come first.
+        by: "literal", or "count" ("who directed the most films").
+    """
+
+    steps: tuple[PredicateStep, ...]
+    descending: bool = False
+    by: Literal["literal", "count"] = "literal"
+
+
+@dataclass(frozen=True, slots=True)
+class Things:
+    """The things that meet all conditions and bounds.
+
+    Attributes:
+        conditions: At least one is not negated.
+        bounds: Constraints on their literals.
+        types: Types of entities (`Entity.types`), one of which a thing must have; empty for any.
+        order: The sort order; without it things are sorted by row.
+        offset: How many of the first ranks are skipped: 1 for "the second oldest".
+        limit: How many ranks are returned; things of equal rank stay together. None for all.
+    """
+
+    conditions: tuple[Condition, ...]
+    bounds: tuple[Bound, ...] = ()
+    types: tuple[str, ...] = ()
+    order: Order | None = None
+    offset: int = 0
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQuery:
+    """A structured question.
+
+    Attributes:
+        form: The form of the answer.
+        things: The things sought or counted. For yes_no, the set that `subjects` must be in. For compare, and for
+        yes_no with
+            an order and two subjects ("is A older than B"), only its order is used: A must come strictly before B.
+        subjects: The rows that a yes_no or compare is about.
+    """
+
+    form: Form
+    things: Things
+    subjects: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntity:
+    """A thing that was found (its row), the relations that prove it, and the literal it was sorted or bounded by."""
+
+    entity: int
+    relations: tuple[int, ...]
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphAnswer:
+    """The result of a query.
+
+    Attributes:
+        found: The things, best first; relations are given for the first `cited` of them. For compare the one or more
+            that come first; for yes_no the subjects that are among the things.
+        count: The number of things, after offset and limit.
+        verdict: For yes_no whether the statement is true; else None.
+        relations: The rows of the relations that prove the answer, without repetition: of the things found; for a no
+        the
+            relations found instead (the real writers of a film), and for a comparison the two literals.
+        known: Whether the graph states what is needed: for a yes_no whether the subject has any of the last
+            predicates, for a comparison whether both literals exist and can be compared. False: "I do not know".
+        unmet: The conditions and bounds that no thing meets, by themselves or in combination with those before them.
+    """
+
+    found: tuple[FoundEntity, ...]
+    count: int
+    verdict: bool | None
+    relations: tuple[int, ...]
+    known: bool = True
+    unmet: tuple[Condition | Bound | Order, ...] = ()

@@ -1,0 +1,224 @@
+"""FastToG's decisions by a language model: it chooses communities and reasons over the chains."""
+
+import re
+from collections.abc import Iterable, Sequence
+from string import ascii_uppercase
+
+from conspectus.prompts.language_model import LanguageModel, Message, Request
+from conspectus.prompts.render import messages
+from conspectus.prompts.replies.in_words import list_in_words
+from conspectus.prompts.replies.structured import ask_choice, ask_for
+from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.query.abstention import is_unknown
+from conspectus.query.citations.forms import Numbers
+from conspectus.query.context import Context
+from conspectus.query.methods.fasttog.fasttog import ChainVerdict, CommunityChain, CommunityPick
+from conspectus.query.methods.fasttog.local_search import CommunityCandidate
+from conspectus.query.methods.fasttog.text import CommunityStatement, join_statements, open_community_text
+from conspectus.query.question.tasks import as_question, prompt_for
+from conspectus.query.walk.graph import names_as_written, open_graph, spoken
+from conspectus.query.walk.log import failure_reason
+from conspectus.query.walk.provenance import open_grounds
+from conspectus.query.walk.verdicts import answer_in_words, mention
+from conspectus.storage.errors import ModelError
+from pydantic import BaseModel
+
+SUBJECTS, PRUNE, REASON = "fasttog_subjects", "fasttog_prune", "fasttog_reason"
+NONE = "none"
+MAX_TOKENS = 1024
+"""Maximum number of tokens in a reply."""
+_LONGEST_PICK = 60
+"""In replies of more characters, letters are read only from JSON, since "A" and "I" may be words."""
+_PRUNE_TEMPERATURE, _REASONING_TEMPERATURE = 0.4, 0.1
+"""Temperatures of choosing communities, and of answering (FastToG)."""
+
+
+class SubjectReply(BaseModel):
+    """The subjects of a question."""
+
+    subjects: list[str]
+
+    @classmethod
+    def in_words(cls, reply: str) -> "SubjectReply | None":
+        """Parse a list with one subject per line."""
+        listed = list_in_words(reply)
+        return cls(subjects=listed) if listed else None
+
+
+class PickReply(BaseModel):
+    """The letters of communities."""
+
+    reason: str = ""
+    picks: list[str]
+
+    @classmethod
+    def in_words(cls, reply: str) -> "PickReply | None":
+        """Parse letters that stand alone: "B, D", "[B]", "B. and D."."""
+        text = without_thinking(reply).strip()
+        letters = re.findall(r"(?<![\w'])[A-Z]{1,2}(?![\w'])", text) if len(text) <= _LONGEST_PICK else []
+        return cls(picks=letters) if letters else None
+
+
+class AnswerReply(BaseModel):
+    """An answer, or "Unknown"."""
+
+    reason: str = ""
+    answer: str
+    names: list[str] = []
+    facts: Numbers = []
+
+    @classmethod
+    def in_words(cls, reply: str) -> "AnswerReply | None":
+        """Parse an answer in prose and its marks."""
+        said = answer_in_words(reply)
+        return cls(answer=said[0], facts=list(said[1])) if said else None
+
+
+class LlmCommunityPolicy:
+    """Asks a language model about one question (see `CommunityPolicy` for the decisions).
+
+    Every decision is one call, and one more if a reply cannot be used. BudgetReached ends the walk; any other
+    failure ends the chain or the verdict, with the reason in the trace.
+    """
+
+    def __init__(self, context: Context, model: LanguageModel, question: str, subjects: Sequence[int]) -> None:
+        self._context = context
+        self._model = model
+        self._graph = open_graph(context)
+        self._settings = context.settings.fasttog
+        self._task = context.settings.tog.task
+        self._question = question
+        self._subjects = tuple(subjects)
+        self._text = open_community_text(self._graph, self._settings)
+
+    async def pick(
+        self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
+    ) -> CommunityPick:
+        """Return the model's choice among lettered texts; at the start the premise is the subjects."""
+        shown = [*chain, *candidates]
+        texts = [join_statements(statements) for statements in self._text.statements(shown)]
+        rows = [row for candidate in shown for row in candidate.relations]
+        letters = [lettered(place) for place in range(len(candidates))]
+        selections = "\n".join(f"{letter}. {text}" for letter, text in zip(letters, texts[len(chain) :], strict=True))
+        try:
+            if chain:
+                premise = "\n".join(f"{number}. {text}" for number, text in enumerate(texts[: len(chain)], start=1))
+                return await self._pick_one(premise, selections, letters, rows)
+            return await self._pick_several(self._origins(candidates), selections, letters, rows, most)
+        except ModelError as error:
+            return CommunityPick((), failure_reason(error), calls=1)
+
+    async def _pick_one(
+        self, premise: str, selections: str, letters: Sequence[str], rows: Sequence[int]
+    ) -> CommunityPick:
+        prompt = messages("query/fasttog/step", question=self._as_question(), premise=premise, selections=selections)
+        picked = await ask_choice(self._model, self._request(PRUNE, prompt, rows), [*letters, NONE], reasoned=True)
+        if picked == NONE:
+            return CommunityPick((), "the model chose none", calls=1)
+        return CommunityPick((letters.index(picked),), "", calls=1)
+
+    async def _pick_several(
+        self, premise: str, selections: str, letters: Sequence[str], rows: Sequence[int], most: int
+    ) -> CommunityPick:
+        prompt = messages(
+            "query/fasttog/start",
+            question=self._as_question(),
+            premise=premise,
+            selections=selections,
+            most=str(most),
+        )
+        reply = (await ask_for(self._model, self._request(PRUNE, prompt, rows), PickReply)).picks
+        named = [letter.strip().strip(".()").upper() for letter in reply]
+        places = dict.fromkeys(letters.index(letter) for letter in named if letter in letters)
+        unknown = [letter for letter in named if letter not in letters and letter != NONE.upper()]
+        why = f"the model chose {', '.join(unknown)}, not among the candidates" if unknown else ""
+        return CommunityPick(tuple(places)[:most], why or ("" if places else "the model chose none"), calls=1)
+
+    async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
+        """Return the model's answer from all chains, including ended ones; every fact is numbered once."""
+        facts: list[CommunityStatement] = []
+        numbers: dict[str, int] = {}
+        blocks: list[str] = []
+        for number, chain in enumerate(chains, start=1):
+            lines = [f"Chain {number}:"]
+            for statements in self._text.statements(chain.steps):
+                for statement in statements:
+                    if statement.text not in numbers:
+                        facts.append(statement)
+                        numbers[statement.text] = len(facts)
+                lines.append(f"- {' '.join(f'[{numbers[one.text]}] {join_statements([one])}' for one in statements)}")
+            blocks.append("\n".join(lines))
+        prompt = messages(
+            prompt_for(self._task, "query/fasttog/reason"),
+            question=self._question,
+            subjects=self._in_words(self._subjects),
+            chains="\n\n".join(blocks),
+        )
+        request = self._request(REASON, prompt, [row for fact in facts for row in fact.relations], explores=False)
+        try:
+            reply = await ask_for(self._model, request, AnswerReply)
+        except ModelError as error:
+            return ChainVerdict(False, why=failure_reason(error), calls=1)
+        if is_unknown(reply.answer):
+            return ChainVerdict(False, why="the model says that the facts are not enough", calls=1)
+        graph, rows = self._graph, {row for fact in facts for row in fact.relations}
+        ends = {int(end) for row in rows for end in (graph.sources[row], graph.targets[row])}
+        cited = [facts[number - 1] for number in dict.fromkeys(reply.facts) if 1 <= number <= len(facts)]
+        if not cited:  # it is supported by the facts that contain the named answer
+            named = reply.names or [reply.answer]
+            cited = [fact for fact in facts if mention(fact.text, named)][:1]
+        relations = tuple(dict.fromkeys(row for fact in cited for row in fact.relations))
+        why = "" if relations else "the model names no fact that it rests on"
+        names = names_as_written(graph, reply.names, ends)
+        return ChainVerdict(True, reply.answer.strip(), names, relations, why, calls=1)
+
+    async def finish(self, _chains: Sequence[CommunityChain], verdict: ChainVerdict, /) -> ChainVerdict:
+        """Return the last verdict: it covers all chains; the fallback is not part of the walk."""
+        return verdict
+
+    def _as_question(self) -> str:
+        return as_question(self._task, self._question)
+
+    def _origins(self, candidates: Sequence[CommunityCandidate]) -> str:
+        return self._in_words({node for candidate in candidates for node in candidate.origin})
+
+    def _in_words(self, entities: Iterable[int]) -> str:
+        return ", ".join(sorted(spoken(self._graph.names[row]) for row in entities))
+
+    def _request(
+        self, step: str, prompt: tuple[Message, ...], rows: Sequence[int], *, explores: bool = True
+    ) -> Request:
+        temperature = _PRUNE_TEMPERATURE if explores else _REASONING_TEMPERATURE
+        sources = open_grounds(self._context).sources(rows)
+        return Request(
+            prompt,
+            step,
+            max_tokens=MAX_TOKENS,
+            temperature=temperature,
+            sources=sources,
+        )
+
+
+def lettered(place: int) -> str:
+    """Return the letter of a candidate.
+
+    >>> lettered(0), lettered(25), lettered(26)
+    ('A', 'Z', 'AA')
+    """
+    first, last = divmod(place, len(ascii_uppercase))
+    return (ascii_uppercase[first - 1] if first else "") + ascii_uppercase[last]
+
+
+async def name_subjects(context: Context, model: LanguageModel, question: str) -> tuple[list[str], str]:
+    """Return the subjects that a model finds in a question, and the reason in brackets if it gave no usable reply."""
+    prompt = messages("query/fasttog/subjects", question=as_question(context.settings.tog.task, question))
+    request = Request(
+        prompt,
+        SUBJECTS,
+        max_tokens=MAX_TOKENS,
+        temperature=_REASONING_TEMPERATURE,
+    )
+    try:
+        return (await ask_for(model, request, SubjectReply)).subjects, ""
+    except ModelError as error:
+        return [], f" ({failure_reason(error)})"

@@ -1,0 +1,122 @@
+"""Describe what connects two things: the shortest paths between them, with the triples that they consist of."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from conspectus.query.abstention import no_answer_of_graph
+from conspectus.query.answering import Assembly
+from conspectus.query.context import Context
+from conspectus.query.graph_question.mentions import find_mentions
+from conspectus.query.graph_question.question_form import read_asked
+from conspectus.query.question.connection_questions import connected_things
+from conspectus.query.question.topics import rows_of
+from conspectus.query.types import Answer, Evidence
+from conspectus.query.types.trace import Chain, Considered, Hop, WalkTrace
+from conspectus.query.walk.graph import KnowledgeGraph, is_id, open_graph, predicate_words, spoken
+from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.paths import connecting_paths
+from conspectus.query.walk.provenance import open_grounds
+
+_ROWS = 2
+"""Number of entities with the same name between which paths are sought."""
+
+
+def connection(assembly: Assembly, context: Context, given: Sequence[str] | None = None) -> Answer | None:
+    """Return the paths between the two things whose connection is asked for; None for any other question.
+
+    Args:
+        assembly: Assembles the answer.
+        context: The open index.
+        given: Names of the two things, to be used instead of those found in the question.
+    """
+    things = connected_things(assembly.question)
+    if things is None:
+        return None
+    names = tuple(given) if given and len(given) == 2 else things
+    rows = [entities_called(context, name) for name in names]
+    if missing := [name for name, found in zip(names, rows, strict=True) if not found]:
+        lacks = f"The graph has nothing called {', '.join(map(repr, missing))}."
+        assembly.step("declined", lacks)
+        return assembly.assemble(f"{no_answer_of_graph(assembly.question)} {lacks}")
+    chosen, graph = context.settings.plan, open_graph(context)
+    found = [
+        path
+        for one, other in product(*rows)
+        for path in connecting_paths(graph, one, other, longest=chosen.steps, enough=chosen.paths)
+    ]
+    kept = telling_paths(graph, found)[: chosen.paths]
+    between = " and ".join(spoken(graph.names[each[0]]) for each in rows)
+    assembly.step("paths", f"{len(kept)} of {len(found)} between {between}, at most {chosen.steps} steps")
+    log = WalkLog()
+    log.add("paths", 0, between, paths_considered(graph, kept), f"{len(kept)} of {len(found)} kept")
+    log.chains += [Chain(((path[0].start,), *((hop.end,) for hop in path)), path) for path in kept]
+    if not kept:
+        lacks = f"No path of at most {chosen.steps} steps joins {between}."
+        nothing = no_answer_of_graph(assembly.question)
+        return assembly.assemble(f"{nothing} {lacks}", evidence=Evidence(walk=log.trace()))
+    return _told(assembly, context, kept, log.trace())
+
+
+def entities_called(context: Context, name: str) -> tuple[int, ...]:
+    """Return the rows of the entities that a name refers to, likeliest first; empty if no mention covers all words."""
+    rows, _ = rows_of(context, [name])
+    if rows:
+        return rows
+    asked = read_asked(name)
+    mentions = find_mentions(context, asked, frozenset())
+    content = {place for place, weight in enumerate(asked.weights) if weight >= 1}
+    whole = [mention for mention in mentions if content <= mention.places]
+    return max(whole, key=lambda mention: mention.likeness).rows[:_ROWS] if whole else ()
+
+
+def _told(assembly: Assembly, context: Context, paths: Sequence[tuple[Hop, ...]], walk: WalkTrace) -> Answer:
+    graph, grounds = open_graph(context), open_grounds(context)
+    rows = list(dict.fromkeys(hop.relation for path in paths for hop in path))
+    number = {row: place for place, row in enumerate(rows, start=1)}
+    lines = []
+    for path in paths:
+        line = spoken(graph.names[path[0].start])
+        for hop in path:
+            line += f" {arrow(graph, int(graph.stated[hop.relation]), outgoing=hop.outgoing)}"
+            line += f" {spoken(graph.names[hop.end])} [{number[hop.relation]}]"
+        lines.append(line)
+    between = dict.fromkeys(graph.names[hop.end] for path in paths for hop in path[:-1])
+    assembly.depth = max(len(path) for path in paths)
+    return assembly.assemble(
+        "\n".join(lines),
+        citations=grounds.citations(rows),
+        evidence=Evidence(walk=walk),
+        names=tuple(name for name in between if not is_id(name)),
+        triples=grounds.triples(rows),
+        computed=True,
+    )
+
+
+def telling_paths(graph: KnowledgeGraph, paths: Sequence[tuple[Hop, ...]]) -> list[tuple[Hop, ...]]:
+    """Return one path for each sequence of entities, the shortest first; of equal ones, through low-degree entities."""
+    degrees = graph.degrees()
+
+    def past(path: tuple[Hop, ...]) -> float:
+        return float(sum(np.log(degrees[hop.end]) for hop in path[:-1]))
+
+    found: dict[tuple[int, ...], tuple[Hop, ...]] = {}
+    for path in paths:
+        found.setdefault((path[0].start, *(hop.end for hop in path)), path)
+    return sorted(found.values(), key=lambda path: (len(path), past(path), [hop.relation for hop in path]))
+
+
+def paths_considered(graph: KnowledgeGraph, paths: Sequence[tuple[Hop, ...]]) -> list[Considered]:
+    """Return paths for a decision of a trace."""
+    return [
+        Considered(
+            " - ".join(spoken(graph.names[row]) for row in (path[0].start, *(hop.end for hop in path))), True, ""
+        )
+        for path in paths
+    ]
+
+
+def arrow(graph: KnowledgeGraph, predicate: int, *, outgoing: bool) -> str:
+    """Return a step as text: -[directed by]->, or <-[directed by]- if it is not outgoing."""
+    words = predicate_words(graph.predicates[predicate]) or "related to"
+    return f"-[{words}]->" if outgoing else f"<-[{words}]-"

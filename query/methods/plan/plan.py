@@ -1,0 +1,354 @@
+"""Plan relation paths, look them up in the graph, and plan again if they lead nowhere.
+
+Luo et al. 2024, "Reasoning on Graphs" (arXiv 2310.01061, sections 4.1 to 4.3): relation paths are faithful plans, which
+are grounded in the graph by a constrained search, and the reasoning sees the grounded paths. Chen et al. 2024,
+"Plan-on-Graph" (arXiv 2410.23875, section 3): memory of what was tried, reflection, and backtracking. A round
+
+1. plans: a model that is shown the predicates around the topics proposes relation paths from them;
+2. grounds the plans: each step follows its predicate, or its reverse if the graph states only that. If no plan can be
+   followed to its end, the partial paths are retained;
+3. reasons over the paths found and the document texts that they lead to: an answer, or the facts known so far.
+
+If the paths do not suffice, the model is shown in the next round what was tried, and plans again. After `plan.rounds` R
+the model may answer from its own knowledge, and the answer is marked so: at most 2R + 1 calls.
+
+Without a model, the plans are the candidate queries of the question (`query/graph_question`), best first. A candidate
+that leaves words of the question unexplained is declined, and the next one is tried.
+
+"How is X connected to Y?" is answered by the shortest paths between them, with or without a model, without any call.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import numpy as np
+from conspectus.prompts.language_model import LanguageModel, Request
+from conspectus.prompts.render import messages
+from conspectus.prompts.replies.structured import CountedModel, ask_for
+from conspectus.query.answering import Assembly, TopicMethod, assembling
+from conspectus.query.context import Context
+from conspectus.query.graph_question.answer import answer_of, in_words
+from conspectus.query.graph_question.candidates import Candidate
+from conspectus.query.graph_question.meanings import open_predicates
+from conspectus.query.graph_question.reader import read_as, read_graph_question
+from conspectus.query.methods.plan.connecting_paths import arrow, connection, paths_considered, telling_paths
+from conspectus.query.methods.sparql import relevant
+from conspectus.query.methods.tog.beam import (
+    BeamPath,
+    BeamState,
+    DirectedPredicate,
+    chain_to,
+    discover,
+    extend,
+    log_verdict,
+    path_label,
+    restrict,
+    returns_to_start,
+)
+from conspectus.query.methods.tog.evidence import (
+    WalkPassages,
+    beam_answer,
+    each_once,
+    most_relevant,
+    rank_texts,
+    texts_of,
+)
+from conspectus.query.methods.tog.pruning_llm import LlmBeamPolicy
+from conspectus.query.question.tasks import as_question
+from conspectus.query.question.topics import Topics, find_topics, rows_of
+from conspectus.query.types import Answer, Evidence, Say
+from conspectus.query.types.trace import Considered, Hop
+from conspectus.query.walk.graph import (
+    IncidentEdges,
+    KnowledgeGraph,
+    open_graph,
+    predicate_vectors,
+    predicate_words,
+    spoken,
+)
+from conspectus.query.walk.log import WalkLog, failure_reason
+from conspectus.query.walk.paths import connecting_paths
+from conspectus.storage.errors import ModelError
+from conspectus.storage.text.normalise import entity_key
+from pydantic import BaseModel
+
+STEP = "plan"
+_TEMPERATURE, _MAX_TOKENS = 0.4, 1024
+_SCHEMA_TOKENS = 1500
+"""Maximum number of tokens for the predicates shown to a model, likeliest first."""
+_MOST_STEPS = 4
+"""Maximum number of steps of a relation path; a longer one is cut."""
+_ENDS = 10
+"""Maximum number of end entities per path: those shared with other paths and those nearest to the question."""
+_LIKE = 0.6
+"""Minimum cosine between a relation that the graph lacks and the predicate used instead."""
+_READINGS = 6
+"""Maximum number of candidates tried without a model."""
+
+
+class PlannedPath(BaseModel):
+    """A relation path from a model: the name of its start, and its relations; ^ marks a reversed relation."""
+
+    start: str
+    relations: list[str]
+
+
+class PlanReply(BaseModel):
+    """Relation paths, likeliest first."""
+
+    reasoning: str = ""
+    paths: list[PlannedPath]
+
+    @classmethod
+    def in_words(cls, reply: str) -> "PlanReply | None":
+        """Parse paths drawn with arrows, one per line: Grey Heron -> directed_by -> born_in."""
+        drawn = [[part.strip(' *`"()[]') for part in line.split("->")] for line in reply.splitlines() if "->" in line]
+        paths = [PlannedPath(start=names[0].lstrip("0123456789.- "), relations=names[1:]) for names in drawn]
+        return cls(paths=paths) if paths else None
+
+
+@dataclass(frozen=True, slots=True)
+class RelationPath:
+    """A plan: its start entity, and predicates with directions."""
+
+    start: int
+    steps: tuple[DirectedPredicate, ...]
+
+    def label(self, graph: KnowledgeGraph) -> str:
+        """Return the plan as text."""
+        said = (arrow(graph, step.predicate, outgoing=step.outgoing) for step in self.steps)
+        return " ".join([spoken(graph.names[self.start]), *said])
+
+
+def ground(graph: KnowledgeGraph, plan: RelationPath) -> BeamPath:
+    """Follow a plan in the graph as far as possible; the path has no relations if the first step fails.
+
+    A step that the graph states only in the other direction is followed in that direction.
+    """
+    path = BeamPath(np.array([plan.start], np.int64))
+    for step in plan.steps:
+        options = {option.relation: option for option in discover(graph, path)}
+        option = options.get(step) or options.get(step._replace(outgoing=not step.outgoing))
+        longer = extend(path, option) if option else None
+        if longer is None or returns_to_start(longer):
+            break
+        path = longer
+    return path
+
+
+class Plan(TopicMethod):
+    """Answers from planned relation paths that are looked up in the graph, with or without a language model."""
+
+    async def _answer(self, question: str, given: Sequence[str] | None, say: Say) -> Answer:
+        with assembling(question, self._name) as assembly:
+            answer = connection(assembly, self._context, given)
+            if answer is None and self._model:
+                answer = await _Planner(self._context, self._model, assembly).run(given)
+            elif answer is None:
+                answer = self._read(assembly, given)
+        say(answer.text)
+        return answer
+
+    def _read(self, assembly: Assembly, given: Sequence[str] | None) -> Answer:
+        """Return the answer of the first candidate that accounts for the question."""
+        context, graph, log = self._context, open_graph(self._context), WalkLog()
+        topics = find_topics(context, assembly.question, given) if given is not None else None
+        if topics:
+            assembly.add(topics.step)
+        first = read_graph_question(context, assembly.question, topics.rows if topics else None)
+        predicates, tried = open_predicates(context), list[Considered]()
+        chosen = first
+        for candidate in _distinct(first.candidates):
+            reading = first if candidate is first.best else read_as(context, first, candidate)
+            why = reading.declined or "it accounts for the question"
+            tried.append(Considered(in_words(predicates, candidate), reading.answered, why, candidate.score))
+            if reading.answered:
+                chosen = reading
+                break
+        log.add("plans", 1, "", tried, f"{len(tried)} tried, {sum(each.kept for each in tried)} kept")
+        if chosen.answered and chosen.best:
+            plans = [
+                RelationPath(leg.start, tuple(DirectedPredicate(*step) for step in leg.steps))
+                for leg in chosen.best.legs
+            ]
+            paths = [path for plan in plans if (path := ground(graph, plan)).relations]
+            log.chains += [chain_to(path, int(path.entities[0])) for path in paths]
+        return answer_of(assembly, context, chosen, Evidence(walk=log.trace()))
+
+
+def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the best candidates that differ in their paths, class, subjects or literal."""
+    found: dict[object, Candidate] = {}
+    for candidate in candidates:
+        legs = tuple((leg.start, leg.steps) for leg in candidate.legs)
+        subjects = tuple(row for _, row in candidate.subjects)
+        key = (legs, candidate.tail, candidate.members, subjects, candidate.literal)
+        found.setdefault(key, candidate)
+        if len(found) == _READINGS:
+            break
+    return list(found.values())
+
+
+class _Planner:
+    """Plans, looks up paths, and reasons about one question with a model."""
+
+    def __init__(self, context: Context, model: LanguageModel, assembly: Assembly) -> None:
+        self._context = context
+        self._graph = open_graph(context)
+        self._model = CountedModel(model)
+        self._assembly = assembly
+        self._question = assembly.question
+        self._policy = LlmBeamPolicy(context, self._model, assembly.question, combined=True, own_answer=True)
+        self._passages = WalkPassages(context, assembly.question)
+        self._log = WalkLog()
+        self._tried: dict[RelationPath, str] = {}
+
+    async def run(self, given: Sequence[str] | None) -> Answer:
+        """Run the rounds and return the answer."""
+        chosen = self._context.settings.plan
+        topics = find_topics(self._context, self._question, given, most=max(3, chosen.width))
+        self._assembly.add(topics.step)
+        state = BeamState(self._question, self._joining(topics.rows))
+        of_topics = self._passages.of_topics(topics.rows, self._context.settings.tog.context_chunks)
+        for depth in range(1, chosen.rounds + 1) if topics.rows else ():
+            plans, ended = await self._planned(state, topics, depth)
+            state.paths = self._looked_up(state.paths, plans, depth)
+            if not plans and (ended or not state.paths):
+                break
+            if not state.paths:
+                continue  # the next round is shown what was tried
+            state.depth = depth
+            found = texts_of(self._context, self._question, state.paths, self._context.settings.tog.context_chunks)
+            ranked = rank_texts(self._context, self._question, found, "embedding")
+            self._passages.add(ranked)
+            state.texts = each_once([*ranked, *of_topics], self._context.settings.tog.context_chunks)
+            state.verdict = await self._policy.judge(state)
+            log_verdict(self._log, "reasoning", state, f"{len(state.paths)} paths")
+            if state.verdict.sufficient:
+                break
+            state.clues = state.verdict.clues or state.clues
+        self._log.chains += [chain_to(path, int(path.entities[0])) for path in state.paths if path.relations]
+        if not state.verdict.sufficient:
+            state.verdict = await self._policy.finish(state)
+            log_verdict(self._log, "answer", state)
+        self._model.check(answered=bool(state.verdict.text))
+        return beam_answer(self._assembly, self._context, state, self._log, self._passages.best())
+
+    def _joining(self, topics: Sequence[int]) -> list[BeamPath]:
+        """Return the shortest paths between the first two topics, which a question with two names often asks for."""
+        chosen = self._context.settings.plan
+        if len(topics) < 2:
+            return []
+        found = connecting_paths(self._graph, topics[0], topics[1], longest=2, enough=chosen.width)
+        kept = telling_paths(self._graph, found)[: chosen.width]
+        self._log.add(
+            "paths", 0, "", paths_considered(self._graph, kept), f"{len(kept)} of {len(found)} between the topics"
+        )
+        return [_as_beam(self._graph, path) for path in kept]
+
+    async def _planned(self, state: BeamState, topics: Topics, depth: int) -> tuple[list[RelationPath], str]:
+        """Return the model's new plans, and the reason if there are none."""
+        graph, width = self._graph, self._context.settings.plan.width
+        shown = relevant(self._context, self._question, topics.rows, _SCHEMA_TOKENS)
+        prompt = messages(
+            "query/plan",
+            question=as_question(self._context.settings.tog.task, self._question),
+            names="\n".join(graph.names[row] for row in topics.rows),
+            predicates="\n".join(f"{one.predicate} ({one.count:,}): {one.subject} | {one.object}" for one in shown)
+            or "(none)",
+            tried="\n".join(f"{plan.label(graph)}: {why}" for plan, why in self._tried.items()) or "(nothing yet)",
+            known=state.clues or "(nothing yet)",
+            most=str(width),
+        )
+        before, ended = self._model.calls, ""
+        considered: list[Considered] = []
+        plans: list[RelationPath] = []
+        try:
+            request = Request(prompt, STEP, max_tokens=_MAX_TOKENS, temperature=_TEMPERATURE)
+            reply = await ask_for(self._model, request, PlanReply)
+        except ModelError as error:
+            ended = failure_reason(error)
+        else:
+            for planned in reply.paths[:width]:
+                plan, why = self._meant(planned, topics)
+                new = plan is not None and plan not in self._tried and plan not in plans
+                label = plan.label(graph) if plan else " -> ".join([planned.start, *planned.relations])
+                considered.append(Considered(label, new, why or ("planned" if new else "tried before")))
+                if plan is not None and new:
+                    plans.append(plan)
+            ended = "" if plans else "the model plans nothing new"
+        outcome = f"{len(plans)} planned" + (f" ({ended})" if ended else "")
+        self._log.add("plans", depth, "", considered, outcome, self._model.calls - before)
+        return plans, ended
+
+    def _meant(self, planned: PlannedPath, topics: Topics) -> tuple[RelationPath | None, str]:
+        """Return a planned path in the graph's rows and predicate numbers, or the reason why it cannot be mapped."""
+        key = entity_key(spoken(planned.start))
+        named = [row for row in topics.rows if entity_key(spoken(self._graph.names[row])) == key]
+        rows = named or list(rows_of(self._context, [planned.start])[0])
+        if not rows:
+            return None, f"the graph has nothing called {planned.start!r}"
+        steps: list[DirectedPredicate] = []
+        for relation in planned.relations[:_MOST_STEPS]:
+            number = self._predicate(relation.strip().lstrip("^"))
+            if number < 0:
+                return None, f"the graph has no relation like {relation!r}"
+            steps.append(DirectedPredicate(number, not relation.strip().startswith("^")))
+        return (RelationPath(rows[0], tuple(steps)), "") if steps else (None, "it has no relations")
+
+    def _predicate(self, said: str) -> int:
+        """Return the number of the predicate with this text, or of the nearest one by meaning; -1 for none."""
+        words = predicate_words(said)
+        for number, predicate in enumerate(self._graph.predicates):
+            if said == predicate or words == predicate_words(predicate):
+                return number
+        if not (words.strip() and len(self._graph.predicates)):
+            return -1
+        near = predicate_vectors(self._context) @ self._context.embedder.embed([words])[0]
+        best = int(near.argmax())
+        return best if near[best] >= _LIKE else -1
+
+    def _looked_up(self, before: list[BeamPath], plans: Sequence[RelationPath], depth: int) -> list[BeamPath]:
+        """Return the paths of the plans, one for each end entity, followed by those of earlier rounds.
+
+        Partial paths are used only if no plan can be followed to its end. Ends shared by several plans come first.
+        """
+        graph = self._graph
+        grounded = [(plan, ground(graph, plan)) for plan in plans]
+        whole = [path for plan, path in grounded if len(path.relations) == len(plan.steps)]
+        kept = whole or [path for _, path in grounded if path.relations]
+        considered = []
+        for plan, path in grounded:
+            far = len(path.relations)
+            why = f"leads to {path_label(graph, path)}" if far == len(plan.steps) else (
+                f"leads nowhere after {far} of {len(plan.steps)} steps")  # fmt: skip
+            self._tried[plan] = why
+            considered.append(Considered(plan.label(graph), any(path is each for each in kept), why))
+        if plans:
+            self._log.add("entities", depth, "", considered, f"{len(kept)} of {len(plans)} plans hold")
+        often = Counter(row for path in kept for row in path.entities.tolist())
+        split = []
+        for path in kept:
+            ends = most_relevant(self._context, self._question, path.entities.tolist(), _ENDS)
+            shared = [row for row in path.entities.tolist() if often[row] > 1][:_ENDS]
+            ordered = sorted(dict.fromkeys([*shared, *ends]), key=lambda row: -often[row])
+            split.append([restrict(path, [row]) for row in ordered[:_ENDS]])
+        turns = [path for turn in zip_longest(*split) for path in turn if path is not None]
+        return [*turns, *before]
+
+
+def _as_beam(graph: KnowledgeGraph, path: tuple[Hop, ...]) -> BeamPath:
+    steps = tuple(DirectedPredicate(int(graph.stated[hop.relation]), hop.outgoing) for hop in path)
+    edges = tuple(
+        IncidentEdges(
+            np.array([hop.start]),
+            np.array([hop.end]),
+            graph.stated[[hop.relation]],
+            np.array([hop.relation]),
+            np.array([hop.outgoing]),
+        )
+        for hop in path
+    )
+    return BeamPath(np.array([path[-1].end]), steps, edges)

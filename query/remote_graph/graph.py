@@ -1,0 +1,284 @@
+"""A graph behind a SPARQL endpoint, read as it is walked.
+
+`LiveGraph` is a `WalkGraph`: it gives each thing, predicate and statement that it meets a permanent number, and asks
+the endpoint for the neighbours of a thing on demand, page by page and up to a limit. Each question has its own; the
+endpoint caches the replies. `notes` records what was left out.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from conspectus.prompts.embedding.embedder import Embedder
+from conspectus.query.question.topics import Topics
+from conspectus.query.remote_graph.patterns import Patterns, batches, local_name, term_text
+from conspectus.query.remote_graph.search import find_things
+from conspectus.query.sparql.endpoint import Endpoint, Row
+from conspectus.query.sparql.result import Term
+from conspectus.query.types import Step
+from conspectus.query.walk.graph import IncidentEdges, predicate_words, spoken
+from conspectus.storage.arrays import Ints, Vectors
+from conspectus.storage.settings.asking import EndpointSettings
+
+_VECTORS = 20_000
+"""Maximum number of vectors cached for later questions."""
+_TERMS = 100
+"""Maximum number of terms in one query."""
+
+
+class LiveGraph:
+    """The part of an endpoint's graph that has been read. Not safe to share between threads.
+
+    Attributes:
+        names: The names of the things by number: their labels, or the last part of their IRIs.
+        entity_ids: Their terms in SPARQL syntax.
+        predicates: The names of the predicates; `predicate_iris` are their IRIs.
+        sources, targets, stated: The ends and the predicate of each statement.
+        relation_ids: The statements in N-Triples syntax.
+        descriptions: Empty strings: every statement has a predicate.
+        notes: What was not read and why, and what was counted, as (step of the trace, text).
+        complete: Whether everything requested has been read.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        settings: EndpointSettings,
+        embedder: Embedder,
+        vectors: dict[str, Vectors] | None = None,
+    ) -> None:
+        """Start with nothing read; `vectors` caches vectors of texts from earlier questions."""
+        self.endpoint = endpoint
+        self.settings = settings
+        self.patterns = Patterns(settings)
+        self.names: list[str] = []
+        self.entity_ids: list[str] = []
+        self.predicates: list[str] = []
+        self.predicate_iris: list[str] = []
+        self.sources: list[int] = []
+        self.targets: list[int] = []
+        self.stated: list[int] = []
+        self.relation_ids: list[str] = []
+        self.descriptions = _NoTexts()
+        self.notes: dict[tuple[str, str], None] = {}
+        self.complete = True
+        self._embedder = embedder
+        self._asked_before = endpoint.asked
+        self._row: dict[str, int] = {}
+        self._number: dict[str, int] = {}
+        self._relation: dict[tuple[int, int, int], int] = {}
+        self._edges: dict[int, dict[int, None]] = {}
+        """The relations of each thing whose neighbours have been read; for things in `_cut` they are incomplete."""
+        self._cut: set[int] = set()
+        self._vectors = {} if vectors is None else vectors
+
+    # Neighbours
+
+    def edges_of(self, entities: Sequence[int] | Ints) -> IncidentEdges:
+        """Return the edges of things in both directions, in the order of the things; unread ones are fetched."""
+        rows = [int(row) for row in entities]
+        self._read([row for row in dict.fromkeys(rows) if row not in self._edges])
+        found: list[tuple[int, int, int, int, bool]] = []
+        for row in rows:
+            own = []
+            for relation in self._edges[row]:
+                for outgoing, here, other in ((True, self.sources, self.targets), (False, self.targets, self.sources)):
+                    if here[relation] == row:
+                        own.append((row, other[relation], self.stated[relation], relation, outgoing))
+            found += sorted(own, key=lambda edge: (edge[2], edge[4], edge[1], edge[3]))
+        at, others, stated, relations, outgoing_ = zip(*found, strict=True) if found else ((),) * 5
+        return IncidentEdges(
+            np.array(at, np.int64),
+            np.array(others, np.int64),
+            np.array(stated, np.int32),
+            np.array(relations, np.int64),
+            np.array(outgoing_, bool),
+        )
+
+    def degrees_of(self, entities: Sequence[int]) -> Ints:
+        """Return the number of statements of each thing, int64, without reading them."""
+        counts: dict[int, int] = {}
+        for rows in batches(list(dict.fromkeys(entities)), _TERMS):
+            text = self.patterns.degrees(self.entity_ids[row] for row in rows)
+            for at, count in self.endpoint.pages(text, self.settings.page, len(rows)):
+                row = self._row.get(term_text(at))
+                if row is not None and count and count.value.isdigit():
+                    counts[row] = int(count.value)
+        return np.array([counts.get(row, 0) for row in entities], np.int64)
+
+    def size(self, most: int) -> int:
+        """Return the number of statements of the endpoint, counted up to `most`."""
+        [[count]] = self.endpoint.query(self.patterns.size(most), 1).rows or [[None]]
+        return int(count.value) if count and count.value.isdigit() else most
+
+    def read_everything(self, most: int) -> None:
+        """Read all statements; afterwards the neighbours of all things are known."""
+        self._add(self.endpoint.pages(self.patterns.everything(), self.settings.page, most), None)
+        for row in range(len(self.names)):
+            self._edges.setdefault(row, {})
+        for relation, (source, target) in enumerate(zip(self.sources, self.targets, strict=True)):
+            self._edges[source][relation] = self._edges[target][relation] = None
+
+    def _read(self, rows: Sequence[int]) -> None:
+        """Fetch the statements of things, in batches; a thing with many statements is fetched separately."""
+        if not rows:
+            return
+        most = self.settings.most_edges
+        degrees = dict(zip(rows, self.degrees_of(rows).tolist(), strict=True))
+        for row in rows:
+            self._edges[row] = {}
+        few = [row for row in rows if degrees[row] <= most]
+        groups = [(list(group), sum(degrees[row] for row in group)) for group in batches(few, _TERMS)]
+        groups += [([row], most) for row in rows if degrees[row] > most]
+        for group, bound in groups:
+            for outgoing in (True, False):
+                text = self.patterns.edges((self.entity_ids[row] for row in group), outgoing=outgoing)
+                self._add(self.endpoint.pages(text, self.settings.page, max(1, bound)), outgoing)
+        for row in rows:
+            if degrees[row] > most:
+                self.complete = False
+                self._cut.add(row)
+                self.note(f"of the {degrees[row]:,} statements of {self.names[row]} at most {2 * most:,} were read")
+
+    def _add(self, rows: Iterable[Row], outgoing: bool | None) -> None:
+        """Add statements (?at, ?by, ?other) to the edges of ?at; if `outgoing` is None, no edges are recorded."""
+        triples = []
+        lost = 0
+        for at, by, other in rows:
+            texts = term_text(at), term_text(by), term_text(other)
+            if not all(texts) or not texts[1].startswith("<"):
+                lost += 1
+            else:
+                triples.append((*texts, at, by, other))
+        if lost:
+            self.note(f"{lost:,} statements with blank nodes, long texts or IRIs that are none were left out")
+        self.add_terms(term for triple in triples for term in (triple[3], triple[5]))
+        self._add_predicates(dict.fromkeys(triple[1] for triple in triples))
+        for at_text, by_text, other_text, *_ in triples:
+            here, there, number = self._row[at_text], self._row[other_text], self._number[by_text]
+            source, target = (there, here) if outgoing is False else (here, there)
+            key = source, number, target
+            if key not in self._relation:
+                self._relation[key] = len(self.sources)
+                self.sources.append(source)
+                self.targets.append(target)
+                self.stated.append(number)
+                ids = self.entity_ids
+                self.relation_ids.append(f"{ids[source]} {by_text} {ids[target]} .")
+            if outgoing is not None:
+                self._edges[here][self._relation[key]] = None
+
+    def has_all_of(self, term: str) -> bool:
+        """Return whether all statements of the thing with this term have been read."""
+        row = self._row.get(term)
+        return row is not None and row in self._edges and row not in self._cut
+
+    # Names
+
+    def add_terms(self, terms: Iterable[Term | None]) -> list[int]:
+        """Return the numbers of things; new ones are added and named by their labels."""
+        new: dict[str, Term] = {}
+        texts = []
+        for term in terms:
+            text = term_text(term)
+            if term and text:
+                texts.append(text)
+                if text not in self._row:
+                    new[text] = term
+        labels = self._labels([text for text, term in new.items() if term.kind == "uri"], of_predicates=False)
+        for text, term in new.items():
+            self._row[text] = len(self.names)
+            self.entity_ids.append(text)
+            self.names.append(labels.get(text) or (local_name(term.value) if term.kind == "uri" else term.value))
+        return [self._row[text] for text in texts]
+
+    def _add_predicates(self, texts: Iterable[str]) -> None:
+        new = [text for text in texts if text not in self._number]
+        labels = self._labels(new, of_predicates=True)
+        for text in new:
+            self._number[text] = len(self.predicates)
+            self.predicate_iris.append(text)
+            self.predicates.append(labels.get(text) or local_name(text.strip("<>")))
+
+    def _labels(self, texts: Sequence[str], *, of_predicates: bool) -> dict[str, str]:
+        """Return the labels of IRIs, by the first label predicate and then the first language that has one."""
+        found: dict[str, tuple[int, int, str]] = {}
+        languages = (*self.settings.languages, "")
+        for group in batches(texts, _TERMS):
+            text = self.patterns.labels(group, of_predicates=of_predicates)
+            most = len(group) * len(self.settings.labels) * (len(languages) + 2)
+            for at, by, label in self.endpoint.pages(text, self.settings.page, most):
+                if at and by and label and label.value.strip():
+                    name = " ".join(label.value.split())
+                    rank = _place(self.settings.labels, by.value), _place(languages, label.language), name
+                    found[term_text(at)] = min(found.get(term_text(at), rank), rank)
+        return {key: label for key, (*_, label) in found.items()}
+
+    # Search
+
+    def topics(self, question: str, given: Sequence[str] | None, most: int) -> Topics:
+        """Return the things that a question names by their labels (at most `most`), or those of the given names."""
+        found = find_things(self, question, given)
+        rows = tuple(dict.fromkeys(row for rows in found.values() for row in rows))
+        if given is None:
+            first = tuple(dict.fromkeys(rows[0] for rows in found.values() if rows))
+            rows = tuple(dict.fromkeys((*first, *rows)))[:most]
+            names = ", ".join(spoken(self.names[row]) for row in rows)
+            return Topics(rows, Step("topics", f"labels of the endpoint in the question: {names or 'none'}"))
+        missing = [name for name in given if not found.get(name)]
+        lacks = f"; the endpoint lacks {', '.join(missing)}" if missing else ""
+        return Topics(rows, Step("topics", f"given: {', '.join(given)}{lacks}"))
+
+    def near_predicates(self, question: str) -> Vectors:
+        """Return the cosine of each predicate read so far with a question, (p,)."""
+        return self._cosines([predicate_words(text) for text in self.predicates], question)
+
+    def near_names(self, question: str, entities: Sequence[int]) -> Vectors:
+        """Return the cosine of the name of each thing with a question."""
+        return self._cosines([spoken(self.names[row]) for row in entities], question)
+
+    def _cosines(self, texts: Sequence[str], question: str) -> Vectors:
+        found: Vectors = self.embed(texts) @ self._embedder.embed_query(question)
+        return found
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the unit vectors of short texts, float32 (n, d); each text is embedded once."""
+        if not texts:
+            return np.zeros((0, self._embedder.dimension), np.float32)
+        if len(self._vectors) > _VECTORS:
+            self._vectors.clear()
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if new:
+            first = [self._embedder.windows(text)[0] for text in new]
+            self._vectors.update(zip(new, self._embedder.embed(first), strict=True))
+        return np.stack([self._vectors[text] for text in texts])
+
+    # What happened
+
+    def note(self, text: str, step: str = "not read") -> None:
+        """Record what was not read, or what another step did."""
+        self.notes[step, text] = None
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps of a trace: how much was read, and what was not."""
+        yield Step(
+            "endpoint",
+            f"{self.endpoint.host}: {len(self.sources):,} statements of {len(self.names):,} things read, "
+            f"{self.endpoint.asked - self._asked_before:,} queries",
+        )
+        for step, text in self.notes:
+            yield Step(step, text)
+
+
+def _place(preferred: Sequence[str], one: str) -> int:
+    """Return the rank of a text among preferred ones; any other text ranks after them."""
+    return preferred.index(one) if one in preferred else len(preferred)
+
+
+class _NoTexts(Sequence[str]):
+    """An empty text for every statement."""
+
+    def __getitem__(self, _: object) -> str:
+        return ""
+
+    def __len__(self) -> int:
+        return 0

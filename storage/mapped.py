@@ -1,0 +1,148 @@
+"""Tables of large indexes, mapped from files: a row is read when it is asked for, and nothing when they are opened.
+
+Parquet has to be read and decompressed in whole columns. From `MAPPED_ROWS` rows a table is therefore copied once,
+batch by batch, to an Arrow file without compression (see `derived`); a build does so for what questions read.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
+
+from conspectus.storage import tables
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.records import Document
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Record = TypeVar("Record")
+Value = TypeVar("Value")
+
+MAPPED_ROWS = 10_000
+"""Rows from which a table is mapped; smaller ones are read from Parquet in milliseconds."""
+FORM = 1
+"""Raised when the content of mapped files changes."""
+_BATCH = 65_536
+_CACHED_ROWS = 1024
+_CACHED_DOCUMENTS = 64
+"""Records kept in memory of a table that is read row by row; documents are longer than the rest."""
+
+
+def write_mapped(source: Path, record: type, folder: Path) -> None:
+    """Copy a Parquet table to `rows.arrow` in a new folder, in the memory of a batch.
+
+    Raises:
+        IndexCorrupt: the table has other columns, its values are not valid, or its ids are not sorted.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    shape = tables.schema(record)
+    folder.mkdir()
+    before = None
+    try:
+        with pq.ParquetFile(source) as stored, pa.ipc.new_file(str(folder / "rows.arrow"), shape) as target:
+            if not stored.schema_arrow.equals(shape):
+                raise IndexCorrupt(f"{source} has columns {stored.schema_arrow.names}, not those of {record.__name__}")
+            for batch in stored.iter_batches(_BATCH):
+                batch.validate(full=True)  # texts are UTF-8 and list offsets are valid: not checked later
+                if "id" in shape.names and len(batch):
+                    before = _last_of_sorted(source, batch.column("id"), before)
+                target.write_batch(batch)
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise IndexCorrupt(f"{source} cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def _last_of_sorted(source: Path, ids: "pa.Array", before: str | None) -> str:
+    from pyarrow import compute
+
+    ascend = compute.all(compute.less(ids.slice(0, len(ids) - 1), ids.slice(1))).as_py() is not False
+    if not ascend or (before is not None and before >= ids[0].as_py()):
+        raise IndexCorrupt(f"{source}: its ids are not sorted, or one stands twice")
+    return str(ids[-1].as_py())
+
+
+def open_mapped(folder: Path, record: type) -> "pa.Table":
+    """Return the table that `write_mapped` wrote, memory-mapped; IndexCorrupt if it cannot be read."""
+    import pyarrow as pa
+
+    try:
+        table = pa.ipc.open_file(pa.memory_map(str(folder / "rows.arrow"))).read_all()
+    except (pa.ArrowException, OSError) as error:
+        raise IndexCorrupt(f"{folder} cannot be read ({error}); delete it, and it is made again") from error
+    if not table.schema.equals(tables.schema(record)):
+        raise IndexCorrupt(f"{folder} has other columns; delete it, and it is made again")
+    return table
+
+
+class TableRows(Sequence[Record]):
+    """The rows of a table as records, each made when it is asked for. Safe to share between threads."""
+
+    def __init__(self, table: "pa.Table", record: type[Record]) -> None:
+        self._table = table
+        self._record = record
+        self._columns = [(table.column(name), make) for name, make in tables.builders(record).items()]
+        self._cached = lru_cache(_CACHED_DOCUMENTS if record is Document else _CACHED_ROWS)(self._made)
+
+    def _made(self, row: int) -> Record:
+        values = ((make, column[row].as_py()) for column, make in self._columns)
+        return self._record(*(make(value) if make else value for make, value in values))
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def __iter__(self) -> Iterator[Record]:
+        for batch in self._table.to_batches(_CACHED_ROWS):
+            yield from tables.records_of(batch, self._record)
+
+    @overload
+    def __getitem__(self, row: int) -> Record: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[Record]: ...
+
+    def __getitem__(self, row: int | slice) -> Record | list[Record]:
+        if isinstance(row, slice):
+            return [self[each] for each in range(*row.indices(len(self)))]
+        place = int(row) + len(self) if row < 0 else int(row)
+        if not 0 <= place < len(self):
+            raise IndexError(row)
+        return self._cached(place)
+
+
+class IdRows(Mapping[str, int]):
+    """The row of each id of a sorted column, by binary search."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self._ids = ids
+
+    def __getitem__(self, id_: str) -> int:
+        row = bisect_left(self._ids, id_)
+        if row == len(self._ids) or self._ids[row] != id_:
+            raise KeyError(id_)
+        return row
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+
+class ById(Mapping[str, Value], Generic[Value]):
+    """The values of a column by the ids of their rows."""
+
+    def __init__(self, rows: Mapping[str, int], values: Sequence[Value]) -> None:
+        self._rows = rows
+        self._values = values
+
+    def __getitem__(self, id_: str) -> Value:
+        return self._values[self._rows[id_]]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)

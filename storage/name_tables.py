@@ -1,0 +1,87 @@
+"""The names by which questions find entities and documents, of a large index: made once, and mapped (see `derived`)."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from conspectus.storage.derived import derived_folder
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.records import Entity, Merge, Name
+from conspectus.storage.text.name_table import NameTable
+from conspectus.storage.text.nlp import CONCEPT
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.postings import TextColumn
+
+FORM = 1
+"""Raised when the content of the files changes."""
+_ALIASES = "aliases.json"
+
+
+@per_index
+def alias_rows(index: StoredIndex) -> Mapping[str, int]:
+    """Return the row of the entity into which each name was merged; names that an entity still has are left out."""
+    if not index.is_mapped(Entity):
+        return _aliases(index)
+    path = _entity_folder(index) / _ALIASES
+    try:
+        return {str(alias): int(row) for alias, row in json.loads(path.read_text("utf-8"))}
+    except (OSError, ValueError, TypeError) as error:
+        raise IndexCorrupt(f"{path} cannot be read ({error}); delete it, and it is made again") from error
+
+
+@per_index
+def entity_table(index: StoredIndex) -> NameTable:
+    """Return the names of a large table of entities, by row, and after them the aliases in the order of `alias_rows`.
+
+    In texts only names are found, not mere noun phrases.
+    """
+    return NameTable.open(_entity_folder(index))
+
+
+@per_index
+def title_table(index: StoredIndex) -> NameTable:
+    """Return the names of a large table of names of chunks, by row."""
+
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        names = TextColumn(lambda: index.arrow(Name, "name").column("name"))
+        NameTable.write(folder, ((name, True) for name in _each(names)))
+
+    return NameTable.open(derived_folder(index, "title-names", FORM, write))
+
+
+def _entity_folder(index: StoredIndex) -> Path:
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        aliases = _aliases(index)
+        (folder / _ALIASES).write_text(json.dumps(list(aliases.items())), "utf-8")
+        NameTable.write(folder, _names(index, aliases))
+
+    return derived_folder(index, "entity-names", FORM, write)
+
+
+def _names(index: StoredIndex, aliases: Mapping[str, int]) -> Iterator[tuple[str, bool]]:
+    for batch in index.arrow(Entity, "name", "types").to_batches(_BATCH):
+        for name, types in zip(batch.column("name").to_pylist(), batch.column("types").to_pylist(), strict=True):
+            yield name, any(kind != CONCEPT for kind in types)
+    yield from ((alias, True) for alias in aliases)
+
+
+_BATCH = 65_536
+
+
+def _each(texts: TextColumn) -> Iterator[str]:
+    for start in range(0, len(texts), _BATCH):
+        yield from texts[start : start + _BATCH]
+
+
+def _aliases(index: StoredIndex) -> Mapping[str, int]:
+    merges = [merge for merge in index.rows(Merge) if not merge.undone]
+    if not merges:
+        return {}
+    row_of = index.ids(Entity)
+    wanted = {entity_key(merge.alias) for merge in merges}
+    names = TextColumn(lambda: index.arrow(Entity, "name").column("name"))
+    own_names = {key for key in map(entity_key, _each(names)) if key in wanted}
+    return {merge.alias: row_of[merge.entity_id] for merge in merges if entity_key(merge.alias) not in own_names}

@@ -1,0 +1,19 @@
+"""Make the files from which questions to a large index are answered, so that no question waits for them."""
+
+from conspectus.storage.index import StoredIndex
+from conspectus.storage.mentioned import chunks_of_entities
+from conspectus.storage.name_tables import entity_table, title_table
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Name, Relation
+
+ASKED = (Document, Chunk, Entity, Relation, Mention, Name)
+"""The tables that most questions read."""
+
+
+def prepare(index: StoredIndex) -> None:
+    """Make what is mapped of an index, if it is large (see `mapped`); what is there is not made again."""
+    for record in ASKED:
+        if index.is_mapped(record):
+            index.arrow(record)
+    for record, make in ((Entity, entity_table), (Name, title_table), (Mention, chunks_of_entities)):
+        if index.is_mapped(record):
+            make(index)

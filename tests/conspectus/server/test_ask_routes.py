@@ -1,0 +1,101 @@
+"""Asking over HTTP: answers, streams, passages, explanations."""
+
+import json
+
+import pytest
+
+import conspectus
+from tests.conspectus.server.running import QUESTION, Running
+
+
+def events(text: str) -> list[tuple[str, object]]:
+    found = []
+    for block in text.strip().split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines())
+        found.append((lines["event"], json.loads(lines["data"])))
+    return found
+
+
+def test_an_answer_is_that_of_python(server: Running) -> None:
+    got = server.ask(method="ppr").json()
+    expected = conspectus.open(server.indexes[0].root).ask(QUESTION, "ppr")
+    assert got["text"] == expected.text
+    assert got["known"] is True
+    assert [each["quote"] for each in got["citations"]] == [each.quote for each in expected.citations]
+    assert got["version"] == server.indexes[0].version
+    assert got["usage"]["calls"] == 0
+
+
+def test_a_stream_has_the_text_the_citations_the_steps_and_the_usage(server: Running) -> None:
+    whole = server.ask(method="ppr").json()
+    answer = server.ask(method="ppr", stream=True)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    found = events(answer.text)
+    assert [name for name, _ in found if name != "step"] == ["text", "citations", "steps", "usage", "answer"]
+    of = dict(found)
+    assert of["text"] == of["answer"]["text"] == whole["text"]
+    assert of["citations"]["citations"] == whole["citations"]
+    assert of["steps"] == of["answer"]["trace"]
+    told = [step for name, step in found if name == "step"]
+    assert told
+    assert found[-1][0] == "answer"
+    assert all(step in of["steps"] for step in told)
+
+
+def test_a_walk_is_told_decision_by_decision(server: Running) -> None:
+    found = events(server.ask(method="tog2", stream=True).text)
+    walk = dict(found)["answer"]["walk"]
+    assert walk["decisions"]
+    told = [step["name"] for name, step in found if name == "step"]
+    assert {decision["stage"] for decision in walk["decisions"]} <= set(told)
+    assert server.ask(method="bm25").json()["walk"] is None
+
+
+def test_a_follow_up_is_understood_by_what_was_said(server: Running) -> None:
+    before = server.ask(question="Who left Port Alma?", method="ppr").json()
+    turn = {"question": "Who left Port Alma?", "answer": before["text"]}
+    assert "Port Alma" in server.ask(question="And when?", method="ppr", history=[turn]).json()["standalone"]
+
+
+def test_passages_and_why(server: Running) -> None:
+    body = {"question": QUESTION, "method": "bm25", "k": 2}
+    found = server.client.post("/v1/indexes/notes/retrieve", json=body).json()
+    assert found["passages"][0]["document_id"] == "a"
+    assert len(found["passages"]) == 2
+    why = server.client.post("/v1/indexes/notes/explain", json=body).json()
+    assert why["passages"][0]["passage"]["document_id"] == "a"
+    assert why["passages"][0]["parts"]
+
+
+def test_filters_narrow(server: Running) -> None:
+    found = server.ask(method="ppr", where="year > 2021").json()
+    assert "Anna Berg" not in json.dumps(found["citations"])
+    assert found["narrowed"]
+    tagged = server.client.post(
+        "/v1/indexes/notes/retrieve", json={"question": "Otto Brand", "k": 9, "access": ["team-b"]}
+    )
+    assert {each["document_id"] for each in tagged.json()["passages"]} <= {"b", "c"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        ({"question": ""}, 422, "question"),
+        ({"question": "x" * 9_000}, 422, "question"),
+        ({"question": "  "}, 400, "empty"),
+        ({"question": "lone \udcff"}, 422, "question"),
+        ({"method": "pprr"}, 400, "did you mean"),
+        ({"method": "io"}, 501, "language model"),
+        ({"where": "year >>"}, 400, "character"),
+        ({"unknown": 1}, 422, "unknown"),
+    ],
+)
+def test_what_is_wrong_with_a_question_is_told(
+    server: Running, body: dict[str, object], status: int, says: str
+) -> None:
+    content = json.dumps({"question": QUESTION, **body})
+    for stream in (False, True):
+        text = content if not stream else content[:-1] + ', "stream": true}'
+        got = server.client.post("/v1/indexes/notes/ask", content=text, headers={"content-type": "application/json"})
+        assert got.status_code == status, got.text
+        assert says in got.json()["error"]["message"]

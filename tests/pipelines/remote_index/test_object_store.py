@@ -1,0 +1,408 @@
+"""An index in an object store: a real S3 server in a process of its own, and stores that do not keep the condition."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, ClassVar
+
+import fsspec  # type: ignore[import-untyped]
+import httpx
+import pytest
+from conspectus.pipelines.incremental import add_documents
+from conspectus.pipelines.remote_index.local_copy import located, prune_remote, verify_remote, written
+from conspectus.pipelines.remote_index.objects import Record, Store
+from conspectus.storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, IndexUnusable, MissingPart, UsageError
+from conspectus.storage.leases import take_lease
+from conspectus.storage.manifest import current_version, read_manifest
+from conspectus.storage.records import Document
+from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
+
+import conspectus
+from tests.command_line import conspectus as command
+from tests.command_line import conspectus_apart, free_port, start
+
+REGEX = ("--set", "extraction.pipeline=regex")
+SETTINGS = {"extraction": {"pipeline": "regex"}}
+SECRET = "hunter2"
+KILLS = int(os.environ.get("CONSPECTUS_KILLS", "5"))
+
+
+class Server:
+    """The S3 server of moto, in a process of its own."""
+
+    def __init__(self) -> None:
+        self.url = f"http://127.0.0.1:{free_port()}"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", self.url.rpartition(":")[2]],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for _ in range(300):
+            try:
+                httpx.get(self.url)
+                return
+            except httpx.TransportError:
+                time.sleep(0.1)
+        raise AssertionError("moto did not start")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.process.kill()
+    running.process.wait()
+
+
+@pytest.fixture
+def url(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty folder of a bucket, and a machine that has fetched nothing."""
+    import s3fs  # type: ignore[import-untyped]
+
+    on_server(server.url, monkeypatch)
+    on_machine("first", tmp_path, monkeypatch)
+    bucket = f"bucket-{tmp_path.name.strip('_').replace('_', '-')[:40].lower()}"
+    s3fs.S3FileSystem().mkdir(bucket)
+    return f"s3://{bucket}/some/notes.index"
+
+
+def on_server(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import s3fs
+
+    s3fs.S3FileSystem.clear_instance_cache()
+    for name, value in {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": "someone",
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+
+def on_machine(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go on with another cache, as on another machine."""
+    monkeypatch.setenv("CONSPECTUS_CACHE", str(tmp_path / name))
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "lamp.txt").write_text("The keeper Orla Finch repaired the lamp of Vey in 1911.", "utf-8")
+    (folder / "ferry.txt").write_text("The ferry Petrel crosses the bay twice a day. Mara Quill steers it.", "utf-8")
+    return folder
+
+
+def objects_of(url: str) -> dict[str, bytes]:
+    system, root = fsspec.core.url_to_fs(url)
+    system.invalidate_cache()
+    return {name.removeprefix(root.rstrip("/") + "/"): system.cat_file(name) for name in system.find(root)}
+
+
+def put(url: str, name: str, data: bytes) -> None:
+    system, root = fsspec.core.url_to_fs(url)
+    system.pipe_file(f"{root}/{name}", data)
+
+
+def test_a_version_travels_unchanged(url: str, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = command("index", notes, "--index", url, "--quiet", "--json", *REGEX)
+    assert (done.status, done.err) == (0, "")
+    assert json.loads(done.out)["index"] == url
+    assert command("index", notes, "--index", tmp_path / "local", "--quiet", *REGEX).status == 0
+    local = read_manifest(tmp_path / "local", current_version(tmp_path / "local"))
+
+    on_machine("second", tmp_path, monkeypatch)
+    index = conspectus.open(url)
+    assert (index.manifest.version, index.manifest.files) == (local.version, local.files)
+    assert index.verify() == []
+    answer = command("ask", "Who repaired the lamp of Vey?", "--method", "bm25", "--index", url)
+    assert "Orla Finch" in answer.out
+    assert "sound" in command("verify", "--index", url).out
+    assert command("status", "--index", url).out.startswith(f"version {local.version}")
+    assert "2 documents unchanged" in command("status", notes, "--index", url, *REGEX).out
+    assert sorted(name.partition("/")[0] for name in objects_of(url)).count("published") == 1
+    assert "unchanged" in command("index", notes, "--index", url, "--quiet", *REGEX).out
+    assert len([name for name in objects_of(url) if name.startswith("published/")]) == 1, "nothing new, no new version"
+
+
+def test_changes_from_two_machines_follow_each_other_and_old_versions_go(
+    url: str, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = conspectus.load_settings(overrides=SETTINGS)
+    first = conspectus.build(notes / "lamp.txt", url, settings)
+    on_machine("second", tmp_path, monkeypatch)
+    both = conspectus.add(notes / "ferry.txt", url, settings)
+    assert both.report is not None
+    assert both.manifest.rows["documents"] == 2
+    on_machine("first", tmp_path, monkeypatch)
+    assert conspectus.open(url).manifest.version == both.manifest.version
+    assert [each.title for each in first.retrieve("lamp", "bm25", k=1).passages] == ["lamp"], "it keeps its version"
+
+    put(url, "versions/0123456789ab-0123456789abcdef/chunks.parquet", b"left by a writer that was killed")
+    pruned = conspectus.prune(url)
+    assert set(pruned.pruned.versions) == {"0123456789ab", first.manifest.version}
+    assert {name.split("/")[1].partition("-")[0] for name in objects_of(url) if name.startswith("versions/")} == {
+        both.manifest.version
+    }
+    assert conspectus.remove("lamp.txt", url, settings).manifest.rows["documents"] == 1
+    assert verify_remote(url) == []
+
+
+def test_of_two_writers_exactly_one_publishes(url: str, notes: Path, tmp_path: Path) -> None:
+    settings = conspectus.load_settings(overrides=SETTINGS)
+    conspectus.build(notes / "lamp.txt", url, settings)
+    late = tmp_path / "late.txt"
+    late.write_text("The second lamp of Vey was lit by Ida Marsh.", "utf-8")
+    with pytest.raises(IndexBusy, match=r"another writer published version 2 of s3://"), written(url) as folder:  # noqa: PT012
+        other = {"CONSPECTUS_CACHE": str(tmp_path / "other")}
+        done = conspectus_apart("add", notes / "ferry.txt", "--index", url, "--quiet", *REGEX, **other)
+        assert done.status == 0
+        add_documents([late], folder, settings)
+    index = conspectus.open(url)
+    assert sorted(document.uri for document in index.context.index.rows(Document)) == ["ferry.txt", "lamp.txt"]
+    assert conspectus.add(late, url, settings).manifest.rows["documents"] == 3
+
+
+def test_of_many_that_publish_at_the_same_moment_one_does(url: str) -> None:
+    base = Record(1, "0123456789ab-0123456789abcdef", "0123456789ab", "0" * 64, "nobody")
+    put(url, "published/00000001", base.content)
+    begin = threading.Barrier(16)
+
+    def publish(_: int) -> bool:
+        store = Store(url)
+        begin.wait()
+        try:
+            store.republish(base)
+        except IndexBusy:
+            return False
+        return True
+
+    with ThreadPoolExecutor(16) as pool:
+        assert sum(pool.map(publish, range(16))) == 1
+
+
+def test_a_prune_stops_a_writer_whose_parts_it_deletes(url: str, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    conspectus.build(notes / "lamp.txt", url, conspectus.load_settings(overrides=SETTINGS))
+    store = Store(url)
+    base = store.current()
+    assert base is not None
+    put(url, "versions/0123456789ab-0123456789abcdef/chunks.parquet", b"a part of a version that is being uploaded")
+    assert prune_remote(url).pruned.versions == ("0123456789ab",)
+    with pytest.raises(IndexBusy, match="another writer published"):
+        store.republish(base)
+    assert conspectus.open(url).manifest.rows["documents"] == 1
+
+
+def test_an_answer_that_was_lost_is_not_a_lost_race(url: str, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    conspectus.build(notes / "lamp.txt", url, conspectus.load_settings(overrides=SETTINGS))
+    create = Store._create
+
+    def twice(self: Store, name: str, data: bytes) -> bool:
+        made = create(self, name, data)
+        return create(self, name, data) if name.startswith("published/") else made  # the library sends it again
+
+    monkeypatch.setattr(Store, "_create", twice)
+    store = Store(url)
+    base = store.current()
+    assert base is not None
+    assert store.republish(base).number == base.number + 1
+
+
+def test_a_writer_that_is_killed_leaves_the_old_version_whole(url: str, notes: Path, tmp_path: Path) -> None:
+    first = conspectus.build(notes, url, conspectus.load_settings(overrides=SETTINGS)).manifest
+    chance = random.Random(0)
+    took = 0.0
+    versions = {first.version}
+    killed = 0
+    for number in range(KILLS + 1):
+        (notes / "lamp.txt").write_text(f"The keeper Orla Finch repaired lamp {number} of Vey.", "utf-8")
+        began = time.monotonic()
+        writer = start("index", notes, "--index", url, "--quiet", *REGEX)
+        if number:  # the first one shows how long a build takes
+            time.sleep(chance.uniform(0.3, 1.0) * took)
+            writer.send_signal(signal.SIGKILL)
+        writer.communicate(timeout=120)
+        killed += writer.returncode == -signal.SIGKILL
+        took = took or time.monotonic() - began
+        manifest = conspectus.open(url).manifest
+        if writer.returncode == 0:
+            assert manifest.version not in versions
+        versions.add(manifest.version)
+        assert verify_remote(url) == [], "what is in force is whole"
+    assert killed
+    conspectus.prune(url)
+    assert len({name.split("/")[1] for name in objects_of(url) if name.startswith("versions/")}) == 1
+
+
+def test_a_reader_goes_on_offline_and_a_writer_does_not(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import s3fs
+
+    stopped, url = Server(), "s3://bucket/notes.index"
+    try:
+        on_server(stopped.url, monkeypatch)
+        on_machine("first", tmp_path, monkeypatch)
+        s3fs.S3FileSystem().mkdir("bucket")
+        version = conspectus.build(notes, url, conspectus.load_settings(overrides=SETTINGS)).manifest.version
+    finally:
+        stopped.process.kill()
+        stopped.process.wait()
+    assert conspectus.open(url).retrieve("lamp", "bm25", k=1).passages[0].title == "lamp"
+    assert f"going on with version {version}" in caplog.text
+    done = command("add", notes / "lamp.txt", "--index", url, "--quiet", *REGEX)
+    assert (done.status, done.err.count("\n")) == (IndexUnusable.exit_status, 1)
+    on_machine("second", tmp_path, monkeypatch)
+    done = command("ask", "Who?", "--index", url)
+    assert (done.status, done.err.count("\n")) == (IndexUnusable.exit_status, 1)
+    assert SECRET not in done.err + caplog.text
+
+
+@pytest.mark.parametrize("what", ["chunks.parquet", "manifest.json"])
+def test_a_tampered_object_is_refused(
+    what: str, url: str, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conspectus.build(notes, url, conspectus.load_settings(overrides=SETTINGS))
+    name = next(each for each in objects_of(url) if each.endswith(f"/{what}"))
+    data = objects_of(url)[name]
+    put(url, name, data[:-1] + bytes([data[-1] ^ 1]))
+    on_machine("second", tmp_path, monkeypatch)
+    with pytest.raises(IndexCorrupt, match="is not what its checksum says"):
+        conspectus.open(url)
+    assert not list((tmp_path / "second").rglob(what))
+    if what == "chunks.parquet":
+        assert [problem.where.rpartition("/")[2] for problem in verify_remote(url)] == [what]
+    put(url, name, data)
+    assert conspectus.open(url).verify() == []
+
+
+def test_a_damaged_copy_is_fetched_again_by_verify(url: str, notes: Path) -> None:
+    conspectus.build(notes, url, conspectus.load_settings(overrides=SETTINGS))
+    copy = located(url)
+    chunks = next(copy.rglob("chunks.parquet"))
+    chunks.chmod(0o644)
+    chunks.write_bytes(b"no table")
+    with pytest.raises(IndexCorrupt, match=r"chunks\.parquet"):
+        conspectus.open(url).outline()
+    assert verify_remote(url) == []
+    assert conspectus.open(url).outline()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        b"",
+        b"[]",
+        b'{"folder": "../../etc", "manifest": "%s", "version": "0123456789ab", "writer": ""}' % (b"0" * 64),
+        b'{"folder": "0123456789ab-0123456789abcdef", "manifest": "%s", "version": "../x", "writer": ""}' % (b"0" * 64),
+        b'{"folder": 3, "manifest": 3, "version": 3, "writer": 3}',
+        b"x" * 2_000,
+    ],
+)
+def test_a_record_is_not_trusted(record: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_machine("first", tmp_path, monkeypatch)
+    put("memory://hostile/index", "published/00000001", record)
+    with pytest.raises(IndexCorrupt, match="00000001"):
+        located("memory://hostile/index")
+
+
+def test_a_manifest_cannot_name_a_place_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index_root: Path
+) -> None:
+    from hashlib import sha256
+
+    on_machine("first", tmp_path, monkeypatch)
+    version = current_version(index_root)
+    manifest = json.loads((index_root / "versions" / version / "manifest.json").read_text("utf-8"))
+    manifest["files"]["../../../outside"] = {"sha256": sha256(b"x").hexdigest(), "bytes": 1}
+    data = json.dumps(manifest).encode()
+    folder = f"{version}-{'0' * 16}"
+    put("memory://hostile/index", f"versions/{folder}/manifest.json", data)
+    record = {"folder": folder, "version": version, "manifest": sha256(data).hexdigest(), "writer": ""}
+    put("memory://hostile/index", "published/00000001", json.dumps(record).encode())
+    with pytest.raises(IndexCorrupt, match=r"memory://hostile/index.*not a path inside a version"):
+        located("memory://hostile/index")
+
+
+class Careless(MemoryFileSystem):  # type: ignore[misc]
+    """A store that ignores the condition without a word."""
+
+    protocol = "careless"
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **kwargs: object) -> None:
+        super().pipe_file(path, value)
+
+
+def test_a_store_without_conditions_is_refused(notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec.register_implementation("careless", Careless, clobber=True)
+    on_machine("first", tmp_path, monkeypatch)
+    done = command("index", notes, "--index", "careless://some/index", "--quiet", *REGEX)
+    assert done.status == IndexUnusable.exit_status
+    assert done.err.startswith("conspectus: careless://some/index: this store ignores the condition If-None-Match")
+    assert not [name for name in Careless.store if "published" in name or "versions" in name]
+
+
+def test_a_shared_folder_works_too(notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_machine("first", tmp_path, monkeypatch)
+    url = (tmp_path / "shared" / "notes.index").as_uri()
+    made = conspectus.build(notes, url, conspectus.load_settings(overrides=SETTINGS))
+    assert made.manifest.rows["documents"] == 2
+    store = Store(url)
+    base = store.current()
+    assert base is not None
+    store.republish(base)
+    with pytest.raises(IndexBusy):
+        store.republish(base)
+
+
+def test_a_served_version_stays_until_it_is_released(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_machine("first", tmp_path, monkeypatch)
+    url, settings = "memory://served/notes.index", conspectus.load_settings(overrides=SETTINGS)
+    first = conspectus.build(notes / "lamp.txt", url, settings).manifest.version
+    copy = located(url)
+    lease = take_lease(copy, first)
+    assert lease is not None
+    conspectus.build(notes, url, settings)
+    assert (copy / "versions" / first / "chunks.parquet").is_file()
+    lease.give_back()
+    conspectus.build(notes / "ferry.txt", url, settings)
+    assert not (copy / "versions" / first).exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "error", "said"),
+    [
+        (f"s3://someone:{SECRET}@bucket/index", UsageError, "leave credentials and parameters out"),
+        ("https://example.org/index", UsageError, "object store"),
+        ("zip://a::s3://bucket/index.zip", UsageError, "object store"),
+        ("s3://bucket", UsageError, "name a folder of the bucket"),
+        ("nowhere://bucket/index", UsageError, "unknown protocol"),
+        ("memory://nothing/here", IndexNotFound, "nothing is published there"),
+    ],
+)
+def test_a_wrong_place_is_one_clear_line(
+    url: str, error: type[Exception], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_machine("first", tmp_path, monkeypatch)
+    with pytest.raises(error, match=said) as raised:
+        located(url)
+    assert SECRET not in str(raised.value)
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)  # it may be imported already
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    with pytest.raises(MissingPart, match=r"pip install 'conspectus\[s3\]'"):
+        Store("s3://bucket/index")

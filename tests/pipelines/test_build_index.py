@@ -1,0 +1,21 @@
+"""The flow: what runs beside what."""
+
+from pathlib import Path
+
+from conspectus.pipelines.build_index import build_index
+from conspectus.prompts.fake import FakeServer
+
+from tests.conftest import ISLES
+from tests.pipelines.estimation.test_estimate import USUAL, local, some
+
+
+def test_an_endpoint_embeds_while_the_model_extracts_and_reports(tmp_path: Path) -> None:
+    corpus = some(tmp_path, ISLES / "corpus.jsonl", 12)
+    with FakeServer(USUAL) as server:
+        report = build_index([corpus], tmp_path / "index", local(server))
+        embeds = [request.path.endswith("/embeddings") for request in server.requests]
+    assert report.rows["reports"] > 0
+    first, last_of_model = embeds.index(True), len(embeds) - 1 - embeds[::-1].index(False)
+    assert first < last_of_model
+    assert report.cost is None
+    assert report.tokens == sum(spent.prompt_tokens + spent.completion_tokens for spent in report.spending) > 0

@@ -1,0 +1,88 @@
+"""Excerpts: what of a passage can be quoted, and what is shown with it."""
+
+import pytest
+from conspectus.query.answer_writing.excerpts import Excerpt, excerpts
+from conspectus.query.context import Context
+from conspectus.query.types import Passage
+
+
+def read(context: Context, text: str) -> list[Excerpt]:
+    return excerpts(context, [Passage("d", "c", 0, len(text), 1.0, text, "Harbour guide")])
+
+
+def told(context: Context, text: str) -> list[list[str]]:
+    """The texts that each excerpt shows."""
+    return [[part.text for part in excerpt.shown] for excerpt in read(context, text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "To start the pump, run this:\n\n```\npump --start\n```\n\nIt takes a minute.",
+            [
+                ["To start the pump, run this:", "```\npump --start\n```"],
+                ["To start the pump, run this:", "```\npump --start\n```"],
+                ["It takes a minute."],
+            ],
+        ),
+        (  # begins within code
+            "pump --stop\n```\n\nIt takes a minute.\n\n```\npump --start\n```\n\nThen wait.",
+            [["pump --stop\n```"], ["It takes a minute."], ["```\npump --start\n```"], ["Then wait."]],
+        ),
+        (
+            "The gate has three keepers:\n\n- Ada at dawn\n- Bo at noon\n",
+            [
+                ["The gate has three keepers:", "- Ada at dawn", "- Bo at noon"],
+                ["The gate has three keepers:", "- Ada at dawn"],
+                ["The gate has three keepers:", "- Bo at noon"],
+            ],
+        ),
+        (
+            "| Name | Post |\n| --- | --- |\n| Ada | Gate |\n| Bo | Pier |",
+            [["| Name | Post |", "| Ada | Gate |"], ["| Name | Post |", "| Bo | Pier |"]],
+        ),
+        (  # two tables, each with its own header
+            "| Name | Post |\n| --- | --- |\n| Ada | Gate |\n\n| Ship | Pier |\n| --- | --- |\n| Tern | North |",
+            [["| Name | Post |", "| Ada | Gate |"], ["| Ship | Pier |", "| Tern | North |"]],
+        ),
+        (
+            "1. Longest stay\nA ship stays at most nine days. It pays for each.\n\n2. Fees",
+            [["1. Longest stay", "A ship stays at most nine days."], ["It pays for each."]],
+        ),
+        ("name: Ada; post: gate\n\nname: Bo; post: pier", [["name: Ada; post: gate"], ["name: Bo; post: pier"]]),
+        ("Builder:\nThe old guild of masons.", [["Builder:", "The old guild of masons."]]),
+        ("# Opening hours\n\nThe pier opens at six.", [["The pier opens at six."]]),
+        ("When does the pier open? It opens at six.", [["It opens at six."]]),
+        (
+            "Opening hours ........ 7\n\n→ https://example.org/pier\n\n- Home\n\nThe pier opens at six.",
+            [["The pier opens at six."]],
+        ),
+        (
+            "> The northern pier opens every day\n> at six in winter.\n-- \nBo",
+            [["The northern pier opens every day at six in winter."]],
+        ),
+    ],
+)
+def test_what_is_quoted_and_what_belongs_to_it(text: str, expected: list[list[str]], sample_context: Context) -> None:
+    assert told(sample_context, text) == expected
+
+
+def test_headings_labels_and_questions_are_context(sample_context: Context) -> None:
+    text = "Winter rules\n\nWho keeps the pier?\n\nBo keeps it."
+    (found,) = read(sample_context, text)
+    assert found.context == ("Who keeps the pier?",)
+    assert text[found.span.start : found.span.end] == "Bo keeps it."
+
+
+def test_a_sentence_that_introduces_what_is_not_there_is_left_out(sample_context: Context) -> None:
+    assert told(sample_context, "The pier is old. It is used as follows:") == [["The pier is old."]]
+
+
+def test_passages_that_overlap_give_a_sentence_once(sample_context: Context) -> None:
+    text = "The pier is old. The gate is new."
+    both = [
+        Passage("d", "a", 0, len(text), 1.0, text, ""),
+        Passage("d", "b", 17, len(text), 0.5, text[17:], ""),
+    ]
+    assert [excerpt.text for excerpt in excerpts(sample_context, both)] == ["The pier is old.", "The gate is new."]

@@ -1,0 +1,245 @@
+"""Reading with a model, over a real index and a real HTTP server that says what it is told to."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.fake import FakeServer
+from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.answer_writing.generative import ModelReader
+from conspectus.query.citations.marks import NOTHING_FOUND, UNVERIFIED, without_verdicts
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.methods.ppr.ppr import PprRetriever
+from conspectus.query.types import Answer
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import AnswerSettings, LlmSettings
+
+from tests.query.serving import REDUCE, rules, sent
+from tests.query.serving import served as served_index
+from tests.tags import outside, prompt_of
+
+QUESTION = "Who wrote the novel The Oak House?"
+
+
+def read(
+    context: Context, reply: str, memo: Path | None = None, **answer: object
+) -> tuple[Answer, list[str], FakeServer]:
+    chosen = AnswerSettings.model_validate(answer)
+    context = replace(context, settings=context.settings.model_copy(update={"answer": chosen}))
+    with FakeServer(reply, piece=4) as server:
+        model = ModelClient(LlmSettings(model="m", base_url=server.url), Memo(memo) if memo else None)
+        said: list[str] = []
+        reader = ModelReader("ppr", context, PprRetriever(context), model)
+        return asyncio.run(reader.answer(QUESTION, said.append)), said, server
+
+
+def test_every_citation_is_a_sentence_of_the_passage_that_the_model_named(sample_context: Context) -> None:
+    answer, said, server = read(sample_context, "Eva Brandt wrote it [1].")
+    assert answer.text == "Eva Brandt wrote it [1]."
+    assert "".join(said) == answer.text
+    assert len(said) > 3, "it is said as it is made"
+    (citation,) = answer.citations
+    assert citation.number == 1
+    first = answer.evidence.passages[0]
+    assert citation.quote in first.text
+    assert citation.document_id == first.document_id
+    assert answer.method == "ppr"
+    assert answer.usage.calls == 1
+    assert answer.usage.prompt_tokens > 50
+    (sent,) = server.requests
+    assert sent.body
+    prompt = prompt_of(sent.body)
+    assert QUESTION in prompt
+    for number, passage in enumerate(answer.evidence.passages, start=1):
+        assert f"[{number}] {passage.title}\n{passage.text}" in prompt
+    assert first.document_id not in prompt, "prompts hold no ids"
+    assert "uri" not in prompt
+
+
+def test_numbers_that_name_no_passage_are_dropped_and_counted(sample_context: Context) -> None:
+    answer, _, _ = read(sample_context, "It is so [1][77]. And so [0]. Or so [2].")
+    assert answer.text == "It is so [1]. And so. Or so [2]."
+    assert [each.number for each in answer.citations] == [1, 2]
+    assert answer.dropped_citations == 2
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["NOTHING", " NOTHING\n", "NOTHING: [99]", "NOTHING - [99].", "", "<think>Who was it?", "<think>Who?</think>\n"],
+)
+def test_without_support_it_does_not_know(sample_context: Context, reply: str) -> None:
+    answer, said, _ = read(sample_context, reply)
+    assert answer.text == NO_ANSWER
+    assert not answer.known
+    assert "NOTHING" not in "".join(said)
+
+
+@pytest.mark.parametrize("reply", ["I believe that it was Goethe.", "Goethe [99]."])
+def test_an_answer_that_nothing_supports_stays_and_is_marked(sample_context: Context, reply: str) -> None:
+    answer, said, _ = read(sample_context, reply)
+    shown = "".join(said)
+    assert shown == reply.replace(" [99]", "")
+    assert answer.text == f"{shown[:-1]} {UNVERIFIED}.\n\n{NOTHING_FOUND}"
+    assert without_verdicts(answer.text) == shown
+    assert not answer.known
+
+
+MARKS = [
+    "【1】",
+    "【1†source】",
+    "[1-1]",
+    "[^1]",
+    "\\[1\\]",
+    "[[1]](https://example.org)",
+    "[Passage 1]",
+    "(1)",
+    "(Source 1)",
+]
+
+
+@pytest.mark.parametrize("mark", [*MARKS, "[Data: Passages (1, +more)]", "¹", ""])
+def test_a_right_answer_is_cited_however_the_model_marks_it(sample_context: Context, mark: str) -> None:
+    """Review of GraphRAG and HippoRAG, A3: such answers became "I do not know"."""
+    answer, said, server = read(sample_context, f"Paul Marlow wrote The Oak House{' ' * (mark not in '¹')}{mark}.")
+    assert answer.known
+    assert answer.text.replace(" [", "[") == "Paul Marlow wrote The Oak House[1]."
+    assert answer.citations[0].number == 1
+    assert len(server.requests) == 1
+    assert NO_ANSWER not in "".join(said)
+
+
+def test_thinking_and_the_list_of_sources_are_no_part_of_the_answer(sample_context: Context) -> None:
+    listed = "### References\n- [1] A page\n- [2] Another\n"
+    reply = f"<think>Passage [2] says nothing.</think>Answer: Eva Brandt wrote it [1].\n\n{listed}"
+    answer, said, _ = read(sample_context, reply)
+    assert answer.text == "".join(said) == "Eva Brandt wrote it [1]."
+    assert [each.number for each in answer.citations] == [1]
+
+
+def test_what_the_model_says_of_not_knowing_stands(sample_context: Context) -> None:
+    answer, said, _ = read(sample_context, "The passages do not say who wrote it.")
+    assert answer.text == "".join(said) == "The passages do not say who wrote it."
+    assert not answer.known
+
+
+def test_a_reply_without_an_answer_is_asked_for_once_more(sample_context: Context) -> None:
+    with FakeServer(["<think>Eva Brandt, I think", "Eva Brandt wrote it [1]."]) as server:
+        model = ModelClient(LlmSettings(model="m", base_url=server.url), None)
+        reader = ModelReader("ppr", sample_context, PprRetriever(sample_context), model)
+        answer = asyncio.run(reader.answer(QUESTION, lambda _piece: None))
+    assert answer.text == "Eva Brandt wrote it [1]."
+    assert answer.usage.calls == 2
+    assert "asked for once more" in " ".join(step.detail for step in answer.trace)
+
+
+@pytest.mark.parametrize("reply", ["NOTHING: Davon steht nichts darin.", "**NOTHING**\n\nDavon steht nichts darin."])
+def test_that_it_does_not_know_is_said_in_the_language_of_the_question(sample_context: Context, reply: str) -> None:
+    answer, said, _ = read(sample_context, reply)
+    assert answer.text == "".join(said) == "Davon steht nichts darin."
+    assert not answer.known
+    assert answer.citations == ()
+
+
+def test_the_same_question_costs_nothing_twice(sample_context: Context, tmp_path: Path) -> None:
+    memo = tmp_path / "memo.sqlite"
+    read(sample_context, "Eva Brandt [1].", memo)
+    answer, said, server = read(sample_context, "another", memo)
+    assert answer.text == "".join(said) == "Eva Brandt [1]."
+    assert server.requests == []
+    assert (answer.usage.calls, answer.usage.remembered, answer.usage.cost) == (0, 1, 0.0)
+
+
+THOUGHT = "The first passage says who wrote it [1].\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "short"),
+    [
+        (f"{THOUGHT}Answer: Paul Marlow", "Paul Marlow"),
+        (f"{THOUGHT}**Answer:** Paul Marlow [1].", "Paul Marlow"),
+        (f"{THOUGHT}**Final answer**: *Paul Marlow*", "Paul Marlow"),
+        (f"{THOUGHT}Answer:\n\nPaul Marlow\n", "Paul Marlow"),
+        (f"<think>Answer: Eva</think>{THOUGHT.strip()} Answer: Paul Marlow", "Paul Marlow"),
+        (f"Answer: let me see.\n{THOUGHT}Answer: Paul Marlow\n\nSources: [1]", "Paul Marlow"),
+        (f"{THOUGHT}So the answer is: Paul Marlow.", "Paul Marlow"),
+        (f"{THOUGHT}Answer: yes", "yes"),
+        (f"{THOUGHT}Answer: $5", "$5"),
+        (f"{THOUGHT}Answer: \\boxed{{1911}}", "1911"),
+        ("Paul Marlow", "Paul Marlow"),
+    ],
+)
+def test_a_brief_answer_is_thought_out_and_its_few_words_are_the_span(
+    sample_context: Context, reply: str, short: str
+) -> None:
+    answer, said, server = read(sample_context, reply, form="brief")
+    assert answer.span == short
+    assert answer.text == "".join(said) == f"{short} [1]"
+    assert answer.known
+    assert [each.number for each in answer.citations] == [1]
+    assert answer.citations[0].quote in answer.evidence.passages[0].text
+    assert len(server.requests) == 1
+
+
+def test_a_brief_answer_that_nothing_holds_is_marked_and_unknown_is_no_answer(sample_context: Context) -> None:
+    answer, said, _ = read(sample_context, "I know it.\nAnswer: Goethe", form="brief")
+    assert answer.text == "".join(said) == f"Goethe {UNVERIFIED}"
+    assert not answer.known
+    for reply in (f"{THOUGHT}Answer: unknown", f"{THOUGHT}Answer:", ""):
+        answer, said, _ = read(sample_context, reply, form="brief")
+        assert answer.text == "".join(said) == NO_ANSWER
+        assert not answer.span
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("response_type", "a list of names", "Write the answer as: a list of names."),
+        ("words", 37, "Use at most 37 words."),
+        ("tone", "plain", "Write in this tone: plain."),
+        ("instructions", "Give years in Roman numerals.", "- Give years in Roman numerals."),
+    ],
+)
+def test_how_an_answer_is_to_be_written_is_told_to_the_model(
+    sample_context: Context, tmp_path: Path, key: str, value: object, told: str
+) -> None:
+    def rules_of(server: FakeServer) -> str:
+        (request,) = server.requests
+        assert request.body
+        return str(request.body["messages"][0]["content"])
+
+    assert told not in rules_of(read(sample_context, "Eva Brandt [1].")[2])
+    assert told in rules_of(read(sample_context, "Eva Brandt [1].", **{key: value})[2])
+    chosen = AnswerSettings.model_validate({key: value})
+    asked = replace(sample_context, settings=sample_context.settings.model_copy(update={"answer": chosen}))
+    with served_index(asked, tmp_path, rules()) as (opened, server):
+        asyncio.run(METHODS["global:c0"].answerer(opened).answer("What is it all about?", lambda _piece: None))
+        assert told in outside(sent(server, REDUCE)[0]), "the other methods are told too"
+
+
+@pytest.fixture
+def served(sample_context: Context) -> Iterator[Context]:
+    with FakeServer("Eva Brandt wrote it [1].") as server:
+        llm = LlmSettings(model="m", base_url=server.url)
+        yield replace(sample_context, settings=sample_context.settings.model_copy(update={"llm": llm}))
+
+
+def test_a_brief_answer_follows_instructions_but_has_no_tone_or_length(sample_context: Context) -> None:
+    given = {"tone": "solemn", "words": 37, "response_type": "a list", "instructions": "Write dates as YYYY-MM-DD."}
+    _, _, server = read(sample_context, "Answer: Eva Brandt", form="brief", **given)
+    (request,) = server.requests
+    assert request.body
+    rules = str(request.body["messages"][0]["content"])
+    assert "\n- Write dates as YYYY-MM-DD.\n" in rules
+    assert not any(word in rules for word in ("solemn", "37", "a list"))
+
+
+@pytest.mark.parametrize("name", ["bm25", "dense", "hybrid", "ppr", "auto"])
+def test_where_a_model_is_configured_methods_read_with_it(served: Context, name: str) -> None:
+    answer = asyncio.run(METHODS[name].answerer(served).answer(QUESTION, print))
+    assert answer.method == ("ppr" if name == "auto" else name)
+    assert answer.text.startswith("Eva Brandt wrote it")
+    assert answer.usage.calls + answer.usage.remembered == 1  # the same passages make the same prompt

@@ -1,0 +1,71 @@
+"""Short answers: words of the quoted sentences, of the kind that the question asks for."""
+
+import asyncio
+
+import pytest
+from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.types import Answer
+from conspectus.storage.records import Span
+from conspectus.storage.text.sentences import sentence_spans
+
+
+def sentences(context: Context, title: str) -> list[Span]:
+    """The sentences of one passage."""
+    chunk = next(each for each in context.chunks if context.titles[each.document_id] == title)
+    places = sentence_spans(chunk.text)
+    return [Span(chunk.document_id, chunk.id, chunk.start + start, chunk.start + end) for start, end in places]
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "answer"),
+    [
+        ("Who wrote The Oak House?", "The Oak House (novel)", "Paul Marlow"),
+        ("When was The Oak House published?", "The Oak House (novel)", "2012"),
+        ("In which year was The Oak House published?", "The Oak House (novel)", "2012"),
+        ("In which city does Paul Marlow live?", "Paul Marlow", "Oxford"),
+        ("How many people live in Oxford?", "Oxford", ""),
+        ("Is Oxford a city?", "Oxford", ""),
+        ("Wer schrieb The Oak House?", "The Oak House (novel)", "Paul Marlow"),
+    ],
+)
+def test_the_kind_that_is_asked_for(question: str, title: str, answer: str, sample_context: Context) -> None:
+    assert short_answer(sample_context, question, sentences(sample_context, title)) == answer
+
+
+def test_what_the_question_says_is_no_answer(sample_context: Context) -> None:
+    spans = sentences(sample_context, "The Oak House (novel)")
+    assert short_answer(sample_context, "Who is Paul Marlow, who wrote it in 2012?", spans) not in {
+        "Paul Marlow",
+        "2012",
+    }
+    assert short_answer(sample_context, "Who?", []) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "example"),
+    [("how tall is it", "a 13"), ("How many are there?", "about 1,200 of"), ("What year was it?", "in 1987.")],
+)
+def test_patterns_find_what_stands_there(question: str, example: str) -> None:
+    kind = expected_answer(question)
+    assert kind
+    assert kind.pattern
+    found = kind.pattern.search(example)
+    assert found
+    assert found.group() in {"13", "1,200", "1987"}
+
+
+def test_the_reader_gives_words_of_what_it_cites(sample_context: Context) -> None:
+    def ask(question: str) -> Answer:
+        return asyncio.run(METHODS["bm25"].answerer(sample_context).answer(question, lambda piece: None))
+
+    for question, answer in (
+        ("Who wrote The Oak House?", "Paul Marlow"),
+        ("When was The Oak House published?", "2012"),
+    ):
+        given = ask(question)
+        assert given.span == answer
+        assert any(answer in " ".join(citation.quote.split()) for citation in given.citations)
+    assert ask("In which city does the author live who wrote The Oak House?").span == ""  # takes several steps
+    assert ask("What is the airspeed of a quantum chromodynamics lattice in Kuala Lumpur?").span == ""

@@ -1,0 +1,129 @@
+import asyncio
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conspectus.prompts.fake import Rule
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.methods import nearest_facts
+from conspectus.query.question.topics import rows_of
+from conspectus.query.types import Answer, TopicAnswerer
+from conspectus.query.walk.graph import around, open_graph
+from conspectus.query.walk.near_triples import nearest
+from conspectus.storage.errors import NeedsModel
+
+from tests.query.graph_serving import prompts, served
+from tests.tags import inside
+
+QUESTION = "Grey Heron was directed by which director?"
+
+
+def ask(context: Context, method: str, *topics: str) -> Answer:
+    answerer = METHODS[method].answerer(context)
+    assert isinstance(answerer, TopicAnswerer)
+    said: list[str] = []
+    if topics:
+        answer = asyncio.run(answerer.answer_about(QUESTION, topics, said.append))
+    else:
+        answer = asyncio.run(answerer.answer(QUESTION, said.append))
+    assert "".join(said) == answer.text
+    return answer
+
+
+def test_triples_within_hops(films_index: Context) -> None:
+    graph = open_graph(films_index)
+    (heron,), _ = rows_of(films_index, ["Grey Heron"])
+    one, distance = around(graph, [heron], 1)
+    assert len(one) == 5
+    assert {graph.names[row] for row in np.flatnonzero(distance == 1)} == {
+        "Ada Mirren", "Otto Brand", "Lena Fisk", "1971", "Drama",
+    }  # fmt: skip
+    two, further = around(graph, [heron], 2)
+    assert set(one) < set(two)
+    assert further.max() == 2
+    for row in two:
+        assert min(further[graph.sources[row]], further[graph.targets[row]]) in {0, 1}
+    assert len(around(graph, [], 2)[0]) == 0
+
+
+def test_the_nearest_triples_whatever_is_looked_at_first(films_index: Context) -> None:
+    graph = open_graph(films_index)
+    rows, _ = rows_of(films_index, ["Grey Heron"])
+    relations, distance = around(graph, rows, 2)
+    found = nearest(films_index, QUESTION, relations, distance, most=3, candidates=100)
+    assert [each.cosine for each in found] == sorted((each.cosine for each in found), reverse=True)
+    assert (graph.names[found[0].near], graph.names[found[0].far]) == ("Grey Heron", "Ada Mirren")
+    few = nearest(films_index, QUESTION, relations, distance, most=3, candidates=12)
+    assert few[0] == found[0]
+
+
+@pytest.mark.parametrize("method", ["kaping", "groups"])
+def test_without_a_model_the_nearest_triple_answers(method: str, films_index: Context) -> None:
+    for answer in (ask(films_index, method, "grey_heron", "nobody"), ask(films_index, method)):
+        assert answer.method == f"{method}:offline"
+        assert answer.names == ("Ada Mirren",)
+        assert answer.text == "Ada Mirren [1]"
+        assert [(each.source, each.predicate, each.target) for each in answer.triples] == [
+            ("Grey Heron", "directed_by", "Ada Mirren")
+        ]
+        assert (answer.usage.depth, answer.usage.calls, answer.known) == (1, 0, True)
+        walk = answer.evidence.walk
+        assert walk is not None
+        assert walk.decisions[-1].stage == "answer"
+        assert sum(each.kept for each in walk.decisions[-1].considered) == len(walk.chains) == 1
+    assert "the graph lacks nobody" in ask(films_index, method, "Grey Heron", "nobody").trace[0].detail
+
+
+@pytest.mark.parametrize("method", ["kaping", "groups"])
+def test_from_nothing_nothing_is_known(method: str, films_index: Context) -> None:
+    answer = ask(films_index, method, "nobody")
+    assert (answer.names, answer.known, answer.usage.depth) == ((), False, 0)
+
+
+def test_groups_hold_no_more_than_they_may(films_index: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest_facts, "_GROUP_SIZE", 1)
+    monkeypatch.setattr(nearest_facts, "_GROUPS", 1)
+    answer = ask(films_index, "groups", "Grey Heron")
+    assert answer.names == ("Ada Mirren",)
+    assert "1 of " in answer.trace[1].detail
+
+
+REPLY = {"answer": "Ada Mirren did.", "names": ["ada mirren", "Ada Mirren"], "facts": [1, 9, 99, 1]}
+
+
+@pytest.mark.parametrize("method", ["kaping", "groups"])
+def test_a_model_is_asked_once_and_reads_the_facts(method: str, films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, [Rule(json.dumps(REPLY), "<facts>")]) as (context, server):
+        answer = ask(context, method, "Grey Heron")
+    (prompt,) = prompts(server)
+    assert "[1] Grey Heron directed by Ada Mirren" in prompt
+    assert inside(prompt, "question") == QUESTION
+    assert (answer.method, answer.names, answer.usage.calls) == (method, ("Ada Mirren",), 1)
+    assert answer.text.startswith("Ada Mirren did. [1]")
+    assert answer.triples[0].target == "Ada Mirren"
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("", "cannot be used"),
+        ("{}", "cannot be used"),
+        ('{"answer": "Unknown.", "names": [], "facts": []}', "does not know"),
+    ],
+)
+def test_a_reply_that_is_none_ends_with_a_reason(reply: str, why: str, films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, [Rule(reply, "<facts>")]) as (context, _):
+        answer = ask(context, "kaping", "Grey Heron")
+    assert (answer.names, answer.triples, answer.known) == ((), (), False)
+    assert why in answer.trace[-1].detail
+
+
+def test_mixed_reads_passages_beside_facts_and_needs_a_model(films_index: Context, memo: Path) -> None:
+    with pytest.raises(NeedsModel):
+        METHODS["mixed"].answerer(films_index)
+    with served(films_index, memo, [Rule(json.dumps(REPLY), "<passages>")]) as (context, server):
+        answer = ask(context, "mixed", "Grey Heron")
+    assert "(none)" in prompts(server)[0], "the index has no documents"
+    assert answer.names == ("Ada Mirren",)

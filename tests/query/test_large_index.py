@@ -1,0 +1,65 @@
+"""A large index is mapped, and answers as one that is read into memory."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conspectus.query.context import Context
+from conspectus.query.menu import find_method
+from conspectus.query.types import ignore_pieces
+from conspectus.query.walk import graph as walk_graph
+from conspectus.storage import mapped
+from conspectus.storage.derived import DERIVED
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.index import StoredIndex
+from conspectus.storage.publishing import prune
+from conspectus.storage.records import Chunk, Document, Entity, Name, Relation
+from conspectus.storage.tables import write_table
+
+METHODS = ("ppr", "ppr:hipporag2", "local", "drift", "tog2", "fasttog", "plan", "gretriever", "sparql")
+QUESTIONS = ("Who directed the film that Ada Mirren wrote?", "What is The Salt Road about?")
+
+
+@pytest.fixture
+def large(films_and_pages: Context, monkeypatch: pytest.MonkeyPatch) -> Context:
+    monkeypatch.setattr(mapped, "MAPPED_ROWS", 1)
+    monkeypatch.setattr(walk_graph, "LARGE", 1)
+    return Context(StoredIndex.open(films_and_pages.index.root), films_and_pages.settings)
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_answers_are_those_of_the_tables_in_memory(method: str, films_and_pages: Context, large: Context) -> None:
+    for question in QUESTIONS:
+        small_answer = await find_method(method).answerer(films_and_pages).answer(question, ignore_pieces)
+        large_answer = await find_method(method).answerer(large).answer(question, ignore_pieces)
+        assert (large_answer.text, large_answer.citations) == (small_answer.text, small_answer.citations)
+        found, expected = (replace(answer.evidence, walk=None) for answer in (large_answer, small_answer))
+        assert found == expected  # a walk has the seconds of each step
+
+
+def test_rows_are_those_of_the_table(large: Context) -> None:
+    index = large.index
+    for record in (Document, Chunk, Entity, Relation, Name):
+        rows = index.rows(record)
+        assert index.is_mapped(record)
+        assert list(index.each(record)) == [index.each(record)[row] for row in range(len(rows))] == rows
+        assert index.each(record)[-1] == rows[-1]
+        assert {row.id: index.ids(record)[row.id] for row in rows} == {row.id: at for at, row in enumerate(rows)}
+        assert "nothing" not in index.ids(record)
+    assert dict(index.by_id(Document, "title")) == {row.id: row.title for row in index.rows(Document)}
+
+
+def test_files_of_a_version_go_with_it(large: Context) -> None:
+    large.index.each(Chunk)
+    root = large.index.root
+    assert any((root / "cache" / "table-chunks").iterdir())
+    prune(root)
+    assert any((root / "cache" / "table-chunks").iterdir())
+    assert all(f"table-{name}" in DERIVED for name in ("chunks", "entities"))
+
+
+def test_ids_out_of_order_are_refused(large: Context, tmp_path: Path) -> None:
+    rows = large.index.rows(Chunk)
+    write_table(tmp_path / "chunks.parquet", Chunk, rows[::-1])
+    with pytest.raises(IndexCorrupt, match="not sorted"):
+        mapped.write_mapped(tmp_path / "chunks.parquet", Chunk, tmp_path / "mapped")

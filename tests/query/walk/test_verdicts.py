@@ -1,0 +1,93 @@
+"""Verdicts, short answers and choices in the words of models."""
+
+import pytest
+from conspectus.query.walk.verdicts import asked_question, final_answer, in_braces, read_named, read_reasoning
+
+
+@pytest.mark.parametrize(
+    ("reply", "sufficient", "text"),
+    [
+        (" {No}. The paths say only where the mill stands.", False, "The paths say only where the mill stands."),
+        ("No, they do not say it.", False, "they do not say it."),
+        ("A: {Yes}. Ada drew it, so the answer to the question is {Ada Mirren}.", True, "Ada Mirren"),
+        ("For this question the answer is {Yes}. The mill stands in Tarn.", True, "The mill stands in Tarn."),
+        ("Yes. The engineer {Hanna Olsson} was born in {Sweden}.", True, "Sweden"),
+        ("{Yes} {Bern}, {Basel}", True, "Bern; Basel"),
+        ('```json\n{"answer": "No", "explanation": "The year is missing."}\n```', False, "The year is missing."),
+        ('{"A": {"Sufficient": "Yes", "Answer": ["Bern", "Basel"]}, "R": "..."}', True, "Bern; Basel"),
+        ("Hanna Olsson built the bridge.", True, "Hanna Olsson built the bridge."),
+        ("The paths do not mention a bridge.", False, "The paths do not mention a bridge."),
+        ("{Yes} {Tarn}\n\nQ: Who was born in Tarn?\nA: {No} {unknown}", True, "Tarn"),
+    ],
+)
+def test_a_verdict_is_heard(reply: str, sufficient: bool, text: str) -> None:
+    read = read_reasoning(reply)
+    assert read
+    assert (read.sufficient, read.text) == (sufficient, text)
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "{Yes}", "You are on the right track! " + "Think of it. " * 60, "Let's begin.", "<think>{Yes} {Bern}"]
+)
+def test_what_holds_no_verdict_is_none(reply: str) -> None:
+    assert read_reasoning(reply) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("The answer is {Bern}.", "Bern"),
+        ("Based on the facts, the answer to the question is: **Bern**.", "Bern"),
+        ("Bern", "Bern"),
+        ("{unknown}", ""),
+        ("I'm sorry, but the facts do not say it.", ""),
+        ('{"A": {"Sufficient": "Yes", "Answer": "Bern"}}', "Bern"),
+        ("{Bern}\n\nQuestion: And Basel?\nAnswer: {Rhine}", "Bern"),
+    ],
+)
+def test_an_answer_in_braces(reply: str, answer: str) -> None:
+    assert in_braces(reply) == answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("First it rained. So the answer is no.", "no"),
+        ("Step 1.\nTherefore, the answer is:\n\nThe answer is (G).", "G"),
+        ("The answer is (B) and (D).", "B; D"),
+        ("\\[ \\text{The answer is (J)} \\]", "J"),
+        ("The answer is {Bern}.\n\nQ: And now?\nA: The answer is {Basel}.", "Bern"),
+        ("So it must be {Bern}.", "Bern"),
+        ("The answer is {unknown} unless more is said.", ""),
+        ("It flows through Bern.\nBern", "Bern"),
+    ],
+)
+def test_a_final_answer(reply: str, answer: str) -> None:
+    assert final_answer(reply) == answer
+
+
+def test_the_answer_behind_the_question_that_was_asked() -> None:
+    reply = "Q: Who ran?\nA: The answer is Ada.\n\nQ: Who swam?\nA: The answer is Ivo."
+    assert final_answer(reply, "Who swam?") == "Ivo"
+
+
+@pytest.mark.parametrize(
+    ("reply", "places"),
+    [
+        ('{"1": "Ada Mirren"}', [0]),
+        ('{"Grey Heron": "2"}', [1]),
+        ('["2", "Ada Mirren"]', [1, 0]),
+        ("1. Ada Mirren\n2. Grey Heron", [0, 1]),
+        ("One should begin from Grey Heron.", [1]),
+        ("{}", []),
+        ("None of them.", []),
+        ("A nice question!", None),
+    ],
+)
+def test_which_entities_are_taken(reply: str, places: list[int] | None) -> None:
+    assert read_named(reply, ["Ada Mirren", "Grey Heron"]) == places
+
+
+def test_the_next_question_alone() -> None:
+    assert asked_question('Sure!\nNext question: "Where was Ada born?"') == "Where was Ada born?"
+    assert asked_question("the birthplace of Ada") == "the birthplace of Ada"
