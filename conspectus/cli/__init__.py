@@ -7,6 +7,6 @@ Exit statuses: 0 success, 1 unexpected error, 2 wrong usage (option, setting, me
 7 something is not installed, 8 a model's server gave no usable answer, 9 the budget is reached, 130 interrupted.
 """
 
-from conspectus.cli.main import main, register
+from conspectus.cli.main import main, program, register
 
-__all__ = ["main", "register"]
+__all__ = ["main", "program", "register"]

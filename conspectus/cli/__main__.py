@@ -1,5 +1,5 @@
 """The command line as `python -m conspectus.cli`."""
 
-from conspectus.cli.main import main
+from conspectus.cli.main import program
 
-main()
+program()

@@ -1,8 +1,12 @@
 """Run the command line."""
 
+import _thread
+import atexit
 import io
 import os
+import signal
 import sys
+import threading
 from importlib import import_module
 
 import typer
@@ -11,6 +15,7 @@ from conspectus.cli.app import COMPLETION, app, complain
 from conspectus.storage.errors import ConspectusError
 
 INTERRUPTED = 130
+RUN_AGAIN = "interrupted; run the same command again to go on"
 MODULES = {
     "init": "init",
     "index": "index",
@@ -46,6 +51,21 @@ def register(command: str = "") -> typer.Typer:
     return app
 
 
+def program() -> None:
+    """Run the command line as a whole process, which Ctrl-C ends with status 130 or, at its very end, not at all."""
+    sys.unraisablehook = _interrupt_again
+    try:
+        main()
+    except SystemExit as ended:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if ended.code != INTERRUPTED:
+            raise
+        # The interpreter would wait for threads of the work that was given up, and kill itself by the signal (status
+        # -2) if that came while `exec` made a class.
+        atexit._run_exitfuncs()
+        os._exit(INTERRUPTED)
+
+
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and an exit status, never a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -59,10 +79,22 @@ def main() -> None:
         _fail(str(error), error.exit_status)
     except OSError as error:
         _fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), ConspectusError.exit_status)
+    except KeyboardInterrupt:
+        _fail(RUN_AGAIN, INTERRUPTED)
     except SystemExit as ended:
         if ended.code == INTERRUPTED:
-            complain("interrupted; run the same command again to go on")
+            complain(RUN_AGAIN)
         raise
+
+
+def _interrupt_again(ignored: "sys.UnraisableHookArgs") -> None:
+    """Repeat a Ctrl-C that came during a destructor, where Python reports every exception and goes on."""
+    if not issubclass(ignored.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(ignored)
+        return
+    again = threading.Timer(0.05, _thread.interrupt_main)
+    again.daemon = True
+    again.start()
 
 
 def _fail(message: str, exit_status: int) -> None:

@@ -374,18 +374,45 @@ def test_signs_that_a_terminal_cannot_show_do_not_stop_it(tmp_path: Path) -> Non
     assert (done.status, done.out) == (0, "wrote \\udcff/settings.yaml\n")
 
 
-def test_ctrl_c_is_one_line_and_status_130(corpus: Path, tmp_path: Path) -> None:
+def test_ctrl_c_is_one_line_and_status_130(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    for number in range(1_000):  # work for many seconds, so that the signal comes in the middle of it
+        (corpus / f"{number}.md").write_text(
+            f"# Mill {number}\n\nMill {number} was built by Mara Voss near Port Ellery.\n"
+        )
     process = start("index", corpus, "--index", tmp_path / "index")
     memo = tmp_path / "index" / "cache" / "memo.sqlite"
-    deadline = time.monotonic() + 60
-    while not memo.exists() and time.monotonic() < deadline:
+    while not memo.exists() and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert out == b""
     assert err.decode().splitlines()[-1].startswith("conspectus: interrupted")
     assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        pytest.param("exec('signal.raise_signal(signal.SIGINT)')", id="while exec makes a class"),
+        pytest.param(
+            "Held = type('Held', (), {'__del__': lambda held: signal.raise_signal(signal.SIGINT)})\n"
+            "held = Held()\ndel held\ntime.sleep(60)",
+            id="during a destructor",
+        ),
+    ],
+)
+def test_ctrl_c_ends_with_status_130_wherever_it_comes(work: str) -> None:
+    program = (
+        "import signal, time\nfrom conspectus.cli import main as cli\nimport sys\n"
+        "module = sys.modules['conspectus.cli.main']\n"
+        f"module.register = lambda command: lambda prog_name: exec(compile({work!r}, 'work', 'exec'))\n"
+        "module.program()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (130, "conspectus: interrupted; run the same command again to go on\n")
 
 
 def test_a_reader_that_leaves_early_is_no_error(index_root: Path) -> None:
