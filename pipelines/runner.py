@@ -6,7 +6,7 @@ flow starts a step with an `Overlap` and passes on its pending result.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
@@ -19,6 +19,8 @@ from conspectus.storage.blas_threads import processors
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
+
+_SECONDS_TO_STOP = 10.0
 
 Progress = Callable[[str, int, int], None]
 """Called as work advances with the step, the number of items done (passages, files, names), and the total number.
@@ -177,7 +179,8 @@ class Overlap:
 
     Used as a context manager. At the end of the block all steps have run, and the first error among them is raised.
     If the block raises, steps that have not started are dropped, and the running one is completed, because its calls
-    are paid for. After an interruption (Ctrl-C) no server is awaited any more.
+    are paid for. After an interruption (Ctrl-C) no server is awaited any more, and a running step for some seconds
+    only: it may wait for ever for the lock of a module whose import was interrupted in the calling thread.
     """
 
     def __init__(self, in_background: bool) -> None:
@@ -186,6 +189,7 @@ class Overlap:
         self._beside: ThreadPoolExecutor | None = None
         self._work_beside = Waits()
         self._started: list[Pending[Any]] = []
+        self._futures: list[Future[Any]] = []
 
     def start(self, step: Callable[..., Result], *arguments: object) -> Pending[Result]:
         """Start a step and return its pending result. A pending argument is awaited first."""
@@ -213,7 +217,8 @@ class Overlap:
         else:
             context = copy_context()  # preserves the context of Prefect and of meters
             context.run(waits.enter)
-            started = _InThread(thread.submit(context.run, work))
+            self._futures.append(thread.submit(context.run, work))
+            started = _InThread(self._futures[-1])
         self._started.append(started)
         return started
 
@@ -242,10 +247,12 @@ class Overlap:
     def _stop(self, error: BaseException) -> None:
         for thread in self._threads():
             thread.shutdown(wait=False, cancel_futures=True)
-        if not isinstance(error, Exception):  # an interruption: do not retry a dead server for minutes
-            self._waits.give_up()
         self._work_beside.give_up()  # nobody is paid for it
-        self._shut_down()
+        if isinstance(error, Exception):
+            self._shut_down()
+        else:  # an interruption: do not retry a dead server for minutes
+            self._waits.give_up()
+            wait([future for future in self._futures if not future.cancelled()], _SECONDS_TO_STOP)
 
     def _shut_down(self) -> None:
         for thread in self._threads():

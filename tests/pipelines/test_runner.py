@@ -83,6 +83,27 @@ def test_an_interrupted_block_waits_for_no_server() -> None:
     assert time.monotonic() - began < 20
 
 
+def test_an_interrupted_block_leaves_a_step_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conspectus.pipelines.runner._SECONDS_TO_STOP", 0.1)
+    begun, released = threading.Event(), threading.Event()
+
+    def stuck() -> None:
+        begun.set()
+        released.wait(60)
+
+    def block() -> None:
+        with Overlap(True) as overlap:
+            overlap.start(stuck)
+            overlap.start(stuck)
+            begun.wait(60)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        block()
+    assert not released.is_set()
+    released.set()
+
+
 def test_what_is_under_way_is_finished_where_an_error_ends_the_block() -> None:
     begun, done = threading.Event(), []
 
