@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from conspectus.pipelines.runner import Progress
+from conspectus.pipelines.runner import Progress, interruptible, no_progress
 from conspectus.render.terminal import duration
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -29,9 +29,15 @@ _ITEMS = {
 
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Progress]:
-    """Yield a function that reports progress; it does nothing if `quiet`."""
+    """Yield a function that reports progress; it shows nothing if `quiet`. Ctrl-C is raised by it if it was lost."""
+    with _shown(quiet) as shown, interruptible(shown) as report:
+        yield report
+
+
+@contextmanager
+def _shown(quiet: bool) -> Iterator[Progress]:
     if quiet:
-        yield lambda _what, _done, _total: None
+        yield no_progress
     elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         with _bars() as report:
             yield report

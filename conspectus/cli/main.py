@@ -1,12 +1,10 @@
 """Run the command line."""
 
-import _thread
 import atexit
 import io
 import os
 import signal
 import sys
-import threading
 from importlib import import_module
 
 import typer
@@ -53,7 +51,6 @@ def register(command: str = "") -> typer.Typer:
 
 def program() -> None:
     """Run the command line as a whole process, which Ctrl-C ends with status 130 or, at its very end, not at all."""
-    sys.unraisablehook = _interrupt_again
     try:
         main()
     except SystemExit as ended:
@@ -85,16 +82,6 @@ def main() -> None:
         if ended.code == INTERRUPTED:
             complain(RUN_AGAIN)
         raise
-
-
-def _interrupt_again(ignored: "sys.UnraisableHookArgs") -> None:
-    """Repeat a Ctrl-C that came during a destructor, where Python reports every exception and goes on."""
-    if not issubclass(ignored.exc_type, KeyboardInterrupt):
-        sys.__unraisablehook__(ignored)
-        return
-    again = threading.Timer(0.05, _thread.interrupt_main)
-    again.daemon = True
-    again.start()
 
 
 def _fail(message: str, exit_status: int) -> None:

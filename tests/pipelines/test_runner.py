@@ -1,10 +1,12 @@
 import asyncio
+import signal
+import sys
 import threading
 import time
 from collections.abc import Sequence
 
 import pytest
-from conspectus.pipelines.runner import Overlap, RunHere, announced, shards
+from conspectus.pipelines.runner import Overlap, RunHere, announced, interruptible, no_progress, shards
 from conspectus.prompts.client.event_loop import wait_for
 
 
@@ -102,6 +104,27 @@ def test_an_interrupted_block_leaves_a_step_that_does_not_end(monkeypatch: pytes
         block()
     assert not released.is_set()
     released.set()
+
+
+def test_a_ctrl_c_that_a_destructor_lost_comes_with_the_next_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Held:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    lost: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda ignored: lost.append(ignored.exc_type))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with interruptible(no_progress) as report:
+            report("read", 1, 3)
+            held = Held()
+            del held
+            assert lost == [KeyboardInterrupt]
+            with pytest.raises(KeyboardInterrupt):
+                report("read", 2, 3)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_what_is_under_way_is_finished_where_an_error_ends_the_block() -> None:

@@ -91,12 +91,20 @@ def _estimate(request: dict[str, Any], index: Path, settings: Settings, tell: Te
 
 
 def _build(request: dict[str, Any], index: Path, settings: Settings, tell: Tell) -> None:
+    from conspectus.pipelines.runner import interruptible
+
+    with interruptible(_progress(tell)) as report:
+        _build_and_tell(request, index, settings, tell, report)
+
+
+def _build_and_tell(
+    request: dict[str, Any], index: Path, settings: Settings, tell: Tell, report: Callable[[str, int, int], None]
+) -> None:
     """Build as the command line does: as a Prefect flow where an API is configured, else in this process."""
     from conspectus.pipelines.build_report import failures_of
     from conspectus.render.builds import build_text
     from conspectus.storage.errors import FAILURES_PAST_THRESHOLD
 
-    report = _progress(tell)
     inputs, names = _changes(request, index)
     retry = request["kind"] == "retry"
     done: dict[str, Any]
