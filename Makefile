@@ -10,6 +10,7 @@ INSTALLED := .venv/.installed
 
 export HF_HUB_OFFLINE = 1
 export TOKENIZERS_PARALLELISM = false
+export OMP_WAIT_POLICY = passive
 
 .PHONY: demo test lint docs format clean
 
@@ -17,8 +18,7 @@ demo: $(INSTALLED)
 	@$(BIN)/conspectus demo
 
 test: lint
-	$(BIN)/pytest --numprocesses 2 --dist loadfile -m 'not clock'
-	$(BIN)/pytest -m clock
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(INSTALLED) .tree/conspectus
 	$(BIN)/ruff check .

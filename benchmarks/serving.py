@@ -32,7 +32,7 @@ import httpx
 from conspectus.prompts.fake.records import fake_process
 
 from conspectus.api import open_index
-from tests.command_line import free_port
+from tests.waiting import free_port
 
 REQUESTS = 200
 """Number of questions for each number of clients."""

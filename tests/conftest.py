@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+import hypothesis
 import pytest
 from conspectus.query.context import Context
 from conspectus.storage.index import StoredIndex
@@ -12,8 +13,30 @@ from conspectus.storage.settings import load_settings
 from tests import samples
 from tests.cross_encoders import save_cross_encoder
 
+# The same examples every time, on a machine of any speed; --hypothesis-profile=random looks for others.
+hypothesis.settings.register_profile("random", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("random"), derandomize=True)
+hypothesis.settings.load_profile("same")
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ISLES = Path(__file__).parent / "data" / "isles"
+
+LONGEST = (
+    "pipelines/train/gretriever/test_train.py", "query/filter/test_canaries.py", "end_to_end/test_prefect.py",
+    "end_to_end/test_dask.py", "conspectus/server/admin/test_admin_routes.py", "end_to_end/test_guides.py",
+    "pipelines/remote_index/test_object_store.py", "prompts/client/test_client.py", "end_to_end/test_build.py",
+    "pipelines/train/test_graph2text.py", "contracts/test_retrievers.py", "conspectus/test_cli.py",
+    "conspectus/server/admin/test_manage_page.py", "conspectus/server/admin/test_jobs.py", "end_to_end/test_docs.py",
+    "end_to_end/test_wheel.py", "conspectus/test_installed.py", "end_to_end/test_kill.py", "test_layers.py",
+)  # fmt: skip
+"""The files that take longest. They run first, so that no worker still has a long one when the other has none."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first; a file keeps the order of its tests."""
+    first = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: first.get(item.path, len(first)))
+
 
 Build = Callable[[Iterable[tuple[str, str]]], Context]
 """Makes a small index of titles and texts; a document's id is its place, from "0"."""

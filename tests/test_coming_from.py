@@ -6,7 +6,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,9 +15,10 @@ import pytest
 from conspectus.prompts.fake import FakeServer
 from conspectus.query.menu import METHODS
 
-from tests.command_line import conspectus, free_port
+from tests.command_line import conspectus
 from tests.conftest import write_rows
 from tests.pipelines.exchange.graphrag_tables import EXCERPT
+from tests.waiting import LIMIT, free_port, wait_until
 
 PAGE = (Path(__file__).parent.parent / "docs" / "coming-from.md").read_text("utf-8")
 TEXTS = {
@@ -103,18 +103,19 @@ def serves(words: list[str]) -> None:
     port = free_port()
     command = [sys.executable, "-m", "conspectus.cli", *words, "--port", str(port)]
     server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+
+    def is_ready() -> bool:
+        assert server.poll() is None
+        try:
+            return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=LIMIT).status_code == 200
+        except httpx.TransportError:
+            return False
+
     try:
-        for _ in range(100):
-            try:
-                if httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200:
-                    return
-            except httpx.TransportError:
-                assert server.poll() is None
-            time.sleep(0.2)
-        raise AssertionError("it is not ready")
+        wait_until(is_ready)
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(LIMIT)
 
 
 def test_what_is_named_exists() -> None:

@@ -6,14 +6,13 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.command_line import free_port
+from tests.waiting import LIMIT, free_port, wait_until
 
 ROOT = Path(__file__).parent.parent
 CONTAINERFILE = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", " ")
@@ -68,16 +67,15 @@ def test_the_server_starts_and_is_healthy(index_root: Path, command: str) -> Non
     assert python == "python"
     server = subprocess.Popen(serve, env=env, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(100):
-            if subprocess.run([sys.executable, *code], capture_output=True).returncode == 0:
-                break
+
+        def is_healthy() -> bool:
             assert server.poll() is None
-            time.sleep(0.2)
-        else:
-            raise AssertionError("it did not become healthy")
+            return subprocess.run([sys.executable, *code], capture_output=True).returncode == 0
+
+        wait_until(is_healthy)
     finally:
         server.terminate()
-        assert server.wait(30) in (0, -15)
+        assert server.wait(LIMIT) in (0, -15)
 
 
 def test_the_command_that_indexes_has_options_that_exist() -> None:

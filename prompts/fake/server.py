@@ -112,7 +112,7 @@ class FakeServer:
         self._limiter = Limiter(self._limits)
         self._broken: Exception | None = None
         self._epoch = time.time() - time.monotonic()  # times are measured on a clock that never jumps
-        self._loop = asyncio.new_event_loop()
+        self._loop, self._released = asyncio.new_event_loop(), asyncio.Event()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fake server", daemon=True)
         self._thread.start()
         try:
@@ -147,6 +147,14 @@ class FakeServer:
         self._faults = faults or self._faults
         if limits is not None:
             self._limits, self._limiter = limits, Limiter(limits)
+
+    def release(self) -> None:
+        """Send now the replies that wait for their latency; those to later requests wait again."""
+        self._loop.call_soon_threadsafe(self._release)
+
+    def _release(self) -> None:
+        self._released.set()
+        self._released = asyncio.Event()
 
     @property
     def origin(self) -> str:
@@ -266,7 +274,7 @@ class FakeServer:
 
     async def _send(self, client: "_Client", row: Recorded, reply: HttpReply) -> None:
         """Send a reply altered by its fault; the outcome is recorded before the last byte is sent."""
-        if reply.wait > 0 and await client.leaves_within(reply.wait):
+        if reply.wait > 0 and await client.leaves_within(reply.wait, self._released):
             return self._finished(row, None)
         if row.fault in ("timeout", "drop"):
             await (client.leaves() if row.fault == "timeout" else client.disconnect())
@@ -410,14 +418,16 @@ class _Client:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
-    async def leaves_within(self, seconds: float) -> bool:
-        """Wait, and return whether the client disconnected in that time."""
+    async def leaves_within(self, seconds: float, released: asyncio.Event | None = None) -> bool:
+        """Wait, at most until the event, and return whether the client disconnected in that time."""
+        leaves = asyncio.ensure_future(self.leaves())
+        others = [] if released is None else [asyncio.ensure_future(released.wait())]
         try:
-            async with asyncio.timeout(seconds):
-                await self.leaves()
-        except TimeoutError:
-            return False
-        return True
+            await asyncio.wait([leaves, *others], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            return leaves.done()
+        finally:
+            for each in (leaves, *others):
+                each.cancel()
 
     async def disconnect(self, *, flush: bool = False) -> None:
         """Close the connection; `flush` sends pending data first."""

@@ -37,7 +37,7 @@ def shown(home: Path, shell: str, script: str) -> str:
         pytest.skip(f"{shell} is not installed")
     env = {**os.environ, "PATH": f"{home}:{os.environ['PATH']}", "HOME": str(home), "TERM": "xterm"}
     command = [shell, "-c", script]
-    return subprocess.run(command, env=env, cwd=ROOT, check=True, capture_output=True, text=True, timeout=90).stdout
+    return subprocess.run(command, env=env, cwd=ROOT, check=True, capture_output=True, text=True, timeout=300).stdout
 
 
 @pytest.mark.parametrize(("words", "offered"), CASES)

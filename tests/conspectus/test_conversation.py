@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from conspectus.storage.errors import ModelError
 import conspectus
 from tests.command_line import PROGRAM, Done
 from tests.command_line import conspectus as command
+from tests.waiting import HELD, LIMIT, wait_until
 
 FIRST = "Who wrote The Oak House?"
 THEN = "When was it published?"
@@ -184,7 +184,7 @@ def test_chat_reads_bytes_that_are_no_text(sample_root: Path) -> None:
         input=b"Who wrote \xff\xfe The Oak House?\n",
         capture_output=True,
         cwd=ROOT,
-        timeout=120,
+        timeout=LIMIT,
     )
     assert done.returncode == 0, done.stderr
     assert b"Paul Marlow" in done.stdout
@@ -200,7 +200,7 @@ def test_a_terminal_is_prompted(sample_root: Path) -> None:
         cwd=ROOT,
     )
     os.write(ours, b"/new\n\x04")
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=LIMIT)
     os.close(ours)
     os.close(theirs)
     assert (process.returncode, out) == (0, b""), err
@@ -208,7 +208,7 @@ def test_a_terminal_is_prompted(sample_root: Path) -> None:
 
 
 def test_ctrl_c_ends_it_cleanly(sample_root: Path) -> None:
-    with FakeServer("It was Paul Marlow [1].", latency=60) as server:
+    with FakeServer("It was Paul Marlow [1].", latency=HELD) as server:
         process = subprocess.Popen(
             [*PROGRAM, "chat", "--index", sample_root, "--method", "bm25", "--set", "llm.model=m",
              "--set", f"llm.base_url={server.url}"],
@@ -218,11 +218,9 @@ def test_ctrl_c_ends_it_cleanly(sample_root: Path) -> None:
         assert process.stdin
         process.stdin.write(f"{FIRST}\n".encode())
         process.stdin.flush()
-        deadline = time.monotonic() + 60
-        while not server.requests and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: server.requests)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, err
     assert b"Traceback" not in err
     assert err.decode().splitlines()[-1].startswith("conspectus: interrupted")

@@ -2,13 +2,15 @@
 
 import json
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.numpy import load_file
 
-from tests.command_line import conspectus, start
+from tests.command_line import conspectus
 from tests.conftest import write_rows
 from tests.tiny_llama import save_llama
 
@@ -17,6 +19,22 @@ DETAILS = ("colour", "length", "sound", "budget", "language", "licence", "camera
 CHOSEN = "width=8 heads=2 layers=1 text_tokens=60 answer_tokens=4 epochs=3 seeds=1 learning_rate=0.01 batch=2"
 OVERRIDES = [word for each in CHOSEN.split() for word in ("--set", f"train_gretriever.{each}")]
 OVERRIDES += ["--set", "gretriever.top_k_edges=1", "--set", "gretriever.edge_cost=1"]
+
+
+KILLED = """
+import os, signal, sys
+from conspectus.cli import main
+
+write = sys.stderr.write
+
+def dying(text):
+    write(text)
+    if "epoch 1:" in text:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sys.stderr.write = dying
+main()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +70,8 @@ def test_a_training_on_a_suite_that_was_killed_goes_on_and_answers(suite: Path, 
     assert whole.status == 0, whole.err
     assert "seed 0, epoch 1:" in whole.err
 
-    process = start(*command(suite, llama, tmp_path / "soft"))
-    assert process.stderr is not None
-    for line in process.stderr:
-        if b"epoch 1:" in line:
-            break
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
+    killed = [sys.executable, "-c", KILLED, *command(suite, llama, tmp_path / "soft")]
+    assert subprocess.run(killed, check=False).returncode == -signal.SIGKILL
     assert not (tmp_path / "soft" / "gretriever.json").exists()
 
     again = conspectus(*command(suite, llama, tmp_path / "soft"), "--json")

@@ -14,6 +14,8 @@ from random import Random
 from conspectus.storage.index import StoredIndex
 from distributed import Client
 
+from tests.waiting import LIMIT, wait_until
+
 DASK = [sys.executable, "-m", "dask"]
 
 
@@ -63,16 +65,13 @@ def cluster(folder: Path, n_workers: int) -> Iterator[Cluster]:
             return process
 
         start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        deadline = time.monotonic() + 60
-        while not file.is_file():
-            assert time.monotonic() < deadline, "the scheduler does not start"
-            time.sleep(0.1)
+        wait_until(lambda: file.is_file() and file.stat().st_size)
         with Client(scheduler_file=str(file), set_as_default=False) as client:
             made = Cluster(client.scheduler.address, lambda: start("worker", "--nthreads", "1", "--no-nanny"))
             for _ in range(n_workers):
                 made.add_worker()
             if n_workers:
-                client.wait_for_workers(n_workers, timeout=60)
+                client.wait_for_workers(n_workers, timeout=LIMIT)
             yield made
 
 

@@ -11,10 +11,12 @@ from conspectus.pipelines.dask_runner import FOLDER, work_on_shard
 from conspectus.prompts.fake import FakeServer
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.settings import Settings, load_settings
+from distributed import Client
 
 from tests.command_line import conspectus, conspectus_apart
-from tests.end_to_end.dask_cluster import checksums, cluster, killing
+from tests.end_to_end.dask_cluster import checksums, cluster
 from tests.end_to_end.test_prefect import prefect
+from tests.waiting import LIMIT
 
 assert prefect  # a fixture
 NAMES = ("Aldis", "Brenna", "Corvin", "Dagny", "Edda", "Falk", "Greta", "Hauke")
@@ -53,9 +55,19 @@ def test_two_workers_make_the_same_index(notes: Path, without_dask: dict[str, st
 
 
 def test_a_build_outlives_workers_that_are_killed(notes: Path, without_dask: dict[str, str], tmp_path: Path) -> None:
-    with cluster(tmp_path, 2) as dask, killing(dask, 4, Random(11)) as killed:
-        build_index([notes], tmp_path / "index", settings(runner=dask.runner))
-    assert killed
+    with cluster(tmp_path, 2) as dask, Client(dask.address, set_as_default=False) as client:
+        killed: list[int] = []
+
+        def kill(step: str, done: int, total: int) -> None:
+            """Kill a worker three times when shards are done and others are under way, once all have joined."""
+            if step == "extract" and 0 < done < total and len(killed) < 3:
+                dask.kill_worker(len(killed) % 2)
+                dask.add_worker()
+                killed.append(done)
+                client.wait_for_workers(2, timeout=LIMIT)
+
+        build_index([notes], tmp_path / "index", settings(runner=dask.runner), None, kill)
+    assert len(killed) == 3
     assert checksums(tmp_path / "index") == without_dask
 
 

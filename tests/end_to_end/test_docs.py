@@ -138,7 +138,7 @@ def test_every_setting_that_is_named_exists(path: Path) -> None:
 )
 def test_the_python_of_models_runs(snippet: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", snippet], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False
+        [sys.executable, "-c", snippet], capture_output=True, text=True, timeout=300, cwd=tmp_path, check=False
     )
     assert done.returncode == 0, done.stderr
     if "server.measures" in snippet:

@@ -57,7 +57,7 @@ def run(server: FakeServer, embedding: FakeServer, tmp_path_factory: pytest.Temp
     (docs / "broken.pdf").write_text("no PDF", "utf-8")
     (folder / "kg.tsv").write_text(KG_LINES, "utf-8")
     settings = {
-        "llm.model": "m", "llm.base_url": server.url, "llm.attempts": 2, "llm.timeout": 0.5,
+        "llm.model": "m", "llm.base_url": server.url, "llm.attempts": 2,
         "descriptions.summary_threshold": 20, "reports.min_size": 2, "communities.update": "exact",
         "embedding.provider": "endpoint", "embedding.model": "e",
         "embedding_server.base_url": embedding.url,
@@ -92,7 +92,7 @@ def disturbed(run: Run, server: FakeServer, whole: Path, tmp_path_factory: pytes
         r"(?s)You write a report on.*\[E5\]": "timeout",
     }
     server.change(faults=Faults(errors, script=never, by="prompt", retry_after=0.01, spoilers=MALFORMED))
-    done = run(index)
+    done = run(index, "--set", "llm.timeout=1")
     server.change(faults=Faults())
     return index, done
 

@@ -6,7 +6,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from conspectus.storage.records import Document, Failure
 from conspectus.storage.verify import verify
 
 from tests.command_line import conspectus, conspectus_apart
+from tests.waiting import LIMIT
 
 GOOD = "Marie Curie discovered polonium. She was born in Warsaw."
 QUESTION = "Who discovered polonium?"
@@ -206,12 +206,10 @@ def test_fifty_megabytes_on_one_line_are_refused_quickly_and_in_bounded_memory(k
         "try: main()\n"
         "finally: print(re.search(r'VmHWM:\\s+(\\d+) kB', Path('/proc/self/status').read_text())[1])"
     )
-    began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", code, "index", tmp_path / f"line.{kind}"], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, "index", tmp_path / f"line.{kind}"], capture_output=True, text=True, timeout=LIMIT
     )
     assert done.stderr.splitlines()[-1].startswith("conspectus: nothing could be read: ")
-    assert time.monotonic() - began < 20
     assert done.returncode == 3
     assert int(done.stdout) < 400_000, "kilobytes at most"
 

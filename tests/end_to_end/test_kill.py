@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from tests.end_to_end.killing import QUESTION, Life, Moment, published, remember
 from tests.end_to_end.nursery import Job, Nursery, nursery
 from tests.end_to_end.watching import watching
 from tests.graph_model import reply
+from tests.waiting import HELD, LIMIT, wait_until
 
 ROUNDS = (Moment(0.25, "touch"), Moment(0.4, "touch"), Moment(0.985, "touch"))
 """Among the calls, and while the version is put in force."""
@@ -52,7 +52,6 @@ def test_whenever_it_is_killed_nothing_is_lost_and_nothing_is_paid_twice(life: L
     assert all(each.kept + each.made == each.needed for each in rounds)
     assert reader.seen
     assert reader.seen.wrong == []
-    assert reader.seen.looks > len(rounds)
     assert len(reader.seen.versions) > 1
 
 
@@ -104,7 +103,7 @@ def test_ctrl_c_while_a_server_is_asked_is_one_line_and_what_was_paid_is_kept(li
     for path in life.docs.iterdir():
         path.write_text(path.read_text("utf-8").replace("wrote", "sent"), "utf-8")
     known, before = remembered(memo), len(server.requests)
-    server.change(latency=0.2)
+    server.change(latency=lambda request: 0.0 if request.number < before + 12 else HELD)
     sections = [
         word
         for section, values in life.settings.items()
@@ -112,13 +111,9 @@ def test_ctrl_c_while_a_server_is_asked_is_one_line_and_what_was_paid_is_kept(li
         for word in ("--set", f"{section}.{key}={value}")
     ]
     process = start("index", life.docs, "--index", life.index, "--quiet", *sections)
-    deadline = time.monotonic() + 60
-    while len(server.requests) < before + 12 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: len(server.requests) == before + 12 + 4)  # as many as it sends at a time wait for replies
     os.kill(process.pid, signal.SIGINT)
-    began = time.monotonic()
-    out, err = process.communicate(timeout=60)
-    assert time.monotonic() - began < 5
+    out, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, out) == (130, b"")
     assert err.decode() == "conspectus: interrupted; run the same command again to go on\n"
     assert published(life.index) == old

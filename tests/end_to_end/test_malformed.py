@@ -8,8 +8,9 @@ stands in it letter by letter. None of the program's readers is used for that.
 import json
 import re
 import shutil
-import time
+import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from pathlib import Path
@@ -21,6 +22,7 @@ from conspectus.storage.records import Chunk, Claim, Community, Entity, Failure,
 
 from tests.command_line import Done, conspectus, start
 from tests.malformed_json import MALFORMED, MalformedKind
+from tests.waiting import HELD, LIMIT, wait_until
 
 KINDS: tuple[MalformedKind, ...] = (
     "fence", "prose", "think", "html", "two_values", "truncated", "ellipsis", "empty", "refusal", "null_content",
@@ -418,23 +420,27 @@ def test_a_budget_ends_a_retry_and_the_next_goes_on(
     assert questions([*stopped.exchanges, *healed.exchanges]) == owed
 
 
+def remembered(root: Path) -> set[tuple[str, str, bytes]]:
+    """Return what an index remembers of replies."""
+    with closing(sqlite3.connect(root / "cache" / "memo.sqlite", timeout=LIMIT)) as memo:
+        return set(memo.execute("SELECT kind, key, value FROM results WHERE kind = 'reply'"))
+
+
 def test_a_retry_that_is_killed_goes_on(
     copy: Path, author: Author, server: FakeServer, corpus: Path, owed: list[str]
 ) -> None:
-    version, before = StoredIndex.open(copy).manifest.version, len(server.requests)
-    server.change(latency=0.4)
+    version, before, known = StoredIndex.open(copy).manifest.version, len(server.requests), remembered(copy)
+    server.change(latency=lambda request: 0.0 if request.number < before + 8 else HELD)
     concurrency = 2
     words = ["index", corpus, "--index", copy, "--quiet", "--retry-failed", *options(server, concurrency=concurrency)]
     process = start(*words)
-    deadline = time.monotonic() + 60
-    while len(sent(author, server.requests[before:])) < 8 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(0.2)  # half-way between replies: what came is written down
+    wait_until(lambda: len(server.requests) == before + 8 + concurrency)
+    wait_until(lambda: len(remembered(copy) - known) == 8)  # what came is written down
     process.kill()
     process.communicate()
     server.change(latency=0.0)
     killed = sent(author, server.requests[before:])
-    assert 8 <= len(killed) < len(owed)
+    assert 8 <= len(killed) == 8 + concurrency < len(owed)
     assert StoredIndex.open(copy).manifest.version == version
     assert model_failures(copy)
     healed = index(author, server, corpus, copy, "--retry-failed")

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from conspectus.storage.records import Document
 from conspectus.storage.verify import verify
 
 from tests.command_line import PROGRAM, conspectus
+from tests.waiting import LIMIT, free_port, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 PREFECT = [sys.executable, "-m", "prefect"]
@@ -30,9 +30,7 @@ WARNING = 30
 def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Start a Prefect server of our own and give the environment in which clients find it."""
     home = tmp_path_factory.mktemp("prefect")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith("PREFECT_")},
         "PREFECT_HOME": str(home),
@@ -64,14 +62,14 @@ def in_background(environment: dict[str, str], *words: str, folder: Path = ROOT)
                 process.wait(20)
             except subprocess.TimeoutExpired:  # a worker may wait for what it has begun; its end is not tested here
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait(30)
+                process.wait(LIMIT)
 
 
 def wait_until_healthy(url: str, log: Path) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 2 * LIMIT
     while time.monotonic() < deadline:
         try:
-            with urllib.request.urlopen(f"{url}/health", timeout=2) as reply:  # noqa: S310  (our own server)
+            with urllib.request.urlopen(f"{url}/health", timeout=LIMIT) as reply:  # noqa: S310  (our own server)
                 if reply.status == 200:
                     return
         except OSError:
@@ -82,7 +80,7 @@ def wait_until_healthy(url: str, log: Path) -> None:
 def run(
     environment: dict[str, str], *words: str, status: int = 0, folder: Path = ROOT
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(words, env=environment, cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words, env=environment, cwd=folder, capture_output=True, text=True, timeout=3 * LIMIT)
     assert done.returncode == status, f"{words}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -93,7 +91,7 @@ def ask_api(environment: dict[str, str], path: str, body: dict[str, Any] | None 
         json.dumps(body or {}).encode(),
         {"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=30) as reply:  # noqa: S310  (our own server)
+    with urllib.request.urlopen(request, timeout=LIMIT) as reply:  # noqa: S310  (our own server)
         return json.load(reply)
 
 
@@ -105,7 +103,8 @@ def flow_runs(environment: dict[str, str]) -> list[dict[str, Any]]:
 
 def tasks_of(environment: dict[str, str], flow: str, count: int) -> list[dict[str, Any]]:
     """Return the task runs of a flow or flow run, by name or id, once the server has heard of `count` ends."""
-    for _ in range(100):
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
         found: list[dict[str, Any]] = [
             each
             for which in ({"flows": {"name": {"any_": [flow]}}}, {"flow_runs": {"name": {"any_": [flow]}}})
@@ -120,7 +119,7 @@ def tasks_of(environment: dict[str, str], flow: str, count: int) -> list[dict[st
 def complaints(environment: dict[str, str], flow_run: dict[str, Any]) -> list[str]:
     """Return the warnings and errors of a run, once its log has come to the server."""
     of_this = {"logs": {"flow_run_id": {"any_": [flow_run["id"]]}}, "sort": "TIMESTAMP_ASC", "limit": 200}
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + LIMIT
     while time.monotonic() < deadline:
         lines = ask_api(environment, "logs/filter", of_this)
         if any("Finished in state" in each["message"] for each in lines):
@@ -213,9 +212,7 @@ def test_a_flow_that_is_served_runs_what_is_deployed(prefect: dict[str, str], co
     before = flow_runs(prefect)
     code = "from conspectus.pipelines.prefect_flow import index; index.serve(name='index')"
     with in_background(prefect, sys.executable, "-c", code) as log:
-        deadline = time.monotonic() + 60
-        while "deployment run" not in log.read_text() and time.monotonic() < deadline:
-            time.sleep(0.2)
+        wait_until(lambda: "deployment run" in log.read_text())
         run(prefect, *deployment_run(corpus, tmp_path / "index"))
         run(prefect, *deployment_run(tmp_path / "missing", tmp_path / "index"), status=1)
     assert verify(StoredIndex.open(tmp_path / "index")) == []
@@ -260,16 +257,14 @@ def test_a_build_through_the_server_is_the_same_flow(prefect: dict[str, str], co
     index = tmp_path / "index"
     assert conspectus("index", corpus, "--quiet", "--index", index).status == 0
     before = flow_runs(prefect)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {**prefect, "CONSPECTUS_ADMIN_TOKEN": ADMIN}
     headers = {"authorization": f"Bearer {ADMIN}"}
     with (
         in_background(environment, *PROGRAM, "serve", f"notes={index}", "--port", str(port)),
-        httpx.Client(base_url=f"http://127.0.0.1:{port}/v1/indexes/notes", headers=headers, timeout=30) as client,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}/v1/indexes/notes", headers=headers, timeout=LIMIT) as client,
     ):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LIMIT
         while time.monotonic() < deadline:
             try:
                 client.get("/changes").raise_for_status()
@@ -279,8 +274,8 @@ def test_a_build_through_the_server_is_the_same_flow(prefect: dict[str, str], co
         client.put("/uploads/radium.txt", content=b"Marie Curie discovered radium in 1898.").raise_for_status()
         client.put("/removals/Vistula.txt").raise_for_status()
         job = client.post("/jobs", json={"kind": "build"}).json()["id"]
-        while (found := client.get(f"/jobs/{job}").json())["state"] == "running" and time.monotonic() < deadline + 60:
-            time.sleep(0.3)
+        wait_until(lambda: client.get(f"/jobs/{job}").json()["state"] != "running", 2 * LIMIT)
+        found = client.get(f"/jobs/{job}").json()
     assert found["state"] == "done", found
     assert {"extract", "embed chunks", "purge"} <= {step["name"] for step in found["steps"]}, (
         "tasks tell their progress"

@@ -24,7 +24,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("conspectus", "storage", "prompts", "query", "pipelines", "examples"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder / "dist"), str(folder)]
-    subprocess.run(command, check=True, capture_output=True, timeout=180)
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
     (built,) = (folder / "dist").glob("*.whl")
     return built
 
@@ -33,7 +33,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of a fresh environment with the wheel; libraries come from the environment of the tests."""
     folder = tmp_path_factory.mktemp("environment")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=300)
     interpreter = folder / "bin" / "python"
     shown = subprocess.run(
         [interpreter, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
@@ -51,7 +51,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--ignore-installed",
         str(wheel),
     ]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
     return interpreter
 
 

@@ -4,10 +4,13 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from conspectus.pipelines.runner import Overlap, RunHere, announced, interruptible, no_progress, shards
 from conspectus.prompts.client.event_loop import wait_for
+
+from tests.waiting import HELD, LIMIT, wait_until
 
 
 def test_progress_counts_items_and_not_shards() -> None:
@@ -70,19 +73,19 @@ def test_an_interrupted_block_waits_for_no_server() -> None:
 
     async def long() -> None:
         begun.set()
-        await asyncio.sleep(60)
+        await asyncio.sleep(HELD)
 
     def block() -> None:
         with Overlap(True) as overlap:
             overlap.start(lambda: wait_for(long()))
             overlap.start(lambda: wait_for(long()))
-            begun.wait(10)
+            begun.wait(LIMIT)
             raise KeyboardInterrupt
 
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         block()
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < HELD
 
 
 def test_an_interrupted_block_leaves_a_step_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,14 +135,17 @@ def test_what_is_under_way_is_finished_where_an_error_ends_the_block() -> None:
 
     async def work() -> None:
         begun.set()
-        await asyncio.sleep(0.1)
+        while not (second and second[0]._future.cancelled()):  # the block has failed
+            await asyncio.sleep(0.01)
         done.append("it is paid")
+
+    second: list[Any] = []
 
     def block() -> None:
         with Overlap(True) as overlap:
             overlap.start(lambda: wait_for(work()))
-            overlap.start(done.append, "it is not begun")
-            begun.wait(10)
+            second.append(overlap.start(done.append, "it is not begun"))
+            begun.wait(LIMIT)
             raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
@@ -152,7 +158,7 @@ def test_a_step_beside_runs_on_another_processor(monkeypatch: pytest.MonkeyPatch
     begun = threading.Event()
     with Overlap(False) as overlap:
         number = overlap.beside(lambda: begun.set() or 42)
-        assert begun.wait(10)
+        assert begun.wait(LIMIT)
         assert number.result() == 42
         assert overlap.start(str, number).result() == "42"
 
@@ -162,19 +168,19 @@ def test_shards_beside_a_block_that_fails_are_not_begun(
     monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    begun, failed, done = threading.Event(), threading.Event(), []
+    begun, done = threading.Event(), []
 
     def shard(items: Sequence[int]) -> None:
         begun.set()
-        failed.wait(10)
-        time.sleep(0.2)
+        wait_until(lambda: overlap._work_beside.given_up)  # the block has failed
         done.extend(items)
 
+    overlap = Overlap(False)
+
     def block() -> None:
-        with Overlap(False) as overlap:
+        with overlap:
             overlap.beside(RunHere(), "step", shard, [[1], [2], [3]])
-            begun.wait(10)
-            failed.set()
+            begun.wait(LIMIT)
             raise error
 
     with pytest.raises(error):

@@ -3,13 +3,14 @@
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import files
 from pathlib import Path
 from urllib.parse import parse_qs
+
+from tests.waiting import free_port, wait_until
 
 Handle = Callable[[BaseHTTPRequestHandler, str], None]
 
@@ -22,9 +23,7 @@ def oxigraph_server(folder: Path, turtle: str) -> Iterator[str]:
     data.write_text(turtle, "utf-8")
     store = str(folder / "store")
     subprocess.run([program, "load", "--location", store, "--file", str(data)], check=True, capture_output=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     server = subprocess.Popen(
         [program, "serve-read-only", "--location", store, "--bind", address],
         stdout=subprocess.DEVNULL,
@@ -40,15 +39,13 @@ def oxigraph_server(folder: Path, turtle: str) -> Iterator[str]:
 
 def _wait_for(address: str, server: "subprocess.Popen[bytes]") -> None:
     host, _, port = address.partition(":")
-    for _ in range(200):
+
+    def answers() -> bool:
         assert server.poll() is None, "the server ended"
-        try:
-            socket.create_connection((host, int(port)), 1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise AssertionError("the server did not start")
+        with socket.socket() as asking:
+            return asking.connect_ex((host, int(port))) == 0
+
+    wait_until(answers)
 
 
 @contextmanager

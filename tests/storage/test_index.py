@@ -25,6 +25,8 @@ from conspectus.storage.manifest import (
 from conspectus.storage.publishing import build_lock, publish, staging, version_name
 from conspectus.storage.records import Entity
 
+from tests.waiting import wait_until
+
 
 def published(root: Path, files: dict[str, str], **facts: object) -> Manifest:
     given: dict[str, Any] = {"settings": {"a": {"b": 1}}, "fingerprint": "f", "rows": {}, "models": {}, "tools": {}}
@@ -138,7 +140,11 @@ def test_readers_only_ever_see_whole_versions(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as threads:
         readers = [threads.submit(read) for _ in range(2)]
         try:
-            versions = {published(tmp_path, {"a.txt": str(i), "b.txt": str(i)}).version for i in range(1, 40)}
+            versions = set()
+            for number in range(1, 40):
+                versions.add(published(tmp_path, {"a.txt": str(number), "b.txt": str(number)}).version)
+                if number % 13 == 0:
+                    wait_until(lambda: current_version(tmp_path) in seen)
         finally:
             stop.set()
         for each in readers:

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from conspectus.storage.processor_places import ProcessorPlaces, away
 
+from tests.waiting import LIMIT
+
 
 class Counted:
     """How many threads work at the same time, and how many did at most."""
@@ -31,14 +33,15 @@ def run(places: ProcessorPlaces, work) -> None:  # noqa: ANN001  (a coroutine fu
 
 
 def test_two_of_eight_work_at_a_time_and_all_of_them_wait_together() -> None:
-    places, working, waiting = ProcessorPlaces(2), Counted(), Counted()
+    places, working, waiting, two = ProcessorPlaces(2), Counted(), Counted(), threading.Barrier(2)
 
     async def work() -> None:
         for _ in range(3):
             with working:
-                time.sleep(0.01)  # it holds its place
+                two.wait(LIMIT)  # it holds its place
             with waiting:
-                await asyncio.sleep(0.05)  # it leaves its place
+                while waiting.most <= 2:
+                    await asyncio.sleep(0.01)  # it leaves its place
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: run(places, work), range(8)))
@@ -56,7 +59,7 @@ def test_who_waits_under_a_lock_does_not_wait_for_a_place_too() -> None:
     with ThreadPoolExecutor(4) as pool:
         ends = [pool.submit(run, places, work) for _ in range(4)]
         for end in ends:
-            end.result(timeout=10)
+            end.result(timeout=LIMIT)
 
 
 def test_away_means_nothing_to_other_threads() -> None:

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import LIMIT
+
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 _SWITCHES = (
     "--headless=new --no-sandbox --disable-gpu --remote-debugging-pipe --no-first-run --disable-extensions "
@@ -20,6 +22,10 @@ _SWITCHES = (
     "--hide-scrollbars --mute-audio --proxy-server=127.0.0.1:9 --lang=en"
 ).split()
 _KEYS = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39, "Tab": 9}
+
+
+class Unanswered(AssertionError):
+    """The browser could not do what a call asks."""
 
 
 class Page:
@@ -45,9 +51,10 @@ class Page:
             message["sessionId"] = self._session
         os.write(self._write, json.dumps(message).encode() + b"\0")
         while True:
-            got = self._message(30)
+            got = self._message(LIMIT)
             if got.get("id") == self._last:
-                assert "error" not in got, (method, got["error"])
+                if "error" in got:
+                    raise Unanswered(f"{method}: {got['error']}")
                 return got["result"]
             self._note(got)
 
@@ -78,12 +85,18 @@ class Page:
         assert "exceptionDetails" not in got, got["exceptionDetails"]
         return got["result"].get("value")
 
-    def until(self, expression: str, seconds: float = 20) -> None:
+    def until(self, expression: str) -> None:
         """Wait until an expression is true; AssertionError where it does not become so."""
-        ends = time.monotonic() + seconds
-        while not self.run(expression):
+        ends = time.monotonic() + LIMIT
+        while not self._is_true(expression):
             assert time.monotonic() < ends, f"never came true: {expression}; {self.errors}"
             time.sleep(0.02)
+
+    def _is_true(self, expression: str) -> bool:
+        try:
+            return bool(self.run(expression))
+        except Unanswered:  # asked of the page before, which is gone
+            return False
 
     def text(self, selector: str) -> str:
         """Return the text of an element as it is shown."""
@@ -197,7 +210,7 @@ def chromium() -> Iterator[Page]:
             page.call("Browser.close")
         finally:
             try:
-                program.wait(10)
+                program.wait(LIMIT / 4)
             except subprocess.TimeoutExpired:
                 program.kill()
                 program.wait()

@@ -1,8 +1,7 @@
 """A real server on a free port, in a thread of this process, for tests."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from conspectus.server.questions import QuestionThreads
 from conspectus.server.request_checks import Bounds
 from conspectus.server.tokens import Callers
 from tests.conftest import write_rows
+from tests.waiting import LIMIT, wait_until
 
 ROWS = [
     {"id": "a", "title": "Anna", "text": "Anna Berg met Otto Brand in Port Alma.", "year": 2020, "access": "team-a"},
@@ -88,7 +88,7 @@ def running(
         chosen = settings or load_settings()
         admin = {one.name: Jobs(one.name, one.root, chosen, limits or UploadLimits(), log.append) for one in served}
     app = create_app(
-        served, callers, LOOPBACK_NAMES, questions or QuestionThreads(4, 16, 60), bounds, log.append, admin
+        served, callers, LOOPBACK_NAMES, questions or QuestionThreads(4, 16, LIMIT), bounds, log.append, admin
     )
     with listening("127.0.0.1", 0) as opened:
         server = uvicorn.Server(configuration(app))
@@ -96,19 +96,11 @@ def running(
         thread.start()
         url = f"http://127.0.0.1:{opened.getsockname()[1]}"
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        with httpx.Client(base_url=url, headers=headers, timeout=30) as client:
+        with httpx.Client(base_url=url, headers=headers, timeout=LIMIT) as client:
             wait_until(lambda: server.started and all(one.ready for one in served))
             try:
                 yield Running(url, log, served, client)
             finally:
                 server.should_exit = True
-                thread.join(20)
+                thread.join(LIMIT)
                 assert not thread.is_alive(), "the server did not stop"
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait until something is true."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not become true in time"
-        time.sleep(0.02)

@@ -1,9 +1,8 @@
 """How many questions at once, how long, and what a client that goes away leaves behind."""
 
 import asyncio
-import sys
+import os
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +13,10 @@ from conspectus.prompts.fake import FakeServer
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import LlmSettings, Price, Settings, load_settings
 
-from conspectus.server.listen import SWITCH_SECONDS
-from conspectus.server.questions import ClientGone, QuestionThreads, TooBusy, TookTooLong
+from conspectus.server.questions import MOST_AT_WORK, ClientGone, QuestionThreads, TooBusy, TookTooLong
 from conspectus.server.tokens import Caller, CallerLimits, Callers, MoneySpent, Purse, _digest
-from tests.conspectus.server.running import QUESTION, running, wait_until
+from tests.conspectus.server.running import QUESTION, running
+from tests.waiting import HELD, LIMIT, post_and_leave, wait_until
 
 
 def with_model(fake: FakeServer, **more: object) -> Settings:
@@ -30,8 +29,8 @@ async def never() -> None:
 
 def test_one_more_than_may_wait_is_refused_and_health_stays(notes: Path) -> None:
     with (
-        FakeServer(latency=1.5) as fake,
-        running(("notes", notes), settings=with_model(fake), questions=QuestionThreads(1, 1, 60)) as server,
+        FakeServer(latency=HELD) as fake,
+        running(("notes", notes), settings=with_model(fake), questions=QuestionThreads(1, 1, LIMIT)) as server,
     ):
         answers: list[httpx.Response] = []
         asked = [
@@ -47,6 +46,8 @@ def test_one_more_than_may_wait_is_refused_and_health_stays(notes: Path) -> None
             assert refused.json()["error"]["type"] == "too_busy"
             assert refused.headers["retry-after"] == "1"
         assert server.client.get("/livez").status_code == 200
+        fake.change(latency=0.0)
+        fake.release()
         for thread in asked:
             thread.join()
         assert [answer.status_code for answer in answers] == [200, 200]
@@ -55,30 +56,29 @@ def test_one_more_than_may_wait_is_refused_and_health_stays(notes: Path) -> None
 
 def test_a_question_that_takes_too_long_is_given_up(notes: Path) -> None:
     with (
-        FakeServer(latency=30) as fake,
-        running(("notes", notes), settings=with_model(fake), questions=QuestionThreads(2, 2, 0.5)) as server,
+        FakeServer(latency=HELD) as fake,
+        running(("notes", notes), settings=with_model(fake), questions=QuestionThreads(2, 100, 0.5)) as server,
     ):
-        got = server.ask(method="io")
-        assert (got.status_code, got.json()["error"]["type"]) == (504, "too_long")
+
+        def a_model_was_asked() -> bool:  # on a slow machine it may not come to that in half a second
+            got = server.ask(method="io")
+            assert (got.status_code, got.json()["error"]["type"]) == (504, "too_long")
+            return bool(fake.requests)
+
+        wait_until(a_model_was_asked)
         wait_until(lambda: all(row.replied for row in fake.requests))
-        assert [row.status for row in fake.requests] == [None], "the model was hung up on"
+        assert {row.status for row in fake.requests} == {None}, "the model was hung up on"
 
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_after_a_client_has_gone_nothing_more_is_sent_to_the_model(notes: Path, stream: bool) -> None:
-    with FakeServer(latency=20) as fake, running(("notes", notes), settings=with_model(fake)) as server:
-        with pytest.raises(httpx.ReadTimeout):
-            server.client.post(
-                "/v1/indexes/notes/ask", json={"question": QUESTION, "method": "ircot", "stream": stream}, timeout=1.5
-            )
-        gone = time.time()
-        assert len(fake.requests) == 1
-        wait_until(lambda: fake.requests[0].replied is not None, 5)
-        assert (fake.requests[0].replied or 0) < gone + 1
-        time.sleep(1)
-        assert len(fake.requests) == 1
-        assert fake.requests[0].status is None
+    with FakeServer(latency=HELD) as fake, running(("notes", notes), settings=with_model(fake)) as server:
+        asked = {"question": QUESTION, "method": "ircot", "stream": stream}
+        post_and_leave(f"{server.url}/v1/indexes/notes/ask", asked, lambda: fake.requests)
+        wait_until(lambda: fake.requests[0].replied is not None)
+        assert fake.requests[0].status is None, "it was hung up on"
         wait_until(lambda: "conspectus_questions_in_flight 0.0" in server.client.get("/metrics").text)
+        assert len(fake.requests) == 1
 
 
 def test_a_model_that_fails_is_an_error_without_its_words(notes: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_thread_keeps_its_place_until_it_ends() -> None:
         hold = threading.Event()
 
         async def works() -> str:
-            hold.wait(10)  # work of the processor: it cannot be interrupted
+            hold.wait(LIMIT)  # work of the processor: it cannot be interrupted
             return "done"
 
         with pytest.raises(TookTooLong):
@@ -109,45 +109,41 @@ def test_a_thread_keeps_its_place_until_it_ends() -> None:
         while questions.inside:
             await asyncio.sleep(0.01)
         assert ended == [2, 1]
+        questions.seconds = LIMIT
         assert await questions.run(works, never, lambda: ended.append(3)) == "done"
 
     asyncio.run(scene())
 
 
-@pytest.mark.clock
-def test_s7_the_loop_answers_while_sixteen_questions_work() -> None:
+def test_s7_few_questions_compute_at_a_time_so_that_the_loop_answers() -> None:
+    places = min(MOST_AT_WORK, os.cpu_count() or 1)
+    lock, now, most = threading.Lock(), 0, 0
+    full = threading.Barrier(places)
+
     async def works() -> None:
-        end = time.thread_time() + 0.25
-        while time.thread_time() < end:  # pure Python: it holds the interpreter
-            sum(number * number for number in range(500))
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        full.wait(LIMIT)  # so many compute at the same time
+        with lock:
+            now -= 1
 
-    async def scene() -> list[float]:
-        questions = QuestionThreads(16, 0, 120)
-        asked = asyncio.gather(*(questions.run(works, never, lambda: None) for _ in range(16)))
-        lags: list[float] = []
-        while not asked.done():
-            began = time.perf_counter()
-            await asyncio.sleep(0.005)
-            lags.append(time.perf_counter() - began - 0.005)
-        await asked
-        return sorted(lags)
+    async def scene() -> None:
+        questions = QuestionThreads(16 * places, 0, LIMIT)
+        await asyncio.gather(*(questions.run(works, never, lambda: None) for _ in range(16 * places)))
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_SECONDS)
-    try:
-        lags = asyncio.run(scene())
-    finally:
-        sys.setswitchinterval(before)
-    assert lags[int(0.99 * len(lags))] < 0.1
+    asyncio.run(scene())
+    assert most == places
 
 
 def test_who_leaves_before_its_turn_is_never_asked_for() -> None:
     async def scene() -> None:
-        questions, begun = QuestionThreads(1, 1, 5), []
+        questions, begun = QuestionThreads(1, 1, LIMIT), []
         hold = threading.Event()
 
         async def first() -> None:
-            hold.wait(10)
+            hold.wait(LIMIT)
 
         async def second() -> None:
             begun.append(True)
@@ -206,13 +202,14 @@ def test_money_of_a_day_is_for_each_token_and_never_exceeded(notes: Path) -> Non
 
 
 def test_a_client_that_goes_away_has_spent_its_money(notes: Path) -> None:
-    with FakeServer(latency=20) as fake:
+    with FakeServer(latency=HELD) as fake:
         settings = priced(fake, "slow")
         callers = Callers({}, CallerLimits(dollars_a_day=MOST_OF_A_CALL + 0.1, llm=settings.llm))
         with running(("notes", notes), settings=settings, callers=callers) as server:
-            with pytest.raises(httpx.ReadTimeout):
-                server.client.post("/v1/indexes/notes/ask", json={"question": QUESTION, "method": "io"}, timeout=1.5)
-            wait_until(lambda: all(row.replied for row in fake.requests), 5)
+            asked = {"question": QUESTION, "method": "io"}
+            post_and_leave(f"{server.url}/v1/indexes/notes/ask", asked, lambda: fake.requests)
+            wait_until(lambda: all(row.replied for row in fake.requests))
+            wait_until(lambda: "conspectus_questions_in_flight 0.0" in server.client.get("/metrics").text)
             assert server.ask(method="io", question="And who else?").json()["error"]["type"] == "money_spent"
             look = {"question": QUESTION, "method": "bm25"}  # of passages, which no model is asked for
             assert server.client.post("/v1/indexes/notes/retrieve", json=look).status_code == 200

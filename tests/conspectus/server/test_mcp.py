@@ -21,6 +21,7 @@ from conspectus.server.questions import QuestionThreads
 from conspectus.server.service import Service
 from conspectus.server.tokens import Caller, Callers, _digest
 from tests.conspectus.server.running import FORBIDDEN, QUESTION, Running, running
+from tests.waiting import LIMIT
 
 TOOLS = {"ask", "retrieve", "explain", "entity", "neighbours", "reports", "document", "status"}
 
@@ -90,7 +91,7 @@ async def every_resource(client: Client, index: str) -> str:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_in_memory(notes: Path, mode: str) -> None:
     served = Served("notes", notes, load_settings())
-    service = Service({"notes": served}, QuestionThreads(2, 4, 60.0), Metrics(), tokens=False)
+    service = Service({"notes": served}, QuestionThreads(2, 4, LIMIT), Metrics(), tokens=False)
 
     async def scene() -> None:
         server = mcp_server(service, lambda _: Caller("test", ("team-a",)))
@@ -145,7 +146,7 @@ def test_over_stdio_stderr_has_lines_of_the_log_only(notes: Path) -> None:
         process.stdin.write("".join(f"{json.dumps(row)}\n" for row in sent))
         process.stdin.flush()
         replies = [json.loads(process.stdout.readline()) for _ in range(2)]
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=LIMIT)
     assert "Otto Brand" in str(replies[1]["result"])
     assert [json.loads(line)["event"] for line in err.splitlines()] in ([], ["loaded"])
 

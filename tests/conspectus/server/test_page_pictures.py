@@ -65,15 +65,15 @@ def test_the_pictures_of_administration_are_taken(tmp_path: Path) -> None:
             page.until("document.querySelectorAll('#waiting tbody tr').length === 4")
             page.until("document.querySelector('#estimate') !== null")
             page.click_on("#estimate")
-            page.until("document.querySelector('#build') !== null", 120)
+            page.until("document.querySelector('#build') !== null")
             page.run("document.activeElement.blur(); document.getElementById('main').scrollTo(0, 0)")
             page.picture(images / "page-manage.webp")
             page.open(server.url, 1280, 900, dark=True, address="/#/world/manage", ready=READY)
             page.until("document.querySelector('#build') !== null")
             page.click_on("#build")
-            page.until("document.querySelectorAll('.job-steps li').length > 5", 120)
+            page.until("document.querySelectorAll('.job-steps li').length > 5")
             page.run("document.activeElement.blur(); document.getElementById('next').scrollIntoView()")
             page.picture(images / "page-build.webp")
-            page.until("document.querySelector('.jobs .done') !== null", 120)
+            page.until("document.querySelector('.jobs .done') !== null")
     for name in ("manage", "build"):
         assert (images / f"page-{name}.webp").stat().st_size < 150_000

@@ -10,7 +10,8 @@ from conspectus.storage.leases import leased, take_lease
 from conspectus.storage.publishing import build_lock, prune
 from conspectus.storage.settings import load_settings
 
-from tests.conspectus.server.running import ROWS, Running, build, running, wait_until
+from tests.conspectus.server.running import ROWS, Running, build, running
+from tests.waiting import wait_until
 
 
 def town(number: int) -> list[dict[str, object]]:

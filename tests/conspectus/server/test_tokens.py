@@ -8,6 +8,7 @@ from conspectus.storage.errors import UsageError
 from conspectus.server.tokens import Allowance, CallerLimits, TooManyQuestions, read_callers
 from tests.command_line import conspectus, conspectus_apart
 from tests.conspectus.server.running import running
+from tests.waiting import LIMIT
 
 TOKEN = "0123456789abcdef"
 
@@ -137,10 +138,10 @@ def test_the_command_serves_and_stops(notes: Path) -> None:
         assert process.stderr is not None
         found = re.search(rb"http://127\.0\.0\.1:\d+", process.stderr.readline())
         assert found
-        with urllib.request.urlopen(found[0].decode() + "/livez", timeout=20) as reply:  # noqa: S310
+        with urllib.request.urlopen(found[0].decode() + "/livez", timeout=LIMIT) as reply:  # noqa: S310
             assert reply.read() == b"ok\n"
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=LIMIT)
         assert process.returncode in {0, -signal.SIGTERM}
     finally:
         process.kill()

@@ -16,6 +16,7 @@ from conspectus.storage.records import Chunk
 from conspectus.storage.settings import LlmSettings
 
 from tests.tags import prompt_of
+from tests.waiting import Together
 
 ABOUT = Description("Minutes of a club.", ("abc",))
 
@@ -53,9 +54,9 @@ def test_users_times_tasks_times_questions() -> None:
     assert all(ABOUT.text in each for each in prompts)
 
 
-@pytest.mark.clock
 def test_calls_of_one_stage_are_in_flight_together() -> None:
-    with FakeServer(thoughts, latency=0.05) as server:
+    with FakeServer(thoughts) as server:
+        server.change(latency=Together(server, 8))
         made(server, 2, 4, 1)
         assert server.measures.in_flight_peak == 8
 

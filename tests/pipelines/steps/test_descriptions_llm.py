@@ -20,6 +20,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tests.tags import inside, prompt_of
+from tests.waiting import Together
 
 
 def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401
@@ -212,9 +213,9 @@ def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None
         assert len(memo.made_from("chunk of e3")) == 1
 
 
-@pytest.mark.clock
 def test_all_are_asked_for_at_once() -> None:
     texts = {f"e{i}": [f"{i} one two three.", "five six seven eight."] for i in range(20)}
-    with FakeServer(said("x"), latency=0.2) as server:
+    with FakeServer(said("x")) as server:
+        server.change(latency=Together(server, 20))
         told(client(server), texts, summary_threshold=3)
         assert server.measures.in_flight_peak == 20

@@ -35,7 +35,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings, Price, load_settings
 from pydantic import BaseModel
 
-pytestmark = pytest.mark.clock
+from tests.waiting import HELD, LIMIT, Together, wait_until
 
 
 def ask(text: str, **changes: Any) -> Request:  # noqa: ANN401  (fields of a request)
@@ -374,10 +374,8 @@ def test_no_model_and_no_key_are_said_before_anything_is_sent(monkeypatch: pytes
 
 def test_a_server_that_is_not_there() -> None:
     settings = LlmSettings(model="m", base_url="http://127.0.0.1:9/v1")
-    began = time.monotonic()
     with pytest.raises(ModelUnavailable, match=r"^nothing listens at http://127.0.0.1:9/v1 \(connection refused\)"):
         asyncio.run(ModelClient(settings).complete(ask("a")))
-    assert time.monotonic() - began < 10, "ten attempts take a minute or two"
     settings = LlmSettings(model="m", base_url="http://nowhere.invalid:9/v1", attempts=2)
     with pytest.raises(ModelUnavailable, match=r"gave up after 2 tries: no connection to http://nowhere.invalid:9/v1"):
         asyncio.run(ModelClient(settings).complete(ask("a")))
@@ -418,32 +416,28 @@ def test_one_prompt_that_always_fails_harms_no_other() -> None:
 
 @pytest.mark.parametrize("named", [True, False], ids=["limit in the settings", "limit unknown"])
 @pytest.mark.parametrize("shape", ["sliding", "fixed", "bucket"])
-def test_requests_a_minute_are_respected_and_used(named: bool, shape: Any) -> None:  # noqa: ANN401
-    # A minute of two seconds: 80 requests in each, and work for two and a half of them.
-    limits = Limits(requests_per_minute=80, window=2, shape=shape)
-    with FakeServer(echo, latency=0.02, limits=limits) as server:
-        settings = LlmSettings(model="m", base_url=server.url, requests_per_minute=80 if named else None)
-        model = ModelClient(settings, address=replace(llm_address(settings), window=2.0))
+def test_more_requests_than_a_minute_takes_are_all_answered(named: bool, shape: Any) -> None:  # noqa: ANN401
+    # A minute of half a second: 80 requests in each. How well it is used: test_limits.py and benchmarks/client.py.
+    limits = Limits(requests_per_minute=80, window=0.5, shape=shape)
+    with FakeServer(echo, limits=limits) as server:
+        settings = LlmSettings(model="m", base_url=server.url, requests_per_minute=80 if named else None, attempts=50)
+        model = ModelClient(settings, address=replace(llm_address(settings), window=0.5))
         replies = complete(model, *(str(each) for each in range(200)))
         assert texts_of(replies) == [f"echo {each}" for each in range(200)]
-        assert server.measures.second_429 <= 2, "1 % of calls"
-        # The last minute is not full: what counts is that the others were.
-        allowed = 80 * (server.measures.seconds / 2 + 1)
-        assert len(replies) >= 0.8 * min(allowed, 240)
+        assert server.measures.statuses["200"] == 200
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["limit in the settings", "limit unknown"])
-def test_tokens_a_minute_are_respected_and_used(named: bool) -> None:
-    limits = Limits(tokens_per_minute=20_000, window=2)
-    with FakeServer("word " * 100, latency=0.02, limits=limits) as server:
+def test_more_tokens_than_a_minute_takes_are_all_answered(named: bool) -> None:
+    with FakeServer("word " * 100, limits=Limits(tokens_per_minute=20_000, window=0.5)) as server:
         most = 20_000 if named else None
-        settings = LlmSettings(model="m", base_url=server.url, tokens_per_minute=most, max_output_tokens=500)
-        model = ModelClient(settings, address=replace(llm_address(settings), window=2.0))
+        settings = LlmSettings(
+            model="m", base_url=server.url, tokens_per_minute=most, max_output_tokens=500, attempts=50
+        )
+        model = ModelClient(settings, address=replace(llm_address(settings), window=0.5))
         replies = complete(model, *(f"{each} " + "word " * 100 for each in range(250)))
         assert all(isinstance(each, Reply) for each in replies)
-        assert server.measures.second_429 < 2.5
-        tokens = server.measures.prompt_tokens + server.measures.completion_tokens
-        assert tokens >= 0.8 * 20_000 * (server.measures.seconds / 2)
+        assert server.measures.statuses["200"] == 250
 
 
 def test_a_server_that_takes_few_at_once() -> None:
@@ -517,11 +511,11 @@ def test_tries_that_the_server_refused_do_not() -> None:
 
 def test_a_reached_budget_does_not_wait_for_the_limits() -> None:
     with FakeServer("word " * 20) as server:
-        model = client(server, max_tokens=2000, max_output_tokens=50, requests_per_minute=60)
+        model = client(server, max_tokens=200, max_output_tokens=50, requests_per_minute=1)
         began = time.monotonic()
         replies = complete(model, *(f"{each} {'word ' * 50}" for each in range(100)))
         assert any(isinstance(each, BudgetReached) for each in replies)
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - began < LIMIT, "100 requests, one a minute"
 
 
 def test_a_server_that_does_not_stream_answers_whole() -> None:
@@ -609,10 +603,8 @@ def test_what_cannot_be_kept_is_not_bought_any_more(memo: Memo) -> None:
 def test_a_reply_that_trickles_in_is_given_up() -> None:
     with FakeServer("word " * 100, faults=Faults({"slow": 1.0}, slow_seconds=20)) as server:
         model = client(server, timeout=0.6, attempts=1)
-        began = time.monotonic()
         (error,) = complete(model, "a")
         assert isinstance(error, ModelUnavailable)
-        assert time.monotonic() - began < 10
 
 
 RUN = """
@@ -645,25 +637,24 @@ def remembered(memo: Path) -> int:
 
 def test_killed_half_way_the_rerun_sends_the_other_half(tmp_path: Path) -> None:
     def latency(request: FakeRequest) -> float:
-        return 0.0 if request.number < 500 else 60.0
+        return 0.0 if request.number < 500 else HELD
 
     with FakeServer(echo, latency=latency) as server:
         command = [sys.executable, "-c", RUN, server.url, str(tmp_path / "memo.sqlite")]
         killed = subprocess.Popen(command, cwd=Path(__file__).parents[3])
-        deadline = time.monotonic() + 60
-        while remembered(tmp_path / "memo.sqlite") < 500 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: remembered(tmp_path / "memo.sqlite") == 500)
         killed.send_signal(signal.SIGKILL)
         killed.wait()
         assert server.measures.statuses["200"] == 500
         before = len(server.requests)
         server.change(latency=0.0)
-        subprocess.run(command, cwd=Path(__file__).parents[3], check=True, timeout=60)
+        subprocess.run(command, cwd=Path(__file__).parents[3], check=True)
         assert len(server.requests) - before == 500
 
 
 def test_callers_on_many_loops_and_threads_share_one_pool_and_its_limits() -> None:
-    with FakeServer(echo, latency=0.05) as server:
+    with FakeServer(echo) as server:
+        server.change(latency=Together(server, 4))
         model = client(server, concurrency=4)
 
         async def some(name: str) -> None:
@@ -678,13 +669,13 @@ def test_callers_on_many_loops_and_threads_share_one_pool_and_its_limits() -> No
 
 
 def test_a_caller_that_gives_up_frees_its_slot() -> None:
-    with FakeServer(echo, latency=lambda request: 30.0 if request.last == "slow" else 0.0) as server:
+    with FakeServer(echo, latency=lambda request: HELD if request.last == "slow" else 0.0) as server:
         model = client(server, concurrency=1)
 
         async def give_up() -> None:
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(model.complete(ask("slow")), 0.2)
-            assert (await asyncio.wait_for(model.complete(ask("quick")), 5)).text == "echo quick"
+            assert (await asyncio.wait_for(model.complete(ask("quick")), LIMIT)).text == "echo quick"
 
         asyncio.run(give_up())
 

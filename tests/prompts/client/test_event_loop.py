@@ -9,6 +9,8 @@ import pytest
 from conspectus.prompts.client.event_loop import Waits, cached_per_process, gather_all, gather_settled, wait_for
 from conspectus.storage.errors import BudgetReached, ModelUnavailable
 
+from tests.waiting import HELD, LIMIT
+
 
 def test_threads_that_ask_at_the_same_moment_get_the_same() -> None:
     made = []
@@ -32,12 +34,12 @@ def test_a_forked_process_makes_its_own_even_where_another_thread_was_making_it(
     def make() -> int:
         if not began.is_set():
             began.set()
-            go_on.wait(10)
+            go_on.wait(LIMIT)
         return os.getpid()
 
     with ThreadPoolExecutor(1) as other:
         first = other.submit(make)
-        began.wait(10)
+        began.wait(LIMIT)
         child = os.fork()
         if child == 0:
             os._exit(0 if make() == os.getpid() else 1)
@@ -53,7 +55,7 @@ def test_what_another_thread_waits_for_can_be_given_up() -> None:
     async def long() -> None:
         begun.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(HELD)
         finally:
             ended.set()
 
@@ -61,13 +63,13 @@ def test_what_another_thread_waits_for_can_be_given_up() -> None:
     context.run(waits.enter)
     with ThreadPoolExecutor(1) as other:
         waiting = other.submit(context.run, lambda: wait_for(long()))
-        begun.wait(10)
+        begun.wait(LIMIT)
         waits.give_up()
         with pytest.raises(CancelledError):
-            waiting.result(10)
-        assert ended.wait(10), "it is cancelled on the loop"
+            waiting.result(LIMIT)
+        assert ended.wait(LIMIT), "it is cancelled on the loop"
         with pytest.raises(CancelledError):  # what it would wait for next is not waited for
-            other.submit(context.run, lambda: wait_for(long())).result(10)
+            other.submit(context.run, lambda: wait_for(long())).result(LIMIT)
     assert wait_for(asyncio.sleep(0, "others go on")) == "others go on"
 
 
@@ -81,7 +83,14 @@ async def after(seconds: float, result: object, done: list[object]) -> object:
 
 def test_results_come_in_the_order_of_the_works_which_run_at_once() -> None:
     done: list[object] = []
-    assert asyncio.run(gather_all(after(0.01 * (3 - each), each, done) for each in range(3))) == [0, 1, 2]
+
+    async def after_the_next(number: int) -> int:
+        while len(done) < 2 - number:
+            await asyncio.sleep(0)
+        done.append(number)
+        return number
+
+    assert asyncio.run(gather_all(map(after_the_next, range(3)))) == [0, 1, 2]
     assert done == [2, 1, 0]
 
 

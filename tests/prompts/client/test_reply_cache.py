@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import pytest
 from conspectus.prompts.client.reply_cache import MicroBatcher, SingleFlight
 
+from tests.waiting import HELD
+
 
 def test_work_is_done_once_for_all_who_ask_while_it_is_under_way() -> None:
     async def work() -> None:
@@ -30,11 +32,11 @@ def test_work_is_done_once_for_all_who_ask_while_it_is_under_way() -> None:
 def test_one_that_is_cancelled_does_not_take_it_from_the_others_and_the_last_ends_it() -> None:
     async def work() -> None:
         shared: SingleFlight[str] = SingleFlight()
-        ended = []
+        ended, takes = [], 0.02
 
         async def start() -> str:
             try:
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(takes)
             except asyncio.CancelledError:
                 ended.append("cancelled")
                 raise
@@ -46,11 +48,13 @@ def test_one_that_is_cancelled_does_not_take_it_from_the_others_and_the_last_end
         first.cancel()
         assert (await second)[0] == "x"
 
+        takes = HELD
         third = asyncio.create_task(shared.get("a", start))
         await asyncio.sleep(0.001)
         third.cancel()
         await asyncio.sleep(0.001)
         assert ended == ["done", "cancelled"]
+        takes = 0.0
         assert await shared.get("a", start) == ("x", True)
 
     asyncio.run(work())
@@ -75,12 +79,12 @@ def test_all_get_what_it_raises() -> None:
 def test_work_that_was_given_up_does_not_end_what_was_begun_since() -> None:
     async def work() -> None:
         shared: SingleFlight[int] = SingleFlight()
-        begun = 0
+        begun, go_on = 0, asyncio.Event()
 
         async def start() -> int:
             nonlocal begun
             begun += 1
-            await asyncio.sleep(0.02)
+            await go_on.wait()
             return begun
 
         first = asyncio.create_task(shared.get("a", start))
@@ -89,6 +93,8 @@ def test_work_that_was_given_up_does_not_end_what_was_begun_since() -> None:
         second = asyncio.create_task(shared.get("a", start))
         await asyncio.sleep(0.01)
         third = asyncio.create_task(shared.get("a", start))
+        await asyncio.sleep(0.01)
+        go_on.set()
         assert (await second)[0] == (await third)[0] == 2
         assert begun == 2
 

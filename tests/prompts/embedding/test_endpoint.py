@@ -20,6 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.waiting import Together
+
 TEXTS = [f"Ship number {i} left the harbour" + " at noon" * (i % 7) for i in range(200)]
 
 
@@ -46,9 +48,9 @@ def test_vectors_are_those_of_the_server_in_the_order_of_the_texts() -> None:
         assert (vectors[0] @ vectors[7]) > (vectors[0] @ vectors[6])  # the server's vectors are of the words
 
 
-@pytest.mark.clock
 def test_texts_go_in_batches_and_so_many_at_once() -> None:
-    with FakeServer(latency=0.05) as server:
+    with FakeServer() as server:
+        server.change(latency=Together(server, 5))
         embedder(server.url, batch_size=16, concurrency=5).embed(TEXTS)
         sent = inputs(server)
         assert sorted(map(len, sent)) == [8, *[16] * 12]

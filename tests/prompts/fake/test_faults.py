@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.prompts.fake.conftest import Ask, Connect
+from tests.waiting import LIMIT, post_and_leave, wait_until
 
 HELLO = [{"role": "user", "content": "Hello"}]
 WINDOW = 10.0
@@ -42,15 +43,13 @@ def test_a_broken_body_has_status_200(connect: Connect) -> None:
 
 def test_a_server_that_never_answers_notices_that_the_client_has_gone(connect: Connect) -> None:
     with FakeServer(faults=Faults({"timeout": 1.0})) as server:
+        body = {"model": "m", "messages": HELLO}
+        post_and_leave(f"{server.url}/chat/completions", body, lambda: server.requests)
+        wait_until(lambda: server.requests[0].replied)
+        (request,) = server.requests
+        assert request.status is None
         with pytest.raises(openai.APITimeoutError):
             connect(server, timeout=0.1).chat.completions.create(model="m", messages=HELLO)
-        deadline = time.monotonic() + 5
-        while server.measures.in_flight and time.monotonic() < deadline:
-            time.sleep(0.005)
-        (request,) = server.requests
-    assert request.status is None
-    assert request.replied is not None
-    assert request.replied - request.arrived >= 0.09
 
 
 @pytest.mark.parametrize(("kind", "status"), [("drop", None), ("cut", 200)])
@@ -110,9 +109,14 @@ def test_a_script_strikes_by_number_and_by_prompt(ask: Ask) -> None:
 
 def test_every_fault_leaves_the_server_answering(ask: Ask, connect: Connect) -> None:
     with FakeServer("fine", faults=Faults(script=dict(enumerate(FAULT_KINDS)), slow_seconds=0.05)) as server:
-        for _ in FAULT_KINDS:
+        for kind in FAULT_KINDS:
+            if kind == "timeout":
+                come = len(server.requests) + 1
+                body = {"model": "m", "messages": HELLO}
+                post_and_leave(f"{server.url}/chat/completions", body, lambda: len(server.requests) == come)  # noqa: B023
+                continue
             try:
-                connect(server, timeout=0.3).chat.completions.with_raw_response.create(model="m", messages=HELLO)
+                connect(server, timeout=LIMIT).chat.completions.with_raw_response.create(model="m", messages=HELLO)
             except openai.APIError:
                 continue
         assert ask(server, "x") == "fine"
@@ -211,22 +215,20 @@ def test_a_request_is_accepted_after_the_wait_and_not_before(
 
 
 def test_limits_are_told_in_headers_and_can_change(ask: Ask) -> None:
-    with FakeServer("fine", limits=Limits(requests_per_minute=3, window=0.8)) as server:
+    with FakeServer("fine", limits=Limits(requests_per_minute=3)) as server:
         for _ in range(3):
             ask(server, "x")
         with pytest.raises(openai.RateLimitError) as error:
             ask(server, "x")
         headers = error.value.response.headers
-        assert 0 < float(headers["retry-after"]) <= 0.8
+        assert 0 < float(headers["retry-after"]) <= 60
         assert headers["x-ratelimit-limit-requests"] == "3"
-        time.sleep(float(headers["retry-after"]))
-        ask(server, "x")
         server.change(limits=Limits(1))
         for _ in range(2):
             with pytest.raises(openai.RateLimitError):  # noqa: PT012 - the first of them may be accepted
                 ask(server, "y")
                 ask(server, "y")
-    assert [request.status for request in server.requests] == [200, 200, 200, 429, 200, 200, 429, 429]
+    assert [request.status for request in server.requests] == [200, 200, 200, 429, 200, 429, 429]
     assert server.measures.second_429 == 1
 
 

@@ -627,10 +627,10 @@ def test_work_is_bounded(length: int) -> None:
     )
     for unit in units:
         text = (unit * (length // len(unit) + 1))[:length]
-        began = time.perf_counter()
+        began = time.process_time()
         with pytest.raises(BadAnswer):
             read_answer(text, Graph)
-        assert time.perf_counter() - began < 4, unit  # measured 0.5 s and less; a quadratic step takes minutes
+        assert time.process_time() - began < 30, unit  # measured 0.5 s and less; a quadratic step takes minutes
 
 
 @pytest.mark.parametrize("depth", [900, 980, 990, 200_000])

@@ -17,6 +17,7 @@ from conspectus.storage.records import Chunk, Failure
 from conspectus.storage.settings import LlmSettings
 
 from tests.tags import prompt_of
+from tests.waiting import Together
 
 TEXT = "Ada Maule was born in Mora."
 NER = {"entities": ["Ada Maule", "Mora"]}
@@ -69,10 +70,10 @@ def test_entities_first_then_triples_that_are_given_them() -> None:
         assert prompt.count("Example.") == 1  # one shot
 
 
-@pytest.mark.clock
 def test_equal_texts_are_asked_once_and_all_at_once() -> None:
     texts = [TEXT, "Other.", TEXT, "Third."]
-    with FakeServer(saying(), latency=0.2) as server:
+    with FakeServer(saying()) as server:
+        server.change(latency=Together(server, 3))
         found, _ = extract(server, *texts)
     assert found == [WHOLE] * 4
     assert len(prompts(server)) == 6

@@ -38,6 +38,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from tests.tags import inside, prompt_of
+from tests.waiting import LIMIT, Together
 
 CHUNKS = [
     Chunk("c1", "d", 0, 0, 60, "Ada met Bob in Paris. Cy came later; Ada left. Dee wrote it. ", 15),
@@ -277,10 +278,10 @@ def root_prompt(server: FakeServer) -> str:
     return found
 
 
-@pytest.mark.clock
 def test_a_community_that_fits_is_reported_from_its_elements() -> None:
     communities, of = hierarchy([3, 5, 4])
-    with FakeServer(of_part, latency=0.1) as server:
+    with FakeServer(of_part) as server:
+        server.change(latency=Together(server, 4))
         reports, failures = written(communities, of, model_of(server))
         assert (len(reports), failures) == (4, [])
         assert "[S1]" not in root_prompt(server)
@@ -648,7 +649,7 @@ def test_a_report_waits_for_its_own_descriptions_only() -> None:
         return made
 
     with FakeServer(of_part) as server:
-        assert len(asyncio.run(asyncio.wait_for(write(server), 20))) == 2
+        assert len(asyncio.run(asyncio.wait_for(write(server), LIMIT))) == 2
         assert [_about(sent(each)) for each in server.requests] == ["P1", "P0"]
 
 

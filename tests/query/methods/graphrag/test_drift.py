@@ -21,6 +21,7 @@ from tests.conftest import Build
 from tests.query.harbour import choosing
 from tests.query.serving import Maker, sent, served
 from tests.tags import inside
+from tests.waiting import Together
 
 HYPOTHESIS, PRIMER = "You write a short passage", "You begin to answer"
 FOLLOW_UP, REDUCE = "You help to answer a question", "from notes that were taken step by step"
@@ -86,10 +87,10 @@ def test_a_reply_of_another_form_is_asked_for_once_more(harbour: Context, tmp_pa
     assert [len(each) for each in bodies if each[0]["content"].startswith(FOLLOW_UP)] == [2, 4]
 
 
-@pytest.mark.clock
 def test_calls_of_one_step_run_at_once(context: Context, tmp_path: Path) -> None:
     chosen = choosing(context, drift_search={"folds": 4, "rounds": 1, "follow_ups": 6})
-    with served(chosen, tmp_path, rules(endless(), endless()), latency=0.3) as (opened, server):
+    with served(chosen, tmp_path, rules(endless(), endless())) as (opened, server):
+        server.change(latency=Together(server, 4))
         ask(opened)
         assert server.measures.in_flight_peak >= 4
 

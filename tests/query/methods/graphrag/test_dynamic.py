@@ -16,6 +16,7 @@ from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Report
 
 from tests.query.serving import MAP, RATE, rules, sent, served
+from tests.waiting import Together
 
 QUESTION = "Who directed the film Cold Harbour?"
 
@@ -63,9 +64,9 @@ def test_all_relevant_goes_down_to_the_leaves_and_none_looks_everywhere_once(con
         assert len(sent(server, RATE)) == len(reports)
 
 
-@pytest.mark.clock
 def test_the_selection_is_map_reduced_and_its_ratings_are_counted(context: Context, tmp_path: Path) -> None:
-    with served(context, tmp_path, rules(rating=by_chance), 0.05, dynamic_threshold=5) as (opened, server):
+    with served(context, tmp_path, rules(rating=by_chance), dynamic_threshold=5) as (opened, server):
+        server.change(latency=Together(server, 4))
         answer = asyncio.run(METHODS["global:dynamic"].answerer(opened).answer(QUESTION, print))
         ratings, maps = len(sent(server, RATE)), len(sent(server, MAP))
     assert answer.method == "global:dynamic"
