@@ -266,7 +266,7 @@ def test_an_upload_that_stops_coming_is_given_up(tmp_path: Path) -> None:
         assert raw(server, f"{head}Content-Length: 100\r\n\r\nhalf") == 408
         with socket.create_connection(("127.0.0.1", server.port)) as wire:
             wire.sendall(f"{head}Content-Length: 100\r\n\r\nhalf".encode())
-        wait_until(lambda: [row.get("route", "").endswith("/uploads/{name}") for row in server.log].count(True) == 2)
+        wait_until(lambda: ["/uploads/" in row.get("route", "") for row in server.log].count(True) == 2)
         assert list((server.indexes[0].root / "admin" / "uploads").iterdir()) == []
 
 
