@@ -1,23 +1,26 @@
-"""Which chunks mention an entity, and which mentions state a relation: arrays made from the table of mentions.
+"""What mentions join, as rows instead of ids: arrays made from the tables of mentions, relations and chunks.
 
 Those of a large index are made once, and mapped (see `derived`).
 """
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.hashing import mention_id
 from conspectus.storage.index import StoredIndex, per_index
-from conspectus.storage.records import Chunk, Entity, Mention, Relation
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Merge, Relation
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+Codes = NDArray[np.int32]
 
-FORM = 1
+FORM = 2
 """Raised when the content of the files changes."""
 
 
@@ -49,60 +52,130 @@ class Groups:
         return members
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """The rows that m mentions, r relations and c chunks refer to, int32; -1 where they refer to none.
+
+    Attributes:
+        chunks: (m,) the chunk of each mention.
+        entities: (m,) its entity.
+        relations: (m,) its relation.
+        short: (m,) int32, 1 if a mention is the short form of a title ("Apollo" of "Apollo (band)"), else 0.
+        sources: (r,) the entity that each relation starts from.
+        targets: (r,) the entity that it leads to.
+        documents: (c,) the document of each chunk.
+    """
+
+    chunks: Codes
+    entities: Codes
+    relations: Codes
+    short: Codes
+    sources: Codes
+    targets: Codes
+    documents: Codes
+
+
+@per_index
+def joined(index: StoredIndex) -> Joined:
+    """Return the rows that mentions, relations and chunks refer to."""
+    if not index.is_mapped(Mention):
+        return _joined(index)
+    return Joined(*_arrays(index, [field.name for field in fields(Joined)]))
+
+
 @per_index
 def chunks_of_entities(index: StoredIndex) -> Groups:
     """Return the rows of the chunks that mention each entity, by its row."""
-    return _opened(index, "entities")
+    return _of_entities(index, joined(index)) if not index.is_mapped(Mention) else Groups(*_arrays(index, _ENTITIES))
 
 
 @per_index
 def mentions_of_relations(index: StoredIndex) -> Groups:
     """Return the rows of the mentions of each relation, by its row."""
-    return _opened(index, "relations")
+    return _of_relations(index, joined(index)) if not index.is_mapped(Mention) else Groups(*_arrays(index, _RELATIONS))
 
 
-def _opened(index: StoredIndex, name: str) -> Groups:
-    if not index.is_mapped(Mention):
-        return _of_entities(index) if name == "entities" else _of_relations(index)
+_ENTITIES = ("entities.starts", "entities.members")
+_RELATIONS = ("relations.starts", "relations.members")
+
+
+def _arrays(index: StoredIndex, names: Sequence[str]) -> "list[NDArray[Any]]":
     folder = derived_folder(index, "mentioned", FORM, lambda place: _write(index, place))
     try:
-        arrays = (np.load(folder / f"{name}.{part}.npy", mmap_mode="r") for part in ("starts", "members"))
-        return Groups(*(array.view(np.ndarray) for array in arrays))
+        return [np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in names]
     except UNREADABLE_ARRAY as error:
         raise IndexCorrupt(f"{folder} cannot be read ({error}); delete it, and it is made again") from error
 
 
 def _write(index: StoredIndex, folder: Path) -> None:
     folder.mkdir()
-    for name, made in (("entities", _of_entities(index)), ("relations", _of_relations(index))):
-        np.save(folder / f"{name}.starts.npy", made.starts)
-        np.save(folder / f"{name}.members.npy", made.members)
+    found = _joined(index)
+    arrays = {field.name: getattr(found, field.name) for field in fields(Joined)}
+    of_entities, of_relations = _of_entities(index, found), _of_relations(index, found)
+    arrays |= dict(zip(_ENTITIES, (of_entities.starts, of_entities.members), strict=True))
+    arrays |= dict(zip(_RELATIONS, (of_relations.starts, of_relations.members), strict=True))
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
 
 
-def _of_entities(index: StoredIndex) -> Groups:
-    import pyarrow as pa
-
-    mentions, entities = _rows_of(index, "entity_id", Entity)
-    chunks = index.arrow(Mention, "chunk_id").column("chunk_id").take(pa.array(mentions))
-    rows, known = _index_in(chunks, index, Chunk)
-    return Groups.of(entities[known], rows, index.manifest.rows["entities"])
+def _of_entities(index: StoredIndex, found: Joined) -> Groups:
+    known = (found.entities >= 0) & (found.chunks >= 0)
+    n_entities = index.manifest.rows["entities"]
+    return Groups.of(found.entities[known].astype(np.int64), found.chunks[known].astype(np.int64), n_entities)
 
 
-def _of_relations(index: StoredIndex) -> Groups:
-    mentions, relations = _rows_of(index, "relation_id", Relation)
-    return Groups.of(relations, mentions, index.manifest.rows["relations"])
+def _of_relations(index: StoredIndex, found: Joined) -> Groups:
+    mentions = np.flatnonzero(found.relations >= 0)
+    return Groups.of(found.relations[mentions].astype(np.int64), mentions, index.manifest.rows["relations"])
 
 
-def _rows_of(index: StoredIndex, column: str, record: type) -> tuple[Ints, Ints]:
-    """Return the rows of the mentions of known owners, and the rows of the owners."""
-    owners, known = _index_in(index.arrow(Mention, column).column(column), index, record)
-    return np.flatnonzero(known), owners
+def _joined(index: StoredIndex) -> Joined:
+    rows = {
+        (record, column): _rows_of(index, record, column, target)
+        for record, column, target in (
+            (Mention, "chunk_id", Chunk),
+            (Mention, "entity_id", Entity),
+            (Mention, "relation_id", Relation),
+            (Relation, "source_id", Entity),
+            (Relation, "target_id", Entity),
+            (Chunk, "document_id", Document),
+        )
+    }
+    chunks, entities, relations, *others = rows.values()
+    return Joined(chunks, entities, relations, _short_forms(index), *others)
 
 
-def _index_in(ids: "pa.ChunkedArray", index: StoredIndex, record: type) -> tuple[Ints, Bools]:
-    """Return the rows of the ids that a table has, and which of the ids these are."""
+def _rows_of(index: StoredIndex, record: type, column: str, target: type) -> Codes:
+    """Return the row of the target table that each id of a column names, -1 for none."""
     from pyarrow import compute
 
-    rows = compute.index_in(ids, value_set=index.arrow(record, "id").column("id"))
-    known = compute.is_valid(rows).to_numpy()
-    return np.asarray(rows.drop_null().to_numpy(), np.int64), known
+    ids = index.arrow(record, column).column(column)
+    rows = compute.index_in(ids, value_set=index.arrow(target, "id").column("id"))
+    return np.asarray(compute.fill_null(rows, -1).to_numpy(), np.int32)
+
+
+def _short_forms(index: StoredIndex) -> Codes:
+    """Return which mentions are short forms of titles.
+
+    Mentions by a name that resolution merged into another are not: they name the entity themselves. A merged mention
+    keeps the id that it had under the alias, which distinguishes it from the short form of a title.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    table = index.arrow(Mention, "match", "entity_id")
+    short: Codes = compute.equal(table.column("match"), "alias").to_numpy().astype(np.int32)
+    aliases: defaultdict[str, list[str]] = defaultdict(list)
+    for merge in index.rows(Merge):
+        if not merge.undone:
+            aliases[merge.entity_id].append(merge.alias_id)
+    if not aliases:
+        return short
+    of_merged = compute.is_in(table.column("entity_id"), value_set=pa.array(sorted(aliases), pa.string()))
+    rows = np.flatnonzero(short & of_merged.to_numpy())
+    names = ("id", "chunk_id", "entity_id", "start", "end")
+    named = index.arrow(Mention, *names).take(pa.array(rows))
+    columns = (named.column(name).to_pylist() for name in names)
+    for row, (id_, chunk, owner, start, end) in zip(rows.tolist(), zip(*columns, strict=True), strict=True):
+        short[row] = all(id_ != mention_id(chunk, alias, start, end) for alias in aliases[owner])
+    return short

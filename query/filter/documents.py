@@ -3,8 +3,10 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from conspectus.query.filter.expressions import values_of
 from conspectus.query.filter.parsing import parse
+from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.errors import UsageError, did_you_mean
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document
@@ -56,26 +58,106 @@ def permitted_documents(index: StoredIndex, narrowed: Filter, settings: AccessSe
     """Return the ids of the documents that the caller may read and that match the filter.
 
     The keys of a filter are metadata keys; `id`, `title` and `uri` refer to the document itself unless its metadata
-    has a key of that name.
+    has a key of that name. Tags and conditions are read once for each distinct value, not once for each document.
 
     Raises:
         UsageError: No readable document has one of the filter's keys. Keys of other documents are not revealed.
     """
     expression = parse(narrowed.where) if narrowed.where.strip() else None
-    table = index.arrow(Document, "id", "title", "uri", "metadata")
-    found = set()
-    keys: set[str] = set()
-    for row in table.to_pylist():
-        metadata = dict(row["metadata"])
-        values = {"id": row["id"], "title": row["title"], "uri": row["uri"]} | metadata
-        if not _may_be_read(tags_of(metadata.get(settings.key, "")), narrowed.access, settings):
-            continue
-        keys |= values.keys()
-        if expression is None or expression.holds(values):
-            found.add(row["id"])
-    if expression is not None and keys:
-        _check_keys(expression.keys, keys)
-    return frozenset(found)
+    metadata = index.once(_Metadata, lambda: _Metadata(index))
+    tags = metadata.tags(settings.key)
+    allowed = [_may_be_read(tags_of(text or ""), narrowed.access, settings) for text in tags.texts]
+    readable = np.array(allowed, np.bool_)[tags.codes]
+    found = readable
+    if expression is not None and readable.any():
+        keys = sorted(expression.keys)
+        columns = [metadata.column(key) for key in keys]
+        if not all(metadata.has(column, readable) for column in columns):
+            _check_keys(keys, metadata.keys(readable))
+        rows = np.flatnonzero(readable)
+        combined = np.zeros(len(rows), np.int64)
+        for column in columns:
+            combined = np.unique(combined * len(column.texts) + column.codes[rows], return_inverse=True)[1]
+        _, first, group = np.unique(combined, return_index=True, return_inverse=True)
+        held = [
+            expression.holds(
+                {
+                    key: text
+                    for key, column in zip(keys, columns, strict=True)
+                    if (text := column.texts[column.codes[row]]) is not None
+                }
+            )
+            is True
+            for row in rows[first].tolist()
+        ]
+        found = np.zeros(len(readable), np.bool_)
+        found[rows[np.array(held, np.bool_)[group]]] = True
+    return frozenset(index.arrow(Document, "id").column("id").filter(found).to_pylist())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """The values of a key: `texts` are distinct, None is no value; `codes` (n,) is the number of each document's."""
+
+    texts: Sequence[str | None]
+    codes: Ints
+
+
+class _Metadata:
+    """The metadata of the documents of an index, by columns."""
+
+    def __init__(self, index: StoredIndex) -> None:
+        import pyarrow as pa
+
+        self._index = index
+        self._columns: dict[tuple[str, str | None], _Column] = {}
+        counts, keys, values = [np.zeros(0, np.int32)], [], []
+        for chunk in index.arrow(Document, "metadata").column("metadata").chunks:
+            offsets = chunk.offsets.to_numpy()
+            counts.append(np.diff(offsets))
+            keys.append(chunk.keys.slice(offsets[0], offsets[-1] - offsets[0]))
+            values.append(chunk.items.slice(offsets[0], offsets[-1] - offsets[0]))
+        each = np.concatenate(counts)
+        self._documents = np.repeat(np.arange(len(each)), each)
+        self._keys, self._values = (pa.chunked_array(parts, pa.string()) for parts in (keys, values))
+
+    def column(self, key: str) -> _Column:
+        """Return the values of a key, or of the document itself."""
+        return self._read(key, key if key in _OWN else None)
+
+    def tags(self, key: str) -> _Column:
+        """Return the values of a key of the metadata."""
+        return self._read(key, None)
+
+    def has(self, column: _Column, documents: Bools) -> bool:
+        """Return whether one of some documents has a value."""
+        known = np.array([text is not None for text in column.texts], np.bool_)
+        return bool((known[column.codes] & documents).any())
+
+    def keys(self, documents: Bools) -> set[str]:
+        """Return the keys that some documents have."""
+        return {*_OWN, *self._keys.filter(documents[self._documents]).unique().to_pylist()}
+
+    def _read(self, key: str, own: str | None) -> _Column:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if (key, own) in self._columns:
+            return self._columns[key, own]
+        of_key = compute.equal(self._keys, key).to_numpy()
+        # Of several values of a key in one document the last counts, as in a dictionary.
+        rows = np.full(self._index.manifest.rows["documents"], -1, np.int64)
+        rows[self._documents[of_key]] = np.flatnonzero(of_key)
+        texts = self._values.take(pa.array(rows, mask=rows < 0)).combine_chunks()
+        if own is not None:
+            texts = compute.coalesce(texts, self._index.arrow(Document, own).column(own).combine_chunks())
+        coded = texts.dictionary_encode("encode")
+        codes = coded.indices.to_numpy().astype(np.int64)
+        return self._columns.setdefault((key, own), _Column(coded.dictionary.to_pylist(), codes))
+
+
+_OWN = ("id", "title", "uri")
+"""What a filter may compare beside metadata."""
 
 
 def _check_keys(wanted: Iterable[str], known: Collection[str]) -> None:

@@ -9,46 +9,93 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from typing import TypeVar
 
-from conspectus.storage.graph.edges import degrees_of
-from conspectus.storage.hashing import entity_id, mention_id
+from conspectus.query.filter.bitmaps import Bitmaps, GraphDetails, at, is_in
+from conspectus.storage.arrays import Bools
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.records import GRAPH_FILE, Chunk, Claim, Document, Entity, Mention, Merge, Origin, Relation
+from conspectus.storage.records import Chunk, Claim, Document, Entity, Mention, Relation
 from conspectus.storage.tables import records_of
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, NAME, TITLE
-from conspectus.storage.text.normalise import entity_key, title_names
+from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 Record = TypeVar("Record")
-GraphDetails = Mapping[str, Sequence[Mapping[str, str]]]
-"""Statements of the files of an imported graph about entities and relations, by id."""
 
 
-@dataclass(frozen=True, slots=True)
 class PermittedRows:
-    """The rows that permitted documents support, in table order.
+    """The rows that permitted documents support, as records, in table order; each table is made when it is asked for.
 
-    `intact` are the ids of the entities that no hidden document mentions: their rows are unchanged except for the
-    degree.
-    The other entities have no description; `model_descriptions` are a model's descriptions of them in permitted chunks.
+    Args:
+        index: the whole index.
+        kept: the rows that remain.
+        most_tokens: the most tokens of model descriptions that are joined into one.
     """
 
-    documents: list[Document]
-    chunks: list[Chunk]
-    mentions: list[Mention]
-    entities: list[Entity]
-    relations: list[Relation]
-    claims: list[Claim]
-    intact: frozenset[str]
-    model_descriptions: Mapping[str, str]
+    def __init__(self, index: StoredIndex, kept: Bitmaps, most_tokens: int) -> None:
+        self._index = index
+        self.kept = kept
+        self._most_tokens = most_tokens
+
+    @cached_property
+    def documents(self) -> list[Document]:
+        """The documents."""
+        return self._records(Document, self.kept.documents)
+
+    @cached_property
+    def chunks(self) -> list[Chunk]:
+        """The chunks."""
+        return self._records(Chunk, self.kept.chunks)
+
+    @cached_property
+    def mentions(self) -> list[Mention]:
+        """The mentions of the entities and relations that remain."""
+        return self._records(Mention, self.kept.mentions)
+
+    @cached_property
+    def intact(self) -> frozenset[str]:
+        """The ids of the entities that no hidden document mentions: unchanged except for the degree."""
+        return frozenset(self._index.arrow(Entity, "id").column("id").filter(self.kept.intact).to_pylist())
+
+    @cached_property
+    def entities(self) -> list[Entity]:
+        """The entities; those that are not intact are without descriptions."""
+        kept = self.kept
+        types = _plain_types(self._index, kept.intact)
+        degrees, details = kept.degrees[kept.entities].tolist(), kept.details
+        found = []
+        for entity, degree in zip(self._records(Entity, kept.entities), degrees, strict=True):
+            if entity.id not in self.intact:
+                own = _types(types, details.get(entity.id, ()), kept.graph)
+                entity = _rebuilt(entity, self._of_changed.get(entity.id, ()), self._chunk_of, kept.titled, own)
+            found.append(replace(entity, degree=degree))
+        return found
+
+    @cached_property
+    def relations(self) -> list[Relation]:
+        """The relations; one that a hidden document states too is worded as permitted mentions support it."""
+        of_restated = self.kept.supported & at(self.kept.restated, self.kept.joined.relations)
+        of_relation = _by_owner(self._records(Mention, of_restated))[1]
+        name_of = {entity.id: entity.name for entity in self.entities}
+        return [
+            _restated(relation, of_relation[relation.id], self._chunk_of, name_of, self._most_tokens)
+            if relation.id in of_relation
+            else relation
+            for relation in self._records(Relation, self.kept.relations)
+        ]
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """The claims about entities that remain."""
+        if not self._index.manifest.rows["claims"]:
+            return []
+        within = is_in(self._index.arrow(Claim, "chunk_id").column("chunk_id"), self._chunk_of.keys())
+        known = {entity.id for entity in self.entities}
+        return [claim for claim in self._records(Claim, within) if _is_about(claim, known)]
 
     def described(self) -> list[Entity]:
         """Return the entities with descriptions.
@@ -56,147 +103,31 @@ class PermittedRows:
         An entity that is not intact gets the model's descriptions from permitted chunks, else the first sentence of the
         permitted documents that mentions it.
         """
-        chunk_of = {chunk.id: chunk for chunk in self.chunks}
-        open_ids = {entity.id for entity in self.entities} - self.intact - self.model_descriptions.keys()
-        first: dict[str, Mention] = {}
-        for mention in self.mentions:
-            owner, start = mention.entity_id, mention.start
-            if owner in open_ids and start is not None:
-                known = first.get(owner)
-                if known is None or _place(mention, chunk_of) < _place(known, chunk_of):
-                    first[owner] = mention
-        quotes = {id_: _sentence(chunk_of[mention.chunk_id], mention) for id_, mention in first.items()}
-        texts = {**self.model_descriptions, **quotes}
+        changed = [entity.id for entity in self.entities if entity.id not in self.intact]
+        details = self.kept.details if self.kept.graph else {}
+        texts = _model_descriptions(changed, self._of_changed, details, self._most_tokens)
+        for id_ in changed:
+            placed = [mention for mention in self._of_changed.get(id_, ()) if mention.start is not None]
+            if id_ not in texts and placed:
+                first = min(placed, key=lambda mention: _place(mention, self._chunk_of))
+                texts[id_] = _sentence(self._chunk_of[first.chunk_id], first)
         return [
             entity if entity.id in self.intact else replace(entity, description=texts.get(entity.id, ""))
             for entity in self.entities
         ]
 
+    @cached_property
+    def _chunk_of(self) -> Mapping[str, Chunk]:
+        return {chunk.id: chunk for chunk in self.chunks}
 
-def permitted_rows(
-    index: StoredIndex, document_ids: AbstractSet[str], *, graph: bool, most_tokens: int
-) -> PermittedRows:
-    """Return the rows that some documents support and, if `graph` is true, those of an imported graph.
+    @cached_property
+    def _of_changed(self) -> Mapping[str, Sequence[Mention]]:
+        """The permitted mentions of each entity that is not intact, by its id."""
+        changed = self.kept.entities & ~self.kept.intact
+        return _by_owner(self._records(Mention, self.kept.supported & at(changed, self.kept.joined.entities)))[0]
 
-    Mentions in chunks of these documents remain, and the entities and relations that they mention. A short form of a
-    title ("Apollo" of "Apollo (band)") remains if the document of that title does. A phrase that is not a name, and
-    that no statement and no second place uses any more, is left out, as in a build.
-
-    Args:
-        index: the whole index.
-        document_ids: the permitted documents.
-        graph: whether statements found only in an imported graph are permitted.
-        most_tokens: the most tokens of model descriptions that are joined into one.
-    """
-    documents = _rows_where(index, Document, "id", document_ids)
-    chunks = _rows_where(index, Chunk, "document_id", document_ids)
-    chunk_of = {chunk.id: chunk for chunk in chunks}
-    titled = frozenset(entity_id(entity_key(title_names(row.title)[0])) for row in documents if row.title.strip())
-
-    details = _graph_details(index)
-    mentions, touched = _mentions(index, chunk_of.keys(), titled)
-    if not graph:
-        touched |= details.keys()
-    of_entity, of_relation = _by_owner(mentions)
-    of_graph = _relations_of_graph(index) if graph else []
-    ends_of_graph = {id_ for relation in of_graph for id_ in (relation.source_id, relation.target_id)}
-    unmentioned = _unmentioned(index) if graph else frozenset()
-
-    stated = [
-        relation
-        for relation in _rows_where(index, Relation, "id", of_relation.keys())
-        if relation.source_id in of_entity and relation.target_id in of_entity
-    ]
-    joined_ids = ends_of_graph | unmentioned | {id_ for row in stated for id_ in (row.source_id, row.target_id)}
-    base = {
-        entity.id: entity
-        for entity in _rows_where(index, Entity, "id", of_entity.keys() | joined_ids)
-        if entity.id in joined_ids or _stands_alone(entity, of_entity[entity.id], chunk_of, titled)
-    }
-    intact = frozenset(id_ for id_ in base if id_ not in touched)
-    types = _plain_types(index, [base[id_] for id_ in intact])
-    entities = [
-        entity
-        if entity.id in intact
-        else _rebuilt(
-            entity, of_entity.get(entity.id, ()), chunk_of, titled, _types(types, details.get(entity.id, ()), graph)
-        )
-        for entity in base.values()
-    ]
-    name_of = {entity.id: entity.name for entity in entities}
-    relations = [
-        _restated(relation, of_relation[relation.id], chunk_of, name_of, most_tokens)
-        if relation.id in touched
-        else relation
-        for relation in stated
-    ]
-    relations = sorted([*relations, *of_graph], key=lambda relation: relation.id)
-    degrees = degrees_of(relations)
-    owners = base.keys() | {relation.id for relation in relations}
-    return PermittedRows(
-        documents,
-        chunks,
-        [mention for mention in mentions if (mention.entity_id or mention.relation_id) in owners],
-        [replace(entity, degree=degrees.get(entity.id, 0)) for entity in entities],
-        relations,
-        [claim for claim in _rows_where(index, Claim, "chunk_id", chunk_of.keys()) if _is_about(claim, base.keys())],
-        intact,
-        _model_descriptions(base.keys() - intact, of_entity, details if graph else {}, most_tokens),
-    )
-
-
-def _rows_where(index: StoredIndex, record: type[Record], column: str, values: Iterable[str]) -> list[Record]:
-    """Return the rows of a table whose column has one of some values, without building the others."""
-    table = index.arrow(record)
-    return records_of(table.filter(_is_in(table.column(column), values)), record)
-
-
-def _is_in(column: "pa.ChunkedArray", values: Iterable[str]) -> "pa.ChunkedArray":
-    import pyarrow as pa
-    from pyarrow import compute
-
-    return compute.is_in(column, value_set=pa.array(sorted(values), pa.string()))
-
-
-def _mentions(
-    index: StoredIndex, chunk_ids: AbstractSet[str], titled: AbstractSet[str]
-) -> tuple[list[Mention], frozenset[str]]:
-    """Return the permitted mentions, and the ids of the entities and relations that lose some of theirs."""
-    from pyarrow import compute
-
-    table = index.arrow(Mention)
-    within = _is_in(table.column("chunk_id"), chunk_ids)
-    by_title = _is_in(table.column("entity_id"), titled)
-    by_itself = compute.or_(
-        compute.not_equal(table.column("match"), "alias"), _is_in(table.column("id"), _merged_mentions(index, table))
-    )
-    permitted = compute.and_(within, compute.or_(by_itself, by_title))
-    lost = table.filter(compute.invert(permitted))
-    touched = {*lost.column("entity_id").unique().to_pylist(), *lost.column("relation_id").unique().to_pylist()}
-    return records_of(table.filter(permitted), Mention), frozenset(touched - {None})
-
-
-def _merged_mentions(index: StoredIndex, mentions: "pa.Table") -> AbstractSet[str]:
-    """Return the ids of the mentions by a name that resolution merged into another.
-
-    They name the entity themselves, whatever hidden documents contain. A merged mention keeps the id that it had under
-    the alias, which distinguishes it from the short form of a title.
-    """
-    from pyarrow import compute
-
-    aliases: defaultdict[str, list[str]] = defaultdict(list)
-    for merge in index.rows(Merge):
-        if not merge.undone:
-            aliases[merge.entity_id].append(merge.alias_id)
-    if not aliases:
-        return frozenset()
-    named = mentions.filter(compute.equal(mentions.column("match"), "alias"))
-    columns = (named.column(name).to_pylist() for name in ("id", "chunk_id", "entity_id", "start", "end"))
-    return {
-        id_
-        for id_, chunk, owner, start, end in zip(*columns, strict=True)
-        if any(id_ == mention_id(chunk, alias, start, end) for alias in aliases.get(owner or "", ()))
-    }
+    def _records(self, record: type[Record], kept: Bools) -> list[Record]:
+        return records_of(self._index.arrow(record).filter(kept), record) if kept.any() else []
 
 
 def _by_owner(mentions: Iterable[Mention]) -> tuple[dict[str, list[Mention]], dict[str, list[Mention]]]:
@@ -210,48 +141,13 @@ def _by_owner(mentions: Iterable[Mention]) -> tuple[dict[str, list[Mention]], di
     return dict(of_entity), dict(of_relation)
 
 
-def _graph_details(index: StoredIndex) -> dict[str, list[Mapping[str, str]]]:
-    details: dict[str, list[Mapping[str, str]]] = {}
-    for origin in index.rows(Origin):
-        if GRAPH_FILE in origin.details:
-            details.setdefault(origin.item_id, []).append(origin.details)
-    return details
-
-
-def _relations_of_graph(index: StoredIndex) -> list[Relation]:
-    """Return the relations that no document states."""
-    from pyarrow import compute
-
-    table = index.arrow(Relation)
-    return records_of(table.filter(compute.equal(compute.list_value_length(table.column("chunk_ids")), 0)), Relation)
-
-
-def _unmentioned(index: StoredIndex) -> frozenset[str]:
-    """Return the ids of the entities that no document mentions."""
-    from pyarrow import compute
-
-    table = index.arrow(Entity, "id", "frequency")
-    return frozenset(table.filter(compute.equal(table.column("frequency"), 0)).column("id").to_pylist())
-
-
-def _stands_alone(
-    entity: Entity, mentions: Sequence[Mention], chunk_of: Mapping[str, Chunk], titled: AbstractSet[str]
-) -> bool:
-    """Return whether an entity without a statement belongs in the index: a name, or a phrase found in several places.
-
-    A name known only as a title needs the document of that title.
-    """
-    if set(entity.types) == {TITLE}:
-        return entity.id in titled
-    if any(kind != CONCEPT for kind in entity.types):
-        return True
-    return len({(chunk_of[mention.chunk_id].document_id, mention.start) for mention in mentions}) > 1
-
-
-def _plain_types(index: StoredIndex, intact: Iterable[Entity]) -> frozenset[str]:
+def _plain_types(index: StoredIndex, intact: Bools) -> frozenset[str]:
     """Return the types that reveal nothing of hidden documents: the extractor's, and those of intact entities."""
+    from pyarrow import compute
+
     configured = index.manifest.settings["extraction"].get("entity_types") or ()
-    return frozenset([CONCEPT, NAME, *map(entity_key, configured), *(kind for row in intact for kind in row.types)])
+    own = compute.list_flatten(index.arrow(Entity, "types").column("types").filter(intact)).unique().to_pylist()
+    return frozenset([CONCEPT, NAME, *map(entity_key, configured), *own])
 
 
 def _types(types: AbstractSet[str], details: Iterable[Mapping[str, str]], graph: bool) -> AbstractSet[str]:

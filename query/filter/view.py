@@ -23,10 +23,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.query.context import Context
+from conspectus.query.filter.bitmaps import Bitmaps, is_in
 from conspectus.query.filter.documents import Filter, asked, permitted_documents
-from conspectus.query.filter.rows import permitted_rows
+from conspectus.query.filter.rows import PermittedRows
 from conspectus.query.filter.vectors import ViewVectors
 from conspectus.query.types import Answer, Evidence, Step
 from conspectus.storage.graph.walk_graph import Walk, name_chunks, walk_graph, with_links
@@ -50,6 +52,7 @@ from conspectus.storage.records import (
 )
 from conspectus.storage.settings import DescriptionSettings, LinkSettings, NameSettings, WalkGraphSettings
 from conspectus.storage.structure.links import find_links
+from conspectus.storage.tables import records_of
 from conspectus.storage.text.bm25 import Bm25
 from conspectus.storage.text.embedded import chunk_text
 from conspectus.storage.text.names import NameMatcher
@@ -142,8 +145,9 @@ class _View:
         self._index = index
         self._settings = index.manifest.settings
         most_tokens = DescriptionSettings.of_manifest(self._settings["descriptions"]).summary_threshold
-        self.known = permitted_rows(index, document_ids, graph=graph, most_tokens=most_tokens)
-        self.vectors = ViewVectors(index, self.known, embedder)
+        self._kept = Bitmaps(index, document_ids, graph=graph)
+        self.known = PermittedRows(index, self._kept, most_tokens)
+        self.vectors = ViewVectors(index, self._kept, self.known, embedder)
 
     def parts(self) -> Parts:
         """Return the function that makes each part."""
@@ -183,14 +187,17 @@ class _View:
         document_of = {document.id: document for document in self.known.documents}
         texts = [chunk_text(chunk, document_of[chunk.document_id]) for chunk in self.known.chunks]
         whole = self._index.lexical().analysis.languages
-        language_of = dict(zip(self._index.arrow(Chunk, "id").column("id").to_pylist(), whole or (), strict=False))
-        languages = None if whole is None else [language_of[chunk.id] for chunk in self.known.chunks]
+        rows = np.flatnonzero(self._kept.chunks).tolist()
+        languages = None if whole is None else [whole[row] for row in rows]
         return Bm25.of(texts, languages, self._settings["bm25"]["k1"], self._settings["bm25"]["b"])
 
     def synonyms(self) -> list[Synonym]:
         """Return the pairs whose entities are both permitted."""
-        ids = {entity.id for entity in self.known.entities}
-        return [pair for pair in self._index.rows(Synonym) if pair.source_id in ids and pair.target_id in ids]
+        table = self._index.arrow(Synonym)
+        ids = self._index.arrow(Entity, "id").column("id").filter(self._kept.entities).to_pylist()
+        return records_of(
+            table.filter(is_in(table.column("source_id"), ids) & is_in(table.column("target_id"), ids)), Synonym
+        )
 
     @cached_property
     def walk(self) -> Walk:
@@ -215,7 +222,7 @@ class _View:
         untitled = {document.id for document in self.known.documents if not document.title.strip()}
         wanted = {chunk.id for chunk in self.known.chunks if chunk.document_id in untitled}
         of_chunk: defaultdict[str, list[str]] = defaultdict(list)
-        for name in self._index.rows(Name):
+        for name in self._index.rows(Name) if wanted else ():
             for id_ in wanted.intersection(name.chunk_ids):
                 of_chunk[id_].append(name.name)
         return [_begin(chunk.text, of_chunk.get(chunk.id, ())) for chunk in self.known.chunks]
@@ -224,38 +231,50 @@ class _View:
     def communities(self) -> list[Community]:
         """The communities with their permitted members, relations and chunks; empty ones are left out."""
         entity_ids = {entity.id for entity in self.known.entities}
-        relation_ids = {relation.id for relation in self.known.relations}
+        relation_ids = {*self._index.arrow(Relation, "id").column("id").filter(self._kept.relations).to_pylist()}
         chunks_of: defaultdict[str, set[str]] = defaultdict(set)
         for mention in self.known.mentions:
             if mention.entity_id is not None:
                 chunks_of[mention.entity_id].add(mention.chunk_id)
         filtered_rows = []
-        for community in self._index.rows(Community):
+        for community in self._communities_before:
             members = tuple(id_ for id_ in community.entity_ids if id_ in entity_ids)
-            if members:
-                chunk_ids = set().union(*(chunks_of.get(id_, ()) for id_ in members))
-                relations = tuple(id_ for id_ in community.relation_ids if id_ in relation_ids)
-                filtered_rows.append(
-                    replace(
-                        community,
-                        entity_ids=members,
-                        relation_ids=relations,
-                        chunk_ids=tuple(sorted(chunk_ids)),
-                        size=len(members),
-                    )
+            chunk_ids = set().union(*(chunks_of.get(id_, ()) for id_ in members))
+            relations = tuple(id_ for id_ in community.relation_ids if id_ in relation_ids)
+            filtered_rows.append(
+                replace(
+                    community,
+                    entity_ids=members,
+                    relation_ids=relations,
+                    chunk_ids=tuple(sorted(chunk_ids)),
+                    size=len(members),
                 )
+            )
         return filtered_rows
+
+    @cached_property
+    def _communities_before(self) -> list[Community]:
+        """The communities of the whole index that have a permitted member."""
+        from pyarrow import compute
+
+        table = self._index.arrow(Community)
+        members = table.column("entity_ids")
+        ids = self._index.arrow(Entity, "id").column("id").filter(self._kept.entities).to_pylist()
+        of_member = np.repeat(np.arange(len(table)), compute.list_value_length(members).to_numpy())
+        found = np.zeros(len(table), np.bool_)
+        found[of_member[is_in(compute.list_flatten(members), ids)]] = True
+        return records_of(table.filter(found), Community)
 
     @cached_property
     def reports(self) -> list[Report]:
         """The reports on complete communities: all members remain, and all are intact."""
-        size = {community.id: community.size for community in self._index.rows(Community)}
         complete = {
             community.id
-            for community in self.communities
-            if community.size == size[community.id] and self.known.intact.issuperset(community.entity_ids)
+            for community, before in zip(self.communities, self._communities_before, strict=True)
+            if community.size == before.size and self.known.intact.issuperset(community.entity_ids)
         }
-        return [report for report in self._index.rows(Report) if report.community_id in complete]
+        table = self._index.arrow(Report)
+        return records_of(table.filter(is_in(table.column("community_id"), complete)), Report)
 
 
 def _begin(text: str, names: Sequence[str]) -> Annotation:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.query.context import Context
+from conspectus.query.filter.view import view_of
 from conspectus.query.menu import find_method
 from conspectus.query.types import ignore_pieces
 from conspectus.query.walk import graph as walk_graph
@@ -13,8 +14,8 @@ from conspectus.storage.derived import DERIVED
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.publishing import prune
-from conspectus.storage.records import Chunk, Document, Entity, Name, Relation
-from conspectus.storage.tables import write_table
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Name, Relation
+from conspectus.storage.tables import TABLES, write_table
 
 METHODS = ("ppr", "ppr:hipporag2", "local", "drift", "tog2", "fasttog", "plan", "gretriever", "sparql")
 QUESTIONS = ("Who directed the film that Ada Mirren wrote?", "What is The Salt Road about?")
@@ -35,6 +36,15 @@ async def test_answers_are_those_of_the_tables_in_memory(method: str, films_and_
         assert (large_answer.text, large_answer.citations) == (small_answer.text, small_answer.citations)
         found, expected = (replace(answer.evidence, walk=None) for answer in (large_answer, small_answer))
         assert found == expected  # a walk has the seconds of each step
+
+
+def test_a_view_has_the_rows_of_a_view_of_tables_in_memory(films_and_pages: Context, large: Context) -> None:
+    some = {document.id for document in films_and_pages.index.rows(Document)[::2]}
+    expected, view = (view_of(each.index, some, each.embedder, graph=True) for each in (films_and_pages, large))
+    for record in TABLES.values():
+        assert view.rows(record) == expected.rows(record), record.__name__
+    assert view.rows(Mention)
+    assert {entity.description for entity in view.rows(Entity)} != {""}
 
 
 def test_rows_are_those_of_the_table(large: Context) -> None:

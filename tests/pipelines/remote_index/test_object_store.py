@@ -1,5 +1,6 @@
 """An index in an object store: a real S3 server in a process of its own, and stores that do not keep the condition."""
 
+import asyncio
 import json
 import os
 import random
@@ -8,8 +9,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +26,7 @@ from conspectus.storage.leases import take_lease
 from conspectus.storage.manifest import current_version, read_manifest
 from conspectus.storage.records import Document
 from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
+from mcp import Client, StdioServerParameters
 
 import conspectus
 from tests.command_line import conspectus as command
@@ -243,6 +246,50 @@ def test_a_writer_that_is_killed_leaves_the_old_version_whole(url: str, notes: P
     assert killed == KILLS
     conspectus.prune(url)
     assert len({name.split("/")[1] for name in objects_of(url) if name.startswith("versions/")}) == 1
+
+
+def test_a_server_and_an_agent_read_the_store(
+    url: str, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = conspectus.load_settings(overrides=SETTINGS)
+    conspectus.build(notes / "lamp.txt", url, settings)
+    on_machine("server", tmp_path, monkeypatch)
+    port = free_port()
+    serving = start("serve", f"notes={url}", "--port", str(port))
+    try:
+        address = f"http://127.0.0.1:{port}/v1/indexes/notes"
+        asked = partial(httpx.post, f"{address}/retrieve", json={"question": "lamp", "method": "bm25"}, timeout=60)
+        assert "Orla Finch" in answered(asked, lambda reply: reply.status_code == httpx.codes.OK).text
+        on_machine("writer", tmp_path, monkeypatch)
+        version = conspectus.add(notes / "ferry.txt", url, settings).manifest.version
+        status = partial(httpx.get, f"{address}/status", timeout=60)
+        assert answered(status, lambda reply: reply.json()["version"] == version).json()["rows"]["documents"] == 2
+    finally:
+        serving.terminate()
+        serving.communicate(timeout=120)
+
+    async def agent() -> str:
+        command = StdioServerParameters(
+            command=sys.executable, args=["-m", "conspectus.cli", "mcp", url], env=dict(os.environ)
+        )
+        async with Client(command) as client:
+            return str(await client.call_tool("retrieve", {"question": "Who steers the ferry?", "method": "bm25"}))
+
+    assert "Mara Quill" in asyncio.run(agent())
+
+
+def answered(ask: Callable[[], httpx.Response], is_expected: Callable[[httpx.Response], bool]) -> httpx.Response:
+    """Ask a server until it gives the expected reply."""
+    end = time.monotonic() + 300
+    while True:
+        try:
+            reply = ask()
+            if is_expected(reply):
+                return reply
+        except httpx.TransportError:
+            pass  # it has not started yet
+        assert time.monotonic() < end, "no such reply"
+        time.sleep(0.2)
 
 
 def test_a_reader_goes_on_offline_and_a_writer_does_not(
