@@ -10,7 +10,7 @@ No file is parsed before its checksum has been compared with the manifest's (`co
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -26,7 +26,7 @@ from conspectus.storage.manifest import (
     verified_file,
     verified_folder,
 )
-from conspectus.storage.records import Link
+from conspectus.storage.records import Chunk, Link
 from conspectus.storage.text.postings import TextColumn
 
 if TYPE_CHECKING:
@@ -176,9 +176,18 @@ class StoredIndex:
 
     def lexical(self) -> "Bm25":
         """Return the lexical index of the chunks, each under its document's title."""
-        from conspectus.storage.text.bm25 import Bm25
+        return self.once(StoredIndex.lexical, self._lexical)
 
-        return self.once(StoredIndex.lexical, lambda: Bm25.open(self._subfolder("bm25"), self.manifest.rows["chunks"]))
+    def _lexical(self) -> "Bm25":
+        from conspectus.storage.derived import derived_folder
+        from conspectus.storage.text.bm25 import Bm25, MappedVocabulary
+
+        folder = self._subfolder("bm25")
+        vocabulary = None
+        if self.is_mapped(Chunk):
+            place = derived_folder(self, "terms", MappedVocabulary.FORM, partial(MappedVocabulary.write, folder))
+            vocabulary = MappedVocabulary.open(place)
+        return Bm25.open(folder, self.manifest.rows["chunks"], vocabulary)
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return the cached value of `key`, made by the first caller while others wait. See `per_index`."""

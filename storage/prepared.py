@@ -17,3 +17,5 @@ def prepare(index: StoredIndex) -> None:
     for record, make in ((Entity, entity_table), (Name, title_table), (Mention, chunks_of_entities)):
         if index.is_mapped(record):
             make(index)
+    if index.is_mapped(Chunk):
+        index.lexical()

@@ -199,7 +199,7 @@ def _arrays(index: StoredIndex) -> Iterator[Problem]:
     predicates = len(index.arrow(Relation, "predicate").column("predicate").unique())
     if index.manifest.rows.get("predicates") != predicates:
         yield Problem("vectors/predicates", f"for {index.manifest.rows.get('predicates')}; there are {predicates}")
-    index.lexical()  # IndexCorrupt if it belongs to other rows
+    index.lexical().check_rows()  # IndexCorrupt if it belongs to other rows
     nodes = index.manifest.rows["chunks"] + index.manifest.rows["entities"]
     if index.graph().n_nodes != nodes:
         yield Problem("graph", f"{index.graph().n_nodes} nodes; chunks and entities are {nodes}")

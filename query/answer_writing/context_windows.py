@@ -88,8 +88,14 @@ def sentences_of(chunk: Chunk) -> tuple[Statement, ...]:
 @per_index
 def report_units(context: Context) -> dict[str, Unit]:
     """Return all reports by community id (of the first level on which the community appears)."""
+    from pyarrow import compute
 
-    chunk_ids = {community.id: community.chunk_ids for community in context.index.rows(Community)}
+    reported = context.index.arrow(Report, "community_id").column("community_id")
+    table = context.index.arrow(Community, "id", "chunk_ids")
+    table = table.filter(compute.is_in(table.column("id"), value_set=reported))
+    chunk_ids = dict(
+        zip(table.column("id").to_pylist(), map(tuple, table.column("chunk_ids").to_pylist()), strict=True)
+    )
     return {
         report.community_id: Unit(
             report,

@@ -19,7 +19,7 @@ from conspectus.query.context import Context
 from conspectus.query.types import Passage
 from conspectus.storage.index import per_index
 from conspectus.storage.locators import HEADING, sections_at
-from conspectus.storage.records import Span
+from conspectus.storage.records import Document, Span
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import sentence_spans
 
@@ -182,7 +182,9 @@ def _span(passage: Passage, piece: _Piece) -> Span:
 def _pieces(context: Context, passage: Passage) -> list[_Piece]:
     """Return the pieces of a passage, in order."""
     text = passage.text
-    starts, labels = _headings(context)
+    labels = _headings(context)
+    places = context.places_of(passage.document_id)
+    lengths = {place.start: len(place.label) for place in places if place.kind == HEADING}
     blanks = [found.start() for found in _BLANK.finditer(text)]
     pieces: list[_Piece] = []
     for start, end, fenced in _spans(text):
@@ -192,7 +194,7 @@ def _pieces(context: Context, passage: Passage) -> list[_Piece]:
         opens_line = not text[line:start].strip("> \t")
         indented = opens_line and text[line:start].endswith((" ", "\t"))
         kind = "code" if fenced else _kind(own, flat, opens_line)
-        if starts.get((passage.document_id, passage.start + line), 0) > start - line:
+        if lengths.get(passage.start + line, 0) > start - line:
             kind = "heading"
         elif kind in ("label", "item", "sentence") and _is_entry(flat, labels):
             kind = "noise"  # an entry of a table of contents, or of navigation
@@ -321,14 +323,11 @@ def _kind(own: str, flat: str, opens_line: bool) -> str:
 
 
 @per_index
-def _headings(context: Context) -> tuple[dict[tuple[str, int], int], frozenset[str]]:
-    """Return the lengths of all headings by their position, and the keys of headings of several words."""
-    starts: dict[tuple[str, int], int] = {}
-    labels: set[str] = set()
-    for document_id in context.titles:
-        for place in context.places_of(document_id):
-            if place.kind == HEADING:
-                starts[document_id, place.start] = len(place.label)
-                label = entity_key(place.label)
-                labels |= {found for found in (label, _NUMBER.sub("", label)) if " " in found}
-    return starts, frozenset(labels)
+def _headings(context: Context) -> frozenset[str]:
+    """Return the keys of headings of several words."""
+    from pyarrow import compute
+
+    places = compute.list_flatten(context.index.arrow(Document, "places").column("places"))
+    kinds, found = (compute.struct_field(places, name) for name in ("kind", "label"))
+    keys = map(entity_key, found.filter(compute.equal(kinds, HEADING)).unique().to_pylist())
+    return frozenset(label for key in keys for label in (key, _NUMBER.sub("", key)) if " " in label)

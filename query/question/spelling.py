@@ -110,4 +110,4 @@ def _words(language: str, letter: str) -> tuple[str, ...]:
 
 @per_index
 def _stems(index: StoredIndex) -> Callable[[str], tuple[str, ...]]:
-    return cache(lambda letter: tuple(term for term in index.lexical().vocabulary if term.startswith(letter)))
+    return cache(lambda letter: tuple(index.lexical().starting(letter)))

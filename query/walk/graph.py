@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _ID = regex.compile(r"(?:https?://\S+|_:\S+|Q\d{2,}|/?\p{Ll}{1,3}[./:_](?=\S*\d)[\p{Ll}\d._/-]+)")
 
+_BEGINS_LIKE_ID = r"^(?:https?://|_:|Q|/?\p{Ll}{1,3}[./:_])"
+"""What Arrow can say of `_ID` without making a text of each name: the rest is compared one by one."""
+
 
 class IncidentEdges(NamedTuple):
     """Edges as arrays of equal length: `at` is the entity of each edge; the other arrays are as in KnowledgeGraph."""
@@ -259,7 +262,13 @@ def is_id(name: str) -> bool:
 @per_index
 def all_ids(context: "Context") -> Bools:
     """Return for each entity whether its name is an opaque id, bool (n,)."""
-    return np.array([is_id(name) for name in open_graph(context).names], bool)
+    from pyarrow import compute
+
+    names = context.index.arrow(Entity, "name").column("name")
+    found = np.array(compute.match_substring_regex(names, _BEGINS_LIKE_ID).to_numpy(), bool)
+    rows = np.flatnonzero(found)
+    found[rows] = [is_id(name) for name in names.take(rows).to_pylist()]
+    return found
 
 
 def around(graph: KnowledgeGraph, topics: Sequence[int], hops: int) -> tuple[Ints, Ints]:

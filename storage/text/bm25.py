@@ -1,18 +1,24 @@
 """Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over the terms of `analysis`, stored by bm25s."""
 
+import json
 import logging
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Vectors
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.text.analysis import PLAIN, Analysis
 from conspectus.storage.text.names import words
+from conspectus.storage.text.postings import TextColumn
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import bm25s
+    import pyarrow as pa
     from scipy.sparse import csc_array
 
 
@@ -60,37 +66,64 @@ def _ranker_of(texts: Sequence[str], analysis: Analysis, k1: float, b: float) ->
     return ranker
 
 
+class _Postings(NamedTuple):
+    """The contributions of terms to scores: column i has `data[starts[i]:starts[i + 1]]` in the rows beside them."""
+
+    data: Vectors
+    rows: NDArray[np.int32]
+    starts: Ints
+
+
 class Bm25:
     """A lexical index over rows. Unknown words score 0."""
 
-    def __init__(self, ranker: "bm25s.BM25 | None", n_rows: int, analysis: Analysis = PLAIN) -> None:
+    def __init__(
+        self, postings: _Postings | None, vocabulary: Mapping[str, int], n_rows: int, analysis: Analysis = PLAIN
+    ) -> None:
         self._n_rows = n_rows
-        self._ranker = ranker
+        self._postings = postings
+        self.vocabulary = vocabulary
+        """The column of each known term."""
         self.analysis = analysis
 
     @classmethod
     def of(cls, texts: Sequence[str], languages: Sequence[str] | None, k1: float, b: float) -> "Bm25":
         """Return an in-memory index over texts (row i scores text i); without languages, words are not stemmed."""
         analysis = PLAIN if languages is None else Analysis.of(texts, languages)
-        return cls(_ranker_of(texts, analysis, k1, b), len(texts), analysis)
+        ranker = _ranker_of(texts, analysis, k1, b)
+        if ranker is None:
+            return cls(None, {}, len(texts), analysis)
+        postings = _Postings(*(np.asarray(ranker.scores[name]) for name in ("data", "indices", "indptr")))
+        return cls(postings, ranker.vocab_dict, len(texts), analysis)
 
     @classmethod
-    def open(cls, folder: Path, n_rows: int) -> "Bm25":
-        """Return a written index, memory-mapped; IndexCorrupt if the folder contains no index of that many rows."""
-        bm25s = _library()
+    def open(cls, folder: Path, n_rows: int, vocabulary: Mapping[str, int] | None = None) -> "Bm25":
+        """Return a written index, memory-mapped; IndexCorrupt if the folder contains no index of that many rows.
+
+        Rows are checked when they are used. `vocabulary` is the one of the folder, if it is mapped (`open_vocabulary`).
+        """
         try:
             # Indexes made before stemming was added have no analysis.
             described = folder / _ANALYSIS
             analysis = Analysis.unpacked(described.read_bytes()) if described.exists() else PLAIN
-            if (folder / _VOCABULARY).read_bytes() == _NO_WORDS:
-                return cls(None, n_rows, analysis)
-            ranker = bm25s.BM25.load(folder, mmap=True, show_progress=False)
+            if not (known := _read_vocabulary(folder) if vocabulary is None else vocabulary):
+                return cls(None, {}, n_rows, analysis)
+            found = json.loads((folder / "params.index.json").read_bytes())
+            written = tuple(found[name] for name in ("dtype", "int_dtype", "backend", "num_docs"))
+            arrays = (
+                np.load(folder / f"{name}.csc.index.npy", mmap_mode="r") for name in ("data", "indices", "indptr")
+            )
+            postings = _Postings(*(array.view(np.ndarray) for array in arrays))
         except (*UNREADABLE_ARRAY, AttributeError) as error:
             raise IndexCorrupt(f"{folder} is not a BM25 index: {error}") from error
-        _check(ranker, folder, n_rows)
+        if written[:3] != ("float32", "int32", "numpy"):
+            raise IndexCorrupt(f"{folder} is not a BM25 index written by Conspectus")
+        if written[3] != n_rows:
+            raise IndexCorrupt(f"{folder} ranks {written[3]} rows; the table has {n_rows}")
+        _check(postings, folder)
         if analysis.languages is not None and len(analysis.languages) != n_rows:
             raise IndexCorrupt(f"{folder} is not a BM25 index: {_ANALYSIS} is not of its rows")
-        return cls(ranker, n_rows, analysis)
+        return cls(postings, known, n_rows, analysis)
 
     def scores(self, text: str, language: str = "") -> Vectors:
         """Return the score of every row for the words of `text`; zeros if none is known.
@@ -99,27 +132,26 @@ class Bm25:
             text: A question, or some of its words.
             language: The language of the question; "" for that of most rows.
         """
-        if self._ranker is None:
-            return np.zeros(self._n_rows, np.float32)
-        known = self._ranker.vocab_dict
-        ids = [known[term] for term in self.analysis.asked(words(text), language, known)]
-        if not ids:
-            return np.zeros(self._n_rows, np.float32)
-        return np.asarray(self._ranker.get_scores_from_ids(ids), np.float32)
+        scores: Vectors = np.zeros(self._n_rows, np.float32)
+        for term in self.analysis.asked(words(text), language, self.vocabulary):
+            data, rows = self._column(self.vocabulary[term])
+            scores[rows] += data  # a row occurs once in a column
+        return scores
 
-    @property
-    def vocabulary(self) -> dict[str, int]:
-        """The column of each known term."""
-        return {} if self._ranker is None else self._ranker.vocab_dict
+    def starting(self, prefix: str) -> Sequence[str]:
+        """Return the known terms that begin with a prefix."""
+        if isinstance(self.vocabulary, MappedVocabulary):
+            return self.vocabulary.starting(prefix)
+        return [term for term in self.vocabulary if term.startswith(prefix)]
 
     def weights(self) -> "csc_array":
         """Return the weight of each term in each row, (rows, terms): its contribution to the row's score."""
         from scipy.sparse import csc_array
 
-        if self._ranker is None:
+        if self._postings is None:
             return csc_array((self._n_rows, 0), dtype=np.float32)
-        data, rows, starts = (np.asarray(self._ranker.scores[name]) for name in ("data", "indices", "indptr"))
-        return csc_array((data, rows, starts), shape=(self._n_rows, len(starts) - 1))
+        self.check_rows()
+        return csc_array(self._postings, shape=(self._n_rows, len(self._postings.starts) - 1))
 
     def term(self, key: str, language: str = "") -> str:
         """Return the term that matches a question's word, given by its key."""
@@ -127,32 +159,112 @@ class Bm25:
 
     def rows_with(self, columns: Sequence[int]) -> Ints:
         """Return the rows that contain any of the terms of these columns, ascending."""
-        if self._ranker is None or not columns:
+        if not columns:
             return np.zeros(0, np.int64)
-        starts, rows = self._ranker.scores["indptr"], self._ranker.scores["indices"]
-        return np.unique(np.concatenate([rows[starts[column] : starts[column + 1]] for column in columns])).astype(
-            np.int64
-        )
+        return np.unique(np.concatenate([self._column(column)[1] for column in columns])).astype(np.int64)
 
     def inverse_document_frequency(self, word: str) -> float:
         """Return log(1 + (n - df + 0.5) / (df + 0.5)) of a word's key; an unknown word has df 0."""
         column = self.vocabulary.get(self.term(word))
-        frequency = 0 if column is None else len(self.rows_with([column]))
+        frequency = 0 if column is None else len(self._column(column)[1])
         return float(np.log1p((self._n_rows - frequency + 0.5) / (frequency + 0.5)))
 
+    def check_rows(self) -> None:
+        """Raise IndexCorrupt unless all postings are of rows that exist and each known term has postings."""
+        if self._postings is not None:
+            _check_range(self._postings.rows, self._n_rows)
+            for term, column in self.vocabulary.items():
+                if term:  # bm25s adds an empty word
+                    self._column(column)
 
-def _check(ranker: "bm25s.BM25", folder: Path, n_rows: int) -> None:
-    """Raise IndexCorrupt unless every word has a column, and every column refers to existing rows."""
-    if (ranker.dtype, ranker.int_dtype, ranker.backend) != ("float32", "int32", "numpy"):
-        raise IndexCorrupt(f"{folder} is not a BM25 index written by Conspectus")
-    found = ranker.scores["num_docs"]
-    if found != n_rows:
-        raise IndexCorrupt(f"{folder} ranks {found} rows; the table has {n_rows}")
-    data, rows, starts = (np.asarray(ranker.scores[name]) for name in ("data", "indices", "indptr"))
+    def _column(self, column: int) -> tuple[Vectors, NDArray[np.int32]]:
+        """Return the contributions of a term, and the rows to which it contributes."""
+        if self._postings is None or type(column) is not int or not 0 <= column < len(self._postings.starts) - 1:
+            raise IndexCorrupt("the BM25 index is damaged: a word has no column; build the index again")
+        start, end = self._postings.starts[column : column + 2].tolist()
+        rows = self._postings.rows[start:end]
+        _check_range(rows, self._n_rows)
+        return self._postings.data[start:end], rows
+
+
+def _check_range(rows: NDArray[np.int32], n_rows: int) -> None:
+    if len(rows) and (rows.min() < 0 or rows.max() >= n_rows):
+        raise IndexCorrupt(f"the BM25 index is damaged: it has a row outside 0 .. {n_rows - 1}; build the index again")
+
+
+def _check(postings: _Postings, folder: Path) -> None:
+    """Raise IndexCorrupt unless the arrays fit one another."""
+    data, rows, starts = postings
     whole = data.ndim == rows.ndim == starts.ndim == 1 and len(data) == len(rows) and len(starts) > 0
     kinds = whole and data.dtype.kind == "f" and rows.dtype.kind in "iu" and starts.dtype.kind in "iu"
-    rising = kinds and starts[0] == 0 and starts[-1] == len(rows) and not (starts[1:] < starts[:-1]).any()
-    within = rising and (len(rows) == 0 or (rows.min() >= 0 and rows.max() < n_rows))
-    columns = [column for word, column in ranker.vocab_dict.items() if word]  # bm25s adds an empty word
-    if not within or not all(type(item) is int and 0 <= item < len(starts) - 1 for item in columns):
+    if not kinds or starts[0] != 0 or starts[-1] != len(rows) or (starts[1:] < starts[:-1]).any():
         raise IndexCorrupt(f"{folder} is not a BM25 index: its arrays do not fit one another")
+
+
+def _read_vocabulary(folder: Path) -> dict[str, int]:
+    found = json.loads((folder / _VOCABULARY).read_bytes())
+    if not isinstance(found, dict):
+        raise ValueError(f"{_VOCABULARY} has no words")
+    return found
+
+
+class MappedVocabulary(Mapping[str, int]):
+    """The columns of the terms of a large index, by binary search in a mapped file."""
+
+    FORM = 1
+    """Raised when the content of the file changes."""
+
+    def __init__(self, terms: TextColumn, columns: "pa.Array") -> None:
+        self._terms = terms
+        self._columns = columns
+        self._get = lru_cache(_CACHED_TERMS)(self._found)
+
+    @classmethod
+    def write(cls, folder: Path, place: Path) -> None:
+        """Write the vocabulary of the BM25 index of a folder into a new folder; IndexCorrupt if it cannot be read."""
+        import pyarrow as pa
+
+        place.mkdir()
+        try:
+            terms = sorted(_read_vocabulary(folder).items())
+            columns = pa.array([column for _, column in terms], pa.int32())
+        except (*UNREADABLE_ARRAY, pa.ArrowException) as error:
+            raise IndexCorrupt(f"{folder} is not a BM25 index: {error}") from error
+        batch = pa.record_batch({"term": pa.array([term for term, _ in terms], pa.large_string()), "column": columns})
+        with pa.ipc.new_file(str(place / "terms.arrow"), batch.schema) as stream:
+            stream.write_batch(batch)
+
+    @classmethod
+    def open(cls, place: Path) -> "MappedVocabulary":
+        """Return a written vocabulary; IndexCorrupt if it cannot be read."""
+        import pyarrow as pa
+
+        try:
+            table = pa.ipc.open_file(pa.memory_map(str(place / "terms.arrow"))).get_batch(0)
+            return cls(TextColumn(lambda: table.column("term")), table.column("column"))
+        except UNREADABLE_ARRAY as error:
+            raise IndexCorrupt(f"{place} cannot be read ({error}); delete it, and it is made again") from error
+
+    def starting(self, prefix: str) -> list[str]:
+        """Return the terms that begin with a prefix, ascending."""
+        first, last = bisect_left(self._terms, prefix), bisect_left(self._terms, f"{prefix}\U0010ffff")
+        return self._terms[first:last]
+
+    def __getitem__(self, term: str) -> int:
+        if (column := self._get(term)) is None:
+            raise KeyError(term)
+        return column
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._terms)
+
+    def _found(self, term: str) -> int | None:
+        place = bisect_left(self._terms, term)
+        there = place < len(self._terms) and self._terms[place] == term
+        return int(self._columns[place].as_py()) if there else None
+
+
+_CACHED_TERMS = 10_000

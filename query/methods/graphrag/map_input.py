@@ -46,9 +46,11 @@ class LevelReports:
 
     async def select(self, question: str, /) -> Selected:
         """Return the reports of the level; its communities partition the entities."""
-        communities = self._context.index.rows(Community)
-        level = min(self.level, max((community.level for community in communities), default=0))
-        ids = {community.same_as or community.id for community in communities if community.level == level}
+        columns = ("id", "level", "same_as")
+        table = self._context.index.arrow(Community, *columns)
+        communities = [*zip(*(table.column(name).to_pylist() for name in columns), strict=True)]
+        level = min(self.level, max((found for _, found, _ in communities), default=0))
+        ids = {same_as or id_ for id_, found, same_as in communities if found == level}
         units = tuple(report_unit for id_, report_unit in report_units(self._context).items() if id_ in ids)
         if not units and self._context.narrowed:
             return await passages_instead(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.text.analysis import Analysis
-from conspectus.storage.text.bm25 import Bm25, write_bm25
+from conspectus.storage.text.bm25 import Bm25, MappedVocabulary, write_bm25
 from conspectus.storage.text.names import words
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -130,3 +130,32 @@ def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
         path.write_bytes(whole)
     with pytest.raises(IndexCorrupt):
         Bm25.open(tmp_path / "absent", len(TEXTS))
+
+
+def test_a_mapped_vocabulary_is_that_of_the_folder(tmp_path: Path) -> None:
+    index = made(tmp_path / "bm25", TEXTS)
+    MappedVocabulary.write(tmp_path / "bm25", tmp_path / "terms")
+    mapped = Bm25.open(tmp_path / "bm25", len(TEXTS), MappedVocabulary.open(tmp_path / "terms"))
+    assert dict(mapped.vocabulary) == dict(index.vocabulary)
+    assert "unheard-of" not in mapped.vocabulary
+    for letter in ("c", "北", "z"):
+        assert sorted(mapped.starting(letter)) == sorted(index.starting(letter))
+    assert index.starting("c")
+    assert np.array_equal(mapped.scores("the cat sat"), index.scores("the cat sat"))
+    mapped.check_rows()
+    (tmp_path / "bm25" / "vocab.index.json").write_text("[]")
+    with pytest.raises(IndexCorrupt, match="not a BM25 index"):
+        MappedVocabulary.write(tmp_path / "bm25", tmp_path / "again")
+    (tmp_path / "terms" / "terms.arrow").write_bytes(b"junk")
+    with pytest.raises(IndexCorrupt, match="delete it"):
+        MappedVocabulary.open(tmp_path / "terms")
+
+
+def test_rows_outside_the_table_are_refused_when_they_are_used(tmp_path: Path) -> None:
+    write_bm25(tmp_path / "bm25", TEXTS, ["en"] * len(TEXTS), 1.2, 0.75)
+    path = tmp_path / "bm25" / "indices.csc.index.npy"
+    np.save(path, np.load(path) + np.int32(len(TEXTS)))
+    index = Bm25.open(tmp_path / "bm25", len(TEXTS))
+    for use in (index.check_rows, index.weights, lambda: index.scores("the cat sat")):
+        with pytest.raises(IndexCorrupt, match="a row outside"):
+            use()
