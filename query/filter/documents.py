@@ -75,7 +75,7 @@ def permitted_documents(index: StoredIndex, narrowed: Filter, settings: AccessSe
         if not all(metadata.has(column, readable) for column in columns):
             _check_keys(keys, metadata.keys(readable))
         rows = np.flatnonzero(readable)
-        combined = np.zeros(len(rows), np.int64)
+        combined: Ints = np.zeros(len(rows), np.int64)
         for column in columns:
             combined = np.unique(combined * len(column.texts) + column.codes[rows], return_inverse=True)[1]
         _, first, group = np.unique(combined, return_index=True, return_inverse=True)
@@ -111,7 +111,9 @@ class _Metadata:
 
         self._index = index
         self._columns: dict[tuple[str, str | None], _Column] = {}
-        counts, keys, values = [np.zeros(0, np.int32)], [], []
+        counts: list[Ints] = [np.zeros(0, np.int64)]
+        keys: list[pa.Array] = []
+        values: list[pa.Array] = []
         for chunk in index.arrow(Document, "metadata").column("metadata").chunks:
             offsets = chunk.offsets.to_numpy()
             counts.append(np.diff(offsets))
