@@ -84,7 +84,7 @@ def floors(inputs: Sequence[str], index: StoredIndex, settings: Settings) -> dic
     with tempfile.TemporaryDirectory() as folder:
         return {
             f"tagger alone, {len(chunks):,} passages": spent(
-                lambda: [annotator.annotate(text) for text in {chunk.text for chunk in chunks}]
+                lambda: annotator.annotate_all(list(dict.fromkeys(chunk.text for chunk in chunks)))
             ),
             f"encoder alone, {len(texts):,} texts": spent(lambda: embedder.embed(list(texts))),
             f"reading, {len(documents):,} documents": spent(lambda: read_documents(inputs, settings.input)),

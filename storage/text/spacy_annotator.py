@@ -14,6 +14,7 @@ from conspectus.storage.blas_threads import one_blas_thread
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.text.nlp import CONCEPT, NAME, RULES, Annotation, Phrase, Triple
 from conspectus.storage.text.regex_annotator import RegexAnnotator
+from conspectus.storage.text.spacy_components import components
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -49,6 +50,7 @@ class SpacyAnnotator:
     def __init__(self, pipeline: str, concepts: bool = True) -> None:
         with _ONE_AT_A_TIME:
             self._nlp = _load(pipeline)
+            self._components = components(self._nlp)
         self._concepts = concepts
         self._script = regex.compile(_SCRIPT_OF_LANGUAGE.get(str(self._nlp.lang), r"\p{Latin}"))
         self._other_scripts = RegexAnnotator()
@@ -71,8 +73,12 @@ class SpacyAnnotator:
         own = [row for row, text in enumerate(texts) if self._has_own_script(text)]
         found = {}
         with _ONE_AT_A_TIME, one_blas_thread():
-            for row, doc in zip(own, self._nlp.pipe((texts[row] for row in own), batch_size=_AT_ONCE), strict=True):
-                found[row] = self._annotate(doc, texts[row])
+            for start in range(0, len(own), _AT_ONCE):
+                rows = own[start : start + _AT_ONCE]
+                docs = [self._nlp.make_doc(texts[row]) for row in rows]
+                for component in self._components:
+                    docs = component(docs)
+                found.update({row: self._annotate(doc, texts[row]) for row, doc in zip(rows, docs, strict=True)})
         return [found[row] if row in found else self._other_scripts.annotate(text) for row, text in enumerate(texts)]
 
     def _has_own_script(self, text: str) -> bool:
