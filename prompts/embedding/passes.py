@@ -54,7 +54,7 @@ class LoadedModel:
 
     def windows(self, text: str, prompt: str) -> list[str]:
         """Return the windows of a text that fit after a prompt."""
-        if len(self.ids(prompt + text)) <= self.max_tokens:
+        if self._is_surely_short(prompt + text) or len(self.ids(prompt + text)) <= self.max_tokens:
             return [text]
         room = self.max_tokens - len(self.ids(prompt))
         tokens = self.tokenizer.encode(without_surrogates(text), add_special_tokens=False)
@@ -65,6 +65,14 @@ class LoadedModel:
             room=room,
             fits=lambda piece: len(self.ids(prompt + piece)) <= self.max_tokens,
         )
+
+    def _is_surely_short(self, text: str) -> bool:
+        """Return whether a text fits without looking at its tokens: none is shorter than an ASCII character.
+
+        Names and most sentences are: then they are tokenized once, to be embedded.
+        """
+        most = len(text) + 1 + self.tokenizer.num_special_tokens_to_add(is_pair=False)  # 1: a space before the text
+        return most <= self.max_tokens and text.isascii()
 
     def embed_apart(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the vectors of texts that fit, equal to those computed one by one."""
