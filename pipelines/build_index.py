@@ -190,7 +190,7 @@ def index_steps(build: Build) -> StepResults:
         overlap.start(writer.vectors, "chunks", chunk_vectors)
         overlap.start(writer.table, "documents", documents)
         overlap.start(writer.table, "chunks", chunks)
-        languages = languages_of_chunks(documents, chunks)
+        languages = overlap.start(languages_of_chunks, documents, chunks)
         overlap.start(said("word index", writer.lexical), texts, languages)
 
         # The documents' own structure: sections, hyperlinks, references, replies, terms.
@@ -235,7 +235,7 @@ def index_steps(build: Build) -> StepResults:
         overlap.start(writer.table, "origins", origins(graph, knowledge) if graph else [])
     steps = (extraction, resolved, descriptions.result(), reports)
     failures = [*(graph.failures if graph else ()), *(failure for step in steps for failure in step.failures)]
-    unknown = unknown_to_encoder(settings.embedding.model, languages)
+    unknown = unknown_to_encoder(settings.embedding.model, languages.result())
     notes = (*extraction.notes, *division.notes, *reports.notes, *([unknown] if unknown else []))
     return StepResults(failures, notes, chunk_vectors.result().vectors.shape[1])
 

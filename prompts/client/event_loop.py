@@ -126,9 +126,19 @@ async def gather_all(works: Iterable[Awaitable[Result]]) -> list[Result]:
     """Run all works concurrently and return their results in order; if any raised, raise the first error at the end.
 
     Unlike with `asyncio.gather`, the others are finished first: their calls are paid for, and their replies will be
-    remembered.
+    remembered. Works are started one by one, in order, and calls go out in between: the first need not wait until the
+    prompts of all are made.
     """
-    tasks = [asyncio.ensure_future(work) for work in works]
+    tasks: list[asyncio.Future[Result]] = []
+    try:
+        for work in works:
+            tasks.append(asyncio.ensure_future(work))
+            await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
     await asyncio.gather(*tasks, return_exceptions=True)
     return [task.result() for task in tasks]
 

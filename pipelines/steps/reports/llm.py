@@ -109,15 +109,18 @@ class _Writing:
             and (community.chunk_ids or settings.method == "model")
         ]
         self._parts = _parts(communities, self._due)
-        self._tasks: Mapping[str, asyncio.Task[_Written]] = {}
+        self._tasks: dict[str, asyncio.Task[_Written]] = {}
 
     async def all(self) -> tuple[list[Report], list[Failure]]:
         # The deepest first: others may wait for them.
         in_turn = sorted(self._due, key=lambda community: (-community.level, community.id))
-        self._tasks = {item.id: asyncio.create_task(self._write(item)) for item in in_turn}
-        written = await gather_all(self._tasks.values())
+        written = await gather_all(map(self._begin, in_turn))
         reports = [writing.report for writing in written if writing.report is not None]
         return sorted_by_id(reports), sorted_by_id(failure for writing in written for failure in writing.failures)
+
+    def _begin(self, community: Community) -> asyncio.Task[_Written]:
+        task = self._tasks[community.id] = asyncio.create_task(self._write(community))
+        return task
 
     async def _write(self, community: Community) -> _Written:
         if self._ready:

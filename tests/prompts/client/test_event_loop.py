@@ -94,6 +94,40 @@ def test_results_come_in_the_order_of_the_works_which_run_at_once() -> None:
     assert done == [2, 1, 0]
 
 
+def test_the_first_work_goes_on_while_others_are_started() -> None:
+    order: list[str] = []
+
+    async def work(number: int) -> None:
+        order.append(f"starts {number}")
+        await asyncio.sleep(0)
+        order.append(f"goes on {number}")
+
+    asyncio.run(gather_all(work(number) for number in range(3)))
+    assert order.index("goes on 0") < order.index("starts 2")
+
+
+def test_where_the_caller_is_cancelled_the_works_are_too() -> None:
+    ended: list[int] = []
+
+    async def work(number: int, caller: asyncio.Task[None]) -> None:
+        if number == 2:
+            caller.cancel()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0)
+            ended.append(number)
+
+    async def cancelled() -> None:
+        caller = asyncio.current_task()
+        assert caller
+        await gather_all(work(number, caller) for number in range(5))
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+    assert ended == [0, 1, 2], "the others were not started"
+
+
 def test_what_is_under_way_is_finished_before_the_first_error_is_raised() -> None:
     done: list[object] = []
     works = [after(0.02, "late", done), after(0, BudgetReached("first"), done), after(0.01, ValueError("second"), done)]
