@@ -62,7 +62,7 @@ class AskedModel:
         """
         outbox = Outbox(Path(settings.build.batch), memo) if settings.build.batch else None
         if outbox:
-            outbox.take_back()
+            outbox.take_back(retry=retry)
         return cls(ModelClient(settings.llm, memo, outbox=outbox), retry=retry, outbox=outbox)
 
     def check(self) -> None:

@@ -85,6 +85,10 @@ class ModelClient:
         self._running: SingleFlight[Reply] = SingleFlight()
         self._memo_error: IndexUnusable | None = None
         self.meter = Meter()
+        for model, refusal in outbox.refusals if outbox else ():
+            if model in models:
+                with suppress(BadRequest):  # it is about something else
+                    self._lower(model, self._capabilities[model], BadRequest(refusal, refusal))
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply to a request.

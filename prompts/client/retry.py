@@ -134,6 +134,11 @@ def _of_status(
     return ModelRefused(says)
 
 
+def is_refusal(status: int) -> bool:
+    """Return whether an HTTP status means that no further attempt at the same request can succeed."""
+    return 400 <= status < 500 and status not in _BUSY | _WORTH_ANOTHER
+
+
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that a server asks to wait (Retry-After in seconds or as a date, or retry-after-ms).
 

@@ -249,11 +249,14 @@ class FakeServer:
     def _in_batch(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
         """Answer one request of a batch."""
         reply = self._replies.answer(FakeRequest("/v1/chat/completions", body))
+        if reply.status != 200:
+            refused = RefusedRequest(reply.status, reply.text or "")
+            return reply.status, json.loads(refused.reply.parts[0])
         request = FakeRequest("/v1/chat/completions", {**body, "stream": False})
         text = reply.text or ""
         usage = {"prompt_tokens": fake_token_count(request.prompt), "completion_tokens": fake_token_count(text)}
         whole = completion(request, text, reply.finish or "stop", usage, self._piece)
-        return reply.status, json.loads(whole.parts[0])
+        return 200, json.loads(whole.parts[0])
 
     def _arrived(self, client: "_Client", raw: bytes) -> Recorded:
         try:

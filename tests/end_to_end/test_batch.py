@@ -78,6 +78,26 @@ def test_a_failed_request_is_written_again_and_an_unreadable_file_is_told(tmp_pa
         with pytest.raises(BatchWritten, match="40 requests"):  # one again, and the gleaning of the others
             build_index(corpus, tmp_path / "index", settings)
         assert {each.name.split("-")[0] for each in (folder / "requests").glob("*.jsonl")} == {"extract", "glean_check"}
+        run_batch(server, folder)
         (folder / "broken.jsonl").write_text('{"custom_id": ')
         with pytest.raises(InputError, match=r"broken\.jsonl"):
             build_index(corpus, tmp_path / "index", settings)
+
+
+def test_a_request_that_the_batch_s_server_refuses_becomes_a_failure_as_a_call_does(tmp_path: Path) -> None:
+    corpus, folder = [ISLES / "corpus.jsonl"], tmp_path / "batch"
+    refused = Rule(FakeReply("The content was filtered.", status=400), "Title: Cold Harbour")
+    with FakeServer([refused]) as server:
+        settings = chosen(server, folder)
+        for _ in range(12):
+            try:
+                built = build_index(corpus, tmp_path / "index", settings)
+                break
+            except BatchWritten:
+                run_batch(server, folder)
+        called = build_index(corpus, tmp_path / "called", chosen(server))
+    assert [(each.stage, each.item_id, each.reason) for each in built.failures] == [
+        (each.stage, each.item_id, each.reason) for each in called.failures
+    ]
+    assert "400 The content was filtered." in built.failures[0].detail
+    assert contents(tmp_path / "index") == contents(tmp_path / "called")

@@ -1,0 +1,160 @@
+"""Batch files: results that are lost, repeated, refused or not results at all."""
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conspectus.prompts.client.batch import Outbox, TakenBack
+from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.client.reply_cache import KIND
+from conspectus.prompts.language_model import Message, Request
+from conspectus.storage.errors import BatchWritten, Deferred, InputError, ModelRefused
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings
+
+EXPIRED = {"code": "batch_expired", "message": "This batch expired before it was done."}
+TOO_LONG = {"code": "context_length_exceeded", "message": "This model's maximum context length is 8192 tokens."}
+OLD_LIMIT = {
+    "code": "unsupported_parameter",
+    "param": "max_tokens",
+    "message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'.",
+}
+
+
+def outbox(folder: Path, keys: Sequence[str] = ()) -> Outbox:
+    """Return the outbox of a folder, with requests written under these keys."""
+    made = Outbox(folder / "batch", Memo(folder / "memo.sqlite"))
+    for key in keys:
+        assert isinstance(made.defer(key, "extract", {"model": "m", "messages": []}, 100, ["source"]), Deferred)
+    if keys:
+        made.write()
+    return made
+
+
+def good(key: str, text: str = "yes") -> dict[str, Any]:
+    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+    return {"custom_id": key, "response": {"status_code": 200, "body": body}, "error": None}
+
+
+def bad(key: str, status: int, error: object) -> dict[str, Any]:
+    return {"custom_id": key, "response": {"status_code": status, "body": {"error": error}}, "error": None}
+
+
+def put(folder: Path, *results: dict[str, Any] | str, name: str = "out") -> None:
+    lines = [result if isinstance(result, str) else json.dumps(result, ensure_ascii=False) for result in results]
+    (folder / "batch" / f"{name}.jsonl").write_text("\n".join(lines), "utf-8")
+
+
+def replies(box: Outbox, keys: Sequence[str]) -> dict[str, str]:
+    return {key: json.loads(value)[0] for key, value in box.memo.get_many(KIND, keys).items()}
+
+
+def test_of_an_expired_batch_the_answered_requests_are_kept_and_the_others_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    box = outbox(tmp_path, ["a", "b", "c", "d"])
+    put(tmp_path, good("a"), name="output")
+    lost = [{"custom_id": key, "response": None, "error": EXPIRED} for key in "bc"]
+    put(tmp_path, *lost, {"custom_id": "elsewhere"}, name="errors")
+    with caplog.at_level(logging.WARNING, "conspectus"):
+        assert box.take_back() == TakenBack(replies=1, failed=2, unknown=1)
+    assert replies(box, "abcd") == {"a": "yes"}
+    assert "2 requests of the batch" in caplog.text
+    assert "batch_expired This batch expired" in caplog.text
+    assert "1 results" in caplog.text
+    for key in "bcd":  # d has no result at all
+        assert isinstance(box.defer(key, "extract", {"model": "m"}, 100, []), Deferred)
+
+
+def test_a_reply_counts_whatever_other_results_the_request_has(tmp_path: Path) -> None:
+    box = outbox(tmp_path, ["a", "b"])
+    put(tmp_path, bad("a", 500, "down"), good("b", "first"), good("b", "second"), name="1")
+    put(tmp_path, good("a"), bad("b", 400, TOO_LONG), name="2")
+    assert box.take_back() == TakenBack(replies=2)
+    assert replies(box, "ab") == {"a": "yes", "b": "first"}
+    assert outbox(tmp_path).take_back() == TakenBack(replies=2), "repeating the command changes nothing"
+
+
+def test_results_without_a_reply_are_failures(tmp_path: Path) -> None:
+    keys = [f"k{number}" for number in range(6)]
+    box = outbox(tmp_path, keys)
+    responses: list[Any] = [None, "done", {"status_code": 200}, {"status_code": 200, "body": None}, {}]
+    broken = [{"custom_id": key, "response": response} for key, response in zip(keys, responses, strict=False)]
+    put(tmp_path, *broken, bad("k5", 429, None))
+    assert box.take_back() == TakenBack(failed=6)
+    for key in keys:
+        assert isinstance(box.defer(key, "extract", {"model": "m"}, 100, []), Deferred)
+
+
+def test_a_refused_request_fails_and_is_written_again_on_request(tmp_path: Path) -> None:
+    box = outbox(tmp_path, ["a", "b"])
+    put(tmp_path, bad("a", 400, TOO_LONG), bad("b", 503, "busy"))
+    box.take_back()
+    said = box.defer("a", "extract", {"model": "m"}, 100, [])
+    assert isinstance(said, ModelRefused)
+    assert "400 context_length_exceeded" in str(said)
+    assert isinstance(box.defer("b", "extract", {"model": "m"}, 100, []), Deferred)
+    box.take_back(retry=True)
+    assert isinstance(box.defer("a", "extract", {"model": "m"}, 100, []), Deferred)
+
+
+async def test_what_the_batch_s_server_refuses_is_left_out_of_the_next_batch(tmp_path: Path) -> None:
+    request = Request((Message("user", "Who?"),), "extract")
+
+    async def asked() -> tuple[Outbox, dict[str, Any]]:
+        box = outbox(tmp_path)
+        box.take_back()
+        with pytest.raises(Deferred):
+            await ModelClient(LlmSettings(model="m", base_url="http://localhost:1"), box.memo, outbox=box).complete(
+                request
+            )
+        with pytest.raises(BatchWritten):
+            box.check()
+        (file,) = (tmp_path / "batch" / "requests").glob("*.jsonl")
+        written: dict[str, Any] = json.loads(file.read_text())
+        return box, written
+
+    _, first = await asked()
+    assert "max_tokens" in first["body"]
+    put(tmp_path, bad(first["custom_id"], 400, OLD_LIMIT), name="1")
+    _, second = await asked()
+    assert second["custom_id"] == first["custom_id"]
+    assert "max_completion_tokens" in second["body"]
+    assert "max_tokens" not in second["body"]
+    put(tmp_path, bad(first["custom_id"], 400, OLD_LIMIT), name="2")
+    box = outbox(tmp_path)
+    box.take_back()
+    final = box.defer(first["custom_id"], "extract", {"model": "m"}, 100, [])
+    assert isinstance(final, ModelRefused), "refused again, although the parameter was left out"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"custom_id": "a", "respon', r"out\.jsonl, line 2, is not whole .* download it again"),
+        ("[]", r"out\.jsonl, line 2: not a result"),
+        ('{"custom_id": "a", "method": "POST", "body": {}}', "put its output file there instead"),
+    ],
+)
+def test_a_file_that_is_not_of_results_is_told_with_its_line(tmp_path: Path, line: str, told: str) -> None:
+    box = outbox(tmp_path, ["a", "b"])
+    put(tmp_path, good("b"), line)
+    with pytest.raises(InputError, match=told):
+        box.take_back()
+
+
+def test_a_byte_order_mark_and_line_separators_in_texts_are_read(tmp_path: Path) -> None:
+    box = outbox(tmp_path, ["a"])
+    put(tmp_path, "\ufeff" + json.dumps(good("a", "one\u2028two"), ensure_ascii=False) + "\r\n\r\n")
+    assert box.take_back() == TakenBack(replies=1)
+    assert replies(box, "a") == {"a": "one\u2028two"}
+
+
+def test_a_changed_list_of_requests_is_told(tmp_path: Path) -> None:
+    box = outbox(tmp_path, ["a"])
+    put(tmp_path, {"custom_id": "a"}, name="requests")
+    with pytest.raises(InputError, match="was changed"):
+        box.take_back()
