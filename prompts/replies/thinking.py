@@ -4,9 +4,14 @@ leave in the reply.
 Thinking is <think>...</think> and its variants, the channels of gpt-oss, also with their marks dropped
 ("analysis...assistantfinal..."), and those of Gemma, Command, Granite and others. A reply whose thinking does not end
 contains no answer. Tags around the whole answer (<answer>...</answer>) are left out.
+
+Chat templates that begin the reply with <think> leave only the closing mark. A whole reply is read from that mark on. A
+streamed one that begins as thinking does is held back until the mark arrives, or until the end.
 """
 
 import re
+
+import regex
 
 _TAGS = (
     "think|thinking|thought|thoughts|reasoning|reasoning_content|reflection|reason|analysis|scratchpad|antthinking|"
@@ -34,6 +39,15 @@ _IN_WORDS = (
     (re.compile(r"\s*Here(?: is|'s) my thought process:"), re.compile(r"Here(?: is|'s) my response:")),
 )
 """How thinking begins and ends without marks."""
+_ALOUD = regex.compile(
+    r"\s*(?:(?:okay|ok|alright|all right)[,.]? "
+    r"(?:so|let|let['’]s|I|I['’]m|we|the (?:user|question)|this|first|now|what|looking)[ ,.]|"
+    r"h+m+[,. …]|(?:well|so|first|now)[,.]? (?:I need|I have|I should|let me|let['’]s|we need|we have) |"
+    r"(?:let me|let['’]s) (?:see|think|look|start|break|try|go|find|check|recall|read|analy[sz]e) |"
+    r"(?:I|we) need to |we are (?:given|asked) |the user |嗯[，,。]|(?:好的|好|首先)[，,]|用户)",
+    regex.IGNORECASE,
+)
+"""How thinking begins: 24 of 25 recorded thoughts, and 18 of 750 recorded replies without any, none of which cites."""
 _LONGEST_MARK = 200
 """Most characters in a closing mark, its content included."""
 
@@ -140,6 +154,9 @@ class ThinkingStream:
         self._close = _TAIL
         self._read = 0
         self._wrapper = ""
+        self._aloud = False
+        """Whether it may be thinking, or the answer: it has no opening mark."""
+        self._has_thought = False
 
     @property
     def open(self) -> bool:
@@ -154,9 +171,13 @@ class ThinkingStream:
                 return ""
             if self._state == "thinking":
                 end = self._close.search(self._waiting, max(0, self._read - _LONGEST_MARK))
+                if end is None and self._aloud and whole:
+                    self._state = "answer"
+                    break
                 if end is None:
                     self._read = len(self._waiting)
                     return ""
+                self._has_thought = True
                 self._state, self._waiting, self._close, self._read = "start", self._waiting[end.end() :], _TAIL, 0
         return self._answer(whole)
 
@@ -167,14 +188,18 @@ class ThinkingStream:
             self._state = "thinking"
             return True
         while ended := _ENDED.match(self._waiting):  # of thinking in thinking, or of none
-            self._waiting = self._waiting[ended.end() :]
+            self._waiting, self._has_thought = self._waiting[ended.end() :], True
         if not whole and self._may_open():
             return False
         for opens, closes in _IN_WORDS:
             if opens.match(self._waiting):
                 self._state, self._close = "thinking", closes
                 return True
-        self._state = "thinking" if _TOP.match(self._waiting) else "answer"
+        aloud = None if self._has_thought else _ALOUD.match(self._waiting, partial=not whole)
+        if aloud and aloud.partial:
+            return False
+        self._aloud = aloud is not None
+        self._state = "thinking" if aloud or _TOP.match(self._waiting) else "answer"
         if self._state == "answer" and (wrapped := _WRAPPED.match(self._waiting)):
             self._waiting, self._wrapper = self._waiting[wrapped.end() :], f"</{wrapped[1]}>"
         return True

@@ -19,6 +19,8 @@ REPLIES = {
     "command": "<|START_THINKING|>One.<|END_THINKING|><|START_RESPONSE|>{}<|END_RESPONSE|>",
     "open thoughts": "<|begin_of_thought|>x<|end_of_thought|>\n<|begin_of_solution|>{}<|end_of_solution|>",
     "granite": "Here is my thought process: one, two.\n\nHere is my response: {}",
+    "opened by the template": "Okay, so the question is about the mill. Or the bridge?\n</think>\n\n{}",
+    "opened by the template, in Chinese": "嗯，用户问的是磨坊。\n</think>\n\n{}",
     "r1": "<think>One.</think>\n<answer>{}</answer>",
     "answer": "<answer>\n{}\n</answer>",
     "qwen": "<|im_start|>assistant\n{}<|im_end|>\n<|im_start|>user\nAnd the bridge?",
@@ -53,11 +55,25 @@ def test_what_only_a_whole_reply_shows() -> None:
         "<div>The mill</div>",
         '{"text": "<think>is a tag</think>"}',
         "Here is my list: the mill, the bridge.",
+        "Okay, so the mill burned down in 1911, and the bridge after it.",
+        "Let's see the mill",
+        "We need",
     ],
 )
 def test_other_text_stays(text: str) -> None:
     assert without_thinking(text) == text
     assert streamed(text, 1) == text
+
+
+def test_only_what_may_be_thinking_without_an_opening_mark_is_held_back() -> None:
+    held, told = ThinkingStream(), ThinkingStream()
+    assert held.take("Alright, I need to find the mill. ") == ""
+    assert held.take("It burned down.") == ""
+    assert held.take("", whole=True) == "Alright, I need to find the mill. It burned down."
+    assert told.take("Okay, here") == "Okay, here"
+    thought = ThinkingStream()
+    thought.take("<think>The mill?</think>")
+    assert thought.take("Okay, so the mill burned") == "Okay, so the mill burned"
 
 
 @pytest.mark.parametrize("text", ["<think>It may be the mill, or", "<|channel>thought\nOne.", "[THINK]One."])
