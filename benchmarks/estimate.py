@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.estimation.estimate import estimate
 from conspectus.pipelines.estimation.replies import density, names_in, server_tokens
@@ -166,6 +167,20 @@ def prior(data: Path) -> None:
     print(f"finding: {statistics.mean(server_tokens(json.dumps(finding)) for finding in findings):.0f} tokens")
     words, report_tokens = (sum(f(json.dumps(report)) for report in reports) for f in (_words, server_tokens))
     print(f"tokens a word of a report {report_tokens / words:.2f}")
+    _reports_by_records(data / "graphrag_index")
+
+
+def _reports_by_records(folder: Path) -> None:
+    """Print the findings and tokens of the reports of an index that GraphRAG made, by the records that they are on."""
+    rows = pq.read_table(folder / "communities.parquet").to_pylist()
+    records = {row["community"]: len(row["entity_ids"]) + len(row["relationship_ids"]) for row in rows}
+    reports = pq.read_table(folder / "community_reports.parquet").to_pylist()
+    for least, most in ((0, 6), (6, 13), (13, 18), (18, 25), (25, 40), (40, 1000)):
+        some = [row for row in reports if least <= records[row["community"]] < most]
+        on = statistics.mean(records[row["community"]] for row in some)
+        findings = statistics.mean(len(row["findings"]) for row in some)
+        tokens = statistics.mean(server_tokens(row["full_content_json"]) for row in some)
+        print(f"{len(some):3} reports on {on:5.1f} records: {findings:.1f} findings, {tokens:5.0f} tokens")
 
 
 def density_of_corpora(data: Path) -> None:
