@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
+from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages, prompt_text
 from conspectus.prompts.replies.structured import CountedModel, ask_for, ask_in_words
@@ -138,10 +139,9 @@ class LlmBeamPolicy:
         query = state.query if state.depth > 1 else ""
         if self._combined:
             return await self._score_relations(query, state.paths, options)
-        choices: list[Choice] = []
-        for path, offered in zip(state.paths, options, strict=True):
-            choices += await self._score_relations(query, [path], [offered])
-        return choices
+        asked = zip(state.paths, options, strict=True)
+        scored = await gather_all(self._score_relations(query, [path], [offered]) for path, offered in asked)
+        return [choice for of_path in scored for choice in of_path]
 
     async def _score_relations(
         self, query: str, paths: Sequence[BeamPath], options: Sequence[Sequence[RelationOption]]
@@ -164,12 +164,12 @@ class LlmBeamPolicy:
             relations=_numbered(drawn),
             most=str(self._settings.width),
         )
-        before = self._model.calls
+        counted = CountedModel(self._model)  # others ask at the same time
         try:
-            reply = await self._ask(RELATIONS, prompt, RelationReply, lambda text: read_relations(text, lines))
+            reply = await self._ask(counted, RELATIONS, prompt, RelationReply, lambda text: read_relations(text, lines))
         except ModelError as error:
             reason = failure_reason(error)
-            return [_failed(lines, error, self._model.calls - before), *(Choice((), why=reason) for _ in paths[1:])]
+            return [_failed(lines, error, counted.calls), *(Choice((), why=reason) for _ in paths[1:])]
         scores = scores_by_place(reply.relations, len(shown))
         least = _RELATION_THRESHOLD
         choices = []
@@ -188,7 +188,7 @@ class LlmBeamPolicy:
             )
             why = "" if kept else "the model finds no relation that helps"
             places, kept_scores = tuple(shown[place][1] for place in kept), tuple(scores[place] for place in kept)
-            calls = self._model.calls - before if number == 0 else 0
+            calls = counted.calls if number == 0 else 0
             choices.append(Choice(places, kept_scores, considered, calls, why))
         return choices
 
@@ -214,11 +214,11 @@ class LlmBeamPolicy:
             entities=_numbered(names),
             most=str(width),
         )
-        before = self._model.calls
+        counted = CountedModel(self._model)  # others ask at the same time
         try:
-            reply = await self._ask(ENTITIES, prompt, EntityReply, lambda text: read_entities(text, names))
+            reply = await self._ask(counted, ENTITIES, prompt, EntityReply, lambda text: read_entities(text, names))
         except ModelError as error:
-            return _failed(names, error, self._model.calls - before)
+            return _failed(names, error, counted.calls)
         scores = scores_by_place(reply.entities, len(candidates))
         helpful = sorted(
             (at for at, score in scores.items() if score >= _LEAST_SCORE), key=lambda at: (-scores[at], at)
@@ -228,7 +228,7 @@ class LlmBeamPolicy:
             Considered(name, at in kept, "scored by the model", scores.get(at)) for at, name in enumerate(names)
         )
         why = "" if kept else "the model finds no entity that helps"
-        return Choice(kept, tuple(scores[at] for at in kept), considered, self._model.calls - before, why)
+        return Choice(kept, tuple(scores[at] for at in kept), considered, counted.calls, why)
 
     async def rank(
         self, state: BeamState, _candidates: Sequence[BeamPath], texts: list[EvidenceText], /
@@ -247,7 +247,9 @@ class LlmBeamPolicy:
         prompt = messages("query/tog2/score", question=self._question, clue=state.query or _FIRST_STEP, pieces=pieces)
         before = self._model.calls
         try:
-            reply = await self._ask(SCORE, prompt, TextReply, lambda text: read_pieces(text, len(near)), near)
+            reply = await self._ask(
+                self._model, SCORE, prompt, TextReply, lambda text: read_pieces(text, len(near)), near
+            )
         except ModelError as error:
             calls = self._model.calls - before
             return RankedTexts(near, calls, f"not scored by the model, ranked by embedding: {failure_reason(error)}")
@@ -407,13 +409,14 @@ class LlmBeamPolicy:
 
     async def _ask(
         self,
+        model: LanguageModel,
         step: str,
         prompt: tuple[Message, ...],
         form: type[Form],
         in_words: Callable[[str], Form | None],
         texts: Sequence[EvidenceText] = (),
     ) -> Form:
-        return await ask_for(self._model, self._request(step, prompt, texts), form, in_words=in_words)
+        return await ask_for(model, self._request(step, prompt, texts), form, in_words=in_words)
 
     async def _said(self, request: Request, read: Callable[[str], Said | None], reason: str) -> Said:
         """Return the value read from a free-text reply; ask once more if it cannot be read."""

@@ -14,6 +14,7 @@ relation prunings, W entity prunings and 1 reasoning a round, and 1 final answer
 
 from collections.abc import Sequence
 
+from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answering import TopicMethod, assembling
 from conspectus.query.methods.tog.beam import (
@@ -80,9 +81,11 @@ class _Round:
             scored = zip(choice.kept, choice.scores, strict=True)
             relations += [(score, path, offered[place]) for place, score in scored]
         found: list[tuple[float, BeamPath]] = []
-        for relation_score, path, option in sorted(relations, key=lambda scored: -scored[0])[: self._width]:
-            candidates = self._policy.candidates(extend(path, option))
-            choice = await self._policy.keep_entities(path, candidates)
+        best = sorted(relations, key=lambda scored: -scored[0])[: self._width]
+        reached = [self._policy.candidates(extend(path, option)) for _, path, option in best]
+        asked = zip(best, reached, strict=True)
+        kept = await gather_all(self._policy.keep_entities(path, candidates) for (_, path, _), candidates in asked)
+        for (relation_score, path, _), candidates, choice in zip(best, reached, kept, strict=True):
             log_choice(self._log, "entities", state.depth, path_label(self._graph, path), choice)
             for place, entity_score in zip(choice.kept, choice.scores, strict=True):
                 found.append((relation_score * entity_score, candidates[place]))
