@@ -115,6 +115,7 @@ def test_a_budget_in_dollars_needs_prices() -> None:
         TokenBudget(None, 1.0, PRICES, ["m", "n"])
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_no_tokenizer_over_bytes_makes_more_tokens_than_the_bound(text: str) -> None:
     assert count_tokens(text) <= most_prompt_tokens((Message("user", text),))
