@@ -232,7 +232,8 @@ def test_the_command_line_runs_as_a_flow_where_an_api_is_configured(
     before = flow_runs(prefect)
     done = run(prefect, *PROGRAM, "index", str(corpus), "--json", "--quiet", "--index", str(flow))
     assert json.loads(done.stdout)["version"] == StoredIndex.open(flow).manifest.version
-    assert done.stderr == ""
+    # On a busy machine Prefect may say that it is still sending events.
+    assert [line for line in done.stderr.splitlines() if "Still processing items" not in line] == []
     assert len(flow_runs(prefect)) == len(before) + 1
     assert StoredIndex.open(flow).manifest.files == StoredIndex.open(here).manifest.files, (
         "tasks change nothing in the result"
@@ -245,7 +246,6 @@ def test_the_command_line_runs_as_a_flow_where_an_api_is_configured(
     again = run(prefect, *PROGRAM, "index", str(tmp_path / "missing"), "--index", str(flow), status=3)
     assert again.stdout == ""
     assert "Traceback" not in again.stderr
-    # On a busy machine Prefect may say after it that it is still sending events.
     assert f"conspectus: no such file or folder: {tmp_path / 'missing'}" in again.stderr.splitlines()
     assert pickled(prefect) == []
 
