@@ -7,10 +7,10 @@ and the caller. Unknown keys are rejected by name.
 from conspectus.storage.settings.asking import *  # noqa: F403  (every section class)
 from conspectus.storage.settings.base import SettingsSection as SettingsSection
 from conspectus.storage.settings.indexing import *  # noqa: F403
+from conspectus.storage.settings.loading import ENVIRONMENT_PREFIX as ENVIRONMENT_PREFIX
 from conspectus.storage.settings.loading import as_yaml as as_yaml
 from conspectus.storage.settings.loading import load_settings as load_settings
 from conspectus.storage.settings.loading import parse_override as parse_override
-from conspectus.storage.settings.root import ENVIRONMENT_PREFIX as ENVIRONMENT_PREFIX
 from conspectus.storage.settings.root import INDEX_SECTIONS as INDEX_SECTIONS
 from conspectus.storage.settings.root import Settings as Settings
 from conspectus.storage.settings.serving import *  # noqa: F403

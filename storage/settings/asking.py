@@ -6,8 +6,8 @@ To add a section, add a class here and a line in `AskingSections`.
 from typing import Literal
 
 from conspectus.storage.level_names import Level
-from conspectus.storage.settings.base import SettingsSection
-from pydantic import BaseModel, Field, model_validator
+from conspectus.storage.settings.base import Sections, SettingsSection, listed
+from pydantic import Field, field_validator, model_validator
 
 
 class PprSettings(SettingsSection):
@@ -296,6 +296,11 @@ class EndpointSettings(SettingsSection):
     seconds: float = Field(20, gt=0, description="longest time of a reply, waiting included if the server asks for it")
     cached: int = Field(500, ge=0, description="replies that are remembered while the endpoint is open, the last used")
 
+    @field_validator("labels", "languages", "leave_out", mode="before")
+    @classmethod
+    def _from_commas(cls, value: object) -> object:
+        return listed(value)
+
 
 class WalkSettings(SettingsSection):
     """Settings shared by the walks with a model: ToG, ToG-2 and FastToG."""
@@ -365,27 +370,27 @@ class AccessSettings(SettingsSection):
     )
 
 
-class AskingSections(BaseModel):
+class AskingSections(Sections):
     """Settings of the methods that answer questions."""
 
-    ppr: PprSettings = PprSettings()
-    hipporag: HippoRagSettings = HippoRagSettings()
-    ircot: IrcotSettings = IrcotSettings()
-    rerank: RerankSettings = RerankSettings()
-    answer: AnswerSettings = AnswerSettings()
-    conversation: ConversationSettings = ConversationSettings()
-    global_search: GlobalSettings = GlobalSettings()
-    lazy_search: LazySettings = LazySettings()
-    local_search: LocalSettings = LocalSettings()
-    drift_search: DriftSettings = DriftSettings()
-    kaping: KapingSettings = KapingSettings()
-    fasttog: FastTogSettings = FastTogSettings()
-    tog: TogSettings = TogSettings()
-    plan: PlanSettings = PlanSettings()
-    sparql: SparqlSettings = SparqlSettings()
-    endpoint: EndpointSettings = EndpointSettings()
-    walk: WalkSettings = WalkSettings()
-    gretriever: GRetrieverSettings = GRetrieverSettings()
-    soft_prompt: SoftPromptSettings = SoftPromptSettings()
-    citations: CitationSettings = CitationSettings()
-    access: AccessSettings = AccessSettings()
+    ppr: PprSettings = PprSettings.model_construct()
+    hipporag: HippoRagSettings = HippoRagSettings.model_construct()
+    ircot: IrcotSettings = IrcotSettings.model_construct()
+    rerank: RerankSettings = RerankSettings.model_construct()
+    answer: AnswerSettings = AnswerSettings.model_construct()
+    conversation: ConversationSettings = ConversationSettings.model_construct()
+    global_search: GlobalSettings = GlobalSettings.model_construct()
+    lazy_search: LazySettings = LazySettings.model_construct()
+    local_search: LocalSettings = LocalSettings.model_construct()
+    drift_search: DriftSettings = DriftSettings.model_construct()
+    kaping: KapingSettings = KapingSettings.model_construct()
+    fasttog: FastTogSettings = FastTogSettings.model_construct()
+    tog: TogSettings = TogSettings.model_construct()
+    plan: PlanSettings = PlanSettings.model_construct()
+    sparql: SparqlSettings = SparqlSettings.model_construct()
+    endpoint: EndpointSettings = EndpointSettings.model_construct()
+    walk: WalkSettings = WalkSettings.model_construct()
+    gretriever: GRetrieverSettings = GRetrieverSettings.model_construct()
+    soft_prompt: SoftPromptSettings = SoftPromptSettings.model_construct()
+    citations: CitationSettings = CitationSettings.model_construct()
+    access: AccessSettings = AccessSettings.model_construct()

@@ -3,20 +3,10 @@
 To add a section, add a class here and a line in `IndexSections`.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from conspectus.storage.settings.base import SettingsSection
-from pydantic import BaseModel, Field, field_validator, model_validator
-from pydantic_settings import NoDecode
-from yaml import safe_load
-
-
-def listed(value: object) -> object:
-    """Return the list in a text (YAML or comma-separated), as given on the command line; other values unchanged."""
-    if isinstance(value, str):
-        found = safe_load(value) if value.lstrip().startswith("[") else value.split(",")
-        return [item.strip() for item in found if item.strip()]
-    return value
+from conspectus.storage.settings.base import Sections, SettingsSection, listed
+from pydantic import Field, field_validator, model_validator
 
 
 class InputSettings(SettingsSection):
@@ -72,7 +62,7 @@ class ExtractionSettings(SettingsSection):
         description="installed spaCy pipeline (package name or path); `regex` finds capitalised names without spaCy",
     )
     concepts: bool = Field(True, description="nlp: noun phrases become entities, too")
-    entity_types: Annotated[tuple[str, ...], NoDecode] = Field(
+    entity_types: tuple[str, ...] = Field(
         ("organization", "person", "geo", "event", "work", "product", "concept"),
         min_length=1,
         description="model: entity types to extract (what a document is about is extracted whatever its type); "
@@ -248,12 +238,12 @@ class ReportSettings(SettingsSection):
 class KgSettings(SettingsSection):
     """An imported knowledge graph, with or without documents."""
 
-    files: Annotated[tuple[str, ...], NoDecode] = Field(
+    files: tuple[str, ...] = Field(
         (),
         description="files of triples: .tsv .csv .nt .graphml, or a Wikidata dump .json, also as .gz or .bz2; "
         "comma-separated on the command line; relative to the settings file",
     )
-    labels: Annotated[tuple[str, ...], NoDecode] = Field(
+    labels: tuple[str, ...] = Field(
         (), description="files of `id<TAB>label` for triples that use ids; given like files"
     )
     language: str = Field("en", min_length=1, description="language of the labels, for files with several")
@@ -264,20 +254,20 @@ class KgSettings(SettingsSection):
         return listed(value)
 
 
-class IndexSections(BaseModel):
+class IndexSections(Sections):
     """Settings that an index depends on: their values are part of a version's fingerprint."""
 
-    input: InputSettings = InputSettings()
-    chunks: ChunkSettings = ChunkSettings()
-    extraction: ExtractionSettings = ExtractionSettings()
-    kg: KgSettings = KgSettings()
-    names: NameSettings = NameSettings()
-    resolution: ResolutionSettings = ResolutionSettings()
-    descriptions: DescriptionSettings = DescriptionSettings()
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    bm25: Bm25Settings = Bm25Settings()
-    synonyms: SynonymSettings = SynonymSettings()
-    walk_graph: WalkGraphSettings = WalkGraphSettings()
-    links: LinkSettings = LinkSettings()
-    communities: CommunitySettings = CommunitySettings()
-    reports: ReportSettings = ReportSettings()
+    input: InputSettings = InputSettings.model_construct()
+    chunks: ChunkSettings = ChunkSettings.model_construct()
+    extraction: ExtractionSettings = ExtractionSettings.model_construct()
+    kg: KgSettings = KgSettings.model_construct()
+    names: NameSettings = NameSettings.model_construct()
+    resolution: ResolutionSettings = ResolutionSettings.model_construct()
+    descriptions: DescriptionSettings = DescriptionSettings.model_construct()
+    embedding: EmbeddingSettings = EmbeddingSettings.model_construct()
+    bm25: Bm25Settings = Bm25Settings.model_construct()
+    synonyms: SynonymSettings = SynonymSettings.model_construct()
+    walk_graph: WalkGraphSettings = WalkGraphSettings.model_construct()
+    links: LinkSettings = LinkSettings.model_construct()
+    communities: CommunitySettings = CommunitySettings.model_construct()
+    reports: ReportSettings = ReportSettings.model_construct()

@@ -5,41 +5,110 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from conspectus.storage.errors import SettingsError, nearest_name
-from conspectus.storage.settings.base import SettingsSection
+from conspectus.storage.settings.base import SettingsSection, from_yaml, listed
 from conspectus.storage.settings.removed import REMOVED
-from conspectus.storage.settings.root import ENVIRONMENT_PREFIX, Settings
+from conspectus.storage.settings.root import Settings
 from pydantic import ValidationError
-from yaml import MarkedYAMLError, YAMLError, safe_load
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
+ENVIRONMENT_PREFIX = "CONSPECTUS__"
+
+
 def load_settings(file: Path | None = None, overrides: Mapping[str, Mapping[str, object]] | None = None) -> Settings:
     """Return the settings of `file` (YAML), the environment and `overrides` ({section: {key: value}}).
 
-    Raises SettingsError that names the unknown key and the nearest known one, or the value and the reason.
+    The strongest source that has a key counts: `overrides`, then the environment, then the file. Raises SettingsError
+    that names the unknown key and the nearest known one, or the value and the reason.
     """
     if file is not None and not file.is_file():
         raise SettingsError(f"no settings file at {file}")
-    _refuse_unknown_environment()
+    given = _of_file(file) if file else {}
+    for stronger in (_of_environment(), overrides or {}):
+        given = _merged(given, stronger)
+    sections: dict[str, Any] = {}
+    problems = []
+    for name, values in given.items():
+        if name not in Settings.model_fields:
+            problems.append(_unknown_key((name,)))
+            continue
+        try:
+            sections[name] = _section(name).model_validate(values)
+        except ValidationError as error:
+            problems += [_explain((name, *map(str, problem["loc"])), problem) for problem in error.errors()]
+    if problems:
+        where = f" (in {file}, the environment or the command line)" if file else ""
+        raise SettingsError("; ".join(problems) + where)
+    return Settings.model_construct(**sections)
 
-    class FromFile(Settings):
-        """The settings, bound to one file."""
 
-        _yaml_file: ClassVar[Path | None] = file
+def _merged(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
+    """Return both mappings as one, and likewise the mappings in them.
+
+    >>> _merged({"ppr": {"damping": 0.4}, "chunks": 5}, {"ppr": {"text_seeds": 3}})
+    {'ppr': {'damping': 0.4, 'text_seeds': 3}, 'chunks': 5}
+    """
+    both = dict(weaker)
+    for key, value in stronger.items():
+        below = both.get(key)
+        both[key] = _merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return both
+
+
+_PATHS = {"extraction": ("prompts", "openie"), "llm": ("prompts",), "kg": ("files", "labels")}
+"""Settings that are paths, or lists of paths."""
+
+
+def _of_file(file: Path) -> dict[str, Any]:
+    """Return the values of a settings file. Paths in it are relative to its folder, not to the working directory."""
+    from yaml import YAMLError, safe_load  # only a file needs it
 
     try:
-        found = FromFile(**{name: dict(values) for name, values in (overrides or {}).items()})  # type: ignore[arg-type]
-    except ValidationError as error:
-        raise SettingsError(_explain(error, file)) from error
-    except (YAMLError, UnicodeDecodeError, ValueError, TypeError) as error:
+        found = safe_load(file.read_text("utf-8")) or {}
+        if not isinstance(found, dict):
+            raise ValueError("it has no sections")
+        for section, keys in _PATHS.items():
+            values = found.get(section)
+            if not isinstance(values, dict):
+                continue
+            for key in values.keys() & set(keys):
+                values[key] = _placed(listed(values[key]) if section == "kg" else values[key], file.parent)
+    except (YAMLError, ValueError) as error:
         raise SettingsError(f"{file}{_place_and_reason(error)}") from error
-    # Back to the plain class: equal settings compare equal whatever file they came from.
-    return Settings.model_construct(**{name: getattr(found, name) for name in Settings.model_fields})
+    return {str(name): values for name, values in found.items()}
+
+
+def _placed(given: object, folder: Path) -> object:
+    """Return a path, or a list of paths, in a folder; other values unchanged."""
+    if isinstance(given, list | tuple):
+        return [str(folder / str(path)) for path in given]
+    return str(folder / given) if given and isinstance(given, str) else given
+
+
+def _of_environment() -> dict[str, Any]:
+    """Return the values in the environment: CONSPECTUS__SECTION__KEY=value, or a whole section as YAML."""
+    found: dict[str, Any] = {}
+    for variable in sorted(os.environ):  # a section comes before its keys
+        if not variable.upper().startswith(ENVIRONMENT_PREFIX):
+            continue
+        value: object = os.environ[variable]
+        section, *keys = variable[len(ENVIRONMENT_PREFIX) :].lower().split("__")
+        try:
+            if section not in Settings.model_fields:
+                raise ValueError(_unknown_key((section,)))
+            if not keys:
+                value = from_yaml(os.environ[variable])
+        except ValueError as error:
+            raise SettingsError(f"environment variable {variable}: {error}") from error
+        for key in reversed(keys):
+            value = {key: value}
+        found = _merged(found, {section: value})
+    return found
 
 
 def parse_override(text: str) -> tuple[str, str, str]:
@@ -55,24 +124,8 @@ def parse_override(text: str) -> tuple[str, str, str]:
     return section.strip(), key.strip(), value.strip()
 
 
-def _refuse_unknown_environment() -> None:
-    for variable in sorted(os.environ):
-        if variable.upper().startswith(ENVIRONMENT_PREFIX):
-            path = variable[len(ENVIRONMENT_PREFIX) :].lower().split("__")
-            if path[0] not in Settings.model_fields:
-                raise SettingsError(f"environment variable {variable}: {_unknown_key(tuple(path[:1]))}")
-
-
-def _explain(error: ValidationError, file: Path | None) -> str:
-    where = f" (in {file}, the environment or the command line)" if file else ""
-    lines = []
-    for problem in error.errors():
-        path = tuple(str(part) for part in problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            lines.append(_unknown_key(path))
-        else:
-            lines.append(_wrong_value(path, problem))
-    return "; ".join(lines) + where
+def _explain(path: tuple[str, ...], problem: "ErrorDetails") -> str:
+    return _unknown_key(path) if problem["type"] == "extra_forbidden" else _wrong_value(path, problem)
 
 
 _WANTED = {
@@ -110,6 +163,8 @@ def _wrong_value(path: tuple[str, ...], problem: "ErrorDetails") -> str:
 
 def _place_and_reason(error: Exception) -> str:
     """Return the line of a YAML syntax error, if it is known, and the reason."""
+    from yaml import MarkedYAMLError
+
     if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
         return f": not a settings file: {str(error).splitlines()[0]}"
     begun = error.context_mark
@@ -160,7 +215,7 @@ def _yaml_scalar(value: object) -> str:
     if value is None or isinstance(value, bool | dict | tuple):
         return json.dumps(value, default=SettingsSection.model_dump, ensure_ascii=False)
     if isinstance(value, str):
-        plain = re.fullmatch(r"[\w./-]+", value) and safe_load(value) == value
+        plain = re.fullmatch(r"[\w./-]+", value) and from_yaml(value) == value
         return value if plain else json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
         return f"{value:.10f}".rstrip("0") if value < 1e-4 else repr(value)

@@ -1,19 +1,17 @@
-"""All settings, the sources of their values, and the part that an index depends on."""
+"""All settings, and the part that an index depends on."""
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from conspectus.storage.errors import NeedsModel, SettingsError
 from conspectus.storage.hashing import file_digest
 from conspectus.storage.settings.asking import AskingSections
-from conspectus.storage.settings.indexing import IndexSections, listed
+from conspectus.storage.settings.indexing import IndexSections
 from conspectus.storage.settings.serving import RunSections
 from conspectus.storage.settings.training import TrainingSections
 from conspectus.storage.settings.tuned_prompts import read_tuned
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
 
-ENVIRONMENT_PREFIX = "CONSPECTUS__"
 INDEX_SECTIONS = tuple(IndexSections.model_fields)
 
 
@@ -24,61 +22,14 @@ def for_models_only() -> set[tuple[str, str]]:
     """
     return {
         (name, key)
-        for name, section in IndexSections()
+        for name, section in IndexSections.model_construct()
         for key, field in type(section).model_fields.items()
         if (field.description or "").startswith(("model:", "with a model:"))
     }
 
 
-class _File(YamlConfigSettingsSource):
-    """The settings file. Paths in it are relative to its folder, not to the working directory."""
-
-    def __init__(self, settings_cls: type[BaseSettings], file: Path | None) -> None:
-        super().__init__(settings_cls, yaml_file=file)
-        self._folder = file.parent if file else Path()
-
-    def __call__(self) -> dict[str, Any]:
-        found = super().__call__()
-        extraction = found.get("extraction")
-        if isinstance(extraction, dict):
-            given = {key: extraction.get(key) for key in ("prompts", "openie")}
-            placed = {key: str(self._folder / path) for key, path in given.items() if isinstance(path, str) and path}
-            found = {**found, "extraction": {**extraction, **placed}}
-        model = found.get("llm")
-        if isinstance(model, dict) and isinstance(model.get("prompts"), str) and model["prompts"]:
-            found = {**found, "llm": {**model, "prompts": str(self._folder / model["prompts"])}}
-        graph = found.get("kg")
-        if isinstance(graph, dict):
-            lists = {key: listed(graph.get(key)) for key in ("files", "labels")}
-            resolved = {
-                key: [str(self._folder / str(path)) for path in paths]
-                for key, paths in lists.items()
-                if isinstance(paths, list | tuple)
-            }
-            found = {**found, "kg": {**graph, **resolved}}
-        return found
-
-
-class Settings(TrainingSections, AskingSections, RunSections, IndexSections, BaseSettings):
+class Settings(TrainingSections, AskingSections, RunSections, IndexSections):
     """All settings, one section per step or method."""
-
-    model_config = SettingsConfigDict(
-        frozen=True, extra="forbid", env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__"
-    )
-
-    _yaml_file: ClassVar[Path | None] = None
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  (pydantic's)
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  (pydantic's)
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Order the sources, strongest first: the caller, the environment, the file."""
-        return init_settings, env_settings, _File(settings_cls, cls._yaml_file)
 
     def of_the_index(self) -> dict[str, Any]:
         """Return the settings that an index depends on, as plain values; they are part of its fingerprint.

@@ -3,10 +3,9 @@
 from typing import Literal
 from urllib.parse import urlsplit
 
-from conspectus.storage.settings.base import SettingsSection
-from pydantic import BaseModel, Field, field_validator
+from conspectus.storage.settings.base import Sections, SettingsSection, from_yaml
+from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
-from yaml import safe_load
 
 
 class Price(SettingsSection):
@@ -61,7 +60,7 @@ class LlmSettings(SettingsSection):
     @classmethod
     def _from_text(cls, value: object) -> object:
         """Parse a mapping given on the command line as text."""
-        return safe_load(value) if isinstance(value, str) else value
+        return from_yaml(value) if isinstance(value, str) else value
 
     @field_validator("base_url")
     @classmethod
@@ -133,9 +132,9 @@ class BuildSettings(SettingsSection):
     )
 
 
-class RunSections(BaseModel):
+class RunSections(Sections):
     """Settings of servers and builds."""
 
-    llm: LlmSettings = LlmSettings()
-    embedding_server: EmbeddingServerSettings = EmbeddingServerSettings()
-    build: BuildSettings = BuildSettings()
+    llm: LlmSettings = LlmSettings.model_construct()
+    embedding_server: EmbeddingServerSettings = EmbeddingServerSettings.model_construct()
+    build: BuildSettings = BuildSettings.model_construct()

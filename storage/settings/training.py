@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from conspectus.storage.settings.base import SettingsSection
-from pydantic import BaseModel, Field, model_validator
+from conspectus.storage.settings.base import Sections, SettingsSection
+from pydantic import Field, model_validator
 
 
 class TrainGRetrieverSettings(SettingsSection):
@@ -42,7 +42,7 @@ class TrainGRetrieverSettings(SettingsSection):
         return self
 
 
-class TrainingSections(BaseModel):
+class TrainingSections(Sections):
     """Settings of training."""
 
-    train_gretriever: TrainGRetrieverSettings = TrainGRetrieverSettings()
+    train_gretriever: TrainGRetrieverSettings = TrainGRetrieverSettings.model_construct()
