@@ -7,6 +7,7 @@ from conspectus.query.graph_question.lexicon import stem_of
 from conspectus.query.graph_question.meanings import Predicates
 from conspectus.query.walk.graph import spoken
 from conspectus.storage.text.names import words
+from conspectus.storage.text.word_lists import zipf
 from conspectus.storage.text.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _UNMET = 0.5
 _SAYS = 0.8
 """Nearness from which a word says a relation: where a thing lacks just that one, the graph knows what is asked."""
 _UNUSUAL = 2.5
-"""Zipf frequency (wordfreq) below which an unmatched lower-case word is taken for a name."""
+"""Zipf frequency below which an unmatched lower-case word is taken for a name."""
 
 
 def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
@@ -96,8 +97,6 @@ def _content(reading: "GraphReading", named: frozenset[int]) -> list[int]:
 
 def _is_name(reading: "GraphReading", place: int) -> bool:
     """Return whether an unmatched word is a name: capitalised within the question, with a digit, or rare."""
-    from wordfreq import zipf_frequency
-
     asked = reading.asked
     surface = asked.surface(place)
     capital = place > 0 and surface[:1].isupper() and surface.lower() not in FUNCTION_WORDS
@@ -105,7 +104,7 @@ def _is_name(reading: "GraphReading", place: int) -> bool:
         return any(sign.isdigit() for sign in surface)  # nouns may have capitals, rare English words may be common
     if capital or any(sign.isdigit() for sign in surface):
         return True
-    return surface.islower() and zipf_frequency(surface, "en") < _UNUSUAL
+    return surface.islower() and zipf(surface) < _UNUSUAL
 
 
 def _skipped(predicates: Predicates, reading: "GraphReading", content: list[int]) -> str:

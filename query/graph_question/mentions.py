@@ -18,6 +18,7 @@ from conspectus.storage.index import per_index
 from conspectus.storage.name_tables import alias_rows
 from conspectus.storage.text.names import words
 from conspectus.storage.text.postings import Postings
+from conspectus.storage.text.word_lists import zipf
 from conspectus.storage.text.words import FUNCTION_WORDS, without_accents
 
 _LONGEST = 8
@@ -330,21 +331,20 @@ def spelled(context: Context, asked_words: Sequence[str], vocabulary: frozenset[
     """
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
-    from wordfreq import zipf_frequency
 
     names = open_names(context)
     found: dict[int, str] = {}
     for place, key in enumerate(asked_words):
         if len(key) < _LEAST_LETTERS or not key.isalpha() or key in vocabulary or names.holds(key):
             continue
-        if zipf_frequency(key, "en") >= _USED:
+        if zipf(key) >= _USED:
             continue
         options = process.extract(key, vocabulary, scorer=OSA.distance, score_cutoff=1, limit=None)
-        near = [word for word, _, _ in options if zipf_frequency(word, "en") >= _USED - 1]
+        near = [word for word, _, _ in options if zipf(word) >= _USED - 1]
         if near:
-            found[place] = max(near, key=lambda word: (zipf_frequency(word, "en"), word))
+            found[place] = max(near, key=lambda word: (zipf(word), word))
     return found
 
 
 _USED = 2.7
-"""Zipf frequency (wordfreq) from which a word counts as common English."""
+"""Zipf frequency from which a word counts as common English."""

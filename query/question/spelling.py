@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from conspectus.query.types import Step
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.text.names import Word
+from conspectus.storage.text.word_lists import beginning_with, zipf
 
 if TYPE_CHECKING:
     from conspectus.storage.text.bm25 import Bm25
@@ -26,8 +27,6 @@ _RARE = 3.0
 """Zipf frequency of a word (the decimal logarithm of its uses in a billion words) below which it may be a slip."""
 _COMMONER = 1.0
 """Least surplus frequency of the intended word: a rare word is not a slip of an equally rare one."""
-_LISTED = ("en", "de", "fr", "es", "it", "nl", "pt")
-"""Languages that wordfreq covers; for others English decides which words are rare."""
 
 
 def mended(index: StoredIndex, text: str, found: list[Word], language: str) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -65,11 +64,11 @@ def _meant(index: StoredIndex, surface: str, language: str) -> str:
     if len(surface) < _LEAST_LETTERS or not surface.isalpha() or not surface.islower():
         return ""
     stem = lexical.term(surface, language)
-    if stem in lexical.vocabulary or (uses := _zipf(surface, language)) >= _RARE:
+    if stem in lexical.vocabulary or (uses := zipf(surface, language)) >= _RARE:
         return ""
     known: dict[str, int] = {}
-    for near in _neighbours(surface, _words(language, surface[0])):
-        if _zipf(near, language) >= uses + _COMMONER:
+    for near in _neighbours(surface, beginning_with(surface[0], language)):
+        if zipf(near, language) >= uses + _COMMONER:
             known |= _counted(lexical, near, lexical.term(near, language))
     if not known and not uses and stem == surface and len(stem) >= _LEAST_LETTERS_OF_STEM:
         for near in _neighbours(stem, _stems(index)(stem[0])):
@@ -91,21 +90,6 @@ def _neighbours(word: str, words: tuple[str, ...]) -> Iterator[str]:
     for near, _, _ in process.extract(word, words, scorer=OSA.distance, score_cutoff=1, limit=None):
         if len(near) >= _LEAST_LETTERS:
             yield near
-
-
-def _zipf(word: str, language: str) -> float:
-    from wordfreq import zipf_frequency
-
-    return float(zipf_frequency(word, language if language in _LISTED else "en"))
-
-
-@cache
-def _words(language: str, letter: str) -> tuple[str, ...]:
-    """Return the words of a language that begin with a letter."""
-    from wordfreq import get_frequency_dict
-
-    listed = get_frequency_dict(language if language in _LISTED else "en", wordlist="best")
-    return tuple(word for word in listed if word.startswith(letter))
 
 
 @per_index

@@ -59,8 +59,12 @@ class Terms:
 
     def contained_in(self, rows: Rows) -> Floats:
         """Return (len(rows), t): 1 where a chunk's title or text contains a term, else 0."""
-        contained = [np.isin(rows, chunks).astype(np.float64) for chunks in self.chunks]
-        return np.stack(contained, axis=1) if contained else np.zeros((len(rows), 0))
+        contained = np.zeros((len(rows), len(self.chunks)))
+        for column, chunks in enumerate(self.chunks):
+            if len(chunks):  # a binary search: np.isin sorts both
+                at = np.minimum(np.searchsorted(chunks, rows), len(chunks) - 1)
+                contained[:, column] = chunks[at] == rows
+        return contained
 
 
 def question_terms(index: StoredIndex, found: Sequence[Word], language: str = "en") -> Terms:

@@ -19,11 +19,11 @@ from importlib.resources import files
 from math import exp, log2
 
 import regex
-from conspectus.storage.errors import MissingPart
 from conspectus.storage.records import Chunk
 from conspectus.storage.text.analysis import stem_in_language
 from conspectus.storage.text.language import function_words
 from conspectus.storage.text.names import words
+from conspectus.storage.text.word_lists import shares_of_common_words
 from conspectus.storage.text.words import stem
 
 LEAST_WEIRDNESS = 8.0
@@ -120,7 +120,7 @@ class WordStatistics:
             self._passages.update({_stem(key, language) for key in here})
         self._shares: defaultdict[tuple[str, str], float] = defaultdict(float)
         for language, own in forms.items():
-            shares = _shares(language)
+            shares = shares_of_common_words(language or "en")
             for key in own & shares.keys():
                 self._shares[_stem(key, language)] += shares[key]
 
@@ -196,15 +196,3 @@ def _form_words(language: str) -> frozenset[str]:
 @lru_cache(maxsize=200_000)
 def _stem(word: str, language: str) -> tuple[str, str]:
     return language, folded(word, language)
-
-
-@cache
-def _shares(language: str) -> Mapping[str, float]:
-    """Return the share of each common word in a language; an unknown language counts as English."""
-    try:
-        import wordfreq
-    except ImportError as error:
-        raise MissingPart("the word lists of wordfreq are not installed: pip install wordfreq") from error
-    known = wordfreq.available_languages("small")
-    code = language or "en"
-    return wordfreq.get_frequency_dict(code, "small") if code in known else {}

@@ -65,33 +65,39 @@ def score_pairs(
 
 def linked_by_names(graph: Adjacency, rows: Rows, question: Links, n_chunks: int) -> Bools:
     """Return (n, n): which passages share a name edge, or a name that the question does not contain."""
-    from scipy.sparse import csr_array
-
-    degrees, neighbours, _ = graph.edges_of(rows)
-    starts = np.concatenate([[0], np.cumsum(degrees)])
-    in_question = np.array(question.entity_rows, np.int64) + n_chunks
-    counts = np.where(np.isin(neighbours, in_question), 0.0, 1.0)
-    edges = csr_array((counts, neighbours, starts), shape=(len(rows), graph.n_nodes))
-    names = edges[:, n_chunks:]
-    linked: Bools = ((edges[:, rows] + names @ names.T).toarray()) > 0
+    linked, sources, neighbours = _edges(graph, rows)
+    names = (neighbours >= n_chunks) & ~np.isin(neighbours, np.array(question.entity_rows, np.int64) + n_chunks)
+    _, name, passages = np.unique(neighbours[names], return_inverse=True, return_counts=True)
+    shared = passages > 1  # the others link nothing
+    contained = np.zeros((len(rows), int(shared.sum())), np.float32)
+    column = np.cumsum(shared) - 1
+    contained[sources[names][shared[name]], column[name[shared[name]]]] = 1
+    linked |= contained @ contained.T > 0
     np.fill_diagonal(linked, False)
     return linked
 
 
 def joined_by_titles(context: Context, graph: Adjacency, rows: Rows) -> Bools:
     """Return (n, n): which passages of different documents share a title, or mention the other's title."""
+    joined, _, _ = _edges(graph, rows)
+    chunks, title_of = context.chunks, context.titles
+    ids = [chunks[row].document_id for row in rows]
+    _, documents = np.unique(np.array(ids, np.str_), return_inverse=True)
+    names, titles = np.unique(np.array([title_of[id_] for id_ in ids], np.str_), return_inverse=True)
+    joined |= (titles[:, np.newaxis] == titles[np.newaxis, :]) & (names != "")[titles]
+    joined &= documents[:, np.newaxis] != documents[np.newaxis, :]
+    return joined
+
+
+def _edges(graph: Adjacency, rows: Rows) -> tuple[Bools, Rows, Rows]:
+    """Return (n, n) which of n nodes are joined by an edge, and all e edges from them: (e,) places and (e,) ends."""
     degrees, neighbours, _ = graph.edges_of(rows)
     place = np.full(graph.n_nodes, -1)
     place[rows] = np.arange(len(rows))
     sources, ends = np.repeat(np.arange(len(rows)), degrees), place[neighbours]
     joined = np.zeros((len(rows), len(rows)), np.bool_)
     joined[sources[ends >= 0], ends[ends >= 0]] = True
-    ids = [context.chunks[row].document_id for row in rows]
-    _, documents = np.unique(np.array(ids, np.str_), return_inverse=True)
-    names, titles = np.unique(np.array([context.titles[id_] for id_ in ids], np.str_), return_inverse=True)
-    joined |= (titles[:, np.newaxis] == titles[np.newaxis, :]) & (names != "")[titles]
-    joined &= documents[:, np.newaxis] != documents[np.newaxis, :]
-    return joined
+    return joined, sources, neighbours
 
 
 def _best(values: Floats) -> tuple[Floats, Rows]:
