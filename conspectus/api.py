@@ -110,7 +110,7 @@ class Index:
             >>> index.filter('title = "harbour"').retrieve("lamp", method="dense", k=3).passages[0].title
             'harbour'
         """
-        from conspectus.query.filter.view import filtered
+        from conspectus.query.filter.documents import filtered
 
         return Index(filtered(self.context, where, access), self.report)
 
@@ -132,7 +132,7 @@ class Index:
             >>> index.query("ASK { ?person rdfs:label 'Mara Quill' }").boolean
             True
         """
-        from conspectus.query.filter.view import filtered
+        from conspectus.query.filter.documents import filtered
         from conspectus.query.sparql.run import query
 
         return query(filtered(self.context, None, None), text, rows, seconds)

@@ -68,8 +68,7 @@ class AsyncIndex:
             True
         """
         from conspectus.query.citations.verification import verified
-        from conspectus.query.conversation.follow_up import ShapedAnswerer
-        from conspectus.query.filter.view import with_filter_step
+        from conspectus.query.filter.documents import with_filter_step
         from conspectus.query.menu import find_method
         from conspectus.query.types import TopicAnswerer
 
@@ -83,6 +82,8 @@ class AsyncIndex:
             answer = await answerer.answer_about(question, topics, say or ignore_pieces)
         else:
             if history is not None:
+                from conspectus.query.conversation.follow_up import ShapedAnswerer
+
                 answerer = ShapedAnswerer(context, answerer, history)
             answer = await answerer.answer(question, say or ignore_pieces)
         return with_filter_step(context, await verified(context, answer))
@@ -139,8 +140,7 @@ class AsyncIndex:
             ['lighthouse', 'harbour']
         """
         from conspectus.prompts.client.event_loop import gather_all
-        from conspectus.query.conversation.follow_up import ShapedRetriever
-        from conspectus.query.filter.view import with_filter_step_of_evidence
+        from conspectus.query.filter.documents import with_filter_step_of_evidence
         from conspectus.query.menu import find_retriever
 
         if k < 1:
@@ -148,6 +148,8 @@ class AsyncIndex:
         context = self._asked(*questions)
         retriever = find_retriever(method, context)
         if history is not None:
+            from conspectus.query.conversation.follow_up import ShapedRetriever
+
             retriever = ShapedRetriever(context, retriever, history)
         found: list[Evidence] = []
         for start in range(0, len(questions), QUESTIONS_AT_ONCE):
@@ -193,7 +195,7 @@ class AsyncIndex:
 
     def _asked(self, *questions: str) -> "Context":
         """Return the context for these questions: settings can hide documents with access tags by default."""
-        from conspectus.query.filter.view import filtered
+        from conspectus.query.filter.documents import filtered
 
         if not all(question.strip() for question in questions):
             raise UsageError("the question is empty")

@@ -6,7 +6,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conspectus.atomic_write import placing
 from conspectus.storage.errors import ConspectusError, PluginFailed, UsageError, did_you_mean
 from conspectus.storage.plugins import plugins
 
@@ -97,6 +96,8 @@ def export(index: "StoredIndex", name: str, to: Path, *, force: bool = False) ->
     if isinstance(write, str):
         module, function = write.split(":")
         write = getattr(import_module(f"conspectus.{module}"), function)
+    from conspectus.atomic_write import placing
+
     with placing(to, chosen.holds, force=force) as staged:
         try:
             result: ExportResult = write(index, staged)

@@ -7,9 +7,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from conspectus.pipelines.runner import Progress, interruptible, no_progress
 from conspectus.render.terminal import duration
+
+if TYPE_CHECKING:
+    from conspectus.pipelines.runner import Progress
 
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_OF_A_RATE = 1.0
@@ -28,15 +31,19 @@ _ITEMS = {
 
 
 @contextmanager
-def progress(quiet: bool = False) -> Iterator[Progress]:
+def progress(quiet: bool = False) -> "Iterator[Progress]":
     """Yield a function that reports progress; it shows nothing if `quiet`. Ctrl-C is raised by it if it was lost."""
+    from conspectus.pipelines.runner import interruptible  # imports asyncio, which --help does not need
+
     with _shown(quiet) as shown, interruptible(shown) as report:
         yield report
 
 
 @contextmanager
-def _shown(quiet: bool) -> Iterator[Progress]:
+def _shown(quiet: bool) -> "Iterator[Progress]":
     if quiet:
+        from conspectus.pipelines.runner import no_progress
+
         yield no_progress
     elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         with _bars() as report:
@@ -86,7 +93,7 @@ class _Step:
 
 
 @contextmanager
-def _bars() -> Iterator[Progress]:
+def _bars() -> "Iterator[Progress]":
     from rich.console import Console
     from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn
     from rich.progress import Progress as Bars

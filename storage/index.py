@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from conspectus.storage import mapped, tables
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.manifest import (
     FORMAT_VERSION,
     WITH_LINKS,
@@ -31,6 +30,7 @@ from conspectus.storage.text.postings import TextColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from conspectus.storage.graph.adjacency import Adjacency
     from conspectus.storage.text.bm25 import Bm25
     from conspectus.storage.vectors.windowed import WindowedIndex
 
@@ -170,8 +170,10 @@ class StoredIndex:
         """Return whether the index has vectors of that name: "descriptions" are not made for every index."""
         return f"vectors/{name}.faiss" in self.manifest.files
 
-    def graph(self) -> Adjacency:
+    def graph(self) -> "Adjacency":
         """Return the PageRank graph: its first nodes are the chunks, then the entities, in table order."""
+        from conspectus.storage.graph.adjacency import Adjacency  # `status` needs no NumPy
+
         return self.once(StoredIndex.graph, lambda: Adjacency.load(self._subfolder("graph")))
 
     def lexical(self) -> "Bm25":

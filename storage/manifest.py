@@ -6,7 +6,6 @@ damage, and against anyone who can write to the files but not to the manifest. A
 parsers validate their input too.
 """
 
-import importlib.metadata
 import json
 import os
 import re
@@ -154,11 +153,13 @@ def _refuse_other_formats(root: Path, format_version: int, found: Mapping[str, A
     if type(format_version) is not int:
         raise ValueError("its format has no number")
     if format_version > FORMAT_VERSION:
+        from importlib.metadata import version
+
         tools = found.get("tools")
         maker = tools.get("conspectus", "a newer version") if isinstance(tools, dict) else "a newer version"
         raise IndexTooNew(
             f"{root} has index format {format_version}, made by conspectus {maker}; this is conspectus "
-            f"{importlib.metadata.version('conspectus')}, which reads format {FORMAT_VERSION}: "
+            f"{version('conspectus')}, which reads format {FORMAT_VERSION}: "
             f"upgrade it, or name another folder with --index"
         )
     if format_version < oldest:

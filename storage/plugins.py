@@ -11,10 +11,12 @@ import logging
 import os
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from conspectus.storage.errors import PluginFailed
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Kind = Literal["readers", "methods", "exporters"]
 KINDS: tuple[Kind, ...] = ("readers", "methods", "exporters")
@@ -29,7 +31,7 @@ class Plugin:
     kind: Kind
     name: str
     package: str
-    entry: EntryPoint
+    entry: "EntryPoint"
 
     def load(self) -> Any:  # noqa: ANN401  (what it should be depends on its kind)
         """Import it.
@@ -55,6 +57,8 @@ def plugins(kind: Kind) -> dict[str, Plugin]:
 
 @cache
 def _found(kind: Kind) -> dict[str, Plugin]:
+    from importlib.metadata import entry_points
+
     found: dict[str, Plugin] = {}
     rows = [(f"{e.dist.name} {e.dist.version}" if e.dist else "?", e) for e in entry_points(group=f"conspectus.{kind}")]
     for package, entry in sorted(rows, key=lambda row: (row[1].name, row[0])):

@@ -36,6 +36,7 @@ from conspectus.storage.level_names import Level
 if TYPE_CHECKING:
     from conspectus.api import Index
     from conspectus.pipelines.evaluation.suites import SuiteQuestion
+    from conspectus.query.conversation.history import Conversation
     from conspectus.query.types import Answer, Say
 
 _AT_ONCE = 64
@@ -111,14 +112,11 @@ def ask(
     With --endpoint, the question goes to the graph behind a SPARQL endpoint. Section `endpoint` of the
     settings controls how names are found there and how much is read.
     """
-    from conspectus.query.conversation.history import turn_of
-    from conspectus.query.conversation.session import append_turn, read_session
-
     name = at_level(method, level) if level else method
     check_folder_of("--show", picture)
     _check_form(picture)
     topics = topic or []
-    history = read_session(session) if session else None
+    history = _history(session)
     if endpoint is None:
         opened = open_filtered(index, settings, overrides, where, access)
     else:
@@ -137,9 +135,20 @@ def ask(
     elif trace and answer.evidence.walk:
         typer.echo(f"\n{opened.walk_text(answer)}")
     if session:  # after printing: an answer that was paid for is shown even if the file cannot be written
+        from conspectus.query.conversation.history import turn_of
+        from conspectus.query.conversation.session import append_turn
+
         append_turn(session, turn_of(answer))
     if picture:
         _draw(opened, answer, picture)
+
+
+def _history(session: Path | None) -> "Conversation | None":
+    if session is None:
+        return None
+    from conspectus.query.conversation.session import read_session
+
+    return read_session(session)
 
 
 def _check_form(picture: Path | None) -> None:
@@ -219,20 +228,19 @@ def retrieve(
     With --session the question may be a follow-up to the conversation in the file, which is not changed. --questions
     looks up many questions; with --json it prints one line of JSON for each, with its id.
     """
-    from conspectus.pipelines.evaluation.suites import read_questions
-    from conspectus.query.conversation.session import read_session
-
     if (question is None) == (questions is None):
         raise UsageError("give either a question or --questions FILE")
     if questions and session:
         raise UsageError("--session is for one question, not for --questions")
     if questions:
+        from conspectus.pipelines.evaluation.suites import read_questions
+
         asked = read_questions(questions)
         opened = open_filtered(index, settings, overrides, where, access)
         _retrieve_all(asked, opened, method, k, as_json)
         return
     assert question is not None, "checked above"
-    history = read_session(session) if session else None
+    history = _history(session)
     opened = open_filtered(index, settings, overrides, where, access)
     evidence = opened.retrieve(question, method, k, history)
     if as_json:

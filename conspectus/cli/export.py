@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from conspectus.atomic_write import check_place
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     AccessOption,
@@ -63,6 +62,8 @@ def export(
     quiet: QuietOption = False,
 ) -> None:
     """Write an index in a format that other programs read."""
+
+    from conspectus.atomic_write import check_place
 
     check_place(to, find_export(format_).holds, force=force)
     opened = open_filtered(index, settings, overrides, where, access)

@@ -62,11 +62,15 @@ def status(
             raise UsageError("--failures lists the failures of the index; INPUT previews an update: give one of them")
         _preview(inputs, index, chosen_settings(settings, overrides, openie, kg, kg_labels), as_json=as_json)
         return
-    from conspectus.pipelines.remote_index.local_copy import located
     from conspectus.storage.index import StoredIndex
     from conspectus.storage.records import SKIP, Failure
 
-    opened = StoredIndex.open(located(index))
+    place = index
+    if "://" in index:
+        from conspectus.pipelines.remote_index.local_copy import located
+
+        place = str(located(index))
+    opened = StoredIndex.open(place)
     lost = opened.rows(Failure)
     if as_json:
         failed = [asdict(failure) for failure in lost if failure.stage != SKIP]

@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import sys
+import threading
 from importlib import import_module
 
 import typer
@@ -55,12 +56,20 @@ def program() -> None:
         main()
     except SystemExit as ended:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        if ended.code != INTERRUPTED:
+        if not isinstance(ended.code, int):
             raise
-        # The interpreter would wait for threads of the work that was given up, and kill itself by the signal (status
-        # -2) if that came while `exec` made a class.
+        # The interpreter would take .2 s to free the modules of a question. After Ctrl-C it would also wait for threads
+        # of the work that was given up, and kill itself by the signal (status -2) if that came while `exec` made a
+        # class.
+        if ended.code != INTERRUPTED:
+            threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as it would
         atexit._run_exitfuncs()
-        os._exit(INTERRUPTED)
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            raise ended from None
+        os._exit(ended.code)
 
 
 def main() -> None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from conspectus.query.explain.types import Explained, Explanation, Path, PathNode, path_graph
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, Usage
 from conspectus.render.terminal import count, one_line, visible
+
+if TYPE_CHECKING:
+    from conspectus.query.explain.types import Explained, Explanation, Path, PathNode
 
 _LONG_QUOTE = 900
 """Characters up to which a quote is printed whole."""
@@ -135,7 +137,7 @@ def _location(source: str, found: Citation | Passage) -> str:
 # Explanations
 
 
-def explanation_text(explanation: Explanation) -> str:
+def explanation_text(explanation: "Explanation") -> str:
     """Return an explanation, passage by passage."""
     if not explanation.passages:
         steps = (f"  {step.name}: {visible(step.detail)}" for step in explanation.trace)
@@ -144,8 +146,10 @@ def explanation_text(explanation: Explanation) -> str:
     return "\n\n".join([*blocks, f"score = {explanation.formula}"])
 
 
-def explanation_json(explanation: Explanation) -> dict[str, Any]:
+def explanation_json(explanation: "Explanation") -> dict[str, Any]:
     """Return an explanation in the form of `conspectus explain --json`."""
+    from conspectus.query.explain.types import path_graph
+
     return {
         "question": explanation.question,
         "method": explanation.method,
@@ -155,7 +159,7 @@ def explanation_json(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _explained(explained: Explained) -> list[str]:
+def _explained(explained: "Explained") -> list[str]:
     passage = explained.passage
     where = ", ".join(filter(None, (passage.document_id, passage.place, f"characters {passage.start}-{passage.end}")))
     rank = f"{explained.rank}." if explained.rank else "-"
@@ -175,13 +179,13 @@ def _explained(explained: Explained) -> list[str]:
     return lines
 
 
-def _path(path: Path) -> list[str]:
+def _path(path: "Path") -> list[str]:
     first, *rest = path.hops
     lines = [f"   {_share(path.share):>6}  {_node(first.node)} ({path.why})"]
     return [*lines, *(f"           {hop.edge} -> {_node(hop.node)}" for hop in rest)]
 
 
-def _node(node: PathNode) -> str:
+def _node(node: "PathNode") -> str:
     name = " ".join(node.name.split())
     return name if node.kind == "passage" else f'the name "{name}"'
 

@@ -11,7 +11,6 @@ import regex
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
-from conspectus.prompts.replies.structured import ask_choice
 from conspectus.query.abstention import no_answer
 from conspectus.query.answering import measured
 from conspectus.query.citations.entailment import CitedText, can_compare, closeness, missing, names_alone, quotes
@@ -121,6 +120,8 @@ def _far(context: Context, answer: Answer, cited: _CitedSentence) -> str:
 
 
 async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: _CitedSentence) -> str:
+    from conspectus.prompts.replies.structured import ask_choice  # only a model needs it
+
     source = "\n\n".join("\n".join(filter(None, (source.above, source.quote))) for source in cited.sources)
     question = answer.standalone or answer.question
     prompt = messages("query/verify_citation", source=source, question=question, sentence=cited.sentence)

@@ -1,11 +1,13 @@
-"""Permitted documents: those that match the filter and whose access tags the caller has."""
+"""Permitted documents, which match the filter and whose access tags the caller has, and indexes narrowed to them."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from conspectus.query.context import Context
 from conspectus.query.filter.expressions import values_of
 from conspectus.query.filter.parsing import parse
+from conspectus.query.types import Answer, Evidence, Step
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.errors import UsageError, did_you_mean
 from conspectus.storage.index import StoredIndex
@@ -34,6 +36,48 @@ class Filter:
         if self.access is not None:
             parts.append(f"access {', '.join(self.access) or 'without a tag'}")
         return "; ".join(parts) or "access by the settings"
+
+
+def filtered(context: Context, where: str | None, access: Sequence[str] | None) -> Context:
+    """Return a context whose index is restricted to the documents that a filter permits.
+
+    Args:
+        context: a context of the whole index or of a view; filters of a view combine with AND.
+        where: a condition over the documents' metadata; None for none.
+        access: the access tags of the reader; None leaves it to the settings.
+
+    Raises:
+        UsageError: the condition or a tag cannot be read.
+    """
+    settings = context.settings.access
+    chosen = asked(where, access)
+    if chosen == Filter() and (context.narrowed or (settings.unasked, settings.graph) == ("all", "public")):
+        return context
+    from conspectus.query.filter.view import Views  # an index without a filter does not need its libraries
+
+    documents = permitted_documents(context.index, chosen, settings)
+    views = context.index.once(Views, Views)
+    index = views.get(context, documents, graph=settings.graph == "public")
+    words = "; ".join(filter(None, (context.narrowed, str(chosen))))
+    return replace(context, index=index, narrowed=words)
+
+
+def with_filter_step(context: Context, answer: Answer) -> Answer:
+    """Return an answer whose trace begins with the filter, if there is one."""
+    if not context.narrowed:
+        return answer
+    evidence = with_filter_step_of_evidence(context, answer.evidence)
+    return replace(answer, narrowed=context.narrowed, evidence=evidence, trace=(_step(context), *answer.trace))
+
+
+def with_filter_step_of_evidence(context: Context, found: Evidence) -> Evidence:
+    """Return evidence whose trace begins with the filter, if there is one."""
+    return replace(found, trace=(_step(context), *found.trace)) if context.narrowed else found
+
+
+def _step(context: Context) -> Step:
+    count = context.index.manifest.rows["documents"]
+    return Step("filter", f"{context.narrowed}: {count} document{'s' if count != 1 else ''}")
 
 
 def asked(where: str | None, access: Sequence[str] | None) -> Filter:

@@ -28,10 +28,8 @@ import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.query.context import Context
 from conspectus.query.filter.bitmaps import Bitmaps, is_in
-from conspectus.query.filter.documents import Filter, asked, permitted_documents
 from conspectus.query.filter.rows import PermittedRows
 from conspectus.query.filter.vectors import ViewVectors
-from conspectus.query.types import Answer, Evidence, Step
 from conspectus.storage.graph.walk_graph import Walk, name_chunks, walk_graph, with_links
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.memory_index import MemoryIndex, Parts
@@ -61,50 +59,9 @@ from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 
 VIEWS_PER_INDEX = 8
 """Number of views that an open index caches, least recently used dropped first."""
-STEP = "filter"
 
 
-def filtered(context: Context, where: str | None, access: Sequence[str] | None) -> Context:
-    """Return a context whose index is restricted to the documents that a filter permits.
-
-    Args:
-        context: a context of the whole index or of a view; filters of a view combine with AND.
-        where: a condition over the documents' metadata; None for none.
-        access: the access tags of the reader; None leaves it to the settings.
-
-    Raises:
-        UsageError: the condition or a tag cannot be read.
-    """
-    settings = context.settings.access
-    chosen = asked(where, access)
-    if chosen == Filter() and (context.narrowed or (settings.unasked, settings.graph) == ("all", "public")):
-        return context
-    documents = permitted_documents(context.index, chosen, settings)
-    views = context.index.once(_Views, _Views)
-    index = views.get(context, documents, graph=settings.graph == "public")
-    words = "; ".join(filter(None, (context.narrowed, str(chosen))))
-    return replace(context, index=index, narrowed=words)
-
-
-def with_filter_step(context: Context, answer: Answer) -> Answer:
-    """Return an answer whose trace begins with the filter, if there is one."""
-    if not context.narrowed:
-        return answer
-    evidence = with_filter_step_of_evidence(context, answer.evidence)
-    return replace(answer, narrowed=context.narrowed, evidence=evidence, trace=(_step(context), *answer.trace))
-
-
-def with_filter_step_of_evidence(context: Context, found: Evidence) -> Evidence:
-    """Return evidence whose trace begins with the filter, if there is one."""
-    return replace(found, trace=(_step(context), *found.trace)) if context.narrowed else found
-
-
-def _step(context: Context) -> Step:
-    count = context.index.manifest.rows["documents"]
-    return Step(STEP, f"{context.narrowed}: {count} document{'s' if count != 1 else ''}")
-
-
-class _Views:
+class Views:
     """The most recently used views of an open index. Safe to share between threads."""
 
     def __init__(self) -> None:

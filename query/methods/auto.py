@@ -1,22 +1,23 @@
 """Automatic choice of a method: a graph query, global search or passages, then a walk."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
-from conspectus.query.graph_question.answer import answer_of
-from conspectus.query.graph_question.declining import says_what_was_unmet
-from conspectus.query.graph_question.reader import GraphReading, read_graph_question
 from conspectus.query.menu import find_method
-from conspectus.query.methods.tog.evidence import BEST_EFFORT
-from conspectus.query.question.connection_questions import connected_things
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import closeness_in_translation, closeness_to_whole
 from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
 from conspectus.query.walk.passages import has_documents, has_imported_graph
+
+if TYPE_CHECKING:
+    from conspectus.query.graph_question.reader import GraphReading
 
 _FEW = 0.05
 """Largest share of the passages that may contain a word which names something in the documents."""
@@ -39,12 +40,12 @@ class Auto:
     """
 
     def __init__(
-        self, context: Context, whole: Answerer, passages: Answerer, graph: "GraphQuestions | None" = None,
-        walk: Answerer | None = None, paths: Answerer | None = None,
+        self, context: Context, whole: Callable[[], Answerer], passages: Callable[[], Answerer],
+        graph: "GraphQuestions | None" = None, walk: Answerer | None = None, paths: Answerer | None = None,
     ) -> None:  # fmt: skip
         self._context = context
-        self._whole = whole
-        self._passages = passages
+        self._whole = cache(whole)  # one of the two answers a question, and either takes a while to import
+        self._passages = cache(passages)
         self._graph = graph
         self._walk = walk
         self._paths = paths
@@ -53,9 +54,16 @@ class Auto:
         """Answer with the method that suits the question; the first step of the trace names it and the reason."""
         if self._graph is None:
             return await self._from_documents(question, say)
-        reading = self._graph.read(question)
+        return await self._from_graph(question, self._graph, say)
+
+    async def _from_graph(self, question: str, graph: "GraphQuestions", say: Say) -> Answer:
+        from conspectus.query.graph_question.declining import says_what_was_unmet
+        from conspectus.query.methods.tog.evidence import BEST_EFFORT
+        from conspectus.query.question.connection_questions import connected_things
+
+        reading = graph.read(question)
         paths = self._paths if connected_things(question) else None
-        tried = await (paths or self._graph).answer(question, ignore_pieces)
+        tried = await (paths or graph).answer(question, ignore_pieces)
         if tried.known:
             found_by = "it asks what connects two things" if paths else "a query of the graph accounts for the question"
             say(tried.text)
@@ -76,13 +84,14 @@ class Auto:
 
     async def _from_documents(self, question: str, say: Say) -> Answer:
         if kind_of(question) == "global":
-            answer = await self._whole.answer(question, say)
+            answer = await self._whole().answer(question, say)
             return _first(answer, f"{answer.method}: its words ask for the whole")
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
         sure = typical >= self._context.settings.global_search.about_the_whole
         rare = "" if sure or typical < nearest else self._rare_word(question)
-        answer = await (self._whole if typical >= nearest and not rare else self._passages).answer(question, say)
+        answerer = self._whole() if typical >= nearest and not rare else self._passages()
+        answer = await answerer.answer(question, say)
         return _first(
             answer,
             f"{answer.method}: cosine {typical:.2f} with a typical question about a whole corpus, "
@@ -118,12 +127,16 @@ class GraphQuestions:
         self._name = name
         self._context = context
 
-    def read(self, question: str) -> GraphReading:
+    def read(self, question: str) -> "GraphReading":
         """Return the reading of the question."""
+        from conspectus.query.graph_question.reader import read_graph_question
+
         return read_graph_question(self._context, question)
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer of the query, or the reason why there is none."""
+        from conspectus.query.graph_question.answer import answer_of
+
         with assembling(question, self._name) as assembly:
             answer = answer_of(assembly, self._context, self.read(question))
         say(answer.text)
@@ -141,8 +154,8 @@ def open_auto(
     graph = has_imported_graph(context)
     return Auto(
         context,
-        find_method(whole).answerer(context),
-        find_method(passages).answerer(context),
+        lambda: find_method(whole).answerer(context),
+        lambda: find_method(passages).answerer(context),
         GraphQuestions("graph", context) if graph else None,
         find_method(walk).answerer(context) if graph and (model or has_documents(context)) else None,
         find_method(paths).answerer(context) if graph else None,

@@ -95,16 +95,21 @@ def test_help_of_each_command_has_examples_that_hold(command: str) -> None:
             assert f"{option} " in done.out.partition("Examples:")[0], f"{line}: no option {option}"
 
 
-def test_help_is_ready_before_anything_heavy_is_imported() -> None:
+@pytest.mark.parametrize(
+    ("words", "status"), [("--help", 0), ("index --help", 0), ("ask", 2), ("indx", 2), ("status --index nowhere", 4)]
+)
+def test_help_and_errors_are_ready_before_anything_heavy_is_imported(words: str, status: int) -> None:
+    unused = [*HEAVY, "conspectus.storage.settings", "conspectus.pipelines.remote_index"]
+    unused += ["asyncio", "filelock"]
     code = (
-        "import sys; sys.argv = ['conspectus', 'index', '--help']\n"
+        f"import sys; sys.argv = ['conspectus', *{words.split()!r}]\n"
         "from conspectus.cli import main\n"
         "try: main()\n"
-        f"finally: print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+        f"finally: print([name for name in {unused!r} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0
-    assert done.stderr.strip() == "[]"
+    assert done.returncode == status
+    assert done.stderr.strip().splitlines()[-1] == "[]"
 
 
 def test_version() -> None:
@@ -402,6 +407,24 @@ def test_ctrl_c_ends_with_status_130_while_exec_makes_a_class() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (130, "conspectus: interrupted; run the same command again to go on\n")
+
+
+def test_a_process_ends_when_its_threads_and_exit_functions_have() -> None:
+    work = (
+        "import atexit, threading\n"
+        "atexit.register(lambda: print('exit function'))\n"
+        "threading.Thread(target=lambda: (threading.main_thread().join(), print('thread'))).start()\n"
+        "print('answer')\n"
+        "raise SystemExit(4)"
+    )
+    program = (
+        "import sys\nfrom conspectus.cli import main as cli\n"
+        "module = sys.modules['conspectus.cli.main']\n"
+        f"module.register = lambda command: lambda prog_name: exec(compile({work!r}, 'work', 'exec'), {{}})\n"
+        "module.program()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (4, "answer\nthread\nexit function\n", "")
 
 
 def test_a_reader_that_leaves_early_is_no_error(index_root: Path) -> None:

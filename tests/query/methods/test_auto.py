@@ -38,7 +38,7 @@ class Named:
 
 
 def chosen(context: Context, question: str) -> str:
-    answer = asyncio.run(Auto(context, Named("whole"), Named("parts")).answer(question, print))
+    answer = asyncio.run(Auto(context, lambda: Named("whole"), lambda: Named("parts")).answer(question, print))
     assert answer.trace[0].name == "auto"
     return answer.method
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.query.context import Context
-from conspectus.query.filter.view import filtered
+from conspectus.query.filter.documents import filtered
 from conspectus.query.sparql.process import SparqlProcess
 from conspectus.query.sparql.run import query
 from conspectus.query.sparql.schema import predicates

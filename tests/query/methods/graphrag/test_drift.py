@@ -11,7 +11,7 @@ from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import NOTHING_FOUND, without_verdicts
 from conspectus.query.context import Context
-from conspectus.query.filter.view import filtered
+from conspectus.query.filter.documents import filtered
 from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError

@@ -10,7 +10,7 @@ from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import NOTHING_FOUND, without_verdicts
 from conspectus.query.context import Context
-from conspectus.query.filter.view import filtered
+from conspectus.query.filter.documents import filtered
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import local
 from conspectus.query.methods.graphrag.local import LocalContext, LocalRetriever, LocalSelection, find_context
