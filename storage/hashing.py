@@ -45,7 +45,17 @@ def entity_id(key: str) -> str:
 
 def mention_id(chunk_id: str, owner_id: str, start: int | None, end: int | None) -> str:
     """Return the id of a mention of an entity at a place."""
-    return short_id("mention", chunk_id, owner_id, str(start), str(end))
+    parts = (_MENTION, _sized_id(chunk_id), _sized_id(owner_id), _sized_number(start), _sized_number(end))
+    return short_id_of(b"".join(parts))
+
+
+_MENTION = sized("mention")
+_sized_id = lru_cache(maxsize=100_000)(sized)
+
+
+@lru_cache(maxsize=10_000)
+def _sized_number(number: int | None) -> bytes:
+    return sized(str(number))
 
 
 def file_digest(path: Path) -> str:

@@ -7,6 +7,7 @@ batch by batch, to an Arrow file without compression (see `derived`); a build do
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
@@ -16,6 +17,7 @@ from conspectus.storage.records import Document
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from conspectus.storage.arrays import Rows
 
 Record = TypeVar("Record")
 Value = TypeVar("Value")
@@ -81,7 +83,7 @@ class TableRows(Sequence[Record]):
     """The rows of a table as records, each made when it is asked for. Safe to share between threads."""
 
     def __init__(self, table: "pa.Table", record: type[Record]) -> None:
-        self._table = table
+        self.table = table
         self._record = record
         self._columns = [(table.column(name), make) for name, make in tables.builders(record).items()]
         self._cached = lru_cache(_CACHED_DOCUMENTS if record is Document else _CACHED_ROWS)(self._made)
@@ -90,11 +92,21 @@ class TableRows(Sequence[Record]):
         values = ((make, column[row].as_py()) for column, make in self._columns)
         return self._record(*(make(value) if make else value for make, value in values))
 
+    def at(self, rows: "Rows") -> list[Record]:
+        """Return some rows."""
+        return tables.records_of(self.table.take(rows), self._record)
+
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return int(self.table.num_rows)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two sequences have equal records."""
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __iter__(self) -> Iterator[Record]:
-        for batch in self._table.to_batches(_CACHED_ROWS):
+        for batch in self.table.to_batches(_CACHED_ROWS):
             yield from tables.records_of(batch, self._record)
 
     @overload

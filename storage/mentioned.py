@@ -16,6 +16,7 @@ from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import mention_id
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Merge, Relation
+from conspectus.storage.tables import arrow_of, codes_of
 from numpy.typing import NDArray
 
 Codes = NDArray[np.int32]
@@ -50,6 +51,18 @@ class Groups:
         """Return the members of a group, ascending."""
         members: Ints = self.members[self.starts[group] : self.starts[group + 1]]
         return members
+
+
+def chunks_by_entity(entity_ids: Sequence[str], chunk_ids: Sequence[str], mentions: Sequence[Mention]) -> Groups:
+    """Return the rows of the chunks that mention each entity, both in the order of their ids."""
+    table = arrow_of(Mention, mentions, ["entity_id", "chunk_id"])
+    table = table.filter(table["entity_id"].is_valid())
+    rows = []
+    for column, ids in (("entity_id", entity_ids), ("chunk_id", chunk_ids)):
+        codes, found = codes_of(table[column])
+        row_of = {id_: row for row, id_ in enumerate(ids)}
+        rows.append(np.array([row_of[id_] for id_ in found], np.int64)[codes])
+    return Groups.of(rows[0], rows[1], len(entity_ids))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

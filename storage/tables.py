@@ -67,9 +67,11 @@ def write_table(path: Path, record: type[Record], rows: Sequence[Record]) -> Non
 
 
 def arrow_of(record: type, rows: Sequence[object], names: Sequence[str] | None = None) -> "pa.Table":
-    """Return rows (or some of their columns) as Arrow."""
+    """Return rows (or some of their columns) as Arrow; rows that have a `table` are in that form already."""
     import pyarrow as pa
 
+    if table := getattr(rows, "table", None):
+        return table if names is None else table.select(names)
     shape = schema(record)
     shape = shape if names is None else pa.schema([shape.field(name) for name in names])
     makers = _plainers(typing.cast(Hashable, record))
@@ -239,6 +241,21 @@ def _builder(hint: Any) -> Any:  # noqa: ANN401
     return None
 
 
+def codes_of(column: "pa.ChunkedArray") -> "tuple[Ints, list[Any]]":
+    """Return a column's distinct values, and the number of each row's value among them, -1 for null.
+
+    >>> import pyarrow as pa
+    >>> codes_of(pa.chunked_array([["b", None], ["a", "b"]]))
+    (array([ 0, -1,  1,  0]), ['b', 'a'])
+    """
+    import numpy as np
+
+    encoded = column.combine_chunks().dictionary_encode()
+    return np.asarray(
+        encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64
+    ), encoded.dictionary.to_pylist()
+
+
 def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "Ints":
     """Return the table row of each id; IndexCorrupt for an unknown id."""
     import numpy as np
@@ -248,6 +265,13 @@ def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "Ints":
     if rows.null_count:
         raise IndexCorrupt(f"{rows.null_count} ids point to rows that are not there; build the index again")
     return np.asarray(rows.to_numpy(), np.int64)
+
+
+def by_id(table: "pa.Table") -> "pa.Table":
+    """Return a table sorted by id."""
+    from pyarrow import compute
+
+    return table.take(compute.sort_indices(table, [("id", "ascending")])).combine_chunks()
 
 
 def sorted_by_id(rows: Iterable[Record]) -> list[Record]:

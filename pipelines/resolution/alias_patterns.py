@@ -4,12 +4,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from conspectus.pipelines.resolution.features import LocatedMentions, NameFeatures
+from conspectus.pipelines.resolution.features import Located, LocatedMentions, NameFeatures
 from conspectus.pipelines.resolution.pairs import NamePair, pair_of
 from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import agree, person_of
 from conspectus.pipelines.resolution.wordlists import SMALL_WORDS, WORKS
-from conspectus.storage.records import Chunk, Document, Mention
+from conspectus.storage.records import Chunk, Document
 
 _MOST_WORDS = 12
 
@@ -132,8 +132,7 @@ def stated(known: Sequence[NameFeatures], placed: LocatedMentions) -> tuple[list
     of_id = {name.id: name for name in known}
     same: list[NamePair] = []
     apart: set[tuple[str, str]] = set()
-    for chunk_id, row in placed.of_chunk.items():
-        chunk = placed.chunks[chunk_id]
+    for chunk, row in placed.by_chunk(of_id.keys()):
         for place, first in enumerate(row):
             for second in row[place + 1 : place + 1 + _AHEAD]:
                 start, end = _end(first) - chunk.start, (second.start or 0) - chunk.start
@@ -169,7 +168,7 @@ def _places(left: NameFeatures, right: NameFeatures) -> bool:
     return "place" in left.kinds | right.kinds
 
 
-def _or_the(left: str, second: Mention, following: Sequence[Mention], chunk: Chunk) -> Iterator[NamePair]:
+def _or_the(left: str, second: Located, following: Sequence[Located], chunk: Chunk) -> Iterator[NamePair]:
     """Yield the pair (X, Z) of "X, also known as Y or Z"."""
     for third in following:
         gap = chunk.text[_end(second) - chunk.start : (third.start or 0) - chunk.start]
@@ -177,7 +176,7 @@ def _or_the(left: str, second: Mention, following: Sequence[Mention], chunk: Chu
             yield pair_of(left, third.entity_id or "", _ALSO_CALLED, 0.93, explicit=True)
 
 
-def _end(mention: Mention) -> int:
+def _end(mention: Located) -> int:
     return mention.end or 0
 
 
@@ -204,9 +203,7 @@ def titled(known: Sequence[NameFeatures], placed: LocatedMentions, documents: Se
     heads: defaultdict[str, set[str]] = defaultdict(set)
     for item in of_document.values():
         heads[item.form.letters].add(item.id)
-    begins = {
-        chunk.document_id: row[0] for id_, row in placed.of_chunk.items() if (chunk := placed.chunks[id_]).ordinal == 0
-    }
+    begins = {chunk.document_id: row[0] for chunk, row in placed.by_chunk(of_id.keys()) if chunk.ordinal == 0}
     for document in documents:
         title, first = of_document.get(document.id), begins.get(document.id)
         if title is None or first is None or (first.start or 0) > _LEAD_WITHIN or first.entity_id == title.id:

@@ -3,12 +3,16 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 
+import numpy as np
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import short_id
+from conspectus.storage.mapped import TableRows
+from conspectus.storage.mentioned import Groups
 from conspectus.storage.records import Claim, Entity, Mention, Qualifier, Relation
-from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.tables import arrow_of, by_id, codes_of, sorted_by_id
 from conspectus.storage.text.nlp import CONCEPT, TITLE
 from conspectus.storage.text.normalise import entity_key
 
@@ -119,22 +123,41 @@ def _of_id(source: str, predicate: str, target: str) -> tuple[str, str, str]:
 
 def _mentions(
     mentions: Sequence[Mention], kept_of: Mapping[str, str], new_relation: Mapping[str, str]
-) -> list[Mention]:
-    kept: dict[tuple[str, str, int | None, int | None, str], Mention] = {}
-    for mention in mentions:
-        moved = mention
-        if mention.relation_id is not None and mention.relation_id in new_relation:
-            if not new_relation[mention.relation_id]:
-                continue
-            moved = replace(mention, relation_id=new_relation[mention.relation_id])
-        elif mention.entity_id is not None and mention.entity_id in kept_of:
-            moved = replace(mention, entity_id=kept_of[mention.entity_id], match="alias")
-        owner = moved.entity_id or moved.relation_id or ""
-        description = moved.description if moved.relation_id is not None else ""
-        place = (owner, moved.chunk_id, moved.start, moved.end, description)
-        earlier = kept.get(place)
-        kept[place] = moved if earlier is None else _one_mention(earlier, moved)
-    return sorted_by_id(kept.values())
+) -> TableRows[Mention]:
+    """Return the mentions under their new owners; only those at one place are made to records."""
+    import pyarrow as pa
+
+    table = arrow_of(Mention, mentions)
+    (entity, entities), (relation, relations) = (codes_of(table[name]) for name in ("entity_id", "relation_id"))
+    dropped = np.array([*(new_relation.get(id_, id_) == "" for id_ in relations), False], np.bool_)[relation]
+    is_alias = np.array([*(id_ in kept_of for id_ in entities), False], np.bool_)[entity]
+    match = np.where(is_alias, "alias", table["match"].to_numpy())
+    owners = [*(kept_of.get(id_, id_) for id_ in entities), *(new_relation.get(id_, id_) for id_ in relations)]
+    for name, column in (
+        ("entity_id", pa.array(owners[: len(entities)], pa.string()).take(pa.array(entity, mask=entity < 0))),
+        ("relation_id", pa.array(owners[len(entities) :], pa.string()).take(pa.array(relation, mask=relation < 0))),
+        ("match", pa.array(match, pa.string())),
+    ):
+        table = table.set_column(table.column_names.index(name), table.field(name), column)
+    number = {id_: place for place, id_ in enumerate(dict.fromkeys(owners))}
+    owner = np.array([number[id_] for id_ in owners], np.int64)[np.where(entity < 0, relation + len(entities), entity)]
+    told = np.where(relation < 0, 0, 1 + codes_of(table["description"])[0])
+    chunk, start, end = (codes_of(table[name])[0] for name in ("chunk_id", "start", "end"))
+    kept = np.flatnonzero(~dropped)
+    order = kept[np.lexsort([column[kept] for column in (told, end, start, chunk, owner)])]
+    new = np.zeros(len(order), np.bool_)
+    new[:1] = True
+    for column in (owner, chunk, start, end, told):
+        new[1:] |= np.diff(column[order]) != 0
+    starts = np.flatnonzero(new)
+    sizes = np.diff(np.append(starts, len(order)))
+    rows = TableRows(table, Mention)
+    merged = [
+        reduce(_one_mention, rows.at(order[start : start + size]))
+        for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True)
+    ]
+    whole = pa.concat_tables([table.take(np.sort(order[starts[sizes == 1]])), arrow_of(Mention, merged)])
+    return TableRows(by_id(whole), Mention)
 
 
 def _one_mention(one: Mention, other: Mention) -> Mention:
@@ -152,23 +175,28 @@ def _entities(
     members: defaultdict[str, list[Entity]] = defaultdict(list)
     for entity in entities:
         members[kept_of.get(entity.id, entity.id)].append(entity)
-    grown = set(kept_of.values())
-    chunks: defaultdict[str, set[str]] = defaultdict(set)
-    for mention in mentions:
-        if mention.entity_id in grown:
-            chunks[mention.entity_id].add(mention.chunk_id)
+    grown = list(dict.fromkeys(kept_of.values()))
+    frequency = dict(zip(grown, _frequencies(grown, mentions), strict=True))
     degrees = degrees_of(relations)
     merged = []
     for id_, group in members.items():
         own = next(member for member in group if member.id == id_)
-        if id_ in grown:
+        if id_ in frequency:
             types = _types(own, group)
             descriptions = sorted({member.description for member in group} - {""})
-            own = replace(
-                own, type=types[0], types=types, frequency=len(chunks[id_]), description=" ".join(descriptions)
-            )
+            own = replace(own, type=types[0], types=types, frequency=frequency[id_], description=" ".join(descriptions))
         merged.append(replace(own, degree=degrees.get(id_, 0)))
     return sorted_by_id(merged)
+
+
+def _frequencies(ids: Sequence[str], mentions: Sequence[Mention]) -> list[int]:
+    """Return the number of chunks that mention each entity."""
+    table = arrow_of(Mention, mentions, ["entity_id", "chunk_id"])
+    (entity, entities), (chunk, _) = (codes_of(table[name]) for name in ("entity_id", "chunk_id"))
+    some = entity >= 0
+    sizes = np.diff(Groups.of(entity[some], chunk[some], len(entities)).starts).tolist()
+    of_id = dict(zip(entities, sizes, strict=True))
+    return [of_id.get(id_, 0) for id_ in ids]
 
 
 def _types(own: Entity, group: Sequence[Entity]) -> tuple[str, ...]:

@@ -2,15 +2,20 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
 from conspectus.pipelines.resolution.parsed_name import Form, form_of
 from conspectus.pipelines.resolution.person_names import Person, person_of
 from conspectus.pipelines.resolution.wordlists import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE
 from conspectus.pipelines.steps.extract.merge import Knowledge
+from conspectus.storage.arrays import Rows
 from conspectus.storage.hashing import entity_id
+from conspectus.storage.mentioned import Groups
 from conspectus.storage.records import Chunk, Document, Entity, Mention
+from conspectus.storage.tables import arrow_of, codes_of
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.nlp import CONCEPT, NAME
 from conspectus.storage.text.normalise import entity_key
@@ -64,12 +69,64 @@ class NameFeatures:
         return bool(self.gender) and not self.kinds and NAME in self.entity.types
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedMentions:
-    """The mentions of names that have a span, in text order by chunk, and the chunks by id."""
+class Located(NamedTuple):
+    """A mention of a name at characters [start, end) of a chunk's document; None without a span."""
 
-    chunks: Mapping[str, Chunk]
-    of_chunk: Mapping[str, list[Mention]]
+    entity_id: str
+    chunk_id: str
+    start: int | None
+    end: int | None
+
+
+class LocatedMentions:
+    """The mentions of names, by entity and, if they have a span, in text order by chunk. Each is made when asked for.
+
+    Args:
+        chunks: All chunks.
+        mentions: The mentions; those under another name are left out.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> None:
+        from pyarrow import compute
+
+        table = arrow_of(Mention, mentions, ["entity_id", "chunk_id", "start", "end", "match"])
+        kept = compute.and_(table["entity_id"].is_valid(), compute.not_equal(table["match"], "alias"))
+        table = table.filter(kept)
+        self.chunks = {chunk.id: chunk for chunk in chunks}
+        self._entity, self._entity_ids = codes_of(table["entity_id"])
+        self._chunk, self._chunk_ids = codes_of(table["chunk_id"])
+        self._start, self._end = (table[name].fill_null(-1).to_numpy() for name in ("start", "end"))
+        self._number = {id_: number for number, id_ in enumerate(self._entity_ids)}
+        rows = np.arange(len(table))
+        self._of_entity = Groups.of(self._entity, rows, len(self._entity_ids))
+        located = np.flatnonzero(self._start >= 0)
+        order = np.lexsort((located, self._end[located], self._start[located], self._chunk[located]))
+        self._in_text = located[order]
+
+    def of_entity(self, id_: str) -> list[Located]:
+        """Return the mentions of an entity, in the order of their ids."""
+        return self._made(self._of_entity[self._number[id_]]) if id_ in self._number else []
+
+    def by_chunk(self, known: Collection[str]) -> Iterator[tuple[Chunk, list[Located]]]:
+        """Yield each chunk that contains known names, and their mentions with a span in text order."""
+        wanted = np.array([id_ in known for id_ in self._entity_ids], np.bool_)
+        rows = self._in_text[wanted[self._entity[self._in_text]]] if len(wanted) else self._in_text
+        if not len(rows):
+            return
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(self._chunk[rows])) + 1])
+        ends = np.append(starts[1:], len(rows))
+        for place in np.argsort(np.minimum.reduceat(rows, starts)).tolist():  # as the table names them first
+            own = rows[starts[place] : ends[place]]
+            yield self.chunks[self._chunk_ids[self._chunk[own[0]]]], self._made(own)
+
+    def _made(self, rows: Rows) -> list[Located]:
+        columns = (column[rows].tolist() for column in (self._entity, self._chunk, self._start, self._end))
+        return [
+            Located(self._entity_ids[entity], self._chunk_ids[chunk], start, end)
+            if start >= 0
+            else Located(self._entity_ids[entity], self._chunk_ids[chunk], None, None)
+            for entity, chunk, start, end in zip(*columns, strict=True)
+        ]
 
 
 def known_of(
@@ -79,11 +136,8 @@ def known_of(
 
     Noun phrases without a capital, dates, amounts, and names without a letter are left out.
     """
-    chunk_of = {chunk.id: chunk for chunk in chunks}
-    mentions: defaultdict[str, list[Mention]] = defaultdict(list)
-    for mention in found.mentions:
-        if mention.entity_id is not None and mention.match != "alias":
-            mentions[mention.entity_id].append(mention)
+    placed = LocatedMentions(chunks, found.mentions)
+    chunk_of = placed.chunks
     titled: defaultdict[str, set[str]] = defaultdict(set)
     for document in documents:
         if document.title.strip():
@@ -93,13 +147,13 @@ def known_of(
     known = []
     for entity in found.entities:
         if _may_be_anothers(entity):
-            own = mentions[entity.id]
+            own = placed.of_entity(entity.id)
             places: dict[str, int] = {}
             for mention in own:
                 within = chunk_of[mention.chunk_id].document_id
                 start = -1 if mention.start is None else mention.start
                 places[within] = min(start, places.get(within, start))
-            titles = frozenset(titled[entity.id])
+            titles = frozenset(titled.get(entity.id, ()))
             form = form_of(entity.name)
             known.append(
                 NameFeatures(
@@ -114,14 +168,7 @@ def known_of(
                     _is_introduced(own, chunk_of),
                 )
             )
-    ids = {name.id for name in known}
-    placed: defaultdict[str, list[Mention]] = defaultdict(list)
-    for mention in found.mentions:
-        if mention.entity_id in ids and mention.start is not None and mention.match != "alias":
-            placed[mention.chunk_id].append(mention)
-    for row in placed.values():
-        row.sort(key=lambda item: (item.start or 0, item.end or 0, item.id))
-    return known, LocatedMentions(chunk_of, placed)
+    return known, placed
 
 
 def _may_be_anothers(entity: Entity) -> bool:
@@ -146,12 +193,12 @@ def _kinds(types: Sequence[str]) -> frozenset[str]:
     return frozenset(kinds)
 
 
-def _is_introduced(mentions: Sequence[Mention], chunk_of: Mapping[str, Chunk]) -> bool:
+def _is_introduced(mentions: Sequence[Located], chunk_of: Mapping[str, Chunk]) -> bool:
     ends = [(chunk_of[mention.chunk_id], mention.end) for mention in mentions[:5] if mention.end is not None]
     return any(_DATES.match(chunk.text[end - chunk.start : end - chunk.start + 60]) for chunk, end in ends)
 
 
-def _gender(form: Form, mentions: Sequence[Mention], chunk_of: Mapping[str, Chunk]) -> str:
+def _gender(form: Form, mentions: Sequence[Located], chunk_of: Mapping[str, Chunk]) -> str:
     if set(form.ranks) & MALE:
         return "m"
     if set(form.ranks) & FEMALE:
@@ -174,20 +221,25 @@ class Neighbours:
     _MOST = 12
 
     def __init__(self, known: Sequence[NameFeatures], found: Knowledge) -> None:
-        at: defaultdict[str, set[str]] = defaultdict(set)
-        for mention in found.mentions:
-            if mention.entity_id is not None:
-                at[mention.chunk_id].add(mention.entity_id)
-        held = Counter(id_ for ids in at.values() for id_ in ids)
-        self._at = {chunk: {id_ for id_ in ids if 1 < held[id_] <= self._MOST} for chunk, ids in at.items()}
+        table = arrow_of(Mention, found.mentions, ["entity_id", "chunk_id"])
+        table = table.filter(table["entity_id"].is_valid())
+        (entity, self._entities), (chunk, chunks) = (codes_of(table[name]) for name in ("entity_id", "chunk_id"))
+        held = Groups.of(entity, chunk, len(self._entities))
+        sizes = np.diff(held.starts)
+        kept = np.repeat((sizes > 1) & (sizes <= self._MOST), sizes)
+        self._at = Groups.of(held.members[kept], np.repeat(np.arange(len(sizes)), sizes)[kept], len(chunks))
+        self._row_of = {id_: row for row, id_ in enumerate(chunks)}
         self._chunks = {name.id: name.chunks for name in known}
 
     def shared(self, left: str, right: str) -> int:
         """Return the number of rare names that co-occur with both, counting only chunks that contain one of the two."""
         mine, yours = self._chunks[left], self._chunks[right]
-        first = {id_ for chunk in mine - yours for id_ in self._at.get(chunk, ())}
-        second = {id_ for chunk in yours - mine for id_ in self._at.get(chunk, ())}
-        return len((first & second) - {left, right})
+        first, second = self._named(mine - yours), self._named(yours - mine)
+        return len({self._entities[number] for number in first & second} - {left, right})
+
+    def _named(self, chunks: Iterable[str]) -> set[int]:
+        """Return the numbers of the rare names in some chunks."""
+        return {number for chunk in chunks for number in self._at[self._row_of[chunk]].tolist()}
 
 
 def share_of_documents(short: NameFeatures, long: NameFeatures) -> float:

@@ -9,23 +9,24 @@ fresh hierarchy.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 from conspectus.pipelines.steps.sentences import Sentences, place_sentences
-from conspectus.storage.arrays import Floats, Rows
+from conspectus.storage.arrays import Floats, Rows, gather
 from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import Labels, changed_nodes, is_worse, losses, updated_leiden
 from conspectus.storage.hashing import short_id
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, damaged_files
+from conspectus.storage.mentioned import chunks_by_entity
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings, Settings
-from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.tables import arrow_of, sorted_by_id
 
 MOST_RELATIONS = 1_500_000
 """With more relations, only those that documents state join entities: Leiden would need hours for all."""
@@ -77,7 +78,7 @@ def divide(
     """
     relations = _dividing(relations)
     row_of = {entity.id: row for row, entity in enumerate(entities)}
-    joined = edges_of(row_of, relations, sentences.of_entity if sentences else None)
+    joined = edges_of(row_of, relations, sentences.placed.of_entity if sentences else None)
     hierarchy = leiden.hierarchical_leiden(
         len(entities),
         *joined,
@@ -145,26 +146,25 @@ def edges_of(
     row_of: Mapping[str, int], relations: Sequence[Relation], named: Mapping[str, Rows] | None
 ) -> tuple[Rows, Rows, Floats]:
     """Return the edges of the entity graph: the rows of both ends, and weights; a pair may occur several times."""
-    named_in: defaultdict[int, list[int]] = defaultdict(list)
-    for id_, rows in named.items() if named else ():
-        for row in rows.tolist():
-            named_in[row].append(row_of[id_])
-    ends: list[tuple[int, int]] = []
-    shared: list[float] = []
-    for row in sorted(named_in):
-        members = sorted(named_in[row])
-        if 1 < len(members) <= _MOST_NAMES:
-            for pair in combinations(members, 2):
-                ends.append(pair)
-                shared.append(1 / (len(members) - 1))
-    pairs = np.array(ends, np.int64).reshape(-1, 2)
     sources, targets = _ends(row_of, relations)
     weights = np.fromiter((relation.weight for relation in relations), np.float64, len(relations))
-    return (
-        np.concatenate([sources, pairs[:, 0]]),
-        np.concatenate([targets, pairs[:, 1]]),
-        np.concatenate([weights, np.array(shared, np.float64)]),
-    )
+    columns = [(sources, targets, weights), *_named_together(row_of, named or {})]
+    source, target, weight = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return source, target, weight
+
+
+def _named_together(row_of: Mapping[str, int], named: Mapping[str, Rows]) -> Iterator[tuple[Rows, Rows, Floats]]:
+    """Yield the pairs of entities that share a sentence, and their weights, for each number of names in a sentence."""
+    own = np.fromiter((row_of[id_] for id_ in named), np.int64, len(named))
+    sizes = np.fromiter(map(len, named.values()), np.int64, len(named))
+    entities, sentences = np.repeat(own, sizes), np.concatenate([np.zeros(0, np.int64), *named.values()])
+    order = np.lexsort((entities, sentences))
+    entities = entities[order]
+    _, first, sizes = np.unique(sentences[order], return_index=True, return_counts=True)
+    for size in range(2, _MOST_NAMES + 1):
+        members = entities[first[sizes == size, None] + np.arange(size)]
+        for one, other in combinations(range(size), 2):
+            yield members[:, one], members[:, other], np.full(len(members), 1 / (size - 1))
 
 
 def _ends(row_of: Mapping[str, int], relations: Sequence[Relation]) -> tuple[Rows, Rows]:
@@ -183,10 +183,8 @@ def _communities(
     mentions: Sequence[Mention],
     row_of: Mapping[str, int],
 ) -> list[Community]:
-    chunks_of: defaultdict[int, set[str]] = defaultdict(set)
-    for mention in mentions:
-        if mention.entity_id is not None:
-            chunks_of[row_of[mention.entity_id]].add(mention.chunk_id)
+    chunk_ids = sorted(arrow_of(Mention, mentions, ["chunk_id"])["chunk_id"].unique().to_pylist())
+    chunks_of = chunks_by_entity(list(row_of), chunk_ids, mentions)
     sources, targets = _ends(row_of, relations)
 
     rows: list[Community] = []
@@ -201,6 +199,7 @@ def _communities(
         for found in hierarchy.at(level):
             members = found.members.tolist()
             ids = tuple(entities[row].id for row in members)
+            _, entries = gather(chunks_of.starts, found.members)
             id_ = standing[found.id] = short_id("community", str(level), *ids)
             parent = None if level == 0 else above[found.id if found.id in above else found.parent or 0]
             rows.append(
@@ -212,7 +211,7 @@ def _communities(
                     oversized=found.oversized,
                     entity_ids=ids,
                     relation_ids=tuple(sorted(inside[found.id])),
-                    chunk_ids=tuple(sorted(set().union(*(chunks_of[row] for row in members)))),
+                    chunk_ids=tuple([chunk_ids[row] for row in np.unique(chunks_of.members[entries]).tolist()]),
                     size=len(ids),
                 )
             )

@@ -25,10 +25,10 @@ def describe(entities: Sequence[Entity], sentences: Sentences, settings: Descrip
     """Return a description by entity id: up to `settings.sentences` sentences that mention it, in text order."""
     descriptions = {}
     for entity in entities:
-        rows = sentences.of_entity.get(entity.id)
+        rows = sentences.placed.of_entity.get(entity.id)
         if rows is not None:
             chosen = sorted(sentences.most_central(rows, settings.sentences))
-            descriptions[entity.id] = " ".join(" ".join(sentences.texts[row].split()) for row in chosen)
+            descriptions[entity.id] = " ".join(" ".join(sentences.placed.text(row).split()) for row in chosen)
     return descriptions
 
 

@@ -1,43 +1,108 @@
-"""Index the sentences of the corpus as tf-idf rows, the candidates of extractive descriptions and reports."""
+"""Index the sentences of the corpus as tf-idf rows, the candidates of extractive descriptions and reports.
 
+Everything is a column: a sentence is a document, a chunk and two offsets; its words are entries of a sparse matrix.
+"""
+
+from array import array
 from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count as numbers
+from itertools import islice
 
 import numpy as np
-from conspectus.storage.arrays import Bools, Floats, Rows
+from conspectus.storage.arrays import Bools, Floats, Ints, Rows, gather
+from conspectus.storage.mentioned import Groups
 from conspectus.storage.records import Chunk, Document, Mention, Span
-from conspectus.storage.text.names import words
+from conspectus.storage.tables import arrow_of, codes_of
+from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
 
 _MOST_CHARACTERS = 400
 """Tokens of a 'sentence' (a table, a list) that is too long to quote."""
 _FEWEST_WORDS = 4
 _SAYS_THE_SAME = 0.7
+_ROWS_AT_ONCE = 50_000
+
+
+class RowsOf(Mapping[str, Rows]):
+    """The rows of each key, ascending."""
+
+    def __init__(self, keys: Mapping[str, int], rows: Groups) -> None:
+        self._keys = keys
+        self._rows = rows
+
+    def __getitem__(self, key: str) -> Rows:
+        """Return the rows of a key."""
+        return self._rows[self._keys[key]]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the keys."""
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        """Return the number of keys."""
+        return len(self._keys)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceIndex:
+    """The distinct sentences in document order, and the rows in which each entity is mentioned.
+
+    Attributes:
+        documents: The documents.
+        chunks: The chunks, by `chunk_of`.
+        document_of, chunk_of, starts, ends: (n,) the place of each sentence.
+        of_entity: The rows that mention each entity, by its id.
+    """
+
+    documents: Sequence[Document]
+    chunks: Sequence[Chunk]
+    document_of: Ints
+    chunk_of: Ints
+    starts: Ints
+    ends: Ints
+    of_entity: Mapping[str, Rows]
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self.starts)
+
+    def text(self, row: int) -> str:
+        """Return a sentence."""
+        return self.documents[self.document_of[row]].text[self.starts[row] : self.ends[row]]
+
+    def span(self, row: int) -> Span:
+        """Return the place of a sentence."""
+        document, chunk = self.documents[self.document_of[row]], self.chunks[self.chunk_of[row]]
+        return Span(document.id, chunk.id, int(self.starts[row]), int(self.ends[row]))
+
+
+@dataclass(frozen=True, slots=True)
+class WordRows:
+    """Unit tf-idf rows in compressed sparse form: those of row i are the entries `indptr[i]` to `indptr[i + 1]`.
+
+    `idf` contains the inverse document frequency of each word.
+    """
+
+    indptr: Ints
+    words: Rows
+    values: Floats
+    idf: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """The distinct sentences in document order: place, text, length, and unit tf-idf row.
+    """Sentences with their lengths in tokens and their tf-idf rows; only `quotable` ones have a length."""
 
-    `idf` contains the inverse document frequency of each column of `weights`.
-    """
-
-    spans: list[Span]
-    texts: list[str]
+    placed: SentenceIndex
     n_tokens: Rows
-    weights: "csr_array"
-    idf: Floats
+    weights: WordRows
     quotable: Bools
-    of_entity: dict[str, Rows]
-    of_relation: dict[str, Rows]
+    _sums: Floats = field(repr=False)
+    """(words,) zeros between two calls."""
 
     def most_central(self, rows: Rows, count: int) -> list[int]:
         """Return the `count` rows nearest to the centroid of `rows`, the nearest first, ties in text order.
@@ -46,97 +111,113 @@ class Sentences:
         summarisation). A sentence that repeats an earlier choice (cosine above .7) is skipped.
         """
         rows = rows[self.quotable[rows]]
-        own = self.weights[rows]
-        centroid = own.T @ np.full(len(rows), 1 / max(1, len(rows)))
-        scores = own @ centroid
+        if len(rows) < 2:
+            return [int(row) for row in rows]
+        sizes, entries = gather(self.weights.indptr, rows)
+        words, values = self.weights.words[entries], self.weights.values[entries]
+        place = np.repeat(np.arange(len(rows)), sizes)
+        np.add.at(self._sums, words, values * (1 / len(rows)))
+        scores = np.bincount(place, values * self._sums[words], len(rows))
+        self._sums[words] = 0.0
         chosen: list[int] = []
-        for position in np.lexsort((rows, -scores.round(9))):
-            if not chosen or (own[chosen] @ own[[position]].T).max() < _SAYS_THE_SAME:
-                chosen.append(int(position))
+        alike = np.zeros(len(rows))
+        for position in np.argsort(-scores.round(9), kind="stable").tolist():
+            if alike[position] < _SAYS_THE_SAME:
+                chosen.append(position)
                 if len(chosen) == count:
                     break
+                own = place == position
+                self._sums[words[own]] = values[own]
+                alike = np.maximum(alike, np.bincount(place, values * self._sums[words], len(rows)))
+                self._sums[words[own]] = 0.0
         return [int(rows[position]) for position in chosen]
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceIndex:
-    """The distinct sentences in document order, and the rows in which each entity and relation is mentioned."""
-
-    spans: list[Span]
-    texts: list[str]
-    of_entity: dict[str, Rows]
-    of_relation: dict[str, Rows]
-
-
 def sentences_of(documents: Sequence[Document], chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> Sentences:
-    """Return the sentences of all documents, with the rows in which each entity and relation is mentioned."""
+    """Return the sentences of all documents, with the rows in which each entity is mentioned."""
     placed = place_sentences(documents, chunks, mentions)
-    texts = placed.texts
-    quotable = np.array([len(text) <= _MOST_CHARACTERS and len(words(text)) >= _FEWEST_WORDS for text in texts], bool)
-    weights, idf = _tf_idf(texts)
-    n_tokens = np.array(count_each(texts), np.int64)
-    return Sentences(placed.spans, texts, n_tokens, weights, idf, quotable, placed.of_entity, placed.of_relation)
+    weights, n_words = _tf_idf(placed)
+    quotable = (placed.ends - placed.starts <= _MOST_CHARACTERS) & (n_words >= _FEWEST_WORDS)
+    n_tokens = np.zeros(len(placed), np.int64)
+    n_tokens[quotable] = count_each(placed.text(row) for row in np.flatnonzero(quotable).tolist())
+    return Sentences(placed, n_tokens, weights, quotable, np.zeros(len(weights.idf)))
 
 
 def place_sentences(
     documents: Sequence[Document], chunks: Sequence[Chunk], mentions: Sequence[Mention]
 ) -> SentenceIndex:
-    """Return the places of the sentences of all documents, and the rows that mention each entity and relation."""
-    spans: list[Span] = []
-    texts: list[str] = []
-    starts: dict[str, list[int]] = {}
-    first_row: dict[str, int] = {}
-    chunks_of: defaultdict[str, list[Chunk]] = defaultdict(list)
-    for chunk in chunks:
-        chunks_of[chunk.document_id].append(chunk)
-    for document in documents:
-        own = sorted(chunks_of[document.id], key=lambda item: item.start)
-        chunk_starts = [chunk.start for chunk in own]
-        first_row[document.id] = len(spans)
-        starts[document.id] = []
-        for start, end in sentence_spans(document.text):
-            if own:
-                chunk = own[max(0, bisect_right(chunk_starts, start) - 1)]
-                starts[document.id].append(start)
-                spans.append(Span(document.id, chunk.id, start, end))
-                texts.append(document.text[start:end])
-
-    document_of = {chunk.id: chunk.document_id for chunk in chunks}
-    of_entity: defaultdict[str, set[int]] = defaultdict(set)
-    of_relation: defaultdict[str, set[int]] = defaultdict(set)
-    for mention in mentions:
-        if mention.start is None:
-            continue
-        document_id = document_of[mention.chunk_id]
-        row = first_row[document_id] + max(0, bisect_right(starts[document_id], mention.start) - 1)
-        if mention.entity_id is not None:
-            of_entity[mention.entity_id].add(row)
-        elif mention.relation_id is not None:
-            of_relation[mention.relation_id].add(row)
-    return SentenceIndex(spans, texts, _sorted(of_entity), _sorted(of_relation))
+    """Return the places of the sentences of all documents, and the rows that mention each entity."""
+    chunks_of: defaultdict[str, list[int]] = defaultdict(list)
+    for number, chunk in enumerate(chunks):
+        chunks_of[chunk.document_id].append(number)
+    columns = document_of, chunk_of, starts, ends = array("q"), array("q"), array("q"), array("q")
+    first_row = np.zeros(len(documents) + 1, np.int64)
+    for number, document in enumerate(documents):
+        own = sorted(chunks_of.get(document.id, ()), key=lambda each: chunks[each].start)
+        chunk_starts = [chunks[each].start for each in own]
+        for start, end in sentence_spans(document.text) if own else ():
+            document_of.append(number)
+            chunk_of.append(own[max(0, bisect_right(chunk_starts, start) - 1)])
+            starts.append(start)
+            ends.append(end)
+        first_row[number + 1] = len(starts)
+    places = [np.array(column, np.int64) for column in columns]
+    return SentenceIndex(documents, chunks, *places, _mentioned(documents, chunks, mentions, first_row, places))
 
 
-def _sorted(rows: dict[str, set[int]]) -> dict[str, Rows]:
-    return {key: np.array(sorted(values), dtype=np.int64) for key, values in rows.items()}
+def _mentioned(
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk],
+    mentions: Sequence[Mention],
+    first_row: Ints,
+    places: Sequence[Ints],
+) -> RowsOf:
+    """Return the rows that mention each entity: a mention is in the last sentence that begins before it."""
+    from pyarrow import compute
+
+    number_of = {document.id: number for number, document in enumerate(documents)}
+    in_document = {chunk.id: number_of[chunk.document_id] for chunk in chunks}
+    table = arrow_of(Mention, mentions, ["entity_id", "chunk_id", "start"])
+    placed = table.filter(compute.and_(table["entity_id"].is_valid(), table["start"].is_valid()))
+    owner, entities = codes_of(placed["entity_id"])
+    chunk, held = codes_of(placed["chunk_id"])
+    document = np.array([in_document[id_] for id_ in held], np.int64)[chunk]
+    start = placed["start"].to_numpy()
+    # One sorted key a sentence: its document, then its start.
+    longest = 1 + max(start.max(initial=0), places[2].max(initial=0))
+    rows = np.searchsorted(places[0] * longest + places[2], document * longest + start, side="right") - 1
+    keys = {id_: number for number, id_ in enumerate(entities)}
+    return RowsOf(keys, Groups.of(owner, np.maximum(rows, first_row[document]), len(entities)))
 
 
-def _tf_idf(texts: Sequence[str]) -> "tuple[csr_array, Floats]":
-    """Return unit rows of (1 + log tf) * log((1 + n) / df), one column a word, and the second factor of each column."""
-    from scipy.sparse import csr_array
-
-    vocabulary: dict[str, int] = {}
-    indptr, indices, counts = [0], [], []
-    for text in texts:
-        bag = Counter(word.key for word in words(text))
-        for word, count in bag.items():
-            indices.append(vocabulary.setdefault(word, len(vocabulary)))
-            counts.append(1 + np.log(count))
-        indptr.append(len(indices))
-    shape = (len(texts), len(vocabulary))
-    matrix = csr_array((np.array(counts, float), np.array(indices, np.int64), np.array(indptr, np.int64)), shape=shape)
-    frequency = np.bincount(matrix.indices, minlength=shape[1])
-    idf = np.log((1 + shape[0]) / np.maximum(frequency, 1))
-    matrix.data *= idf[matrix.indices]
-    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    matrix.data /= np.repeat(np.maximum(norms, 1e-12), np.diff(matrix.indptr))
-    return matrix, idf
+def _tf_idf(placed: SentenceIndex) -> tuple[WordRows, Ints]:
+    """Return unit rows of (1 + log tf) * log((1 + n) / df), one column a word, and the number of words of each row."""
+    code = numbers()
+    vocabulary: defaultdict[str, int] = defaultdict(code.__next__)
+    n_words: Ints = np.zeros(len(placed), np.int64)
+    distinct: Ints = np.zeros(len(placed), np.int64)
+    blocks: list[tuple[Rows, Ints]] = []
+    rows = iter(range(len(placed)))
+    while block := list(islice(rows, _ROWS_AT_ONCE)):
+        codes = array("q")
+        for row in block:
+            keys = word_keys(placed.text(row))
+            n_words[row] = len(keys)
+            codes.extend(map(vocabulary.__getitem__, keys))
+        row_of = np.repeat(np.arange(len(block)), n_words[block])
+        pairs = row_of * len(vocabulary) + np.array(codes, np.int64)
+        _, first, times = np.unique(pairs, return_index=True, return_counts=True)
+        order = np.argsort(first)  # words in the order of the text, as long as sums depend on it
+        first, times = first[order], times[order]
+        distinct[block] = np.bincount(row_of[first], minlength=len(block))
+        blocks.append((np.array(codes, np.int32)[first], times.astype(np.int32)))
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(distinct)])
+    words = np.concatenate([np.zeros(0, np.int32), *(words for words, _ in blocks)])
+    times = np.concatenate([np.zeros(0, np.int32), *(times for _, times in blocks)])
+    idf = np.log((1 + len(placed)) / np.maximum(np.bincount(words, minlength=len(vocabulary)), 1))
+    values = (1 + np.log(np.arange(1, times.max(initial=0) + 1)))[times - 1] * idf[words]
+    some = distinct > 0
+    norms = np.zeros(len(placed))
+    norms[some] = np.sqrt(np.add.reduceat(values * values, indptr[:-1][some])) if some.any() else 0.0
+    values /= np.repeat(np.maximum(norms, 1e-12), distinct)
+    return WordRows(indptr, words, values, idf), n_words

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
+from conspectus.storage.mentioned import chunks_by_entity
 from conspectus.storage.records import Chunk, Document, Entity, Link, Mention, Name
 from conspectus.storage.settings import LinkSettings, NameSettings, Settings, WalkGraphSettings
 from conspectus.storage.structure.links import link_edges
@@ -98,18 +99,23 @@ def walk_graph(
             for holder in sorted(held_by.get(name.id, ())):
                 edges += [(row_of[holder], row_of[owner], weight) for owner in name.chunk_ids]
 
-    places: defaultdict[str, set[int]] = defaultdict(set)
-    for mention in mentions:
-        if mention.entity_id is not None:
-            places[mention.entity_id].add(row_of[mention.chunk_id])
-    for row, entity in enumerate(entities, start=len(chunks)):
-        if any(kind != CONCEPT for kind in entity.types) and len(places[entity.id]) > 1:
-            weight = settings.occurrence_weight / np.sqrt(len(places[entity.id]))
-            edges += [(place, row, weight) for place in sorted(places[entity.id])]
+    sources, targets, weights = (np.array(column) for column in zip(*edges, strict=True)) if edges else _NO_EDGES
+    named = np.array([any(kind != CONCEPT for kind in entity.types) for entity in entities], np.bool_)
+    holding = chunks_by_entity([entity.id for entity in entities], [chunk.id for chunk in chunks], mentions)
+    sizes = np.diff(holding.starts)
+    joins = named & (sizes > 1)
+    kept = np.repeat(joins, sizes)
+    nodes = np.repeat(np.arange(len(entities)), sizes)[kept] + len(chunks)
+    occurrences = settings.occurrence_weight / np.sqrt(np.repeat(sizes, sizes)[kept])
+    return Adjacency.from_edges(
+        len(chunks) + len(entities),
+        np.concatenate([sources, holding.members[kept]]),
+        np.concatenate([targets, nodes]),
+        np.concatenate([weights, occurrences]),
+    )
 
-    ends = np.array([(source, target) for source, target, _ in edges], np.int64).reshape(-1, 2)
-    weights = np.array([weight for _, _, weight in edges], np.float64)
-    return Adjacency.from_edges(len(chunks) + len(entities), ends[:, 0], ends[:, 1], weights)
+
+_NO_EDGES = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
 def with_links(graph: Adjacency, chunks: Sequence[Chunk], links: Sequence[Link], settings: LinkSettings) -> Adjacency:

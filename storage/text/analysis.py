@@ -18,7 +18,7 @@ from math import exp, fsum, log
 from typing import Any
 
 import snowballstemmer
-from conspectus.storage.text.names import UNSPACED, Word, words
+from conspectus.storage.text.names import UNSPACED, Word, word_keys, words
 
 _STEMMERS = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
@@ -70,9 +70,8 @@ class Analysis:
         counts: dict[str, Counter[str]] = {}
         for text, language in zip(texts, languages, strict=True):
             if language in _LINKING:
-                keys = (word.key for word in words(text))
                 counts.setdefault(language, Counter()).update(
-                    key for key in keys if len(key) >= _SHORTEST and key.isalpha()
+                    key for key in word_keys(text) if len(key) >= _SHORTEST and key.isalpha()
                 )
         kept = {
             language: {key: count for key, count in sorted(found.items()) if count >= _LEAST_COUNT}
@@ -82,10 +81,12 @@ class Analysis:
 
     def terms(self, text: str, row: int) -> list[str]:
         """Return the terms of the text of a row, with repetitions."""
-        found = words(text)
         if self.languages is None:
-            return [word.key for word in found]
+            return word_keys(text)
         language = self.languages[row] or self.main
+        if text.isascii() and language not in _LINKING:  # no compounds, and no pairs of characters
+            return [stem_in_language(key, language) for key in word_keys(text)]
+        found = words(text)
         terms = [term for word in found for term in (self.stem(word.key, language), *self.parts(word.key, language))]
         return [*terms, *_pairs(found)]
 
@@ -101,7 +102,7 @@ class Analysis:
     def stems(self, text: str, row: int) -> list[str]:
         """Return the stem of each word of the text of a row, in order."""
         language = "" if self.languages is None else self.languages[row] or self.main
-        return [self.stem(word.key, language) for word in words(text)]
+        return [self.stem(key, language) for key in word_keys(text)]
 
     def parts(self, key: str, language: str) -> tuple[str, ...]:
         """Return the stems of the parts of a compound; empty for any other word."""

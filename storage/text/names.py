@@ -13,8 +13,9 @@ text. What may appear *between* two words of a name in a text:
 So a name does not extend past the end of a sentence: "in Paris. Texas is" does not contain "Paris, Texas".
 """
 
+import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -36,6 +37,13 @@ _WORD = regex.compile(
     """,
     regex.V1 | regex.X,
 )
+_SIMPLE = "\x00-\u02ff\u2000-\u206f"
+"""Characters of European texts without combining marks, and general punctuation."""
+_NOT_SIMPLE = re.compile(f"[^{_SIMPLE}]")
+_SIMPLE_WORD = re.compile(r"['’][sS](?![^\W_])|[^\W_][^\W_]*(?:[+#][^\W_]*)*")
+"""The same words in texts of such characters, in half the time."""
+_ASCII_WORD = re.compile(r"'s(?![0-9a-z])|[0-9a-z][0-9a-z+#]*")
+"""The same words in ASCII texts in lower case, whose words are their own keys, in a third of the time."""
 _FARTHEST = 40
 _BLANK_LINE = regex.compile(r"\n\s*\n")
 _SAME = str.maketrans("", "", "-‐‑‒–−'’‘`\"“”„«»·・")
@@ -68,7 +76,25 @@ def words(text: str) -> list[Word]:
     >>> [word.key for word in words("Dickens’s C++ and F#, 3.14 Å: 北京")]
     ['dickens', "'s", 'c++', 'and', 'f#', '3', '14', 'å', '北', '京']
     """
-    return [Word(found.start(), found.end(), _key(found[0])) for found in _WORD.finditer(text)]
+    new = tuple.__new__  # half the time of Word(...)
+    if text.isascii():
+        return [new(Word, (*found.span(), found[0])) for found in _ASCII_WORD.finditer(text.lower())]
+    return [new(Word, (*found.span(), _key(found[0]))) for found in _words_in(text).finditer(text)]
+
+
+def word_keys(text: str) -> list[str]:
+    """Return the keys of the words of a text, in order: those of `words`, in a quarter of the time.
+
+    >>> word_keys("Dickens’s C++")
+    ['dickens', "'s", 'c++']
+    """
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
+    return list(map(_key, _words_in(text).findall(text)))
+
+
+def _words_in(text: str) -> "re.Pattern[str] | regex.Pattern[str]":
+    return _WORD if _NOT_SIMPLE.search(text) else _SIMPLE_WORD
 
 
 class NameMatcher(Generic[Value]):
@@ -81,12 +107,13 @@ class NameMatcher(Generic[Value]):
 
     def __init__(self, names: Mapping[str, Value]) -> None:
         # A trie of word keys, flat: (state, key) -> next state.
+        self._first: dict[str, int] = {}
         self._next: dict[tuple[int, str], int] = {}
         self._ending: dict[int, list[_Name[Value]]] = {}
         for surface in sorted(names):
             found = words(surface)
             if found:
-                between = tuple(_between_words(surface, found))
+                between = [_between(surface, *pair) for pair in pairwise(found)]
                 head, tail = surface[: found[0].start].lstrip(), surface[found[-1].end :].rstrip()
                 name = _Name(entity_key(surface), between, head, tail, names[surface])
                 self._ending.setdefault(self._state(found), []).append(name)
@@ -99,11 +126,13 @@ class NameMatcher(Generic[Value]):
         are the words of the text, if they are known already.
         """
         found = words(text) if found is None else found
-        between = list(_between_words(text, found))
         matches: list[NameMatch[Value]] = []
         at = free_from = 0
         while at < len(found):
-            last, names = self._longest(found, between, at)
+            if found[at].key not in self._first:  # like most words
+                at += 1
+                continue
+            last, names = self._longest(text, found, at)
             if not names:
                 at += 1
                 continue
@@ -118,28 +147,27 @@ class NameMatcher(Generic[Value]):
         return matches
 
     def _state(self, name: Sequence[Word]) -> int:
-        state = 0
-        for word in name:
-            # States are numbered in order of creation; 0 is the start.
-            state = self._next.setdefault((state, word.key), len(self._next) + 1)
+        # States are numbered in order of creation; 0 is the start.
+        state = self._first.setdefault(name[0].key, len(self._first) + len(self._next) + 1)
+        for word in name[1:]:
+            state = self._next.setdefault((state, word.key), len(self._first) + len(self._next) + 1)
         return state
 
-    def _longest(
-        self, found: Sequence[Word], between: Sequence[str | None], first: int
-    ) -> "tuple[int, list[_Name[Value]]]":
+    def _longest(self, text: str, found: Sequence[Word], first: int) -> "tuple[int, list[_Name[Value]]]":
         """Return the last word, and the possible names, of the longest name that begins with a word."""
         longest: tuple[int, list[_Name[Value]]] = first, []
-        state = 0
+        state = self._first[found[first].key]
+        between: list[str | None] = []
         for at in range(first, len(found)):
-            if at > first and between[at - 1] is None:
-                break
-            following = self._next.get((state, found[at].key))
-            if following is None:
+            if state in self._ending:
+                names = [name for name in self._ending[state] if _allowed(between, name.between)]
+                longest = (at, names) if names else longest
+            following = self._next.get((state, found[at + 1].key)) if at + 1 < len(found) else None
+            gap = None if following is None else _between(text, found[at], found[at + 1])
+            if following is None or gap is None:
                 break
             state = following
-            if state in self._ending:
-                names = [name for name in self._ending[state] if _allowed(between[first:at], name.between)]
-                longest = (at, names) if names else longest
+            between.append(gap)
         return longest
 
 
@@ -148,7 +176,7 @@ class _Name(Generic[Value]):
     """A name: its key, the text between, before and after its words, and its value."""
 
     key: str
-    between: tuple[str | None, ...]
+    between: Sequence[str | None]
     head: str
     tail: str
     value: Value
@@ -173,16 +201,14 @@ def _allowed(in_text: Sequence[str | None], in_name: Sequence[str | None]) -> bo
     )
 
 
-def _between_words(text: str, found: Sequence[Word]) -> Iterator[str | None]:
-    """Yield the significant punctuation after each word but the last; None if no name can continue."""
-    for word, following in pairwise(found):
-        gap = text[word.end : following.start]
-        if gap in ("", " "):
-            yield ""
-        elif len(gap) > _FARTHEST:
-            yield None
-        else:
-            yield _what_counts(gap, len(word.key) == 1 or word.key in ABBREVIATIONS)
+def _between(text: str, word: Word, following: Word) -> str | None:
+    """Return the significant punctuation between two words; None if no name can continue."""
+    gap = text[word.end : following.start]
+    if gap in ("", " "):
+        return ""
+    if len(gap) > _FARTHEST:
+        return None
+    return _what_counts(gap, len(word.key) == 1 or word.key in ABBREVIATIONS)
 
 
 @lru_cache(maxsize=10_000)

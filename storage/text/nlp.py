@@ -5,7 +5,7 @@ The findings of an annotator, the annotator protocol, and `open_annotator` for t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 CONCEPT = "CONCEPT"
 """Type of a noun phrase that is not a name."""
@@ -20,8 +20,7 @@ RULES = "4"
 """Version of the annotators' rules; raised to invalidate cached extractions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(NamedTuple):
     """A name or noun phrase: characters [start, end) of a text, and its type.
 
     `text` is the original text, or once terms are chosen its usual form ("hash key" for "hash keys").
@@ -33,8 +32,7 @@ class Phrase:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Triple:
+class Triple(NamedTuple):
     """A statement between two phrases; [start, end) is its sentence."""
 
     subject: Phrase

@@ -2,7 +2,9 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
+_SHORT = 60
 _PARENTHESIS = re.compile(r"(?P<name>.*\S)(?:\s+\([^()]*\)|\s*（[^（）]*）)")
 
 
@@ -15,11 +17,19 @@ def entity_key(name: str) -> str:
     >>> [entity_key(name) for name in ("  Dorothy\\nGale", "Straße", "C++", "Ångström", "北京大学")]
     ['dorothy gale', 'strasse', 'c++', 'ångström', '北京大学']
     """
+    return _kept_key(name) if len(name) <= _SHORT else _key(name)
+
+
+def _key(name: str) -> str:
     if name.isascii():  # nothing to compose
         return " ".join(name.lower().split())
     folded = unicodedata.normalize("NFKC", name).casefold()
     # Case-folding can leave a form that NFKC would compose differently.
     return " ".join(unicodedata.normalize("NFKC", folded).split())
+
+
+_kept_key = lru_cache(maxsize=100_000)(_key)
+"""Names recur; texts do not."""
 
 
 def title_names(title: str) -> tuple[str, ...]:

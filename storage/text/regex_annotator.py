@@ -1,7 +1,6 @@
 """Named entities by regular expressions, in any script: the fallback if no spaCy pipeline fits."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import regex
 from conspectus.storage.text.language import function_words
@@ -33,7 +32,7 @@ class RegexAnnotator:
         pattern = _CAPITALISED_RUN if self._nouns_are_capitalised else _CAPITALISED
         found = [*_capitalised(text, pattern, self._small), *_caseless(text)]
         if self._nouns_are_capitalised:
-            found = [replace(each, type=CONCEPT) if _is_noun(each.text) else each for each in found]
+            found = [each._replace(type=CONCEPT) if _is_noun(each.text) else each for each in found]
         return Annotation(tuple(_without_overlaps(found)), ())
 
     def annotate_all(self, texts: Sequence[str]) -> list[Annotation]:

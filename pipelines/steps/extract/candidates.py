@@ -6,7 +6,6 @@ markup and code, and words that only join others are left out.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import regex
@@ -91,7 +90,7 @@ def with_phrases(
     for triple in annotation.triples:
         subject, object_ = stands_for.get(triple.subject), stands_for.get(triple.object)
         if subject and object_ and subject != object_:
-            triples.append(replace(triple, subject=subject, object=object_))
+            triples.append(triple._replace(subject=subject, object=object_))
     return Annotation(tuple(phrases[span] for span in sorted(phrases)), tuple(triples))
 
 
@@ -118,6 +117,8 @@ def _trimmed(phrase: Phrase, small: frozenset[str], foreign: frozenset[str], idl
         start = 0
     if not _is_sound(text[start:end], kept, phrase.type):
         return None
+    if end - start == len(text) and concept == (phrase.type == CONCEPT):
+        return phrase
     return Phrase(phrase.start + start, phrase.start + end, text[start:end], CONCEPT if concept else phrase.type)
 
 

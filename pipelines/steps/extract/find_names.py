@@ -5,9 +5,11 @@ A recogniser that reads one chunk at a time misses a name in one chunk that it f
 by exact longest match. On multi-hop questions this linking helps more than any other.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from conspectus.storage.records import Chunk, Document, Match
 from conspectus.storage.settings import NameSettings
@@ -16,8 +18,7 @@ from conspectus.storage.text.nlp import Annotation, Phrase
 from conspectus.storage.text.normalise import entity_key, title_names
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(NamedTuple):
     """An entity seen in a chunk. Offsets are the document's; None if the mention is the chunk as a whole."""
 
     chunk: Chunk
@@ -77,9 +78,12 @@ def see(chunk: Chunk, annotation: Annotation, matcher: "NameMatcher[KnownName]")
             sightings += [Sighting(chunk, key, surface, None, start, end, kind) for key in sorted(keys)]
         covered.append((match.start, match.end, min(name.exact or name.alias)))
 
+    starts = [start for start, _, _ in covered]
     stands_for: dict[Phrase, str] = {}
     for phrase in annotation.phrases:
-        cover = next((item for item in covered if item[0] <= phrase.start and phrase.end <= item[1]), None)
+        cover = covered[bisect_right(starts, phrase.start) - 1] if covered else None  # covers do not overlap
+        if cover and not cover[0] <= phrase.start <= phrase.end <= cover[1]:
+            cover = None
         stands_for[phrase] = cover[2] if cover else entity_key(phrase.text)
         # If the cover is longer, the shorter phrase is part of another name and is ignored.
         if cover is None or cover[:2] == (phrase.start, phrase.end):

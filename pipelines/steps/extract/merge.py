@@ -3,22 +3,37 @@
 An entity's key is its NFKC, case-folded name, not its type: one name is one node. Its display name is the most
 frequent surface and its type the majority, ties in alphabetical order. Two mentions with one span of one document
 (overlapping chunks repeat text) count once in every weight.
+
+Sightings are columns of numbers: keys, places, surfaces and types are numbered once, and what counts once is found by
+sorting.
 """
 
-from collections import Counter, defaultdict
+from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import count, groupby
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from conspectus.pipelines.steps.extract.find_names import ChunkSightings, Sighting, known_names, see, title_sightings
+from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import entity_id, mention_id, short_id
+from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.settings import NameSettings
-from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.tables import arrow_of, by_id, schema, sorted_by_id
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import CONCEPT, TITLE, Annotation, Triple
 from conspectus.storage.text.normalise import entity_key
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MATCHES = ("exact", "alias", "chunk")
+_ALIAS = _MATCHES.index("alias")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +42,7 @@ class Knowledge:
 
     entities: list[Entity]
     relations: list[Relation]
-    mentions: list[Mention]
+    mentions: Sequence[Mention]
 
 
 def merge(
@@ -41,22 +56,100 @@ def merge(
     named = (phrase.text for phrase in phrases if phrase.type != CONCEPT and phrase.type not in IDENTIFIERS)
     known = known_names(documents, named, settings)
     matcher = NameMatcher(known)
-    seen = [see(chunk, annotation, matcher) for chunk, annotation in zip(chunks, annotations, strict=True)]
-    sightings = [sighting for one in seen for sighting in one.sightings]
-    sightings += title_sightings(documents, chunks, known)
-    return knowledge_of(sightings, list(statements(seen, annotations)))
+    sightings = Sightings()
+    stated: list[StatedTriple] = []
+    for chunk, annotation in zip(chunks, annotations, strict=True):
+        seen = see(chunk, annotation, matcher)
+        sightings.add(seen.sightings)
+        stated += statements([seen], [annotation])
+    sightings.add(title_sightings(documents, chunks, known))
+    return knowledge_of(sightings, stated)
 
 
-def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["StatedTriple"]) -> Knowledge:
+class Sightings:
+    """Sightings in columns of numbers, in the order in which they were added.
+
+    Keys, surfaces, types, chunks and documents are numbered as they come; -1 is none.
+    """
+
+    def __init__(self, sightings: Iterable[Sighting] = ()) -> None:
+        self.keys, self.surfaces, self.types, self.chunks, self.documents = (_numbers() for _ in range(5))
+        self._columns = tuple(array("q") for _ in range(8))
+        self.add(sightings)
+
+    def add(self, sightings: Iterable[Sighting]) -> None:
+        """Add sightings."""
+        key, surface, kind, chunk, document, start, end, match = (column.append for column in self._columns)
+        for each in sightings:
+            key(self.keys[each.key])
+            surface(self.surfaces[each.surface])
+            kind(-1 if each.type is None else self.types[each.type])
+            chunk(self.chunks[each.chunk.id])
+            document(self.documents[each.chunk.document_id])
+            start(-1 if each.start is None else each.start)
+            end(-1 if each.end is None else each.end)
+            match(_MATCHES.index(each.match))
+
+    def columns(self) -> "SightingColumns":
+        """Return the columns of what was added."""
+        return SightingColumns(*(np.array(column, np.int64) for column in self._columns))
+
+
+class SightingColumns(NamedTuple):
+    """The numbers of each sighting's key, surface, type, chunk and document, its span, and its kind of match."""
+
+    key: Ints
+    surface: Ints
+    type: Ints
+    chunk: Ints
+    document: Ints
+    start: Ints
+    end: Ints
+    match: Ints
+
+    def where(self, kept: Bools | Ints) -> "SightingColumns":
+        """Return some of the sightings."""
+        return SightingColumns(*(column[kept] for column in self))
+
+
+def _numbers() -> defaultdict[str, int]:
+    """Return a mapping that numbers its keys as they are asked for."""
+    return defaultdict(count().__next__)
+
+
+def _distinct(*columns: Ints) -> Ints:
+    """Return the first place of each distinct combination, in the order of the combinations."""
+    order = np.lexsort(columns[::-1])
+    new = np.zeros(len(order), np.bool_)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= np.diff(column[order]) != 0
+    return order[new]  # the sort is stable
+
+
+def _ranked(groups: Ints, values: Ints, texts: Sequence[str]) -> dict[int, list[str]]:
+    """Return the texts of each group's values, the most frequent first, ties in alphabetical order."""
+    rank = np.empty(len(texts), np.int64)
+    rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    pairs, counts = np.unique(groups * (len(texts) or 1) + values, return_counts=True)
+    group, value = np.divmod(pairs, len(texts) or 1)
+    order = np.lexsort((rank[value], -counts, group))
+    ordered = zip(group[order].tolist(), value[order].tolist(), strict=True)
+    return {key: [texts[each] for _, each in own] for key, own in groupby(ordered, lambda pair: pair[0])}
+
+
+def knowledge_of(sightings: Sightings, stated: Sequence["StatedTriple"]) -> Knowledge:
     """Return the entities, the relations between retained entities, and the mentions of both."""
+    import pyarrow as pa
+
     kept = _kept_keys(sightings, stated)
     relations, relation_mentions = _relations(stated, kept)
-    entities, entity_mentions = entities_of((sighting for sighting in sightings if sighting.key in kept), relations)
-    return Knowledge(entities, relations, sorted_by_id([*entity_mentions, *relation_mentions]))
+    entities, mentions = entities_of(sightings, relations, kept=kept)
+    told = pa.concat_tables([mentions, arrow_of(Mention, relation_mentions)])
+    return Knowledge(entities, relations, TableRows(by_id(told), Mention))
 
 
-@dataclass(frozen=True, slots=True)
-class StatedTriple:
+class StatedTriple(NamedTuple):
     """A triple of one chunk between entity keys; [start, end) is its sentence, in document offsets.
 
     If the sentence is unknown, both are None, and `told` contains the words of the triple.
@@ -105,69 +198,74 @@ def _statement(one: ChunkSightings, triple: Triple) -> StatedTriple:
     )
 
 
-def _kept_keys(sightings: Iterable[Sighting], stated: Iterable[StatedTriple]) -> set[str]:
+def _kept_keys(sightings: Sightings, stated: Iterable[StatedTriple]) -> set[str]:
     """Return the keys that become entities: all names, and noun phrases with a relation or a second mention."""
-    names: set[str] = set()
-    places: defaultdict[str, set[tuple[str, int | None]]] = defaultdict(set)
-    for sighting in sightings:
-        if sighting.type != CONCEPT:
-            names.add(sighting.key)
-        places[sighting.key].add((sighting.chunk.document_id, sighting.start))
+    found = sightings.columns()
+    places = found.key[_distinct(found.key, found.document, found.start)]
+    kept = np.bincount(places, minlength=len(sightings.keys)) > 1
+    kept[found.key[found.type != sightings.types[CONCEPT]]] = True
     used = {key for statement in stated for key in (statement.source, statement.target)}
-    return {key for key in names | used | {key for key, spans in places.items() if len(spans) > 1} if key in places}
-
-
-@dataclass(slots=True)
-class _Votes:
-    """Counts of surfaces and types over the sightings of one key."""
-
-    surfaces: Counter[str] = field(default_factory=Counter)
-    types: Counter[str] = field(default_factory=Counter)
-    chunks: set[str] = field(default_factory=set)
+    return {key for key, number in sightings.keys.items() if kept[number] or key in used}
 
 
 def entities_of(
-    sightings: Iterable[Sighting], relations: Iterable[Relation], untyped: Callable[[str], str] = lambda _: TITLE
-) -> tuple[list[Entity], list[Mention]]:
-    """Return the entities, sorted by id, and their mentions without repeats.
+    sightings: Sightings,
+    relations: Iterable[Relation],
+    untyped: Callable[[str], str] = lambda _: TITLE,
+    kept: set[str] | None = None,
+) -> "tuple[list[Entity], pa.Table]":
+    """Return the entities, sorted by id, and their mentions without repeats, a table of `Mention` in no order.
 
-    `untyped` gives the type of a key that no sighting has a type for.
+    `untyped` gives the type of a key that no sighting has a type for; `kept` are the keys of entities (all if None).
     """
-    votes: defaultdict[str, _Votes] = defaultdict(_Votes)
-    mentions: dict[str, Mention] = {}
-    spans: set[tuple[str, str, int | None, int | None]] = set()
-    typed: set[tuple[str, str, int | None, int | None, str]] = set()
-    for sighting in sightings:
-        vote = votes[sighting.key]
-        vote.chunks.add(sighting.chunk.id)
-        span = (sighting.key, sighting.chunk.document_id, sighting.start, sighting.end)
-        if sighting.match != "alias" and span not in spans:
-            vote.surfaces[" ".join(sighting.surface.split())] += 1
-            spans.add(span)
-        if sighting.type is not None and (*span, sighting.type) not in typed:
-            vote.types[sighting.type] += 1
-            typed.add((*span, sighting.type))
-        mention = _entity_mention(sighting)
-        mentions.setdefault(mention.id, mention)
+    keys, found = list(sightings.keys), sightings.columns()
+    if kept is not None:
+        found = found.where(np.array([key in kept for key in keys], np.bool_)[found.key])
+    named = found.where(found.match != _ALIAS)
+    named = named.where(_distinct(named.key, named.document, named.start, named.end))
+    written = _numbers()
+    spelt = np.array([written[" ".join(surface.split())] for surface in sightings.surfaces], np.int64)
+    names = _ranked(named.key, spelt[named.surface], list(written))
+    typed = found.where(found.type >= 0)
+    typed = typed.where(_distinct(typed.key, typed.document, typed.start, typed.end, typed.type))
+    types = _ranked(typed.key, typed.type, list(sightings.types))
+    frequency = np.bincount(found.key[_distinct(found.key, found.chunk)], minlength=len(keys)).tolist()
     degrees = degrees_of(relations)
-    entities = [_entity(key, vote, degrees.get(entity_id(key), 0), untyped) for key, vote in votes.items()]
-    return sorted_by_id(entities), list(mentions.values())
+    entities = [
+        Entity(id_, names.get(number, [key])[0], kinds[0], kinds, "", frequency[number], degrees.get(id_, 0))
+        for number, key in enumerate(keys)
+        if frequency[number]
+        for id_, kinds in [(entity_id(key), tuple(types.get(number) or [untyped(key)]))]
+    ]
+    once = found.where(np.sort(_distinct(found.chunk, found.key, found.start, found.end)))
+    return sorted_by_id(entities), _mentions(once, sightings)
 
 
-def _entity_mention(each: Sighting) -> Mention:
-    owner = entity_id(each.key)
-    id_ = mention_id(each.chunk.id, owner, each.start, each.end)
-    return Mention(id_, each.chunk.id, owner, None, each.start, each.end, each.match, each.surface, "")
+def _mentions(found: SightingColumns, sightings: Sightings) -> "pa.Table":
+    """Return the mentions of entities at some sightings."""
+    import pyarrow as pa
 
+    chunk_ids, owners = list(sightings.chunks), list(map(entity_id, sightings.keys))
+    nothing = found.start < 0
+    starts, ends = (pa.array(column, mask=nothing) for column in (found.start, found.end))
+    places = zip(found.chunk.tolist(), found.key.tolist(), starts.to_pylist(), ends.to_pylist(), strict=True)
+    ids = [mention_id(chunk_ids[chunk], owners[key], start, end) for chunk, key, start, end in places]
 
-def _entity(key: str, vote: _Votes, degree: int, untyped: Callable[[str], str]) -> Entity:
-    types = tuple(kind for kind, _ in _ranked(vote.types)) or (untyped(key),)
-    name = _ranked(vote.surfaces)[0][0] if vote.surfaces else key
-    return Entity(entity_id(key), name, types[0], types, "", len(vote.chunks), degree)
+    def texts(values: Sequence[str], numbers: Ints) -> pa.Array:
+        return pa.array(values, pa.string()).take(numbers)
 
-
-def _ranked(votes: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))
+    columns = {
+        "id": pa.array(ids, pa.string()),
+        "chunk_id": texts(chunk_ids, found.chunk),
+        "entity_id": texts(owners, found.key),
+        "relation_id": pa.nulls(len(ids), pa.string()),
+        "start": starts,
+        "end": ends,
+        "match": texts(_MATCHES, found.match),
+        "surface": texts(list(sightings.surfaces), found.surface),
+        "description": texts([""], np.zeros(len(ids), np.int64)),
+    }
+    return pa.table(list(columns.values()), schema=schema(Mention))
 
 
 def _relations(stated: Iterable[StatedTriple], kept: set[str]) -> tuple[list[Relation], list[Mention]]:

@@ -24,10 +24,11 @@ from conspectus.pipelines.steps.extract.find_names import (
     title_sightings,
 )
 from conspectus.pipelines.steps.extract.llm import LOST_RECORD, STAGE, ChunkExtraction
-from conspectus.pipelines.steps.extract.merge import Knowledge, entities_of
+from conspectus.pipelines.steps.extract.merge import Knowledge, Sightings, entities_of
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.hashing import entity_id, short_id
+from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention, Relation
 from conspectus.storage.settings import NameSettings
 from conspectus.storage.tables import sorted_by_id
@@ -66,22 +67,22 @@ def merge_extractions(
     known = known_names(documents, (name for one in stated for name in one.names.values()), settings)
     matcher = NameMatcher(known)
 
-    sightings: list[Sighting] = []
+    sightings = Sightings()
     claims: list[Claim] = []
     instances: list[_Instance] = []
     for one in stated:
         seen = _seen(one, matcher)
-        sightings += seen
+        sightings.add(seen)
         instances += _instances(one, seen)
         claims += (_claim(one.chunk, claim) for claim in one.claims)
     claims = without_repeats(claims, {chunk.id: chunk.document_id for chunk, _ in pairs})
-    sightings += title_sightings(documents, [chunk for chunk, _ in pairs], known)
+    sightings.add(title_sightings(documents, [chunk for chunk, _ in pairs], known))
 
     relations, relation_mentions, relation_descriptions = _relations(instances)
     titles = {entity_key(document.title) for document in documents}
     entities, mentions = entities_of(sightings, relations, lambda key: TITLE if key in titles else "")
     entity_descriptions = _entity_descriptions(stated)
-    told = [*_with_descriptions(mentions, stated), *relation_mentions]
+    told = [*_with_descriptions(TableRows(mentions, Mention), stated), *relation_mentions]
     return ModelKnowledge(
         Knowledge(entities, relations, sorted_by_id(told)),
         sorted_by_id({claim.id: claim for claim in claims}.values()),
@@ -145,7 +146,7 @@ def _seen(one: _Stated, matcher: NameMatcher[KnownName]) -> list[Sighting]:
             found += own
             first[key] = own[0]
     # A second sighting at the same span does not count again; it only adds the type.
-    return found + [replace(first[key], type=kind) for key, kind in one.types if kind]
+    return found + [first[key]._replace(type=kind) for key, kind in one.types if kind]
 
 
 @dataclass(frozen=True, slots=True)

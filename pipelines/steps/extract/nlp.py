@@ -3,7 +3,6 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.records import LANGUAGE, Chunk, Document, Failure
 from conspectus.storage.settings import ExtractionSettings
 from conspectus.storage.text.language import function_words, language_of
-from conspectus.storage.text.names import words
+from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.nlp import Annotation, Annotator, Phrase, Triple, open_annotator
 
 STAGE = "extract"
@@ -31,7 +30,7 @@ def languages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list
 def _language(text: str, of_document: str) -> str:
     if of_document in {"", "en"}:
         return of_document
-    keys = {word.key for word in words(text)}
+    keys = set(word_keys(text))
     english, own = function_words("en"), function_words(of_document)
     return "en" if len(keys & english - own) > len(keys & own - english) else of_document
 
@@ -132,7 +131,7 @@ def _encode(annotation: Annotation) -> bytes:
         [position[triple.subject], triple.predicate, position[triple.object], triple.start, triple.end]
         for triple in annotation.triples
     ]
-    return json.dumps([[astuple(phrase) for phrase in annotation.phrases], triples], ensure_ascii=False).encode()
+    return json.dumps([annotation.phrases, triples], ensure_ascii=False).encode()
 
 
 def _decode(data: bytes) -> Annotation:

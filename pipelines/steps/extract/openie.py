@@ -24,7 +24,7 @@ from conspectus.pipelines.steps.extract.llm import (
     passages_of,
     raise_if_unanswered,
 )
-from conspectus.pipelines.steps.extract.merge import Knowledge, StatedTriple, knowledge_of, statements
+from conspectus.pipelines.steps.extract.merge import Knowledge, Sightings, StatedTriple, knowledge_of, statements
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages, prompt_text
@@ -119,16 +119,16 @@ def merge_open(documents: Sequence[Document], found: Sequence[Annotated], settin
     found = sorted(found, key=lambda one: one.chunk.id)
     known = known_names(documents, _names(found), settings)
     matcher = NameMatcher(known)
-    sightings: list[Sighting] = []
+    sightings = Sightings()
     stated: list[StatedTriple] = []
     for one in found:
         seen = see(one.chunk, one.annotation, matcher)
-        sightings += seen.sightings
+        sightings.add(seen.sightings)
         stated += statements([seen], [one.annotation])
         own = _seen(one, seen.sightings)
-        sightings += own
+        sightings.add(own)
         stated += _stated(one, [*seen.sightings, *own])
-    sightings += title_sightings(documents, [one.chunk for one in found], known)
+    sightings.add(title_sightings(documents, [one.chunk for one in found], known))
     return knowledge_of(sightings, stated)
 
 

@@ -22,7 +22,7 @@ import regex
 from conspectus.storage.records import Chunk
 from conspectus.storage.text.analysis import stem_in_language
 from conspectus.storage.text.language import function_words
-from conspectus.storage.text.names import words
+from conspectus.storage.text.names import word_keys, words
 from conspectus.storage.text.word_lists import shares_of_common_words
 from conspectus.storage.text.words import stem
 
@@ -96,32 +96,32 @@ class WordStatistics:
     def __init__(self, chunks: Sequence[Chunk], languages: Sequence[str]) -> None:
         self._said: Counter[str] = Counter()
         self._named: Counter[str] = Counter()
-        self._small: Counter[str] = Counter()
+        self._capital: Counter[str] = Counter()
         self._stems: Counter[tuple[str, str]] = Counter()
         self._passages: Counter[tuple[str, str]] = Counter()
-        self._size: Counter[str] = Counter()
+        self._size: dict[str, int] = {}
         self._n_passages = len(chunks)
-        forms: defaultdict[str, set[str]] = defaultdict(set)
+        forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        stems = {language: _Stems(language) for language in set(languages)}
         for chunk, language in zip(chunks, languages, strict=True):
-            end = 0
-            here: Counter[str] = Counter()
-            for word in words(chunk.text):
-                here[word.key] += 1
-                if chunk.text[word.start].isupper():
-                    self._named[word.key] += not (end == 0 or _BEGINS.search(chunk.text, end, word.start))
-                else:
-                    self._small[word.key] += 1
-                end = word.end
-            self._said.update(here)
-            self._size[language] += here.total()
-            forms[language].update(here)  # `|= here.keys()` would copy the set for every passage
-            for key, count in here.items():
-                self._stems[_stem(key, language)] += count
-            self._passages.update({_stem(key, language) for key in here})
+            text, found = chunk.text, words(chunk.text)
+            keys = [word.key for word in found]
+            forms[language].update(keys)
+            self._passages.update(set(map(stems[language].__getitem__, keys)))
+            for place in [place for place, word in enumerate(found) if text[word.start].isupper()]:
+                word = found[place]
+                self._capital[word.key] += 1
+                if place and not _BEGINS.search(text, found[place - 1].end, word.start):
+                    self._named[word.key] += 1
+        for language, own in forms.items():
+            self._said.update(own)
+            self._size[language] = own.total()
+            for key, times in own.items():
+                self._stems[stems[language][key]] += times
         self._shares: defaultdict[tuple[str, str], float] = defaultdict(float)
         for language, own in forms.items():
             shares = shares_of_common_words(language or "en")
-            for key in own & shares.keys():
+            for key in own.keys() & shares.keys():
                 self._shares[_stem(key, language)] += shares[key]
 
     def weirdness(self, word: str, language: str) -> float:
@@ -150,7 +150,7 @@ class WordStatistics:
             language: The language of most passages that contain it.
             listed: Whether a heading or an index contains it: then less evidence is enough.
         """
-        found = [word.key for word in words(key) if not word.key.isdigit()]
+        found = [word for word in word_keys(key) if not word.isdigit()]
         telling = [word for word in found if not is_form_word(word, language)]
         if not telling:
             return False
@@ -168,7 +168,8 @@ class WordStatistics:
 
     def small(self, word: str) -> float:
         """Return the share of a word's occurrences in lower case."""
-        return self._small[word] / self._said[word] if self._said[word] else 0.0
+        said = self._said[word]
+        return (said - self._capital[word]) / said if said else 0.0
 
     def is_known(self, word: str) -> bool:
         """Return whether a language of the corpus knows a word."""
@@ -191,6 +192,18 @@ def _form_words(language: str) -> frozenset[str]:
     lines = files("conspectus.storage").joinpath("text/form_words.txt").read_text(encoding="utf-8").splitlines()
     own = next((line.split()[1:] for line in lines if line.split()[:1] == [language]), [])
     return frozenset(folded(word, language) for word in own)
+
+
+class _Stems(dict[str, tuple[str, str]]):
+    """The stem of each word of a language, with the language."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._language = language
+
+    def __missing__(self, word: str) -> tuple[str, str]:
+        stem = self[word] = _stem(word, self._language)
+        return stem
 
 
 @lru_cache(maxsize=200_000)

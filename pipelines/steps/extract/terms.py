@@ -12,7 +12,7 @@ in every build.
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import regex
 from conspectus.pipelines.steps.extract.candidates import candidates, common_foreign_words, with_phrases
@@ -22,7 +22,7 @@ from conspectus.pipelines.steps.extract.termhood import WordStatistics, c_values
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.structure.terms import EXPLAINED
 from conspectus.storage.text.identifiers import IDENTIFIERS
-from conspectus.storage.text.names import words
+from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
 from conspectus.storage.text.normalise import entity_key
 
@@ -151,21 +151,21 @@ def _is_common_word(key: str, kind: str, statistics: WordStatistics) -> bool:
 
     A word unknown in general language is a name even so.
     """
-    found = words(key)
+    found = word_keys(key)
     if kind in IDENTIFIERS or len(found) != 1:
         return False
-    return statistics.named(found[0].key) < LEAST_NAMED and statistics.is_known(found[0].key)
+    return statistics.named(found[0]) < LEAST_NAMED and statistics.is_known(found[0])
 
 
 def _is_form(key: str, language: str) -> bool:
     """Return whether all words of a name are form words: "See Section", "Syntax"."""
-    found = words(key)
-    return bool(found) and all(is_form_word(word.key, language) for word in found)
+    found = word_keys(key)
+    return bool(found) and all(is_form_word(word, language) for word in found)
 
 
 def _best(chunk: Chunk, annotation: Annotation, terms: Mapping[str, _Term]) -> Annotation:
     """Return the terms of an annotation, the best first, as many as the length of its passage permits."""
-    size = len(words(chunk.text))
+    size = len(word_keys(chunk.text))
     found = {phrase: terms[key] for phrase in annotation.phrases if (key := entity_key(phrase.text)) in terms}
     kept: set[str] = set()
     room_of_names = max(size // WORDS_A_NAME, _FEWEST_NAMES)
@@ -180,5 +180,5 @@ def _best(chunk: Chunk, annotation: Annotation, terms: Mapping[str, _Term]) -> A
             stands_for[phrase] = None
         else:
             text = phrase.text if entity_key(phrase.text) == term.text else term.text
-            stands_for[phrase] = replace(phrase, text=text, type=term.type)
+            stands_for[phrase] = Phrase(phrase.start, phrase.end, text, term.type)
     return with_phrases(annotation, stands_for)

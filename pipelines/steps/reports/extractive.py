@@ -10,21 +10,18 @@ Lin and Bilmes (2010), "Multi-document summarization via budgeted maximization o
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from itertools import islice
 
 import numpy as np
 from conspectus.pipelines.steps.reports.titles import NAMES_IN_TITLE, Titles
-from conspectus.pipelines.steps.sentences import Sentences
-from conspectus.storage.arrays import Floats, Rows
+from conspectus.pipelines.steps.sentences import SentenceIndex, Sentences, WordRows
+from conspectus.storage.arrays import Floats, Ints, Rows, gather
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Document, Entity, Finding, Report
 from conspectus.storage.settings import ReportSettings
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.nlp import CONCEPT
-from conspectus.storage.text.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from conspectus.storage.text.tokens import count_each, count_tokens
 
 
 def report_communities(
@@ -40,31 +37,43 @@ def report_communities(
     The headings of `documents` provide titles for communities whose sentences are under one of them.
     """
     by_id = {entity.id: entity for entity in entities}
-    titles = Titles(documents, sentences)
+    told = [each for each in communities if each.same_as is None and each.size >= settings.min_size and each.chunk_ids]
+    titles = Titles(documents, sentences.placed)
+    members = ([by_id[id_] for id_ in community.entity_ids] for community in told)
+    titled = [titles.of(leading(each)) for each in members]
+    heads = count_each(f"# {title}" for title in titled)
     reports = []
-    for community in communities:
-        if community.same_as is None and community.size >= settings.min_size and community.chunk_ids:
-            members = leading([by_id[id_] for id_ in community.entity_ids])
-            title = titles.of(members)
-            findings = _findings(members, sentences, settings, count_tokens(f"# {title}"))
-            if findings:
-                reports.append(_report(community, title, findings, n_chunks))
+    for community, title, head in zip(told, titled, heads, strict=True):
+        of_community = leading([by_id[id_] for id_ in community.entity_ids])
+        rows_of = [sentences.placed.of_entity.get(member.id, _NO_ROWS) for member in of_community]
+        chosen = most_telling(sentences, rows_of, settings.findings, settings.max_tokens - head)
+        if chosen:
+            findings = [_finding(row, of_community, rows_of, sentences.placed) for row in chosen]
+            tokens = head + sum(_TOKENS_A_MARK + _tokens(row, sentences) for row in chosen)
+            reports.append(_report(community, title, findings, n_chunks, tokens))
     return sorted_by_id(reports)
 
 
-def _findings(members: Sequence[Entity], sentences: Sentences, settings: ReportSettings, used: int) -> list[Finding]:
-    rows_of = {member.id: sentences.of_entity[member.id] for member in members if member.id in sentences.of_entity}
-    chosen = most_telling(sentences, list(rows_of.values()), settings.findings, settings.max_tokens - used)
-    return [_finding(row, members, rows_of, sentences) for row in chosen]
+def _finding(row: int, members: Sequence[Entity], rows_of: Sequence[Rows], sentences: SentenceIndex) -> Finding:
+    named = (member.name for member, rows in zip(members, rows_of, strict=True) if _has(rows, row))
+    summary = ", ".join(islice(named, NAMES_IN_TITLE))
+    return Finding(summary, " ".join(sentences.text(row).split()), (sentences.span(row),))
 
 
-def _finding(row: int, members: Sequence[Entity], rows_of: dict[str, Rows], sentences: Sentences) -> Finding:
-    named = [member for member in members if member.id in rows_of and row in rows_of[member.id]]
-    summary = ", ".join(member.name for member in named[:NAMES_IN_TITLE])
-    return Finding(summary, " ".join(sentences.texts[row].split()), (sentences.spans[row],))
+def _has(rows: Rows, row: int) -> bool:
+    """Return whether ascending rows contain one."""
+    place = int(rows.searchsorted(row))
+    return place < len(rows) and bool(rows[place] == row)
 
 
-def _report(community: Community, title: str, findings: Sequence[Finding], n_chunks: int) -> Report:
+def _tokens(row: int, sentences: Sentences) -> int:
+    """Return the tokens of a sentence on one line. Those of a report are the sum, because words are counted apart."""
+    text = sentences.placed.text(row)
+    line = " ".join(text.split())
+    return int(sentences.n_tokens[row]) if line == text else count_tokens(line)
+
+
+def _report(community: Community, title: str, findings: Sequence[Finding], n_chunks: int, n_tokens: int) -> Report:
     # A finding's summary consists of names in it, and the report's is its first finding: neither is repeated.
     full_text = "\n".join([f"# {title}", "", *(f"- {finding.explanation}" for finding in findings)])
     return Report(
@@ -76,7 +85,7 @@ def _report(community: Community, title: str, findings: Sequence[Finding], n_chu
         findings=tuple(findings),
         rating=_rating(len(community.chunk_ids), n_chunks),
         full_text=full_text,
-        n_tokens=count_tokens(full_text),
+        n_tokens=n_tokens,
     )
 
 
@@ -98,6 +107,7 @@ def leading(members: Sequence[Entity]) -> list[Entity]:
     return sorted(members, key=key)
 
 
+_NO_ROWS: Rows = np.zeros(0, np.int64)
 _TOKENS_A_MARK = 1
 """The token of the hyphen before each sentence of a list."""
 _COST_POWER = 0.3
@@ -113,48 +123,45 @@ def most_telling(sentences: Sentences, of_members: Sequence[Rows], count: int, b
     logarithm of its mentions; half is in the words that occur in several of the rows, each worth its inverse document
     frequency times the logarithm of that number. If no sentence fits, the shortest is the only one.
     """
-    rows = np.unique(np.concatenate([np.zeros(0, np.int64), *of_members]))
-    rows = rows[sentences.quotable[rows]]
+    members = np.repeat(np.arange(len(of_members)), [len(rows) for rows in of_members])
+    every = np.concatenate([_NO_ROWS, *of_members])
+    told = sentences.quotable[every]
+    rows, place = np.unique(every[told], return_inverse=True)
     if not len(rows):
         return []
     costs = sentences.n_tokens[rows] + _TOKENS_A_MARK
     if costs.min() > budget:
         return [int(rows[costs.argmin()])]
-    told = [_members(rows, of_members), _words(sentences, rows)]
+    covered = [_members(place, members[told], len(of_members)), _words(sentences.weights, rows)]
     chosen: list[int] = []
     least = 0.0
     while len(chosen) < count:
-        gains = np.sum([holds @ worth for holds, worth in told], axis=0)
+        gains = np.sum([np.bincount(place, worth[what], len(rows)) for place, what, worth in covered], axis=0)
         rates = np.where(costs <= budget, gains / costs**_COST_POWER, 0.0)
         best = int(rates.round(9).argmax())  # ties go to the first in the text
         if rates[best] <= 0 or gains[best] < least:
             break
         least = least or _WORTH_ADDING * gains[best]
         budget -= int(costs[best])
-        for holds, worth in told:
-            worth[holds.indices[holds.indptr[best] : holds.indptr[best + 1]]] = 0.0
+        for place, what, worth in covered:
+            worth[what[place == best]] = 0.0
         chosen.append(best)
     return [int(rows[place]) for place in chosen]
 
 
-def _members(rows: Rows, of_members: Sequence[Rows]) -> "tuple[csr_array, Floats]":
-    """Return a 0/1 matrix of the members that each row mentions (n, members), and the value of each, 0.5 in all."""
-    from scipy.sparse import csr_array
-
-    found = [np.flatnonzero(np.isin(rows, of_member)) for of_member in of_members]
-    counts = np.array([len(row) for row in found])
-    places = (np.concatenate(found), np.repeat(np.arange(len(found)), counts))
-    return csr_array((np.ones(counts.sum()), places), shape=(len(rows), len(found))), _halved(np.log2(1.0 + counts))
+_Covered = tuple[Ints, Ints, Floats]
+"""What each row covers, as pairs of a place and a thing, and the value of each thing, 0.5 in all."""
 
 
-def _words(sentences: Sentences, rows: Rows) -> "tuple[csr_array, Floats]":
-    """Return a 0/1 matrix of the words that each row contains (n, words), and the value of each, 0.5 in all."""
-    from scipy.sparse import csr_array
+def _members(place: Ints, members: Ints, n_members: int) -> _Covered:
+    return place, members, _halved(np.log2(1.0 + np.bincount(members, minlength=n_members)))
 
-    own = sentences.weights[rows]
-    holds = csr_array((np.ones(own.nnz), own.indices, own.indptr), shape=own.shape)
-    counts = np.bincount(own.indices, minlength=own.shape[1])
-    return holds, _halved(np.where(counts > 1, np.log2(1.0 + counts), 0.0) * sentences.idf)
+
+def _words(weights: WordRows, rows: Rows) -> _Covered:
+    sizes, entries = gather(weights.indptr, rows)
+    words, what, counts = np.unique(weights.words[entries], return_inverse=True, return_counts=True)
+    worth = np.where(counts > 1, np.log2(1.0 + counts), 0.0) * weights.idf[words]
+    return np.repeat(np.arange(len(rows)), sizes), what, _halved(worth)
 
 
 def _halved(worth: Floats) -> Floats:

@@ -1,11 +1,13 @@
 import random
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pytest
 from conspectus.pipelines.steps.communities import Before, Division, divide
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.query.context import Context
+from conspectus.storage.arrays import Rows
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings
@@ -117,10 +119,10 @@ def test_the_order_of_the_input_leaves_no_trace(communities: list[Community], co
     """Entities stand in the order of their table; everything else may come in any."""
     chance = random.Random(5)
     relations, mentions = list(corpus.relations), list(corpus.mentions)
-    of_entity = list(corpus.sentences.of_entity.items())
+    of_entity = list(corpus.sentences.placed.of_entity.items())
     for each in (relations, mentions, of_entity):
         chance.shuffle(each)
-    shuffled = Corpus(corpus.entities, relations, mentions, replace(corpus.sentences, of_entity=dict(of_entity)))
+    shuffled = Corpus(corpus.entities, relations, mentions, with_rows(corpus, dict(of_entity)))
     assert communities_of(shuffled) == communities
 
 
@@ -178,13 +180,17 @@ def test_no_entities() -> None:
     assert communities_of(Corpus([], [], [], sentences_of([], [], []))) == []
 
 
+def with_rows(corpus: Corpus, of_entity: Mapping[str, Rows]) -> Sentences:
+    return replace(corpus.sentences, placed=replace(corpus.sentences.placed, of_entity=of_entity))
+
+
 def without(corpus: Corpus, gone: str) -> Corpus:
     """Return a corpus in which one entity is not found."""
     relations = [each for each in corpus.relations if gone not in (each.source_id, each.target_id)]
-    named = {id_: rows for id_, rows in corpus.sentences.of_entity.items() if id_ != gone}
+    named = {id_: rows for id_, rows in corpus.sentences.placed.of_entity.items() if id_ != gone}
     mentions = [each for each in corpus.mentions if each.entity_id != gone]
     entities = [each for each in corpus.entities if each.id != gone]
-    return Corpus(entities, relations, mentions, replace(corpus.sentences, of_entity=named))
+    return Corpus(entities, relations, mentions, with_rows(corpus, named))
 
 
 def updated(corpus: Corpus, before: Before) -> Division:
@@ -199,7 +205,7 @@ def updated(corpus: Corpus, before: Before) -> Division:
 
 
 def before_of(corpus: Corpus, communities: list[Community]) -> Before:
-    return Before(corpus.entities, corpus.relations, corpus.sentences.of_entity, communities)
+    return Before(corpus.entities, corpus.relations, corpus.sentences.placed.of_entity, communities)
 
 
 def ring(count: int, sentences: int) -> Corpus:

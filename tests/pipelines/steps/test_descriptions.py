@@ -46,10 +46,10 @@ def test_descriptions_of_an_index_are_its_documents_words(context: Context) -> N
     entities = index.rows(Entity)
     sentences = sentences_of(index.rows(Document), index.rows(Chunk), index.rows(Mention))
     found = describe(entities, sentences, DescriptionSettings())
-    plain = [" ".join(text.split()) for text in sentences.texts]
+    plain = [" ".join(text.split()) for text in map(sentences.placed.text, range(len(sentences.placed)))]
     for each in entities:
         assert each.description == found.get(each.id, "")
-        said = [plain[row] for row in sentences.of_entity.get(each.id, np.array([], int))]
+        said = [plain[row] for row in sentences.placed.of_entity.get(each.id, np.array([], int))]
         chosen = [text for text in said if text in each.description]
         assert len(each.description) == 0 or chosen
         assert len(each.description) <= sum(map(len, chosen)) + 1

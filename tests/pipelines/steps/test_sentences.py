@@ -1,15 +1,16 @@
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.query.context import Context
 from conspectus.storage.arrays import Floats
-from conspectus.storage.records import Chunk, Document, Mention
+from conspectus.storage.records import Chunk, Document, Mention, Span
 from conspectus.storage.text.names import words
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 
 @pytest.fixture(scope="module")
@@ -31,38 +32,43 @@ def mention(of: Chunk, start: int | None, entity: str | None = None, relation: s
     return Mention(f"{of.id}-{start}-{entity}-{relation}", of.id, entity, relation, start, None, "exact", "", "")
 
 
+def spans(sentences: Sentences) -> list[Span]:
+    return [sentences.placed.span(row) for row in range(len(sentences.placed))]
+
+
+def texts(sentences: Sentences) -> list[str]:
+    return [sentences.placed.text(row) for row in range(len(sentences.placed))]
+
+
 def test_each_sentence_stands_at_its_span_and_in_its_chunk(sentences: Sentences, context: Context) -> None:
     text_of = {each.id: each.text for each in context.index.rows(Document)}
     chunk_of = {each.id: each for each in context.chunks}
-    for span, text in zip(sentences.spans, sentences.texts, strict=True):
+    for span, text in zip(spans(sentences), texts(sentences), strict=True):
         assert text_of[span.document_id][span.start : span.end] == text == text.strip() != ""
         within = chunk_of[span.chunk_id]
         assert within.document_id == span.document_id
         assert within.start <= span.start < span.end <= within.end
-    spans = [(span.document_id, span.start) for span in sentences.spans]
-    assert spans == sorted(set(spans))
-    kept = Counter(span.document_id for span in sentences.spans)
+    places = [(span.document_id, span.start) for span in spans(sentences)]
+    assert places == sorted(set(places))
+    kept = Counter(span.document_id for span in spans(sentences))
     assert set(kept) == set(text_of)
 
 
 def test_each_mention_is_in_the_sentence_that_holds_it(sentences: Sentences, context: Context) -> None:
     chunk_of = {each.id: each for each in context.chunks}
-    named = {key: set(rows.tolist()) for key, rows in {**sentences.of_entity, **sentences.of_relation}.items()}
-    met: set[str] = set()
+    of_entity = sentences.placed.of_entity
+    named = {key: set(rows.tolist()) for key, rows in of_entity.items()}
+    of_document: defaultdict[str, list[tuple[int, Span]]] = defaultdict(list)
+    for row, span in enumerate(spans(sentences)):
+        of_document[span.document_id].append((row, span))
+    want: defaultdict[str, set[int]] = defaultdict(set)
     for each in context.index.rows(Mention):
-        if each.start is not None:
-            owner = each.entity_id or each.relation_id
-            assert owner is not None
-            met.add(owner)
-            holding = [
-                row
-                for row in named[owner]
-                if sentences.spans[row].document_id == chunk_of[each.chunk_id].document_id
-                and sentences.spans[row].start <= each.start < sentences.spans[row].end
-            ]
-            assert len(holding) == 1
-    assert met == set(named)
-    assert all((np.diff(rows) > 0).all() for rows in sentences.of_entity.values())
+        if each.start is not None and each.entity_id is not None:
+            around = of_document[chunk_of[each.chunk_id].document_id]
+            (holding,) = [row for row, span in around if span.start <= each.start < span.end]
+            want[each.entity_id].add(holding)
+    assert named == want
+    assert all((np.diff(rows) > 0).all() for rows in of_entity.values())
 
 
 def test_a_sentence_of_two_chunks_belongs_to_the_later() -> None:
@@ -70,17 +76,18 @@ def test_a_sentence_of_two_chunks_belongs_to_the_later() -> None:
     one = document("a", text)
     chunks = [chunk(one, 0, 25), chunk(one, 13)]
     found = sentences_of([one], chunks, [mention(chunks[0], 13, "x"), mention(chunks[1], 13, "x")])
-    assert [span.chunk_id for span in found.spans] == ["a:0", "a:13", "a:13"]
-    assert found.of_entity["x"].tolist() == [1]
+    assert [span.chunk_id for span in spans(found)] == ["a:0", "a:13", "a:13"]
+    assert found.placed.of_entity["x"].tolist() == [1]
 
 
 def test_a_document_without_chunks_and_a_mention_without_a_place() -> None:
     one, other = document("a", "Lost. Gone."), document("b", "Here it is. And there.")
     only = chunk(other)
-    found = sentences_of([one, other], [only], [mention(only, None, "x"), mention(only, 12, relation="r")])
-    assert found.texts == ["Here it is.", "And there."]
-    assert found.of_entity == {}
-    assert found.of_relation["r"].tolist() == [1]
+    found = sentences_of(
+        [one, other], [only], [mention(only, None, "x"), mention(only, 12, "y"), mention(only, 12, relation="r")]
+    )
+    assert texts(found) == ["Here it is.", "And there."]
+    assert {key: rows.tolist() for key, rows in found.placed.of_entity.items()} == {"y": [1]}
 
 
 def test_what_is_fit_to_be_quoted() -> None:
@@ -95,9 +102,7 @@ def test_what_is_fit_to_be_quoted() -> None:
 
 def test_nothing_at_all() -> None:
     found = sentences_of([], [], [])
-    assert not found.spans
-    assert not found.texts
-    assert found.weights.shape[0] == 0
+    assert len(found.placed) == len(found.weights.words) == len(found.placed.of_entity) == 0
 
 
 VOCABULARY = "the harbour master keeps ships lists lamps nets ropes and salt".split()
@@ -126,9 +131,11 @@ def tf_idf(texts: list[str]) -> Floats:
 @given(texts_of, st.integers(1, 4), st.randoms(use_true_random=False))
 def test_the_most_central_are_those_of_the_definition(bags: list[list[str]], count: int, chance: random.Random) -> None:
     sentences = made(bags)
-    dense = tf_idf(sentences.texts)
+    dense = tf_idf(texts(sentences))
     gram = dense @ dense.T
-    np.testing.assert_allclose((sentences.weights @ sentences.weights.T).toarray(), gram, atol=1e-12)
+    of = sentences.weights
+    rows_of = csr_array((of.values, of.words, of.indptr), shape=(len(bags), len(of.idf)))
+    np.testing.assert_allclose((rows_of @ rows_of.T).toarray(), gram, atol=1e-12)
 
     rows = np.array([row for row in range(len(bags)) if chance.random() < 0.7], np.int64)
     candidates = [row for row in rows.tolist() if sentences.quotable[row]]

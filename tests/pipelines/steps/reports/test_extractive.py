@@ -63,7 +63,7 @@ def test_each_finding_is_a_sentence_of_the_documents_about_members(
     text_of = {each.id: each.text for each in context.index.rows(Document)}
     communities = {each.id: each for each in context.index.rows(Community)}
     entities = {each.id: each for each in context.index.rows(Entity)}
-    row_of = {span: row for row, span in enumerate(sentences.spans)}
+    row_of = {sentences.placed.span(row): row for row in range(len(sentences.placed))}
     for report in reports:
         members = communities[report.community_id].entity_ids
         assert 1 <= len(report.findings) <= 5
@@ -74,7 +74,9 @@ def test_each_finding_is_a_sentence_of_the_documents_about_members(
             assert " ".join(text_of[span.document_id][span.start : span.end].split()) == finding.explanation
             row = row_of[span]
             naming = {
-                entities[id_].name for id_ in members if row in sentences.of_entity.get(id_, np.array([], np.int64))
+                entities[id_].name
+                for id_ in members
+                if row in sentences.placed.of_entity.get(id_, np.array([], np.int64))
             }
             assert naming
             assert set(finding.summary.split(", ")) & {part for name in naming for part in name.split(", ")}

@@ -26,8 +26,10 @@ def made(texts: list[str]) -> Sentences:
 def defined(sentences: Sentences, of_members: list[Rows], count: int, budget: int) -> list[int]:
     costs = sentences.n_tokens + 1
     rows = sorted({int(row) for each in of_members for row in each if sentences.quotable[row]})
-    bags = {row: {word.key for word in words(sentences.texts[row])} for row in rows}
-    everywhere = [{word.key for word in words(text)} for text in sentences.texts]
+    bags = {row: {word.key for word in words(sentences.placed.text(row))} for row in rows}
+    everywhere = [
+        {word.key for word in words(text)} for text in map(sentences.placed.text, range(len(sentences.placed)))
+    ]
     members: dict[object, float] = {
         i: log2(1 + sum(int(row) in rows for row in each)) for i, each in enumerate(of_members)
     }

@@ -18,7 +18,9 @@ def titles(places: tuple[Place, ...] = ()) -> tuple[Titles, dict[str, Entity]]:
         if TEXT.startswith(name, at)
     ]
     sentences = sentences_of([page], [Chunk("c", "d", 0, 0, len(TEXT), TEXT, 20)], mentions)
-    return Titles([page], sentences), {name: Entity(name, name, "CONCEPT", ("CONCEPT",), "", 1, 0) for name in names}
+    return Titles([page], sentences.placed), {
+        name: Entity(name, name, "CONCEPT", ("CONCEPT",), "", 1, 0) for name in names
+    }
 
 
 def test_names_that_meet_others_lead_and_numbers_alone_do_not_stand_in_a_title() -> None:
