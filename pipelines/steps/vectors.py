@@ -33,6 +33,8 @@ MOST_EMBEDDED = 10_000
 """Maximum number of entities of an imported graph alone whose names get a vector: those with most relations."""
 _TOKENS_A_SHARD = 30_000
 """Tokens of a task: some seconds of encoding, so that a failure costs little and progress is visible."""
+_VECTORS_AT_ONCE = 10_000
+"""Vectors read from the memo at once."""
 _ROUNDS_A_SHARD = 4
 """Requests of a server's shard for each concurrent one, because few are in flight at the end of a shard."""
 
@@ -140,19 +142,30 @@ class Embedding:
         work = partial(embed_shard, model=self.model, server=self.server, memo_path=self.memo.path)
         run = self.run if self.model.provider == "local" else driver_of(self.run)
         run(step, work, self._shards(pending))
-        found = self.memo.get_many(kind, keys)
-        if len(found) < len(text_of):
+        vectors: Vectors | None = None
+        missing: set[str] = set()
+        for start in range(0, len(keys), _VECTORS_AT_ONCE):  # each block of the memo's bytes is freed
+            part = keys[start : start + _VECTORS_AT_ONCE]
+            found = self.memo.get_many(kind, part)
+            missing.update(key for key in part if key not in found)
+            sizes = {len(value) // 4 for value in found.values()} | (
+                {vectors.shape[1]} if vectors is not None else set()
+            )
+            if len(sizes) > 1:
+                raise IndexUnusable(
+                    f"the memo {self.memo.path} holds vectors of {min(sizes)} and of {max(sizes)} numbers of {name}: "
+                    f"its server has another model under this name now; delete the memo to embed everything again"
+                )
+            if vectors is None and found:
+                vectors = np.empty((len(keys), sizes.pop()), np.float32)
+            if vectors is not None and not missing:
+                vectors[start : start + len(part)] = [np.frombuffer(found[key], np.float32) for key in part]
+        if missing or vectors is None:
             raise SettingsError(
-                f"{len(text_of) - len(found):,} texts got no vector named {name}: the workers of build.runner name "
+                f"{len(missing):,} texts got no vector named {name}: the workers of build.runner name "
                 "theirs otherwise (an encoder in bytes needs a processor that multiplies them exactly); use equal ones"
             )
-        sizes = sorted({len(value) // 4 for value in found.values()})
-        if len(sizes) > 1:
-            raise IndexUnusable(
-                f"the memo {self.memo.path} holds vectors of {sizes[0]} and of {sizes[-1]} numbers of {name}: "
-                f"its server has another model under this name now; delete the memo to embed everything again"
-            )
-        return np.stack([np.frombuffer(found[key], np.float32) for key in keys])
+        return vectors
 
     def _shards(self, texts: Sequence[str]) -> Sequence[Sequence[str]]:
         if self.model.provider == "local":

@@ -1,6 +1,7 @@
 """What merging changes in the tables: mentions, relations, counts; and what it leaves alone."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 from conspectus.pipelines.resolution.apply import applied
 from conspectus.pipelines.steps.extract.merge import Knowledge
@@ -92,3 +93,34 @@ def test_no_weight_is_lost_but_that_of_loops(edges: list[tuple[str, str, str, in
     assert {each.id for each in merged.relations} == {new_id.get(each.id, each.id) for each in relations} - {""}
     assert {each.id: each.degree for each in merged.entities if each.degree} == degrees_of(merged.relations)
     assert [each.id for each in merged.entities] == sorted(set(IDS) - kept_of.keys())
+
+
+_PLACES = st.sets(
+    st.tuples(st.sampled_from(IDS[:4]), st.sampled_from("cd"), st.sampled_from([None, 0, 7]), st.booleans()),
+    max_size=20,
+)
+
+
+@given(_PLACES, st.dictionaries(st.sampled_from(IDS[2:4]), st.sampled_from(IDS[:2])))
+def test_columns_of_mentions_give_what_dictionaries_give(
+    places: set[tuple[str, str, int | None, bool]], kept_of: dict[str, str]
+) -> None:
+    mentions = [
+        Mention(f"m{number:02}", chunk, owner, None, start, start, "chunk", "x", "told\nmore" if told else "other")
+        for number, (owner, chunk, start, told) in enumerate(sorted(places, key=repr))
+    ]
+    merged, _ = applied(Knowledge([entity(id_) for id_ in IDS[:4]], [], mentions), kept_of)
+    if not kept_of:
+        assert list(merged.mentions) == mentions
+        return
+    groups: defaultdict[tuple[str, str, int | None], list[Mention]] = defaultdict(list)
+    for each in mentions:
+        groups[kept_of.get(each.entity_id or "", each.entity_id or ""), each.chunk_id, each.start].append(each)
+    want = {}
+    for (owner, _, _), group in groups.items():
+        first = min(group, key=lambda each: (each.entity_id in kept_of, each.id))
+        lines = sorted({line for each in group for line in each.description.split("\n")})
+        match = "alias" if first.entity_id in kept_of else first.match
+        text = "\n".join(lines) if len(group) > 1 else first.description
+        want[first.id] = replace(first, entity_id=owner, match=match, description=text)
+    assert list(merged.mentions) == [want[id_] for id_ in sorted(want)]

@@ -3,7 +3,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.names import NameMatcher, word_keys, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +20,20 @@ def test_words_are_in_order_and_hold_no_space(text: str) -> None:
     spans = words(text)
     assert all(a.end <= b.start for a, b in pairwise(spans))
     assert all(word.key and not text[word.start : word.end].isspace() for word in spans)
+
+
+@settings(deadline=None)
+@given(st.text() | st.text(st.sampled_from("ab'’sS+#_ é1.²ß-\u0301北")))
+def test_keys_are_those_of_the_words(text: str) -> None:
+    assert word_keys(text) == [word.key for word in words(text)]
+
+
+@pytest.mark.parametrize("around", ["{}", "a{}b", "{}+", "+{}", "'s{}", "’S{}", "x{}'s", "1{}#"])
+def test_simple_texts_have_the_words_of_the_rule_for_every_script(around: str) -> None:
+    """A character of another script beside the text makes the general rule apply."""
+    for number in (*range(0x300), *range(0x2000, 0x2070)):
+        text = around.format(chr(number))
+        assert words(text) == words(f"{text} 北")[:-1], text
 
 
 def test_words_of_many_scripts() -> None:

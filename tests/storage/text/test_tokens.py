@@ -30,6 +30,12 @@ def test_counts_what_the_tokenizer_counts_without_special_tokens() -> None:
 
 
 @settings(deadline=None)
+@given(st.lists(st.sampled_from([*"abcÉñß \n.,-'«»[]", "[UNK]", "[SEP]", "x" * 101]), max_size=30).map("".join))
+def test_words_counted_apart_are_the_tokens_of_the_text(text: str) -> None:
+    assert count_each([text, text]) == [count_tokens(text)] * 2
+
+
+@settings(deadline=None)
 @given(MIXED)
 def test_spans_are_in_order_within_the_text_and_as_many_as_counted(text: str) -> None:
     spans = token_spans(text)

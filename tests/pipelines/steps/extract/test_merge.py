@@ -2,12 +2,15 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from conspectus.pipelines.steps.extract.merge import Knowledge, merge
-from conspectus.storage.hashing import entity_id
-from conspectus.storage.records import Chunk, Document
+from conspectus.pipelines.steps.extract.find_names import Sighting
+from conspectus.pipelines.steps.extract.merge import Knowledge, Sightings, knowledge_of, merge
+from conspectus.storage.hashing import entity_id, short_id
+from conspectus.storage.records import Chunk, Document, Mention
 from conspectus.storage.settings import ChunkSettings, NameSettings
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase, Triple
 from conspectus.storage.text.normalise import entity_key
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests import samples
 
@@ -162,3 +165,54 @@ def test_a_lone_short_or_lower_case_word_is_not_looked_for() -> None:
 
 def test_nothing_in_nothing_out() -> None:
     assert merge([], [], [], NameSettings()) == Knowledge([], [], [])
+
+
+_NAMED = st.builds(
+    Sighting,
+    st.sampled_from([Chunk(f"c{number}", f"d{number // 2}", 0, 0, 9, "", 1) for number in range(4)]),
+    st.sampled_from(["ada", "bo", "key"]),
+    st.sampled_from(["Ada", "ada", " A  da", "Bo"]),
+    st.sampled_from([None, "PERSON", "ORG", CONCEPT]),
+    st.sampled_from([None, 0, 3]),
+    st.just(None),
+    st.sampled_from(["exact", "alias", "chunk"]),
+)
+
+
+def place(each: Sighting) -> tuple[str, int | None]:
+    return each.chunk.document_id, each.start
+
+
+def ranked(votes: Counter[str]) -> list[str]:
+    return sorted(votes, key=lambda vote: (-votes[vote], vote))
+
+
+@given(st.lists(_NAMED.map(lambda each: each._replace(end=None if each.start is None else each.start + 2))))
+def test_columns_give_what_dictionaries_give(sightings: list[Sighting]) -> None:
+    """The rules written out, a sighting at a time."""
+    kept = {each.key for each in sightings if each.type != CONCEPT}
+    kept |= {each.key for each in sightings if len({place(other) for other in sightings if other.key == each.key}) > 1}
+    found = knowledge_of(Sightings(sightings), [])
+    assert {each.id for each in found.entities} == set(map(entity_id, kept))
+    for key in kept:
+        own = [each for each in sightings if each.key == key]
+        named: dict[object, str] = {}
+        for each in own:
+            if each.match != "alias":
+                named.setdefault(place(each), " ".join(each.surface.split()))
+        types = Counter(kind for _, kind in {(place(each), each.type) for each in own} if kind)
+        (entity,) = [each for each in found.entities if each.id == entity_id(key)]
+        assert entity.name == [*ranked(Counter(named.values())), key][0]
+        assert entity.types == tuple(ranked(types) or ["TITLE"])
+        assert entity.frequency == len({each.chunk.id for each in own})
+    mentions: dict[str, Mention] = {}
+    for each in sightings:
+        if each.key in kept:
+            owner = entity_id(each.key)
+            id_ = short_id("mention", each.chunk.id, owner, str(each.start), str(each.end))
+            made = Mention(id_, each.chunk.id, owner, None, each.start, each.end, each.match, each.surface, "")
+            mentions.setdefault(id_, made)
+    assert list(found.mentions) == [mentions[id_] for id_ in sorted(mentions)]
+    halves = Sightings(sightings[: len(sightings) // 2])
+    halves.add(sightings[len(sightings) // 2 :])
+    assert knowledge_of(halves, []) == found
