@@ -19,6 +19,7 @@ from conspectus.storage.tables import arrow_of, codes_of
 from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each
+from numpy.typing import NDArray
 
 _MOST_CHARACTERS = 400
 """Tokens of a 'sentence' (a table, a list) that is too long to quote."""
@@ -72,7 +73,8 @@ class SentenceIndex:
 
     def text(self, row: int) -> str:
         """Return a sentence."""
-        return self.documents[self.document_of[row]].text[self.starts[row] : self.ends[row]]
+        text: str = self.documents[self.document_of[row]].text[self.starts[row] : self.ends[row]]
+        return text
 
     def span(self, row: int) -> Span:
         """Return the place of a sentence."""
@@ -88,7 +90,7 @@ class WordRows:
     """
 
     indptr: Ints
-    words: Rows
+    words: NDArray[np.int32]
     values: Floats
     idf: Floats
 
@@ -161,8 +163,9 @@ def place_sentences(
             starts.append(start)
             ends.append(end)
         first_row[number + 1] = len(starts)
-    places = [np.array(column, np.int64) for column in columns]
-    return SentenceIndex(documents, chunks, *places, _mentioned(documents, chunks, mentions, first_row, places))
+    in_document, in_chunk, begin, end_at = (np.array(column, np.int64) for column in columns)
+    of_entity = _mentioned(documents, chunks, mentions, first_row, (in_document, begin))
+    return SentenceIndex(documents, chunks, in_document, in_chunk, begin, end_at, of_entity)
 
 
 def _mentioned(
@@ -170,9 +173,12 @@ def _mentioned(
     chunks: Sequence[Chunk],
     mentions: Sequence[Mention],
     first_row: Ints,
-    places: Sequence[Ints],
+    sentences: tuple[Ints, Ints],
 ) -> RowsOf:
-    """Return the rows that mention each entity: a mention is in the last sentence that begins before it."""
+    """Return the rows that mention each entity: a mention is in the last sentence that begins before it.
+
+    `sentences` are the document and the start of each.
+    """
     from pyarrow import compute
 
     number_of = {document.id: number for number, document in enumerate(documents)}
@@ -184,8 +190,8 @@ def _mentioned(
     document = np.array([in_document[id_] for id_ in held], np.int64)[chunk]
     start = placed["start"].to_numpy()
     # One sorted key a sentence: its document, then its start.
-    longest = 1 + max(start.max(initial=0), places[2].max(initial=0))
-    rows = np.searchsorted(places[0] * longest + places[2], document * longest + start, side="right") - 1
+    longest = 1 + max(start.max(initial=0), sentences[1].max(initial=0))
+    rows = np.searchsorted(sentences[0] * longest + sentences[1], document * longest + start, side="right") - 1
     keys = {id_: number for number, id_ in enumerate(entities)}
     return RowsOf(keys, Groups.of(owner, np.maximum(rows, first_row[document]), len(entities)))
 
@@ -196,7 +202,7 @@ def _tf_idf(placed: SentenceIndex) -> tuple[WordRows, Ints]:
     vocabulary: defaultdict[str, int] = defaultdict(code.__next__)
     n_words: Ints = np.zeros(len(placed), np.int64)
     distinct: Ints = np.zeros(len(placed), np.int64)
-    blocks: list[tuple[Rows, Ints]] = []
+    blocks: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
     rows = iter(range(len(placed)))
     while block := list(islice(rows, _ROWS_AT_ONCE)):
         codes = array("q")
