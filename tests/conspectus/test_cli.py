@@ -401,6 +401,7 @@ def test_ctrl_c_is_one_line_and_status_130(tmp_path: Path) -> None:
 def test_ctrl_c_ends_with_status_130_while_exec_makes_a_class() -> None:
     program = (
         "import signal, sys\nimport conspectus.cli\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background ignore Ctrl-C
         "module = sys.modules['conspectus.cli.main']\n"
         "module.register = lambda command: lambda prog_name: exec('signal.raise_signal(signal.SIGINT)')\n"
         "module.program()"
