@@ -35,7 +35,7 @@ def zipf(word: str, language: str = "en") -> float:
 
     Example:
         >>> zipf("house"), zipf("housee"), zipf("Haus", "de")
-        (5.72, 0.0, 5.59)
+        (5.71, 0.0, 5.41)
     """
     language = language if language in _LISTED else "en"
     if not word.isalpha():

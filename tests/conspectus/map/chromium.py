@@ -93,9 +93,10 @@ class Page:
             time.sleep(0.02)
 
     def _is_true(self, expression: str) -> bool:
+        """Return whether an expression is true now; False where it cannot be told."""
         try:
             return bool(self.run(expression))
-        except Unanswered:  # asked of the page before, which is gone
+        except (Unanswered, AssertionError):  # asked of the page before, or of an element that is being replaced
             return False
 
     def text(self, selector: str) -> str:
