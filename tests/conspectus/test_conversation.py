@@ -210,7 +210,7 @@ def test_a_terminal_is_prompted(sample_root: Path) -> None:
 def test_ctrl_c_ends_it_cleanly(sample_root: Path) -> None:
     with FakeServer("It was Paul Marlow [1].", latency=HELD) as server:
         process = subprocess.Popen(
-            [*PROGRAM, "chat", "--index", sample_root, "--method", "bm25", "--set", "llm.model=m",
+            [*PROGRAM, "chat", "--index", sample_root, "--method", "bm25", "--set", "llm.model=held",
              "--set", f"llm.base_url={server.url}"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
