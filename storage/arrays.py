@@ -66,6 +66,23 @@ def gather_sorted(values: Ints, wanted: Ints) -> tuple[Ints, Ints]:
     return counts, _ranges(starts, counts)
 
 
+def runs(*columns: npt.NDArray[np.integer]) -> tuple[Rows, Ints]:
+    """Return the rows sorted by columns, and where in that order each distinct combination of values begins.
+
+    Args:
+        columns: One array (n,) or several, the first the most significant. The sort is stable.
+
+    >>> runs(np.array([2, 1, 2, 1]), np.array([0, 5, 0, 4]))
+    (array([3, 1, 0, 2]), array([0, 1, 2]))
+    """
+    order = np.lexsort(columns[::-1])
+    new = np.zeros(len(order), np.bool_)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= np.diff(column[order]) != 0
+    return order, np.flatnonzero(new)
+
+
 def _ranges(starts: Ints, counts: Ints) -> Ints:
     ends = np.cumsum(counts)
     entries: Ints = np.arange(counts.sum(), dtype=np.int64) + np.repeat(starts - (ends - counts), counts)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, runs
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import mention_id
@@ -39,13 +39,11 @@ class Groups:
         >>> Groups.of(np.array([1, 0, 1]), np.array([5, 4, 5]), 2)[1].tolist()
         [5]
         """
-        order = np.lexsort((members, groups))
-        groups, members = groups[order], members[order]
-        new = np.ones(len(groups), np.bool_)
-        new[1:] = (np.diff(groups) != 0) | (np.diff(members) != 0)
+        order, first = runs(groups, members)
+        distinct = order[first]
         starts = np.zeros(n_groups + 1, np.int64)
-        np.cumsum(np.bincount(groups[new], minlength=n_groups), out=starts[1:])
-        return cls(starts, members[new])
+        np.cumsum(np.bincount(groups[distinct], minlength=n_groups), out=starts[1:])
+        return cls(starts, members[distinct])
 
     def __getitem__(self, group: int) -> Ints:
         """Return the members of a group, ascending."""

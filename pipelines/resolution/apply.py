@@ -7,6 +7,7 @@ from functools import reduce
 
 import numpy as np
 from conspectus.pipelines.steps.extract.merge import Knowledge
+from conspectus.storage.arrays import runs
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import short_id
 from conspectus.storage.mapped import TableRows
@@ -144,12 +145,8 @@ def _mentions(
     told = np.where(relation < 0, 0, 1 + codes_of(table["description"])[0])
     chunk, start, end = (codes_of(table[name])[0] for name in ("chunk_id", "start", "end"))
     kept = np.flatnonzero(~dropped)
-    order = kept[np.lexsort([column[kept] for column in (told, end, start, chunk, owner)])]
-    new = np.zeros(len(order), np.bool_)
-    new[:1] = True
-    for column in (owner, chunk, start, end, told):
-        new[1:] |= np.diff(column[order]) != 0
-    starts = np.flatnonzero(new)
+    order, starts = runs(*(column[kept] for column in (owner, chunk, start, end, told)))
+    order = kept[order]
     sizes = np.diff(np.append(starts, len(order)))
     rows = TableRows(table, Mention)
     merged = [

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.storage.arrays import Bools, Ints
+from conspectus.storage.arrays import Bools, Ints, runs
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.mentioned import Codes, joined
@@ -202,7 +202,5 @@ def _marked(n_rows: int, rows: Codes | Ints) -> Bools:
 
 def _count_distinct(n_groups: int, groups: Codes, *members: Codes | Ints) -> Ints:
     """Return the number of distinct members (of several columns) of each group, (n_groups,)."""
-    order = np.lexsort((*members, groups))
-    new = np.ones(len(groups), np.bool_)
-    new[1:] = np.logical_or.reduce([np.diff(column[order]) != 0 for column in (groups, *members)])
-    return np.bincount(groups[order][new], minlength=n_groups)
+    order, starts = runs(groups, *members)
+    return np.bincount(groups[order[starts]], minlength=n_groups)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from conspectus.storage.arrays import Ints
+from conspectus.storage.arrays import Ints, runs
 from conspectus.storage.graph.edges import canonical_edges, check_weights, node_ids
 from numpy.typing import ArrayLike
 
@@ -211,9 +211,8 @@ def hierarchy_of(labels: list[Ints], max_cluster_size: int) -> Hierarchy:
 
 def groups(labelling: Ints) -> list[Ints]:
     """Return the nodes of each label, ascending; the groups are in the order of their smallest nodes."""
-    order = np.argsort(labelling, kind="stable")
-    ends = np.flatnonzero(np.diff(labelling[order])) + 1
-    groups = np.split(order, ends) if len(order) else []
+    order, starts = runs(labelling)
+    groups = np.split(order, starts[1:]) if len(order) else []
     return sorted(groups, key=lambda members: int(members[0]))
 
 

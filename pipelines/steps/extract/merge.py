@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from conspectus.pipelines.steps.extract.find_names import ChunkSightings, Sighting, known_names, see, title_sightings
-from conspectus.storage.arrays import Bools, Ints
+from conspectus.storage.arrays import Bools, Ints, runs
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import entity_id, mention_id, short_id
 from conspectus.storage.mapped import TableRows
@@ -119,12 +119,8 @@ def _numbers() -> defaultdict[str, int]:
 
 def _distinct(*columns: Ints) -> Ints:
     """Return the first place of each distinct combination, in the order of the combinations."""
-    order = np.lexsort(columns[::-1])
-    new = np.zeros(len(order), np.bool_)
-    new[:1] = True
-    for column in columns:
-        new[1:] |= np.diff(column[order]) != 0
-    return order[new]  # the sort is stable
+    order, starts = runs(*columns)
+    return order[starts]
 
 
 def _ranked(groups: Ints, values: Ints, texts: Sequence[str]) -> dict[int, list[str]]:

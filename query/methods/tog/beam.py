@@ -18,7 +18,7 @@ from conspectus.query.types.trace import Chain, Considered, Hop
 from conspectus.query.walk.graph import IncidentEdges, spoken
 from conspectus.query.walk.graph_protocol import ReadableGraph
 from conspectus.query.walk.log import WalkLog
-from conspectus.storage.arrays import Bools, Floats, Ints
+from conspectus.storage.arrays import Bools, Floats, Ints, runs
 
 _MOST_TRIPLES = 20
 """Maximum number of triples on the routes to entities that are shown to a model or cited."""
@@ -70,8 +70,7 @@ def discover(graph: ReadableGraph, path: BeamPath) -> list[RelationOption]:
         reverses = (edges.predicate == last.predicate) & (edges.outgoing != last.outgoing)
         edges = _select(edges, ~(reverses & np.isin(edges.neighbours, came_from)))
     keys = edges.predicate.astype(np.int64) * 2 + edges.outgoing
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    order, starts = runs(keys)
     groups = np.split(order, starts[1:]) if len(order) else []
     return [
         RelationOption(

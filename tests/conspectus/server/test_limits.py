@@ -172,6 +172,7 @@ def test_nothing_is_kept_of_questions_that_ended(server) -> None:  # noqa: ANN00
 
 MOST_OF_A_CALL = 1.35
 """Dollars that a call of `io` to the model of `priced` can cost at most, a little more than it can."""
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def priced(fake: FakeServer, model: str) -> Settings:
@@ -182,9 +183,9 @@ def priced(fake: FakeServer, model: str) -> Settings:
 def test_money_of_a_day_is_for_each_token_and_never_exceeded(notes: Path) -> None:
     with FakeServer(latency=0.2) as fake:
         settings = priced(fake, "paid")
-        limits = CallerLimits(dollars_a_day=MOST_OF_A_CALL + 0.1, llm=settings.llm)
         rich, poor = "token-of-the-rich", "token-of-the-poor"
-        callers = Callers({_digest(poor): Caller("poor", purse=limits.purse(None)), _digest(rich): Caller("rich")})
+        purse = Purse(MOST_OF_A_CALL + 0.1, settings.llm, lambda: NOON)
+        callers = Callers({_digest(poor): Caller("poor", purse=purse), _digest(rich): Caller("rich")})
         with running(("notes", notes), settings=settings, callers=callers, token=poor) as server:
             with ThreadPoolExecutor(4) as pool:
                 asked = list(
@@ -196,7 +197,7 @@ def test_money_of_a_day_is_for_each_token_and_never_exceeded(notes: Path) -> Non
             assert sum(each["usage"]["cost"] for each in answers) <= MOST_OF_A_CALL + 0.1
             assert len(fake.requests) == len(answers), "nothing was sent that could pass the limit"
             assert (refused.status_code, refused.json()["error"]["type"]) == (429, "money_spent")
-            assert 0 < int(refused.headers["retry-after"]) <= 86_401
+            assert refused.headers["retry-after"] == "43201", "until midnight, rounded up"
             server.client.headers["authorization"] = f"Bearer {rich}"
             assert server.ask(method="io", question="And who else?").status_code == 200
 
