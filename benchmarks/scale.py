@@ -155,6 +155,11 @@ def medians(work: Callable[[str], object], questions: list[str]) -> dict[str, fl
     }
 
 
+def always(value: object) -> Callable[..., object]:
+    """Return a function that returns this; a mock would keep the arguments of every call, kilobytes a passage."""
+    return lambda *_, **__: value
+
+
 PARTS = {"build": build, "ask": ask, "filter": ask_filtered}
 
 
@@ -177,8 +182,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.part:
         with (
-            patch("conspectus.prompts.embedding.embedder._local", return_value=HashedEmbedder()),
-            patch("conspectus.pipelines.steps.extract.nlp._annotator", return_value=GeneratedAnnotator()),
+            patch("conspectus.prompts.embedding.embedder._local", always(HashedEmbedder())),
+            patch("conspectus.pipelines.steps.extract.nlp._annotator", always(GeneratedAnnotator())),
         ):
             print(json.dumps(PARTS[options.part](options.folder)))
         return

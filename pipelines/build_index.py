@@ -22,7 +22,7 @@ from conspectus.pipelines.steps.communities import earlier_communities, not_divi
 from conspectus.pipelines.steps.documents import Texts
 from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import synonyms_of
-from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, Embedding, texts_of_chunks
+from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, Embedding, Windows, texts_of_chunks
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.render import prompts_of
 from conspectus.prompts.replies.structured import Retried
@@ -102,7 +102,7 @@ def build_from(
     began = time.perf_counter()
     lock = build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 0))
     runner = nullcontext(run) if run else open_runner(settings.build.runner, progress)
-    with lock, prompts_of(settings.llm.prompts), _rare_garbage_collection(bool(settings.kg.files)), runner as run:
+    with lock, prompts_of(settings.llm.prompts), _rare_garbage_collection(), runner as run:
         plan = plan_build(source, index, settings, retry_failed=retry_failed, decide=decide)
         if plan.is_unchanged and plan.current:
             nothing = Retried() if retry_failed else None
@@ -185,13 +185,14 @@ def index_steps(build: Build) -> StepResults:
     said = partial(announced, build.progress)
     with Overlap(backend.is_remote) as overlap:
         # Chunks: their vectors and the lexical index.
-        texts = texts_of_chunks(documents, chunks)
         chunk_vectors = overlap.beside(embedding.chunks, documents, chunks)
+        dimension = overlap.start(_dimension, chunk_vectors)
         overlap.start(writer.vectors, "chunks", chunk_vectors)
+        del chunk_vectors  # what is named here stays in memory
         overlap.start(writer.table, "documents", documents)
         overlap.start(writer.table, "chunks", chunks)
         languages = overlap.start(languages_of_chunks, documents, chunks)
-        overlap.start(said("word index", writer.lexical), texts, languages)
+        overlap.start(said("word index", writer.lexical), overlap.start(texts_of_chunks, documents, chunks), languages)
 
         # The documents' own structure: sections, hyperlinks, references, replies, terms.
         links = overlap.start(find_links, documents, chunks)
@@ -199,18 +200,23 @@ def index_steps(build: Build) -> StepResults:
 
         # Knowledge: extracted, names resolved, joined with an imported graph.
         extracted = backend.extract(documents, chunks)
+        overlap.settle()
         resolved = _resolve_names(build, extracted, overlap)
+        del extracted
         extraction = _join_graph(resolved.found, graph)
         knowledge = extraction.knowledge
         overlap.start(writer.table, "mentions", knowledge.mentions)
         overlap.start(writer.table, "claims", extraction.claims)
         overlap.start(writer.table, "merges", resolved.merges)
+        resolved_failures = resolved.failures
+        del resolved
 
         # The graphs over it: synonyms, and the graph for PageRank.
         entities, seed = knowledge.entities, settings.communities.seed
         entity_vectors = overlap.start(embedding.entities, entities, MOST_EMBEDDED)
         overlap.start(writer.vectors, "entities", entity_vectors)
         synonyms = overlap.start(said("synonyms", synonyms_of), entities, entity_vectors, settings.synonyms, seed)
+        del entity_vectors
         overlap.start(writer.table, "synonyms", synonyms)
         walked = overlap.start(
             said("graph", walk),
@@ -223,21 +229,29 @@ def index_steps(build: Build) -> StepResults:
             settings,
         )
         overlap.start(writer.walk, walked)
+        del synonyms, walked, links
+        extraction = replace(extraction, annotations=[])  # later steps read the documents' own sentences
+        overlap.settle()
 
         # Descriptions, communities, reports.
         descriptions = said("descriptions", backend.describe)(documents, chunks, extraction)
         overlap.start(partial(_write_descriptions, linked=backend.describes), descriptions, embedding, writer)
+        overlap.settle()
         division = said("communities", backend.divide)(documents, chunks, extraction)
         overlap.start(writer.table, "communities", division.communities)
         reports = said("reports", backend.report)(documents, chunks, extraction, division.communities)
         overlap.start(writer.table, "reports", reports.reports)
         overlap.start(writer.vectors, "reports", overlap.start(embedding.reports, reports.reports))
         overlap.start(writer.table, "origins", origins(graph, knowledge) if graph else [])
-    steps = (extraction, resolved, descriptions.result(), reports)
-    failures = [*(graph.failures if graph else ()), *(failure for step in steps for failure in step.failures)]
+    of_steps = (extraction.failures, resolved_failures, descriptions.result().failures, reports.failures)
+    failures = [*(graph.failures if graph else ()), *(failure for found in of_steps for failure in found)]
     unknown = unknown_to_encoder(settings.embedding.model, languages.result())
     notes = (*extraction.notes, *division.notes, *reports.notes, *([unknown] if unknown else []))
-    return StepResults(failures, notes, chunk_vectors.result().vectors.shape[1])
+    return StepResults(failures, notes, dimension.result())
+
+
+def _dimension(windows: Windows) -> int:
+    return int(windows.vectors.shape[1])
 
 
 def _resolve_names(build: Build, extracted: Extraction, overlap: Overlap) -> Resolved:
@@ -293,14 +307,14 @@ _LOOKS_AT_THE_OLD = 1_000
 
 
 @contextmanager
-def _rare_garbage_collection(wanted: bool) -> Iterator[None]:
+def _rare_garbage_collection() -> Iterator[None]:
     """Make Python's cyclic garbage collection rare: every full collection traverses all records.
 
-    On an import of a million triples that is a third of the time, and there are no cycles among them.
+    There are no cycles among them. It is a ninth of the time of a build of 10,000 passages beside annotation and
+    embedding, and a third of an import of a million triples.
     """
     before = gc.get_threshold()
-    if wanted:
-        gc.set_threshold(_NEW_OBJECTS, 10, _LOOKS_AT_THE_OLD)
+    gc.set_threshold(_NEW_OBJECTS, 10, _LOOKS_AT_THE_OLD)
     try:
         yield
     finally:

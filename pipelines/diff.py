@@ -94,7 +94,7 @@ def preview(inputs: Sequence[str | Path], index: Path, settings: Settings) -> Pr
         unreadable=len(plan.failures),
         chunks=len(chunks),
         extract=None if settings.extracts_with else len(unannotated(plan.documents, chunks, settings.extraction, memo)),
-        embed=_without_vector(windows_of_chunks(plan.documents, chunks), settings, memo),
+        embed=_without_vector(list(windows_of_chunks(plan.documents, chunks)), settings, memo),
         other_settings=current is not None and current.settings != plan.index_settings,
         estimate=estimate_plan(plan, settings, chunks),
     )

@@ -4,14 +4,15 @@ A step passes its shards to a `Runner` and does not know whether they run in thi
 flow starts a step with an `Overlap` and passes on its pending result.
 """
 
+import ctypes
 import signal
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from functools import cache
 from types import FrameType, TracebackType
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
 
@@ -146,10 +147,24 @@ def announced(progress: Progress, step: str, work: Callable[Arguments, Result]) 
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         progress(step, 0, 0)
         result = work(*args, **kwargs)
+        _give_memory_back()
         progress(step, 1, 1)
         return result
 
     return run
+
+
+def _give_memory_back() -> None:
+    """Return freed memory to the system: Arrow and the C library keep what the largest step needed for the next ones.
+
+    That is a fifth of the peak of a build of 10,000 passages.
+    """
+    if "pyarrow" in sys.modules:
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):  # glibc has it
+        trim(0)
 
 
 def shards(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
@@ -184,10 +199,14 @@ class _Deferred(Pending[Result]):
     """Work that is done once, when its result is first needed."""
 
     def __init__(self, work: Callable[[], Result]) -> None:
-        self._work = cache(work)
+        self._work: Callable[[], Result] | None = work
+        self._result: Result | None = None
 
     def result(self) -> Result:
-        return self._work()
+        if self._work is not None:
+            self._result = self._work()
+            self._work = None  # with what it was given
+        return cast(Result, self._result)
 
 
 class _InThread(Pending[Result]):
@@ -198,6 +217,11 @@ class _InThread(Pending[Result]):
 
     def result(self) -> Result:
         return self._future.result()
+
+    @property
+    def has_succeeded(self) -> bool:
+        """Whether the work is done, without an error."""
+        return self._future.done() and not self._future.cancelled() and self._future.exception() is None
 
 
 class Overlap:
@@ -257,6 +281,14 @@ class Overlap:
     def run(self, step: Callable[..., Result], *arguments: object) -> Result:
         """Run a step in its turn and return its result: `start`, and wait."""
         return self.start(step, *arguments).result()
+
+    def settle(self) -> None:
+        """Run what was started, unless it runs in the background, and keep no result that nobody else has."""
+        if self._thread is None:
+            for started in self._started:
+                started.result()
+        self._started = [each for each in self._started if isinstance(each, _InThread) and not each.has_succeeded]
+        self._futures = [future for future in self._futures if not future.done()]
 
     def __enter__(self) -> "Overlap":
         return self

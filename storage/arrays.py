@@ -3,6 +3,7 @@
 The aliases name a use, not only a dtype; the docstring of a signature states the shape.
 """
 
+import mmap
 from tokenize import TokenError
 
 import numpy as np
@@ -35,6 +36,15 @@ UNREADABLE_ARRAY = (
 The header of an .npy file is Python text: it may be truncated (TokenError), nested too deeply (RecursionError), or
 state a size beyond all memory.
 """
+
+
+def drop_pages(vectors: Vectors) -> None:
+    """Take the pages of mapped vectors that were read out of this process's memory; the file keeps them."""
+    base: object = vectors
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def gather(indptr: Ints, rows: Rows) -> tuple[Ints, Ints]:

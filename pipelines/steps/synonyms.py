@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.pipelines.steps.vectors import Windows
-from conspectus.storage.arrays import Bools, Floats, Ints, Vectors
+from conspectus.storage.arrays import Bools, Floats, Ints, Vectors, drop_pages
 from conspectus.storage.records import Entity, Synonym
 from conspectus.storage.settings import SynonymSettings
 
@@ -48,10 +48,17 @@ def synonyms_of(entities: Sequence[Entity], vectors: Windows, settings: SynonymS
     return find_synonyms(
         [entity.id for entity in named],
         [entity.name for entity in named],
-        vectors.first()[places],
+        _picked(vectors.first(), places),
         settings,
         seed,
     )
+
+
+def _picked(vectors: Vectors, rows: Sequence[int]) -> Vectors:
+    """Return some rows of vectors, which may be mapped; these themselves if the rows are all, in order."""
+    if list(rows) == list(range(len(vectors))):
+        return np.ascontiguousarray(vectors, np.float32)
+    return np.ascontiguousarray(vectors[rows], np.float32)
 
 
 def find_synonyms(
@@ -86,7 +93,7 @@ def find_synonyms(
     if len(set(entity_ids)) < len(entity_ids):
         raise ValueError("an entity id occurs twice")
     order = sorted(range(len(entity_ids)), key=entity_ids.__getitem__)
-    ids, vectors = [entity_ids[i] for i in order], np.ascontiguousarray(vectors[order], dtype=np.float32)
+    ids, vectors = [entity_ids[i] for i in order], _picked(vectors, order)
     numbers = _numbered(_numbers(names[i]) for i in order)
     letters = _numbered(_letters(names[i]) for i in order)
 
@@ -166,6 +173,7 @@ def _pairs_of_partitions(vectors: Vectors, least: float, seed: int) -> Iterator[
     order = np.argsort(partitions, kind="stable")
     bounds = np.searchsorted(partitions[order], np.arange(_PARTITIONS + 1))
     for i in range(_PARTITIONS):
+        drop_pages(vectors)
         yield from _near_pairs(vectors, rows[order[bounds[i] : bounds[i + 1]]], least)
 
 
@@ -186,6 +194,7 @@ def _partitions(vectors: Vectors, seed: int) -> tuple[Ints, Ints]:
         row, partition = np.nonzero(depths >= last[:, None])
         rows.append(row + start)
         partitions.append(partition)
+        drop_pages(vectors)
     return np.concatenate(rows), np.concatenate(partitions)
 
 

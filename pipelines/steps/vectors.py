@@ -3,9 +3,12 @@
 Servers do not guarantee that. The cache does: a text that was embedded once keeps its vector, bit for bit.
 """
 
-from collections.abc import Sequence
+import tempfile
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +36,8 @@ MOST_EMBEDDED = 10_000
 """Maximum number of entities of an imported graph alone whose names get a vector: those with most relations."""
 _TOKENS_A_SHARD = 30_000
 """Tokens of a task: some seconds of encoding, so that a failure costs little and progress is visible."""
+_TEXTS_AT_ONCE = 50_000
+"""Texts whose vectors are in memory together."""
 _VECTORS_AT_ONCE = 10_000
 """Vectors read from the memo at once."""
 _ROUNDS_A_SHARD = 4
@@ -57,10 +62,10 @@ def texts_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> l
     return [chunk_text(chunk, document_of[chunk.document_id]) for chunk in chunks]
 
 
-def windows_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[list[str]]:
-    """Return the embedded texts of each chunk, at least one."""
+def windows_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> Iterator[list[str]]:
+    """Yield the embedded texts of each chunk, at least one."""
     document_of = {document.id: document for document in documents}
-    return [chunk_windows(chunk, document_of[chunk.document_id]) for chunk in chunks]
+    return (chunk_windows(chunk, document_of[chunk.document_id]) for chunk in chunks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +77,10 @@ class Windows:
 
     def first(self) -> Vectors:
         """Return the first window's vector of each text."""
-        return self.vectors[np.unique(self.rows, return_index=True)[1]]
+        first = np.unique(self.rows, return_index=True)[1]
+        return self.vectors if len(first) == len(self.rows) else self.vectors[first]
 
-    def at(self, rows: Sequence[int]) -> "Windows":
+    def at(self, rows: Sequence[int] | Ints) -> "Windows":
         """Return the same vectors for other rows: those of row i now belong to `rows[i]`, ascending."""
         return Windows(self.vectors, np.asarray(rows, np.int64)[self.rows])
 
@@ -88,17 +94,40 @@ class Embedding:
     memo: Memo
     run: Runner
 
-    def windows(self, texts: Sequence[str], step: str) -> Windows:
+    def windows(self, texts: Iterable[str], step: str) -> Windows:
         """Return the vectors of all texts, longer ones in overlapping windows, in the order of the texts.
 
-        ModelRefused or ModelUnavailable if a server fails: the shards done until then remain cached.
+        Those of many texts are mapped from an unnamed file beside the memo. ModelRefused or ModelUnavailable if a
+        server fails: the shards done until then remain cached.
         """
         embedder = open_embedder(self.model, self.server)
-        pieces = [embedder.windows(text) for text in texts]
-        rows = np.repeat(np.arange(len(texts), dtype=np.int64), [len(piece) for piece in pieces])
-        flat = [piece for item in pieces for piece in item]
-        # Without texts, the empty text is embedded to learn the dimension.
-        return Windows(self._embed(flat or [""], embedder.name, step)[: len(flat)], rows)
+        sizes = array("q")
+
+        def blocks() -> Iterator[Vectors]:
+            waiting = iter(texts)
+            while block := list(islice(waiting, _TEXTS_AT_ONCE)):
+                pieces = [embedder.windows(text) for text in block]
+                sizes.extend(map(len, pieces))
+                yield self._embed([piece for item in pieces for piece in item], embedder.name, step)
+
+        vectors = self._joined(blocks())
+        if vectors is None:  # the empty text is embedded to learn the dimension
+            vectors = self._embed([""], embedder.name, step)[:0]
+        return Windows(vectors, np.repeat(np.arange(len(sizes), dtype=np.int64), np.array(sizes, np.int64)))
+
+    def _joined(self, blocks: Iterator[Vectors]) -> Vectors | None:
+        """Return one block as it is, several mapped from a file; None if there is none."""
+        some = list(islice(blocks, 2))
+        if len(some) < 2:
+            return some[0] if some else None
+        n_rows, dimension = 0, some[0].shape[1]
+        with tempfile.TemporaryFile(dir=self.memo.path.parent) as file:
+            while some:
+                n_rows += len(some[0])
+                file.write(some.pop(0).data)
+                some += islice(blocks, 1)
+            file.flush()
+            return np.memmap(file, np.float32, "r", shape=(n_rows, dimension))
 
     def first_windows(self, texts: Sequence[str], step: str) -> Vectors:
         """Return the vector of the first window of each text, one row a text."""
@@ -106,25 +135,32 @@ class Embedding:
 
     def chunks(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Windows:
         """Return the vectors of the windows of chunks, by the chunks' rows."""
-        windows = windows_of_chunks(documents, chunks)
-        rows = np.repeat(np.arange(len(windows), dtype=np.int64), [len(texts) for texts in windows])
-        return self.windows([text for texts in windows for text in texts], "embed chunks").at(rows.tolist())
+        sizes = array("q")
+
+        def texts() -> Iterator[str]:
+            for windows in windows_of_chunks(documents, chunks):
+                sizes.append(len(windows))
+                yield from windows
+
+        found = self.windows(texts(), "embed chunks")
+        return found.at(np.repeat(np.arange(len(sizes), dtype=np.int64), np.array(sizes, np.int64)))
 
     def entities(self, entities: Sequence[Entity], most_of_graph: int) -> Windows:
         """Return the vectors of names by the rows of `entities` that get one (see `rows_to_embed`)."""
         rows = rows_to_embed(entities, most_of_graph)
-        return self.windows([entity_text(entities[row]) for row in rows], "embed entities").at(rows)
+        return self.windows((entity_text(entities[row]) for row in rows), "embed entities").at(rows)
 
     def descriptions(self, entities: Sequence[Entity], most_of_graph: int) -> Windows:
         """Return the vectors of names with descriptions, of the same rows as `entities`."""
         rows = rows_to_embed(entities, most_of_graph)
-        return self.windows([description_text(entities[row]) for row in rows], "embed descriptions").at(rows)
+        return self.windows((description_text(entities[row]) for row in rows), "embed descriptions").at(rows)
 
     def relations(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> Windows:
         """Return the vectors of the relations that documents state, by their rows."""
         name_of = {entity.id: entity.name for entity in entities}
         rows = [row for row, relation in enumerate(relations) if relation.chunk_ids]
-        return self.windows([relation_text(relations[row], name_of) for row in rows], "embed relations").at(rows)
+        texts = (relation_text(relation, name_of) for relation in relations if relation.chunk_ids)
+        return self.windows(texts, "embed relations").at(rows)
 
     def predicates(self, relations: Sequence[Relation]) -> Windows:
         """Return the vectors of the distinct predicates, in their order."""
@@ -132,7 +168,7 @@ class Embedding:
 
     def reports(self, reports: Sequence[Report]) -> Windows:
         """Return the vectors of reports."""
-        return self.windows([report_text(report) for report in reports], "embed reports")
+        return self.windows(map(report_text, reports), "embed reports")
 
     def _embed(self, texts: Sequence[str], name: str, step: str) -> Vectors:
         kind = vector_kind(name)

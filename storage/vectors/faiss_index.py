@@ -8,7 +8,6 @@ mapped, so processes share one copy and opening takes no time.
 Without FAISS (the extra `local`) exact files are written with the same bytes and searched with NumPy; lists need it.
 """
 
-import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import Rows, Vectors
+from conspectus.storage.arrays import Rows, Vectors, drop_pages
 from conspectus.storage.errors import IndexCorrupt, MissingPart
 from conspectus.storage.vectors.base import VectorIndex, best, checked_queries, checked_rows, inner_products
 from conspectus.storage.vectors.exact import ExactIndex
-from conspectus.storage.vectors.faiss_layout import WrongLayoutError, check_layout, flat_bytes, flat_matrix
+from conspectus.storage.vectors.faiss_layout import WrongLayoutError, check_layout, flat_bytes, flat_matrix, ivf_bytes
 
 # Training is the cost that limits a build: on 200,000 x 384 this takes 11 s of one core.
 EXACT_ROWS = 200_000
@@ -39,6 +38,8 @@ _ROUNDING = 1e-5
 # Rows fetched past k, so that the k-th is usually clearly ahead of its successors in the first search.
 _SPARE_ROWS = 8
 _BLOCK_QUERIES = 256
+_BLOCK_ASSIGNED = 1 << 16
+"""Vectors whose lists are found at once; as many as FAISS takes, so that the rounding is the same."""
 # FAISS 1.15 reads past the end of some truncated files when it maps them, so each ends with
 # these bytes and its length, which FAISS itself does not read.
 _END_MARK = b"end of vectors\n\0"
@@ -144,13 +145,14 @@ def write_faiss(path: Path, vectors: Vectors, *, exact_rows: int, seed: int) -> 
         with path.open("wb") as file:
             file.writelines(flat_bytes(vectors))
     else:
-        _write_lists(path, np.ascontiguousarray(vectors, dtype=np.float32), seed)
+        _write_lists(path, vectors, seed)
     length = path.stat().st_size
     with path.open("ab") as file:
         file.write(_END_MARK + length.to_bytes(8, "big"))
 
 
 def _write_lists(path: Path, vectors: Vectors, seed: int) -> None:
+    """Write lists as FAISS would, byte for byte, without all vectors in memory: they may be mapped."""
     _need_faiss(len(vectors))
     import faiss
 
@@ -162,14 +164,31 @@ def _write_lists(path: Path, vectors: Vectors, seed: int) -> None:
     index.cp.max_points_per_centroid = _TRAINING_ROWS_PER_LIST
     index.cp.min_points_per_centroid = 1  # a small index should cause no warning on stderr
     index.cp.spherical = True
+    list_of = np.empty(n_rows, np.int64)
     with _one_thread():
-        index.train(vectors)
-        index.add(vectors)
-    index.make_direct_map(True)  # stored in the file, for `vectors`
-    try:
-        faiss.write_index(index, str(path))
-    except RuntimeError as error:
-        raise OSError(errno.EIO, f"cannot be written: {_reason(error)}", str(path)) from error
+        index.train(_sample(vectors, lists * _TRAINING_ROWS_PER_LIST, seed))
+        for start in range(0, n_rows, _BLOCK_ASSIGNED):
+            block = np.ascontiguousarray(vectors[start : start + _BLOCK_ASSIGNED], np.float32)
+            list_of[start : start + len(block)] = index.quantizer.search(block, 1)[1][:, 0]
+            drop_pages(vectors)
+    quantizer: Any = faiss.downcast_index(index.quantizer)
+    centroids = faiss.rev_swig_ptr(quantizer.get_xb(), lists * dimension)
+    with path.open("wb") as file:
+        file.writelines(ivf_bytes(vectors, centroids.reshape(lists, dimension), list_of))
+
+
+def _sample(vectors: Vectors, size: int, seed: int) -> Vectors:
+    """Return the vectors that FAISS would choose for training."""
+    import faiss
+
+    if len(vectors) <= size:
+        return np.ascontiguousarray(vectors, np.float32)
+    order = np.empty(len(vectors), np.int32)
+    library: Any = faiss
+    library.rand_perm(faiss.swig_ptr(order), len(vectors), seed)
+    chosen = np.ascontiguousarray(vectors[order[:size]], np.float32)
+    drop_pages(vectors)
+    return chosen
 
 
 @cache

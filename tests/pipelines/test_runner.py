@@ -3,11 +3,12 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from conspectus.pipelines.runner import Overlap, RunHere, announced, interruptible, no_progress, shards
+from conspectus.pipelines.runner import Overlap, RunHere, _InThread, announced, interruptible, no_progress, shards
 from conspectus.prompts.client.event_loop import wait_for
 
 from tests.waiting import HELD, LIMIT, wait_until
@@ -48,6 +49,38 @@ def test_otherwise_a_step_runs_once_when_its_result_is_needed_or_at_the_end() ->
         first.result()
         assert done == ["a"]
     assert done == ["a", "b"]
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_what_has_settled_is_kept_only_by_those_who_have_it(background: bool) -> None:
+    class Large:
+        pass
+
+    with Overlap(background) as overlap:
+        result = overlap.start(Large)
+        overlap.start(id, result)
+        held = weakref.ref(result.result())
+        overlap.run(int)
+        overlap.settle()
+        assert held() is result.result()
+        del result
+        if background:  # the thread lets go of its last work when it takes another
+            wait_until(lambda: overlap.run(int) == 0 and held() is None)
+        assert held() is None
+
+
+def test_what_fails_before_it_settles_is_raised_at_the_end_in_the_background() -> None:
+    def block() -> None:
+        with Overlap(True) as overlap:
+            failed = overlap.start(int, "no number")
+            wait_until(lambda: isinstance(failed, _InThread) and failed._future.done())
+            overlap.settle()
+            done.append("the rest")
+
+    done: list[str] = []
+    with pytest.raises(ValueError, match="no number"):
+        block()
+    assert done == ["the rest"]
 
 
 @pytest.mark.parametrize("background", [True, False])

@@ -10,6 +10,7 @@ from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.vectors import Embedding, Windows, shards_by_length
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
 from conspectus.query.methods.baselines import DenseRetriever
+from conspectus.storage.arrays import drop_pages
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Finding, Relation, Report
@@ -97,6 +98,20 @@ def test_the_order_and_company_of_texts_leave_no_trace(tmp_path: Path) -> None:
         np.testing.assert_array_equal(shuffled.vectors[shuffled.rows == place], together.vectors[together.rows == i])
     alone = embedded([texts[7]], tmp_path / "three")
     np.testing.assert_array_equal(alone.vectors, together.vectors[together.rows == 7])
+
+
+def test_vectors_of_many_texts_are_mapped_and_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [*SHORT, LONG, "The last text."]
+    together = embedded(texts, tmp_path / "one")
+    monkeypatch.setattr("conspectus.pipelines.steps.vectors._TEXTS_AT_ONCE", 3)
+    mapped = embedded(texts, tmp_path / "two")
+    assert isinstance(mapped.vectors, np.memmap)
+    assert not isinstance(together.vectors, np.memmap)
+    np.testing.assert_array_equal(mapped.vectors, together.vectors)
+    np.testing.assert_array_equal(mapped.rows, together.rows)
+    np.testing.assert_array_equal(mapped.first(), together.first())
+    drop_pages(mapped.vectors)
+    np.testing.assert_array_equal(mapped.vectors, together.vectors)
 
 
 def test_no_texts(tmp_path: Path) -> None:

@@ -72,6 +72,27 @@ def test_same_vectors_same_bytes(tmp_path: Path, exact_rows: int) -> None:
     assert files[0] == files[1] == files[2]
 
 
+@pytest.mark.parametrize("rows", ["all", "few lists are used", "more than are sampled"])
+def test_lists_are_written_as_faiss_writes_them(tmp_path: Path, rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if rows == "more than are sampled":
+        monkeypatch.setattr(faiss_index, "_TRAINING_ROWS_PER_LIST", 2)
+    vectors = np.repeat(clustered(4), 300, axis=0) if rows == "few lists are used" else clustered(3000)
+    np.save(tmp_path / "mapped.npy", vectors)
+    write_faiss(tmp_path / "ours", np.load(tmp_path / "mapped.npy", mmap_mode="r"), exact_rows=0, seed=7)
+    dimension, lists = vectors.shape[1], round(4 * len(vectors) ** 0.5)
+    theirs = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
+    theirs.cp.seed, theirs.cp.niter, theirs.cp.spherical = 7, faiss_index._TRAINING_ROUNDS, True
+    theirs.cp.max_points_per_centroid, theirs.cp.min_points_per_centroid = faiss_index._TRAINING_ROWS_PER_LIST, 1
+    with faiss_index._one_thread():
+        theirs.train(vectors)
+        theirs.add(vectors)
+    theirs.make_direct_map(True)
+    faiss.write_index(theirs, str(tmp_path / "theirs"))
+    written = (tmp_path / "theirs").read_bytes()
+    assert (b"sprs" in written) == (rows == "few lists are used")
+    assert (tmp_path / "ours").read_bytes()[: len(written)] == written
+
+
 @pytest.mark.parametrize("exact_rows", [10_000, 10])
 def test_vectors_come_back_as_they_went_in(tmp_path: Path, exact_rows: int) -> None:
     vectors = clustered(500)
