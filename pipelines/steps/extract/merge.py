@@ -12,18 +12,18 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, groupby
+from itertools import count, groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from conspectus.pipelines.steps.extract.find_names import ChunkSightings, Sighting, known_names, see, title_sightings
-from conspectus.storage.arrays import Bools, Ints, runs
+from conspectus.storage.arrays import Ints, runs
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import entity_id, mention_id, short_id
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.settings import NameSettings
-from conspectus.storage.tables import arrow_of, by_id, schema, sorted_by_id
+from conspectus.storage.tables import by_id, schema, sorted_by_id
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import CONCEPT, TITLE, Annotation, Triple
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _MATCHES = ("exact", "alias", "chunk")
 _ALIAS = _MATCHES.index("alias")
+_ROWS_AT_ONCE = 50_000
+"""Rows made from Python objects at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,11 @@ def merge(
     known = known_names(documents, named, settings)
     matcher = NameMatcher(known)
     sightings = Sightings()
-    stated: list[StatedTriple] = []
+    stated = Statements()
     for chunk, annotation in zip(chunks, annotations, strict=True):
         seen = see(chunk, annotation, matcher)
         sightings.add(seen.sightings)
-        stated += statements([seen], [annotation])
+        stated.add(statements([seen], [annotation]))
     sightings.add(title_sightings(documents, chunks, known))
     return knowledge_of(sightings, stated)
 
@@ -91,8 +93,8 @@ class Sightings:
             match(_MATCHES.index(each.match))
 
     def columns(self) -> "SightingColumns":
-        """Return the columns of what was added."""
-        return SightingColumns(*(np.array(column, np.int64) for column in self._columns))
+        """Return the columns of what was added, not copied: nothing can be added while they are in use."""
+        return SightingColumns(*(np.frombuffer(column, np.int64) for column in self._columns))
 
 
 class SightingColumns(NamedTuple):
@@ -107,9 +109,9 @@ class SightingColumns(NamedTuple):
     end: Ints
     match: Ints
 
-    def where(self, kept: Bools | Ints) -> "SightingColumns":
-        """Return some of the sightings."""
-        return SightingColumns(*(column[kept] for column in self))
+    def distinct(self, rows: Ints, *names: str) -> Ints:
+        """Return the first of some rows for each distinct combination of columns, in the order of the combinations."""
+        return rows[_distinct(*(getattr(self, name)[rows] for name in names))]
 
 
 def _numbers() -> defaultdict[str, int]:
@@ -134,15 +136,14 @@ def _ranked(groups: Ints, values: Ints, texts: Sequence[str]) -> dict[int, list[
     return {key: [texts[each] for _, each in own] for key, own in groupby(ordered, lambda pair: pair[0])}
 
 
-def knowledge_of(sightings: Sightings, stated: Sequence["StatedTriple"]) -> Knowledge:
+def knowledge_of(sightings: Sightings, stated: "Statements") -> Knowledge:
     """Return the entities, the relations between retained entities, and the mentions of both."""
     import pyarrow as pa
 
     kept = _kept_keys(sightings, stated)
     relations, relation_mentions = _relations(stated, kept)
     entities, mentions = entities_of(sightings, relations, kept=kept)
-    told = pa.concat_tables([mentions, arrow_of(Mention, relation_mentions)])
-    return Knowledge(entities, relations, TableRows(by_id(told), Mention))
+    return Knowledge(entities, relations, TableRows(by_id(pa.concat_tables([mentions, relation_mentions])), Mention))
 
 
 class StatedTriple(NamedTuple):
@@ -159,17 +160,37 @@ class StatedTriple(NamedTuple):
     end: int | None
     told: str = ""
 
-    @property
-    def sentence(self) -> str:
-        """The text of the sentence; "" if unknown."""
-        if self.start is None or self.end is None:
-            return ""
-        return self.chunk.text[self.start - self.chunk.start : self.end - self.chunk.start]
 
-    @property
-    def place(self) -> tuple[str, int | None, int | None]:
-        """The location of the statement: two statements at one location count once."""
-        return (self.chunk.document_id if self.start is not None else self.chunk.id, self.start, self.end)
+class Statements:
+    """Stated triples in columns of numbers, in the order in which they were added; -1 is an unknown offset.
+
+    Chunks, keys, predicates and words told are numbered as they come.
+    """
+
+    def __init__(self, stated: Iterable[StatedTriple] = ()) -> None:
+        self.keys, self.predicates, self.told, self._numbers = (_numbers() for _ in range(4))
+        self._chunks: list[Chunk] = []
+        self._columns = tuple(array("q") for _ in range(7))
+        self.add(stated)
+
+    def add(self, stated: Iterable[StatedTriple]) -> None:
+        """Add triples."""
+        for each in stated:
+            chunk = self._numbers[each.chunk.id]
+            if chunk == len(self._chunks):
+                self._chunks.append(each.chunk)
+            ends = (-1 if each.start is None else each.start, -1 if each.end is None else each.end)
+            keys = (self.keys[each.source], self.predicates[each.predicate], self.keys[each.target])
+            for column, value in zip(self._columns, (chunk, *keys, *ends, self.told[each.told]), strict=True):
+                column.append(value)
+
+    def columns(self) -> tuple[Ints, ...]:
+        """Return chunk, source, predicate, target, start, end and words told of each triple."""
+        return tuple(np.frombuffer(column, np.int64) for column in self._columns)
+
+    def chunk(self, number: int) -> Chunk:
+        """Return a chunk by its number."""
+        return self._chunks[number]
 
 
 def statements(seen: Sequence[ChunkSightings], annotations: Sequence[Annotation]) -> Iterable[StatedTriple]:
@@ -194,14 +215,13 @@ def _statement(one: ChunkSightings, triple: Triple) -> StatedTriple:
     )
 
 
-def _kept_keys(sightings: Sightings, stated: Iterable[StatedTriple]) -> set[str]:
+def _kept_keys(sightings: Sightings, stated: Statements) -> set[str]:
     """Return the keys that become entities: all names, and noun phrases with a relation or a second mention."""
     found = sightings.columns()
     places = found.key[_distinct(found.key, found.document, found.start)]
     kept = np.bincount(places, minlength=len(sightings.keys)) > 1
     kept[found.key[found.type != sightings.types[CONCEPT]]] = True
-    used = {key for statement in stated for key in (statement.source, statement.target)}
-    return {key for key, number in sightings.keys.items() if kept[number] or key in used}
+    return {key for key, number in sightings.keys.items() if kept[number] or key in stated.keys}
 
 
 def entities_of(
@@ -215,17 +235,15 @@ def entities_of(
     `untyped` gives the type of a key that no sighting has a type for; `kept` are the keys of entities (all if None).
     """
     keys, found = list(sightings.keys), sightings.columns()
-    if kept is not None:
-        found = found.where(np.array([key in kept for key in keys], np.bool_)[found.key])
-    named = found.where(found.match != _ALIAS)
-    named = named.where(_distinct(named.key, named.document, named.start, named.end))
+    is_kept = np.array([kept is None or key in kept for key in keys], np.bool_)
+    rows = np.flatnonzero(is_kept[found.key])
+    named = found.distinct(rows[found.match[rows] != _ALIAS], "key", "document", "start", "end")
     written = _numbers()
     spelt = np.array([written[" ".join(surface.split())] for surface in sightings.surfaces], np.int64)
-    names = _ranked(named.key, spelt[named.surface], list(written))
-    typed = found.where(found.type >= 0)
-    typed = typed.where(_distinct(typed.key, typed.document, typed.start, typed.end, typed.type))
-    types = _ranked(typed.key, typed.type, list(sightings.types))
-    frequency = np.bincount(found.key[_distinct(found.key, found.chunk)], minlength=len(keys)).tolist()
+    names = _ranked(found.key[named], spelt[found.surface[named]], list(written))
+    typed = found.distinct(rows[found.type[rows] >= 0], "key", "document", "start", "end", "type")
+    types = _ranked(found.key[typed], found.type[typed], list(sightings.types))
+    frequency = np.bincount(found.key[found.distinct(rows, "key", "chunk")], minlength=len(keys)).tolist()
     degrees = degrees_of(relations)
     entities = [
         Entity(id_, names.get(number, [key])[0], kinds[0], kinds, "", frequency[number], degrees.get(id_, 0))
@@ -233,71 +251,109 @@ def entities_of(
         if frequency[number]
         for id_, kinds in [(entity_id(key), tuple(types.get(number) or [untyped(key)]))]
     ]
-    once = found.where(np.sort(_distinct(found.chunk, found.key, found.start, found.end)))
-    return sorted_by_id(entities), _mentions(once, sightings)
+    del names, types, named, typed
+    return sorted_by_id(entities), _mentions(np.sort(found.distinct(rows, "chunk", "key", "start", "end")), sightings)
 
 
-def _mentions(found: SightingColumns, sightings: Sightings) -> "pa.Table":
+def _mentions(rows: Ints, sightings: Sightings) -> "pa.Table":
     """Return the mentions of entities at some sightings."""
     import pyarrow as pa
 
+    found, kinds = sightings.columns(), pa.array(_MATCHES)
     chunk_ids, owners = list(sightings.chunks), list(map(entity_id, sightings.keys))
-    nothing = found.start < 0
-    starts, ends = (pa.array(column, mask=nothing) for column in (found.start, found.end))
-    places = zip(found.chunk.tolist(), found.key.tolist(), starts.to_pylist(), ends.to_pylist(), strict=True)
-    ids = [mention_id(chunk_ids[chunk], owners[key], start, end) for chunk, key, start, end in places]
-
-    def texts(values: Sequence[str], numbers: Ints) -> pa.Array:
-        return pa.array(values, pa.string()).take(numbers)
-
-    columns = {
-        "id": pa.array(ids, pa.string()),
-        "chunk_id": texts(chunk_ids, found.chunk),
-        "entity_id": texts(owners, found.key),
-        "relation_id": pa.nulls(len(ids), pa.string()),
-        "start": starts,
-        "end": ends,
-        "match": texts(_MATCHES, found.match),
-        "surface": texts(list(sightings.surfaces), found.surface),
-        "description": texts([""], np.zeros(len(ids), np.int64)),
-    }
-    return pa.table(list(columns.values()), schema=schema(Mention))
+    chunks, entities, surfaces = (pa.array(each, pa.string()) for each in (chunk_ids, owners, list(sightings.surfaces)))
+    blocks = [schema(Mention).empty_table()]
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        chunk, key, surface, start, end, match = (
+            column[rows[first : first + _ROWS_AT_ONCE]]
+            for column in (found.chunk, found.key, found.surface, found.start, found.end, found.match)
+        )
+        starts, ends = (pa.array(column, mask=start < 0) for column in (start, end))
+        places = zip(chunk.tolist(), key.tolist(), starts.to_pylist(), ends.to_pylist(), strict=True)
+        ids = pa.array([mention_id(chunk_ids[of], owners[by], *span) for of, by, *span in places], pa.string())
+        of_chunk, owner, written = chunks.take(chunk), entities.take(key), surfaces.take(surface)
+        blocks.append(_mention_table(ids, of_chunk, owner, None, starts, ends, kinds.take(match), written))
+    return pa.concat_tables(blocks)
 
 
-def _relations(stated: Iterable[StatedTriple], kept: set[str]) -> tuple[list[Relation], list[Mention]]:
-    grouped: defaultdict[tuple[str, str, str], list[StatedTriple]] = defaultdict(list)
-    for item in stated:
-        if item.source in kept and item.target in kept:
-            grouped[item.source, entity_key(item.predicate), item.target].append(item)
+def _mention_table(
+    ids: "pa.Array", chunks: "pa.Array", entities: "pa.Array | None", relations: "pa.Array | None", *others: "pa.Array"
+) -> "pa.Table":
+    """Return mentions of entities or of relations; the last columns are start, end, match and surface."""
+    import pyarrow as pa
+
+    nothing, no_text = pa.nulls(len(ids), pa.string()), pa.repeat("", len(ids))
+    columns = [ids, chunks, entities or nothing, relations or nothing, *others, no_text]
+    return pa.table(columns, schema=schema(Mention))
+
+
+def _relations(stated: Statements, kept: set[str]) -> "tuple[list[Relation], pa.Table]":
+    """Return the relations between entities, sorted by id, and their mentions in no order."""
+    import pyarrow as pa
+
+    keys, folded = list(stated.keys), _numbers()
+    same = np.array([folded[entity_key(predicate)] for predicate in stated.predicates], np.int64)
+    is_kept = np.array([key in kept for key in keys], np.bool_)
+    columns = stated.columns()
+    _, source, predicate, target, *_ = columns
+    rows = np.flatnonzero(is_kept[source] & is_kept[target])
+    order, starts = runs(source[rows], same[predicate[rows]], target[rows])
+    rows = rows[order]
     relations: list[Relation] = []
-    mentions: dict[str, Mention] = {}
-    for (source, predicate, target), group in sorted(grouped.items()):
-        relation = _relation(source, predicate, target, group)
-        relations.append(relation)
-        for instance in group:
-            mention = _relation_mention(relation.id, instance)
-            mentions.setdefault(mention.id, mention)
-    return sorted_by_id(relations), list(mentions.values())
+    blocks = [schema(Mention).empty_table()]
+    instances = _Instances(stated)
+    for first in range(0, len(starts), _ROWS_AT_ONCE):
+        block = starts[first : first + _ROWS_AT_ONCE + 1].tolist()
+        block += [len(rows)] if len(block) <= _ROWS_AT_ONCE else []
+        found = list(zip(*(column[rows[block[0] : block[-1]]].tolist() for column in columns), strict=True))
+        mentions: list[_RelationMention] = []
+        for start, end in pairwise(block):
+            relation, at = instances.relation(found[start - block[0] : end - block[0]])
+            relations.append(relation)
+            mentions += at
+        ids, chunks, owners, *others = zip(*mentions, strict=True)
+        of_type = zip(others, (pa.int64(), pa.int64(), pa.string(), pa.string()), strict=True)
+        texts = [pa.array(each, pa.string()) for each in (ids, chunks, owners)]
+        blocks.append(_mention_table(texts[0], texts[1], None, texts[2], *(pa.array(*each) for each in of_type)))
+    return sorted_by_id(relations), pa.concat_tables(blocks)
 
 
-def _relation(source: str, predicate: str, target: str, group: Sequence[StatedTriple]) -> Relation:
-    sentences = {instance.sentence for instance in group} - {""} or {instance.told for instance in group}
-    shortest = min(sentences, key=lambda text: (len(text), text))
-    return Relation(
-        id=short_id("relation", source, predicate, target),
-        source_id=entity_id(source),
-        target_id=entity_id(target),
-        predicate=min(instance.predicate for instance in group),
-        description=" ".join(shortest.split()),
-        weight=float(len({instance.place for instance in group})),
-        chunk_ids=tuple(sorted({instance.chunk.id for instance in group})),
-    )
+_RelationMention = tuple[str, str, str, int | None, int | None, str, str]
+"""A mention's id, chunk, relation, start, end, match and surface."""
 
 
-def _relation_mention(relation_id: str, each: StatedTriple) -> Mention:
-    id_ = mention_id(each.chunk.id, relation_id, each.start, each.end)
-    match = "exact" if each.start is not None else "chunk"
-    return Mention(id_, each.chunk.id, None, relation_id, each.start, each.end, match, each.sentence, "")
+class _Instances:
+    """Reads the statements of one relation from columns."""
+
+    def __init__(self, stated: Statements) -> None:
+        self._stated = stated
+        self._keys, self._predicates, self._told = list(stated.keys), list(stated.predicates), list(stated.told)
+
+    def relation(self, group: Sequence[tuple[int, ...]]) -> tuple[Relation, list[_RelationMention]]:
+        """Return the relation of some statements, and a mention for each place."""
+        _, source, predicate, target, *_ = group[0]
+        subject, object_, said = self._keys[source], self._keys[target], self._predicates[predicate]
+        id_ = short_id("relation", subject, entity_key(said), object_)
+        sentences, told, places = set(), set(), set()
+        mentions: dict[str, _RelationMention] = {}
+        for number, _, predicate, _, start, end, words in group:
+            chunk = self._stated.chunk(number)
+            first, last = (None if start < 0 else start), (None if end < 0 else end)
+            known = first is not None and last is not None
+            sentence = chunk.text[start - chunk.start : end - chunk.start] if known else ""
+            sentences.add(sentence)
+            told.add(self._told[words])
+            said = min(said, self._predicates[predicate])
+            places.add((chunk.id if first is None else chunk.document_id, first, last))
+            mention = mention_id(chunk.id, id_, first, last)
+            match = "chunk" if first is None else "exact"
+            mentions.setdefault(mention, (mention, chunk.id, id_, first, last, match, sentence))
+        shortest = min(sentences - {""} or told, key=lambda text: (len(text), text))
+        chunk_ids = tuple(sorted({mention[1] for mention in mentions.values()}))
+        ends = (entity_id(subject), entity_id(object_))
+        return Relation(id_, *ends, said, " ".join(shortest.split()), float(len(places)), chunk_ids), list(
+            mentions.values()
+        )
 
 
 def with_descriptions(entities: Iterable[Entity], descriptions: dict[str, str]) -> list[Entity]:

@@ -33,7 +33,8 @@ _FEWEST = 3
 """Mentions that must agree on a person without other evidence."""
 _WITHIN = 160
 """Characters after a name within which a pronoun probably refers to it."""
-_LOOKED_AT = 50
+LOOKED_AT = 50
+"""Mentions of a name whose next words are searched for a pronoun."""
 _PRONOUN = regex.compile(r"\b(?:he|she|him|his|hers?|himself|herself)\b", regex.IGNORECASE)
 _NAME_WORD = regex.compile(r"\p{Lu}[\p{L}\p{M}'’.-]*|(?:de|du|van|von|der|den|di|da|del|la|le|al|el|bin|ibn|of|the)")
 _PARTS = regex.compile(r"\p{Lu}?\p{Ll}+|\p{Lu}+")
@@ -120,6 +121,6 @@ class _Evidence:
 
 def _has_pronouns(ends: Sequence[tuple[Chunk, int]]) -> bool:
     """Return whether a tenth of the mentions, and at least two, are followed by a personal pronoun."""
-    looked = ends[:_LOOKED_AT]
+    looked = ends[:LOOKED_AT]
     followed = sum(_PRONOUN.search(chunk.text, end, end + _WITHIN) is not None for chunk, end in looked)
     return followed >= 2 and followed * 10 >= len(looked)

@@ -1,6 +1,7 @@
 """Annotate chunks with an NLP pipeline instead of a language model, cached by text and run in shards."""
 
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
@@ -141,5 +142,6 @@ def _decode(data: bytes) -> Annotation:
     return Annotation(phrases, triples)
 
 
-def _phrases(rows: Iterable[Sequence[object]]) -> Iterable[Phrase]:
-    return (Phrase(*row) for row in rows)  # type: ignore[arg-type]  # as _encode wrote them
+def _phrases(rows: Iterable[tuple[int, int, str, str]]) -> Iterable[Phrase]:
+    """Yield the phrases that `_encode` wrote; names and types recur, and each is kept once."""
+    return (Phrase(start, end, sys.intern(text), sys.intern(kind)) for start, end, text, kind in rows)

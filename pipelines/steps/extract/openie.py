@@ -24,7 +24,14 @@ from conspectus.pipelines.steps.extract.llm import (
     passages_of,
     raise_if_unanswered,
 )
-from conspectus.pipelines.steps.extract.merge import Knowledge, Sightings, StatedTriple, knowledge_of, statements
+from conspectus.pipelines.steps.extract.merge import (
+    Knowledge,
+    Sightings,
+    StatedTriple,
+    Statements,
+    knowledge_of,
+    statements,
+)
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages, prompt_text
@@ -120,14 +127,14 @@ def merge_open(documents: Sequence[Document], found: Sequence[Annotated], settin
     known = known_names(documents, _names(found), settings)
     matcher = NameMatcher(known)
     sightings = Sightings()
-    stated: list[StatedTriple] = []
+    stated = Statements()
     for one in found:
         seen = see(one.chunk, one.annotation, matcher)
         sightings.add(seen.sightings)
-        stated += statements([seen], [one.annotation])
+        stated.add(statements([seen], [one.annotation]))
         own = _seen(one, seen.sightings)
         sightings.add(own)
-        stated += _stated(one, [*seen.sightings, *own])
+        stated.add(_stated(one, [*seen.sightings, *own]))
     sightings.add(title_sightings(documents, [one.chunk for one in found], known))
     return knowledge_of(sightings, stated)
 

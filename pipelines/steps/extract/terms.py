@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import regex
 from conspectus.pipelines.steps.extract.candidates import candidates, common_foreign_words, with_phrases
 from conspectus.pipelines.steps.extract.clauses import with_clauses
-from conspectus.pipelines.steps.extract.name_types import CorpusName, types_of
+from conspectus.pipelines.steps.extract.name_types import LOOKED_AT, CorpusName, types_of
 from conspectus.pipelines.steps.extract.termhood import WordStatistics, c_values_of, folded_phrase, is_form_word
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.structure.terms import EXPLAINED
@@ -92,17 +92,62 @@ def listed_terms(documents: Sequence[Document]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Seen:
-    """The sightings of a phrase: its type by place, its forms, its languages, and where mentions end."""
+    """The sightings of a phrase: how often as which type, in which form and language, and where the first ones end."""
 
-    kinds: dict[tuple[str, int], str] = field(default_factory=dict)
-    surfaces: Counter[str] = field(default_factory=Counter)
-    languages: Counter[str] = field(default_factory=Counter)
+    said: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     ends: list[tuple[Chunk, int]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return self.said.total()
+
+    def counted(self, column: int) -> Counter[str]:
+        """Return the number of sightings by type (column 0), form (1) or language (2)."""
+        found: Counter[str] = Counter()
+        for key, times in self.said.items():
+            found[key[column]] += times
+        return found
 
     @property
     def language(self) -> str:
         """The language of most mentions."""
-        return min(self.languages, key=lambda language: (-self.languages[language], language))
+        languages = self.counted(_LANGUAGE)
+        return min(languages, key=lambda language: (-languages[language], language))
+
+
+_TYPE, _FORM, _LANGUAGE = range(3)
+
+
+def _seen(chunks: Sequence[Chunk], annotations: Sequence[Annotation], languages: Sequence[str]) -> dict[str, _Seen]:
+    """Return the sightings by key, those at one place of overlapping passages once."""
+    seen: defaultdict[str, _Seen] = defaultdict(_Seen)
+    shared: set[tuple[str, str, int]] = set()
+    for chunk, annotation, language, alone in zip(chunks, annotations, languages, _alone(chunks), strict=True):
+        here: set[tuple[str, str, int]] = set()
+        for phrase in annotation.phrases:
+            key, start = entity_key(phrase.text), chunk.start + phrase.start
+            places = here if start in alone else shared
+            if (place := (key, chunk.document_id, start)) not in places:
+                places.add(place)
+                one = seen[key]
+                one.said[phrase.type, phrase.text, language] += 1
+                if len(one.ends) < LOOKED_AT:
+                    one.ends.append((chunk, phrase.end))
+    return seen
+
+
+def _alone(chunks: Sequence[Chunk]) -> list[range]:
+    """Return the offsets of each chunk that no other chunk of its document has."""
+    alone = [range(0)] * len(chunks)
+    of_document: defaultdict[str, list[int]] = defaultdict(list)
+    for row, chunk in enumerate(chunks):
+        of_document[chunk.document_id].append(row)
+    for rows in of_document.values():
+        rows.sort(key=lambda row: chunks[row].start)
+        before = 0
+        for row, after in zip(rows, [*(chunks[row].start for row in rows[1:]), None], strict=True):
+            alone[row] = range(max(before, chunks[row].start), chunks[row].end if after is None else after)
+            before = max(before, chunks[row].end)
+    return alone
 
 
 def _terms(
@@ -110,25 +155,17 @@ def _terms(
 ) -> dict[str, _Term]:
     """Return the terms of a corpus by the keys of their forms."""
     statistics = WordStatistics(chunks, languages)
-    seen: defaultdict[str, _Seen] = defaultdict(_Seen)
-    for chunk, annotation, language in zip(chunks, annotations, languages, strict=True):
-        for phrase in annotation.phrases:
-            one, place = seen[entity_key(phrase.text)], (chunk.document_id, chunk.start + phrase.start)
-            if place not in one.kinds:  # passages overlap
-                one.kinds[place] = phrase.type
-                one.surfaces[phrase.text] += 1
-                one.languages[language] += 1
-                one.ends.append((chunk, phrase.end))
+    seen = _seen(chunks, annotations, languages)
     types = types_of([_mentioned(key, one) for key, one in seen.items()], statistics)
     concepts = {key for key, kind in types.items() if kind == CONCEPT or _is_common_word(key, kind, statistics)}
     forms: defaultdict[str, list[str]] = defaultdict(list)
     for key, one in seen.items():
         forms[folded_phrase(key, one.language) if key in concepts else key].append(key)
-    c_values = c_values_of({term: sum(len(seen[key].kinds) for key in keys) for term, keys in forms.items()})
+    c_values = c_values_of({term: sum(len(seen[key]) for key in keys) for term, keys in forms.items()})
     terms: dict[str, _Term] = {}
     for term, keys in forms.items():
-        usual = min(keys, key=lambda key: (-len(seen[key].kinds), len(key), key))
-        count, kind = len(seen[usual].kinds), types[usual]
+        usual = min(keys, key=lambda key: (-len(seen[key]), len(key), key))
+        count, kind = len(seen[usual]), types[usual]
         if not any(key in concepts for key in keys):
             if (kind not in IDENTIFIERS or count > 1) and not _is_form(usual, seen[usual].language):
                 terms[usual] = _Term(usual, kind, count)
@@ -142,8 +179,8 @@ def _terms(
 
 
 def _mentioned(key: str, one: _Seen) -> CorpusName:
-    surface = min(one.surfaces, key=lambda surface: (-one.surfaces[surface], surface))
-    return CorpusName(key, surface, Counter(one.kinds.values()), one.ends)
+    forms = one.counted(_FORM)
+    return CorpusName(key, min(forms, key=lambda form: (-forms[form], form)), one.counted(_TYPE), one.ends)
 
 
 def _is_common_word(key: str, kind: str, statistics: WordStatistics) -> bool:

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 from conspectus.pipelines.steps.extract.find_names import Sighting
-from conspectus.pipelines.steps.extract.merge import Knowledge, Sightings, knowledge_of, merge
+from conspectus.pipelines.steps.extract.merge import Knowledge, Sightings, Statements, knowledge_of, merge
 from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Document, Mention
 from conspectus.storage.settings import ChunkSettings, NameSettings
@@ -192,7 +192,7 @@ def test_columns_give_what_dictionaries_give(sightings: list[Sighting]) -> None:
     """The rules written out, a sighting at a time."""
     kept = {each.key for each in sightings if each.type != CONCEPT}
     kept |= {each.key for each in sightings if len({place(other) for other in sightings if other.key == each.key}) > 1}
-    found = knowledge_of(Sightings(sightings), [])
+    found = knowledge_of(Sightings(sightings), Statements())
     assert {each.id for each in found.entities} == set(map(entity_id, kept))
     for key in kept:
         own = [each for each in sightings if each.key == key]
@@ -215,4 +215,4 @@ def test_columns_give_what_dictionaries_give(sightings: list[Sighting]) -> None:
     assert list(found.mentions) == [mentions[id_] for id_ in sorted(mentions)]
     halves = Sightings(sightings[: len(sightings) // 2])
     halves.add(sightings[len(sightings) // 2 :])
-    assert knowledge_of(halves, []) == found
+    assert knowledge_of(halves, Statements()) == found
