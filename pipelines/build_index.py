@@ -236,6 +236,8 @@ def index_steps(build: Build) -> StepResults:
         # Descriptions, communities, reports.
         descriptions = said("descriptions", backend.describe)(documents, chunks, extraction)
         overlap.start(partial(_write_descriptions, linked=backend.describes), descriptions, embedding, writer)
+        not_described = overlap.start(lambda described: described.failures, descriptions)
+        del descriptions
         overlap.settle()
         division = said("communities", backend.divide)(documents, chunks, extraction)
         overlap.start(writer.table, "communities", division.communities)
@@ -243,7 +245,7 @@ def index_steps(build: Build) -> StepResults:
         overlap.start(writer.table, "reports", reports.reports)
         overlap.start(writer.vectors, "reports", overlap.start(embedding.reports, reports.reports))
         overlap.start(writer.table, "origins", origins(graph, knowledge) if graph else [])
-    of_steps = (extraction.failures, resolved_failures, descriptions.result().failures, reports.failures)
+    of_steps = (extraction.failures, resolved_failures, not_described.result(), reports.failures)
     failures = [*(graph.failures if graph else ()), *(failure for found in of_steps for failure in found)]
     unknown = unknown_to_encoder(settings.embedding.model, languages.result())
     notes = (*extraction.notes, *division.notes, *reports.notes, *([unknown] if unknown else []))

@@ -27,7 +27,8 @@ class Extraction:
     Attributes:
         knowledge: Entities, relations and mentions, each sorted by id.
         claims: Claims, sorted by id.
-        annotations: The pipeline's annotation of each chunk, in the order of the chunks; empty if none was made.
+        annotations: The annotation of each chunk, in the order of the chunks, whole or only its lead; empty
+            if none was made.
         failures: Items that could not be extracted.
         notes: Messages for the user.
         entity_descriptions: If a model described entities chunk by chunk: its distinct descriptions, sorted, by the id

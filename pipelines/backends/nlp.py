@@ -25,7 +25,7 @@ from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Community, Document, Entity, Failure
 from conspectus.storage.settings import Settings, read_tuned
-from conspectus.storage.text.nlp import Annotation
+from conspectus.storage.text.nlp import Annotation, only_lead
 
 
 class NlpBackend:
@@ -60,7 +60,7 @@ class NlpBackend:
         """Return names, noun phrases and the statements between them."""
         annotations, failures = self._annotations(documents, chunks)
         merged = announced(self._progress, "merge names", merge)(documents, chunks, annotations, self._settings.names)
-        return Extraction(merged, [], annotations, failures)
+        return Extraction(merged, [], list(map(only_lead, annotations)), failures)
 
     def _annotations(
         self, documents: Sequence[Document], chunks: Sequence[Chunk]
@@ -80,8 +80,10 @@ class NlpBackend:
         knowledge = extraction.knowledge
         sentences = self._of(documents, chunks, extraction)
         texts = describe(knowledge.entities, sentences, self._settings.descriptions)
-        self._described = with_descriptions(knowledge.entities, texts)
-        return Ready(Descriptions(self._described, knowledge.relations, []))
+        described = with_descriptions(knowledge.entities, texts)
+        if self._reporter:
+            self._described = described
+        return Ready(Descriptions(described, knowledge.relations, []))
 
     def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:
         """Return communities of entities that relations or sentences join."""

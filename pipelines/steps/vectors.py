@@ -36,7 +36,7 @@ MOST_EMBEDDED = 10_000
 """Maximum number of entities of an imported graph alone whose names get a vector: those with most relations."""
 _TOKENS_A_SHARD = 30_000
 """Tokens of a task: some seconds of encoding, so that a failure costs little and progress is visible."""
-_TEXTS_AT_ONCE = 50_000
+_TEXTS_AT_ONCE = 20_000
 """Texts whose vectors are in memory together."""
 _VECTORS_AT_ONCE = 10_000
 """Vectors read from the memo at once."""

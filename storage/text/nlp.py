@@ -64,6 +64,12 @@ def lead(annotation: Annotation) -> Phrase | None:
     return None
 
 
+def only_lead(annotation: Annotation) -> Annotation:
+    """Return an annotation with nothing but its lead, if it has one: what is needed of it once names are merged."""
+    found = lead(annotation)
+    return Annotation((found,) if found else (), ())
+
+
 class Annotator(Protocol):
     """Finds phrases and triples; `name` changes whenever its findings could."""
 

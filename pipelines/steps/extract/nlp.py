@@ -138,7 +138,7 @@ def _encode(annotation: Annotation) -> bytes:
 def _decode(data: bytes) -> Annotation:
     phrase_rows, triple_rows = json.loads(data)
     phrases = tuple(_phrases(phrase_rows))
-    triples = tuple(Triple(phrases[s], p, phrases[o], start, end) for s, p, o, start, end in triple_rows)
+    triples = tuple(Triple(phrases[s], sys.intern(p), phrases[o], start, end) for s, p, o, start, end in triple_rows)
     return Annotation(phrases, triples)
 
 
