@@ -117,7 +117,7 @@ def build_from(
         split = announced(progress, "split", split_documents)
         chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
         marks = None if source.maker else plan.marks
-        with staging(index) as folder:
+        with memo.kept_open(), staging(index) as folder:
             writer = VersionWriter(folder, settings)
             made = index_steps(
                 Build(plan.documents, chunks, graph, marks, settings, backend, embedding, writer, progress)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
+from random import uniform
 from time import monotonic, time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -14,7 +15,6 @@ from conspectus.storage.errors import ModelRefused, ModelUnavailable
 if TYPE_CHECKING:
     import openai
     from conspectus.prompts.client.server import Address
-    from tenacity import RetryCallState
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 """Seconds between attempts if the server names none: random, below a bound that doubles each time."""
@@ -158,17 +158,15 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def wait_before_retry(state: "RetryCallState") -> float:
-    """Return the seconds before the next attempt (a tenacity wait).
+def wait_before_retry(error: TryAgain, attempt: int) -> float:
+    """Return the seconds to wait after a failed attempt, the first of which is number 1.
 
     A busy server's wait holds back all calls in its limiter, so the call itself need not wait here.
     """
-    from tenacity import wait_random_exponential
-
-    error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, TryAgain) and error.wait is not None:
+    if error.wait is not None:
         return 0.0 if error.busy else error.wait
-    return wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)(state)
+    bound = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(attempt - 1, 10))
+    return uniform(0.0, bound)  # noqa: S311  (no secret)
 
 
 class RetryNotices:
@@ -184,11 +182,10 @@ class RetryNotices:
         self._attempts = attempts
         self._last = -_QUIET_SECONDS
 
-    def __call__(self, state: "RetryCallState") -> None:
-        """Log that a call waits for its next attempt (tenacity calls this before it sleeps)."""
-        error = state.outcome.exception() if state.outcome else None
-        short = isinstance(error, TryAgain) and error.busy and (error.wait or 0.0) < _QUIET_SECONDS
+    def __call__(self, error: TryAgain, attempt: int) -> None:
+        """Log that a call waits for its next attempt after this one failed."""
+        short = error.busy and (error.wait or 0.0) < _QUIET_SECONDS
         now = monotonic()
         if not short and now - self._last >= _QUIET_SECONDS:
             self._last = now
-            _log.warning("%s; trying again (%d of %d)", error, state.attempt_number + 1, self._attempts)
+            _log.warning("%s; trying again (%d of %d)", error, attempt + 1, self._attempts)

@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -130,27 +131,21 @@ class ModelServer:
             ModelRefused: The server refuses the call.
             ModelUnavailable: There was no reply, or the stream broke off.
         """
-        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
-
-        retrying = AsyncRetrying(
-            retry=retry_if_exception_type(TryAgain),
-            wait=wait_before_retry,
-            stop=stop_after_attempt(self.address.attempts),
-            before_sleep=self._notices,
-            reraise=True,
-        )
-        try:
-            async for attempt in retrying:
-                with attempt:
-                    async with self._turn(call) as (slot, reservation):
-                        body = await (self._post(call) if on_text is None else self._stream(call, on_text))
-                        parsed = call.parse(body)
-                        slot.used(parsed.tokens)
-                        if not parsed.estimated:
-                            reservation.settle(parsed.tokens, parsed.dollars)
-                        return parsed.value
-        except TryAgain as error:
-            raise ModelUnavailable(self._redacted(f"gave up after {call.attempts} tries: {error}")) from error
+        for attempt in count(1):
+            try:
+                async with self._turn(call) as (slot, reservation):
+                    body = await (self._post(call) if on_text is None else self._stream(call, on_text))
+                    parsed = call.parse(body)
+                    slot.used(parsed.tokens)
+                    if not parsed.estimated:
+                        reservation.settle(parsed.tokens, parsed.dollars)
+                    return parsed.value
+            except TryAgain as error:
+                if attempt >= self.address.attempts:
+                    raise ModelUnavailable(self._redacted(f"gave up after {call.attempts} tries: {error}")) from error
+                self._notices(error, attempt)
+                wait = wait_before_retry(error, attempt)
+            await asyncio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 
     async def _post(self, call: Call[Value]) -> Mapping[str, Any]:

@@ -146,7 +146,12 @@ class Recording:
         Raises:
             BudgetReached: One of them has too little left.
         """
-        budgets = [budget, *(one for meter in self.meters if (one := meter.budget()))]
+        others = [one for meter in self.meters if (one := meter.budget())]
+        if not others:
+            async with budget.reserve(model, prompt_tokens, completion_tokens) as only:
+                yield only
+            return
+        budgets = [budget, *others]
         async with AsyncExitStack() as stack:
             held = [
                 await stack.enter_async_context(one.reserve(model, prompt_tokens, completion_tokens)) for one in budgets

@@ -65,6 +65,19 @@ def test_many_writers_at_once(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM results").fetchone() == (800,)
 
 
+def test_what_was_written_while_the_file_was_kept_open_is_whole_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "memo.sqlite"
+    log = Path(f"{path}-wal")
+    memo = Memo(path)
+    with memo.kept_open():
+        Memo(path).put_many("reply", {"a": b"1"})
+        assert log.stat().st_size, "no writer copies the log into the file"
+        assert memo.get_many("reply", ["a"]) == {"a": b"1"}
+        memo.compact()  # a file that is kept open is not in use
+    assert not log.exists()
+    assert MemoReader(path).get_many("reply", ["a"]) == {"a": b"1"}
+
+
 def test_a_damaged_memo_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "memo.sqlite"
     path.write_bytes(b"this is no database" * 1000)

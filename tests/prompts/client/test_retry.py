@@ -4,10 +4,16 @@ from time import time
 import httpx2
 import openai
 import pytest
-from conspectus.prompts.client.retry import BadRequest, RetryNotices, TryAgain, as_outcome, retry_after
+from conspectus.prompts.client.retry import (
+    BadRequest,
+    RetryNotices,
+    TryAgain,
+    as_outcome,
+    retry_after,
+    wait_before_retry,
+)
 from conspectus.prompts.client.server import Address
 from conspectus.storage.errors import ModelRefused, ModelUnavailable
-from tenacity import AsyncRetrying, RetryCallState
 
 AT = Address("http://h/v1", "", "KEY", 1, 1, 1, None, None)
 ASKED = httpx2.Request("POST", "http://h/v1/chat/completions")
@@ -118,8 +124,13 @@ def test_a_server_elsewhere_is_tried_again() -> None:
 def test_further_attempts_are_announced_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
     notices = RetryNotices(attempts=10)
     for number, problem in enumerate([TryAgain("busy", wait=0.1, busy=True), TryAgain("down"), TryAgain("down")], 1):
-        state = RetryCallState(AsyncRetrying(), None, (), {})
-        state.attempt_number = number
-        state.set_exception((TryAgain, problem, None))
-        notices(state)
+        notices(problem, number)
     assert [record.getMessage() for record in caplog.records] == ["down; trying again (3 of 10)"]
+
+
+def test_waits_are_the_servers_or_random_below_a_bound_that_doubles() -> None:
+    assert wait_before_retry(TryAgain("down", wait=3.0), 1) == 3.0
+    assert wait_before_retry(TryAgain("busy", wait=3.0, busy=True), 1) == 0.0, "its limiter holds back all calls"
+    for attempt, bound in ((1, 0.5), (2, 1.0), (3, 2.0), (7, 30.0), (5_000, 30.0)):
+        waits = [wait_before_retry(TryAgain("down"), attempt) for _ in range(200)]
+        assert 0.0 <= min(waits) <= bound / 2 <= max(waits) <= bound
