@@ -33,7 +33,7 @@ from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Failure, Report
 from conspectus.storage.settings import ReportSettings
 from conspectus.storage.tables import sorted_by_id
-from conspectus.storage.text.tokens import count_tokens
+from conspectus.storage.text.tokens import count_each
 
 STAGE = "report"
 
@@ -72,11 +72,11 @@ async def write_reports(
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A report, if there is one; `substitute` replaces its elements in the prompt of the parent community."""
+    """A report, if there is one. That of a model replaces its elements in the prompt of the parent community."""
 
     report: Report | None
-    substitute: Element | None
     failures: tuple[Failure, ...]
+    is_models: bool = False
     waits: bool = False
     """Whether the request waits for a batch: the parent community then waits, too."""
 
@@ -132,20 +132,20 @@ class _Writing:
         try:
             text, cited = listed(await self._records(community))
         except Deferred:
-            return _Written(None, None, (), waits=True)
+            return _Written(None, (), waits=True)
         if not text:
             return self._lost(community, "no record fits into reports.max_input_tokens", "")
         try:
             answer, found, failures = await self._answer(community, text, cited)
         except Deferred:
-            return _Written(None, None, (), waits=True)
+            return _Written(None, (), waits=True)
         except ModelError as error:
             return self._lost(community, "the model gave no report", str(error))
         if not found.findings:
             return self._lost(community, "no finding of the report rests on a record", "", failures)
         title, summary = (without_labels(item, cited) for item in (answer.title, answer.summary))
         report = _report(community, title, summary, answer, found)
-        return _Written(report, report_element(report), tuple(failures))
+        return _Written(report, tuple(failures), is_models=True)
 
     async def _records(self, community: Community) -> list[Element]:
         """Return the records of a community's prompt, within `max_input_tokens`."""
@@ -163,9 +163,9 @@ class _Writing:
                 part = await self._tasks[id_]
                 if part.waits:
                     raise Deferred("the report on a part waits for a batch")
-                substitute = part.substitute
-                if substitute is None:
+                if part.report is None or not part.is_models:
                     continue
+                substitute = report_element(part.report)
                 rest = without(left, inside[id_], whole)
                 if tokens_of([substitute, *rest], most) < tokens_of(left, most):
                     reports, left = [*reports, substitute], rest
@@ -206,7 +206,7 @@ class _Writing:
         report = self._stand_in(community) if self._stand_in else None
         instead = "an extractive report stands in" if report else "the community has no report"
         failure = _failure(community, reason, f"{instead}; {detail}" if detail else instead)
-        return _Written(report, None, (*others, failure))
+        return _Written(report, (*others, failure))
 
 
 def beside(communities: Sequence[Community], min_size: int) -> tuple[Mapping[str, Sequence[Community]], frozenset[str]]:
@@ -260,7 +260,7 @@ def _report(community: Community, title: str, summary: str, answer: ReportAnswer
         findings=found.findings,
         rating=round(answer.rating, 2),
         full_text=full_text,
-        n_tokens=count_tokens(full_text),
+        n_tokens=count_each([full_text])[0],
         rating_explanation=" ".join(answer.rating_explanation.split()),
     )
 

@@ -14,7 +14,7 @@ from typing import Literal
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.records import Chunk, Claim, Entity, Finding, Mention, Relation, Report, Span
 from conspectus.storage.spans import span_in
-from conspectus.storage.text.tokens import count_each, count_tokens
+from conspectus.storage.text.tokens import count_each
 
 Kind = Literal["S", "E", "R", "C"]
 """The letter before a record's number: reports on parts of a community, entities, relations, claims."""
@@ -187,7 +187,7 @@ def report_element(report: Report) -> Element:
 
 def without_findings(element: Element) -> Element:
     """Return a report's record cut down to its title and summary."""
-    return replace(element, parts=(), n_tokens=count_tokens(element.text))
+    return replace(element, parts=(), n_tokens=count_each([element.text])[0])
 
 
 def finding_text(finding: Finding) -> str:
