@@ -23,12 +23,13 @@ from conspectus.pipelines.steps.documents import Texts
 from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import synonyms_of
 from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, Embedding, Windows, texts_of_chunks
+from conspectus.prompts.client.server import import_package
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.render import prompts_of
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.graph.walk_graph import walk
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
-from conspectus.storage.manifest import MEMO
+from conspectus.storage.manifest import MEMO, current_manifest
 from conspectus.storage.memo import Memo
 from conspectus.storage.prepared import prepare
 from conspectus.storage.publishing import build_lock, staging
@@ -36,7 +37,7 @@ from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings
 from conspectus.storage.structure.links import find_links
 from conspectus.storage.tables import sorted_by_id
-from conspectus.storage.text.language import unknown_to_encoder
+from conspectus.storage.text.language import begin_to_load, unknown_to_encoder
 
 
 def build_index(
@@ -103,6 +104,9 @@ def build_from(
     lock = build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 0))
     runner = nullcontext(run) if run else open_runner(settings.build.runner, progress)
     with lock, prompts_of(settings.llm.prompts), _rare_garbage_collection(), runner as run:
+        if settings.llm.model and settings.extracts_with and current_manifest(index) is None:
+            begin_to_load()
+            import_package()  # meanwhile: it is needed as soon as the documents are read
         plan = plan_build(source, index, settings, retry_failed=retry_failed, decide=decide)
         if plan.is_unchanged and plan.current:
             nothing = Retried() if retry_failed else None

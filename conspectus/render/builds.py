@@ -198,8 +198,9 @@ def status_text(index: "StoredIndex", list_failures: bool) -> str:
     characters = sum(row["n_chars"] for row in table)
     formats = Counter(PurePosixPath(row["uri"].partition("#")[0]).suffix.lower() or "none" for row in table)
     languages = Counter(dict(row["metadata"]).get(LANGUAGE, "not known") for row in table)
-    levels = Counter(community.level for community in index.rows(Community))
-    distinct = sum(community.same_as is None for community in index.rows(Community))
+    communities = index.arrow(Community, "level", "same_as")
+    levels = Counter(communities["level"].to_pylist())
+    distinct = communities["same_as"].null_count
     lines = [
         f"version {manifest.version}, format {manifest.format_version}, {size / 1e6:.1f} MB",
         f"  {rows['documents']:>9,} documents, {characters:,} characters",
