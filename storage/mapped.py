@@ -28,6 +28,7 @@ FORM = 1
 """Raised when the content of mapped files changes."""
 _BATCH = 65_536
 _CACHED_ROWS = 1024
+_CACHED_IDS = 16_384
 _CACHED_DOCUMENTS = 64
 """Records kept in memory of a table that is read row by row; documents are longer than the rest."""
 
@@ -125,16 +126,21 @@ class TableRows(Sequence[Record]):
 
 
 class IdRows(Mapping[str, int]):
-    """The row of each id of a sorted column, by binary search."""
+    """The row of each id of a sorted column, by binary search. Safe to share between threads."""
 
     def __init__(self, ids: Sequence[str]) -> None:
         self._ids = ids
+        self._cached = lru_cache(_CACHED_IDS)(self._row)
 
     def __getitem__(self, id_: str) -> int:
-        row = bisect_left(self._ids, id_)
-        if row == len(self._ids) or self._ids[row] != id_:
+        row = self._cached(id_)
+        if row < 0:
             raise KeyError(id_)
         return row
+
+    def _row(self, id_: str) -> int:
+        row = bisect_left(self._ids, id_)
+        return row if row < len(self._ids) and self._ids[row] == id_ else -1
 
     def __len__(self) -> int:
         return len(self._ids)

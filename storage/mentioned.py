@@ -1,27 +1,30 @@
-"""What mentions join, as rows instead of ids: arrays made from the tables of mentions, relations and chunks.
+"""What mentions, claims and communities join, as rows instead of ids: arrays made from the tables.
 
 Those of a large index are made once, and mapped (see `derived`).
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, runs
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, gather, runs
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import mention_id
 from conspectus.storage.index import StoredIndex, per_index
-from conspectus.storage.records import Chunk, Document, Entity, Mention, Merge, Relation
+from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Merge, Relation, Report
 from conspectus.storage.tables import arrow_of, codes_of
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Codes = NDArray[np.int32]
 
-FORM = 2
+FORM = 3
 """Raised when the content of the files changes."""
 
 
@@ -49,6 +52,19 @@ class Groups:
         """Return the members of a group, ascending."""
         members: Ints = self.members[self.starts[group] : self.starts[group + 1]]
         return members
+
+    def __len__(self) -> int:
+        """Return the number of groups."""
+        return len(self.starts) - 1
+
+    def of_each(self, groups: Rows) -> tuple[Rows, Ints]:
+        """Return (places in `groups`, members): the members of some groups, one group after the other.
+
+        >>> Groups.of(np.array([1, 0, 1]), np.array([5, 4, 6]), 2).of_each(np.array([1, 1]))
+        (array([0, 0, 1, 1]), array([5, 6, 5, 6]))
+        """
+        counts, entries = gather(self.starts, groups)
+        return np.repeat(np.arange(len(groups)), counts), self.members[entries]
 
 
 def chunks_by_entity(entity_ids: Sequence[str], chunk_ids: Sequence[str], mentions: Sequence[Mention]) -> Groups:
@@ -97,17 +113,57 @@ def joined(index: StoredIndex) -> Joined:
 @per_index
 def chunks_of_entities(index: StoredIndex) -> Groups:
     """Return the rows of the chunks that mention each entity, by its row."""
-    return _of_entities(index, joined(index)) if not index.is_mapped(Mention) else Groups(*_arrays(index, _ENTITIES))
+    return _groups(index, "chunks-of-entities")
+
+
+@per_index
+def mentions_of_entities(index: StoredIndex) -> Groups:
+    """Return the rows of the mentions of each entity, by its row."""
+    return _groups(index, "mentions-of-entities")
 
 
 @per_index
 def mentions_of_relations(index: StoredIndex) -> Groups:
     """Return the rows of the mentions of each relation, by its row."""
-    return _of_relations(index, joined(index)) if not index.is_mapped(Mention) else Groups(*_arrays(index, _RELATIONS))
+    return _groups(index, "mentions-of-relations")
 
 
-_ENTITIES = ("entities.starts", "entities.members")
-_RELATIONS = ("relations.starts", "relations.members")
+@per_index
+def claims_of_entities(index: StoredIndex) -> Groups:
+    """Return the rows of the claims with each entity as subject or object, by its row."""
+    return _groups(index, "claims-of-entities")
+
+
+@per_index
+def reports_of_communities(index: StoredIndex) -> Codes:
+    """Return the row of the report on each community (g,), -1 for none."""
+    if not index.is_mapped(Mention):
+        return _reports_of_communities(index)
+    return _arrays(index, [_REPORTS])[0]
+
+
+@per_index
+def reports_of_entities(index: StoredIndex) -> Groups:
+    """Return the rows of the reports on communities that contain each entity, by its row."""
+    return _groups(index, "reports-of-entities")
+
+
+@per_index
+def reports_of_levels(index: StoredIndex) -> Groups:
+    """Return the rows of the reports on the communities of each level, the coarsest first.
+
+    A community that is repeated from a coarser level has the report of its first appearance.
+    """
+    return _groups(index, "reports-of-levels")
+
+
+_REPORTS = "reports-of-communities"
+
+
+def _groups(index: StoredIndex, name: str) -> Groups:
+    if not index.is_mapped(Mention):
+        return _GROUPS[name](index, joined(index))
+    return Groups(*_arrays(index, (f"{name}.starts", f"{name}.members")))
 
 
 def _arrays(index: StoredIndex, names: Sequence[str]) -> "list[NDArray[Any]]":
@@ -122,22 +178,78 @@ def _write(index: StoredIndex, folder: Path) -> None:
     folder.mkdir()
     found = _joined(index)
     arrays = {field.name: getattr(found, field.name) for field in fields(Joined)}
-    of_entities, of_relations = _of_entities(index, found), _of_relations(index, found)
-    arrays |= dict(zip(_ENTITIES, (of_entities.starts, of_entities.members), strict=True))
-    arrays |= dict(zip(_RELATIONS, (of_relations.starts, of_relations.members), strict=True))
+    arrays[_REPORTS] = _reports_of_communities(index)
+    for name, made in _GROUPS.items():
+        groups = made(index, found)
+        arrays |= {f"{name}.starts": groups.starts, f"{name}.members": groups.members}
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
 
 
-def _of_entities(index: StoredIndex, found: Joined) -> Groups:
+def _chunks_of_entities(index: StoredIndex, found: Joined) -> Groups:
     known = (found.entities >= 0) & (found.chunks >= 0)
-    n_entities = index.manifest.rows["entities"]
-    return Groups.of(found.entities[known].astype(np.int64), found.chunks[known].astype(np.int64), n_entities)
+    return _pairs(index, Entity, found.entities[known], found.chunks[known])
 
 
-def _of_relations(index: StoredIndex, found: Joined) -> Groups:
+def _mentions_of_entities(index: StoredIndex, found: Joined) -> Groups:
+    mentions = np.flatnonzero(found.entities >= 0)
+    return _pairs(index, Entity, found.entities[mentions], mentions)
+
+
+def _mentions_of_relations(index: StoredIndex, found: Joined) -> Groups:
     mentions = np.flatnonzero(found.relations >= 0)
-    return Groups.of(found.relations[mentions].astype(np.int64), mentions, index.manifest.rows["relations"])
+    return _pairs(index, Relation, found.relations[mentions], mentions)
+
+
+def _claims_of_entities(index: StoredIndex, _found: Joined) -> Groups:
+    ends = np.concatenate([_rows_of(index, Claim, column, Entity) for column in ("subject_id", "object_id")])
+    claims = np.tile(np.arange(len(ends) // 2), 2)
+    return _pairs(index, Entity, ends[ends >= 0], claims[ends >= 0])
+
+
+def _reports_of_communities(index: StoredIndex) -> Codes:
+    communities = index.arrow(Community, "id").column("id")
+    return _rows(communities, index.arrow(Report, "community_id").column("community_id"))
+
+
+def _reports_of_entities(index: StoredIndex, _found: Joined) -> Groups:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    report_of = _reports_of_communities(index)
+    reported = np.flatnonzero(report_of >= 0)
+    members = index.arrow(Community, "entity_ids").column("entity_ids").take(pa.array(reported))
+    sizes = compute.list_value_length(members).to_numpy()
+    ids = index.arrow(Entity, "id").column("id")
+    entities = _rows(compute.list_flatten(members), ids)
+    reports = np.repeat(report_of[reported], sizes)
+    return _pairs(index, Entity, entities[entities >= 0], reports[entities >= 0])
+
+
+def _reports_of_levels(index: StoredIndex, _found: Joined) -> Groups:
+    table = index.arrow(Community, "level", "same_as")
+    levels = table.column("level").to_numpy().astype(np.int64)
+    repeated = table.column("same_as").is_valid().to_numpy()
+    first = np.where(repeated, _rows_of(index, Community, "same_as", Community), np.arange(len(levels)))
+    reports = np.append(_reports_of_communities(index), -1)[first]
+    return Groups.of(levels[reports >= 0], reports[reports >= 0], int(levels.max(initial=-1)) + 1)
+
+
+_GROUPS: Mapping[str, Callable[[StoredIndex, Joined], Groups]] = {
+    "chunks-of-entities": _chunks_of_entities,
+    "mentions-of-entities": _mentions_of_entities,
+    "mentions-of-relations": _mentions_of_relations,
+    "claims-of-entities": _claims_of_entities,
+    "reports-of-entities": _reports_of_entities,
+    "reports-of-levels": _reports_of_levels,
+}
+"""How each kind of groups is made; the names are those of its files."""
+
+
+def _pairs(index: StoredIndex, owner: type, groups: "NDArray[Any]", members: "NDArray[Any]") -> Groups:
+    """Return the members of the rows of a table."""
+    n_rows = index.manifest.rows[StoredIndex.table_name(owner)]
+    return Groups.of(groups.astype(np.int64), members.astype(np.int64), n_rows)
 
 
 def _joined(index: StoredIndex) -> Joined:
@@ -158,10 +270,14 @@ def _joined(index: StoredIndex) -> Joined:
 
 def _rows_of(index: StoredIndex, record: type, column: str, target: type) -> Codes:
     """Return the row of the target table that each id of a column names, -1 for none."""
+    return _rows(index.arrow(record, column).column(column), index.arrow(target, "id").column("id"))
+
+
+def _rows(ids: "pa.ChunkedArray", known: "pa.ChunkedArray") -> Codes:
+    """Return the row of each id among the known ones, -1 for none."""
     from pyarrow import compute
 
-    ids = index.arrow(record, column).column(column)
-    rows = compute.index_in(ids, value_set=index.arrow(target, "id").column("id"))
+    rows = compute.index_in(ids, value_set=known)
     return np.asarray(compute.fill_null(rows, -1).to_numpy(), np.int32)
 
 

@@ -3,9 +3,9 @@
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.mentioned import chunks_of_entities
 from conspectus.storage.name_tables import entity_table, title_table
-from conspectus.storage.records import Chunk, Document, Entity, Mention, Name, Relation
+from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Name, Relation, Report
 
-ASKED = (Document, Chunk, Entity, Relation, Mention, Name)
+ASKED = (Document, Chunk, Entity, Relation, Mention, Name, Community, Report)
 """The tables that most questions read."""
 
 

@@ -15,7 +15,7 @@ from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages, render
 from conspectus.prompts.replies.in_words import list_in_words, without_number
 from conspectus.prompts.replies.structured import ask_for
-from conspectus.query.answer_writing.context_windows import report_units, sources
+from conspectus.query.answer_writing.context_windows import report_unit, sources
 from conspectus.query.context import Context
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Failure, Report
@@ -114,8 +114,8 @@ def describe_corpus(context: Context) -> Description:
 
 def sources_of_reports(context: Context, reports: Sequence[Report]) -> tuple[str, ...]:
     """Return the hashes of the chunks that reports were made from, sorted."""
-    units = report_units(context)
-    return sources(context, [units[report.community_id] for report in reports])
+    rows = context.index.ids(Report)
+    return sources(context, [report_unit(context, rows[report.id]) for report in reports])
 
 
 async def generate(model: LanguageModel, about: Description, users: int, tasks: int, questions: int) -> Generated:

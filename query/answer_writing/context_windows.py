@@ -1,11 +1,14 @@
 """The material of an answer: reports, passages and records of the graph as units, packed into windows for a model."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import overload
 
+import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.types import Evidence, ScoredReport
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.records import Chunk, Claim, Community, Entity, Relation, Report, Span
@@ -85,29 +88,68 @@ def sentences_of(chunk: Chunk) -> tuple[Statement, ...]:
     )
 
 
-@per_index
-def report_units(context: Context) -> dict[str, Unit]:
-    """Return all reports by community id (of the first level on which the community appears)."""
-    from pyarrow import compute
+class Units(Sequence[Unit]):
+    """Some chunks or reports of an index, each made when it is asked for.
 
-    reported = context.index.arrow(Report, "community_id").column("community_id")
-    table = context.index.arrow(Community, "id", "chunk_ids")
-    table = table.filter(compute.is_in(table.column("id"), value_set=reported))
-    chunk_ids = dict(
-        zip(table.column("id").to_pylist(), map(tuple, table.column("chunk_ids").to_pylist()), strict=True)
-    )
-    return {
-        report.community_id: Unit(
-            report,
-            row,
-            report.title,
-            report.full_text,
-            report.n_tokens,
-            report.rating / 10,
-            chunk_ids[report.community_id],
-        )
-        for row, report in enumerate(context.index.rows(Report))
-    }
+    Args:
+        context: The open index.
+        record: The type of the records.
+        rows: (n,) their rows, ascending.
+    """
+
+    def __init__(self, context: Context, record: type[Chunk | Report], rows: Rows) -> None:
+        self._context = context
+        self._record = record
+        self._make = report_unit if record is Report else passage_unit
+        self.table = StoredIndex.table_name(record)
+        self.rows = rows
+
+    @property
+    def n_tokens(self) -> int:
+        """The tokens of all units."""
+        return int(self._column("n_tokens").sum())
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each unit, (n,)."""
+        return self._column("rating") / 10 if self._record is Report else np.ones(len(self.rows))
+
+    def _column(self, name: str) -> Floats:
+        column = self._context.index.arrow(self._record, name).column(name)
+        values: Floats = column.take(self.rows).to_numpy().astype(np.float64)
+        return values
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Unit: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "Units": ...
+
+    def __getitem__(self, place: int | slice) -> "Unit | Units":
+        if isinstance(place, slice):
+            return Units(self._context, self._record, self.rows[place])
+        return self._make(self._context, int(self.rows[place]))
+
+
+def every(context: Context, record: type[Chunk | Report]) -> Units:
+    """Return all chunks or reports as units, in the order of their table."""
+    return Units(context, record, np.arange(context.index.manifest.rows[StoredIndex.table_name(record)]))
+
+
+def report_unit(context: Context, row: int) -> Unit:
+    """Return a report as a unit."""
+    report = context.index.each(Report)[row]
+    chunk_ids = tuple(_chunks_of_communities(context)[report.community_id])
+    weight = report.rating / 10
+    return Unit(report, row, report.title, report.full_text, report.n_tokens, weight, chunk_ids)
+
+
+@per_index
+def _chunks_of_communities(context: Context) -> Mapping[str, Sequence[str]]:
+    return context.index.by_id(Community, "chunk_ids")
 
 
 def passage_unit(context: Context, row: int) -> Unit:

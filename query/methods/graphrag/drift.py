@@ -19,16 +19,17 @@ from conspectus.prompts.replies.scored import Score
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.answer_writing.cited_answer import Written, write
-from conspectus.query.answer_writing.context_windows import Unit, Window, evidence, filled, sources
+from conspectus.query.answer_writing.context_windows import Unit, Units, Window, every, evidence, filled, sources
 from conspectus.query.answering import assembling
 from conspectus.query.citations.forms import Numbers
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.drift_offline import ExtractiveDriftSearch
 from conspectus.query.methods.graphrag.local import find_context
-from conspectus.query.methods.graphrag.map_input import nearest_reports, report_rows
+from conspectus.query.methods.graphrag.map_input import nearest_reports
 from conspectus.query.methods.graphrag.map_step import Material, Note, material_of
 from conspectus.query.types import Answer, Answerer, Say, Step
 from conspectus.storage.errors import ModelError
+from conspectus.storage.records import Report
 from conspectus.storage.text.names import words
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -123,7 +124,7 @@ async def run_primer(context: Context, model: LanguageModel, question: str) -> P
 
     No call is made if the index has no reports.
     """
-    reports = report_rows(context)
+    reports = every(context, Report)
     if not reports:
         return Primer((), (), (Step(PRIMER, "the index has no reports"),))
     expanded = await gather_settled([_hypothesis(context, model, question, reports)])
@@ -165,8 +166,8 @@ def _failed(failures: tuple[ModelError, ...]) -> str:
     return f"; {len(failures)} calls failed: {failures[0]}" if failures else ""
 
 
-async def _hypothesis(context: Context, model: LanguageModel, question: str, reports: list[Unit]) -> str:
-    example = max(reports, key=lambda report: (report.weight, -report.row))
+async def _hypothesis(context: Context, model: LanguageModel, question: str, reports: Units) -> str:
+    example = reports[int(reports.weights.argmax())]
     asked = messages("query/graphrag/drift_hypothesis", example=_summary(example), question=question)
     request = Request(asked, HYPOTHESIS, sources=sources(context, [example]))
     return without_thinking((await model.complete(request)).text).strip()

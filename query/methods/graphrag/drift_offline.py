@@ -61,11 +61,10 @@ class ExtractiveDriftSearch:
     def _names(self, question: str, selection: LocalSelection, reports: Sequence[ScoredUnit]) -> list[str]:
         """Return the ends of the relations nearest to the question, of those inside the reports' communities."""
         context, known = self._context, selection.knowledge
-        rows = known.relations_of_report.pairs(np.array([report.unit.row for report in reports], np.int64))[1]
-        rows = np.unique(rows)
+        rows = known.relations_inside([known.reports[report.unit.row] for report in reports])
         vector = context.embedder.embed_query(question)[np.newaxis]
         cosines = context.index.vectors("relations").scores(vector, rows)[0]
-        ends = known.ends[rows[np.argsort(-cosines, kind="stable")]].ravel().tolist()
+        ends = known.ends(rows[np.argsort(-cosines, kind="stable")]).ravel().tolist()
         named = set(selection.named.tolist())
         fresh = [row for row in dict.fromkeys(ends) if row not in named]
         return [known.entities[row].name for row in fresh[: context.settings.drift_search.follow_ups]]

@@ -7,21 +7,24 @@ Communities below an irrelevant report are not rated, so a map-reduce reads fewe
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_choice
-from conspectus.query.answer_writing.context_windows import Unit, report_units, sources
+from conspectus.query.answer_writing.context_windows import Unit, Units, report_unit, sources
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import Selected, passages_instead, selection_step
 from conspectus.query.question.scope import closeness_to_whole, is_about_the_whole
 from conspectus.query.types import Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.index import per_index
-from conspectus.storage.records import Community
+from conspectus.storage.records import Community, Report
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,18 @@ class ReportHierarchy:
         return tuple(id_ for id_, parent in self.parent.items() if parent is None)
 
 
-def hierarchy_of(communities: Sequence[Community]) -> ReportHierarchy:
-    """Return the hierarchy of the community table, where an undivided community is repeated on every level."""
-    first = {community.id: community.same_as or community.id for community in communities}
+def hierarchy_of(communities: "pa.Table") -> ReportHierarchy:
+    """Return the hierarchy of the community table, where an undivided community is repeated on every level.
+
+    Args:
+        communities: The columns id, parent_id and same_as.
+    """
+    ids, parents, repeats = (communities.column(name).to_pylist() for name in ("id", "parent_id", "same_as"))
+    first = {id_: same_as or id_ for id_, same_as in zip(ids, repeats, strict=True)}
     parent = {
-        community.id: first[community.parent_id] if community.parent_id else None
-        for community in communities
-        if community.same_as is None
+        id_: first[above] if above else None
+        for id_, above, same_as in zip(ids, parents, repeats, strict=True)
+        if same_as is None
     }
     children: defaultdict[str, list[str]] = defaultdict(list)
     for id_, above in parent.items():
@@ -169,19 +177,19 @@ class DynamicReports:
         """
         context = self._context
         threshold = context.settings.global_search.dynamic_threshold
-        reports = report_units(context)
-        if not reports and context.narrowed:
+        rows = _report_rows(context)
+        if not rows and context.narrowed:
             return await passages_instead(context, question, "there is no report that may be read")
-        descent = Descent(_hierarchy(context), reports)
+        descent = Descent(_hierarchy(context), rows)
         if self._rater.is_about_the_whole(question):
-            roots = tuple(reports[id_] for id_ in descent.frontier)
+            roots = Units(context, Report, np.array([rows[id_] for id_ in descent.frontier], np.int64))
             return Selected(
                 roots, (selection_step("the question is about the whole: the roots have", "reports", roots),)
             )
         rated, tokens, levels = 0, 0, 0
         failures: list[ModelError] = []
         while descent.frontier:
-            units = [reports[id_] for id_ in descent.frontier]
+            units = [report_unit(context, rows[id_]) for id_ in descent.frontier]
             ratings = await self._rater.rate(question, units)
             failures += [rating for rating in ratings if isinstance(rating, ModelError)]
             rated, tokens, levels = rated + len(units), tokens + sum(unit.n_tokens for unit in units), levels + 1
@@ -194,7 +202,7 @@ class DynamicReports:
                     if isinstance(rating, ModelError) or rating >= threshold
                 }
             )
-        chosen = tuple(reports[id_] for id_ in descent.selected())
+        chosen = Units(context, Report, np.array([rows[id_] for id_ in descent.selected()], np.int64))
         lost = f"; {len(failures)} could not be rated and count as relevant" if failures else ""
         walked = Step("rate", f"{rated} reports of {tokens} tokens on {levels} levels{lost}")
         return Selected(chosen, (walked, selection_step("the walk selected", "reports", chosen)))
@@ -202,4 +210,11 @@ class DynamicReports:
 
 @per_index
 def _hierarchy(context: Context) -> ReportHierarchy:
-    return hierarchy_of(context.index.rows(Community))
+    return hierarchy_of(context.index.arrow(Community, "id", "parent_id", "same_as"))
+
+
+@per_index
+def _report_rows(context: Context) -> dict[str, int]:
+    """Return the row of each report by the id of its community."""
+    ids = context.index.arrow(Report, "community_id").column("community_id").to_pylist()
+    return {id_: row for row, id_ in enumerate(ids)}

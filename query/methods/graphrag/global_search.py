@@ -22,6 +22,7 @@ from conspectus.query.answer_writing.context_windows import (
     ScoredUnit,
     Statement,
     Unit,
+    Units,
     Window,
     evidence,
     pack,
@@ -38,7 +39,7 @@ from conspectus.query.methods.graphrag.overview.focus import focused_themes, has
 from conspectus.query.methods.graphrag.overview.themes import Theme, themes
 from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
 from conspectus.query.types import Answer, Answerer, Say, Step
-from conspectus.storage.arrays import Vectors
+from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.index import per_index
 from conspectus.storage.level_names import Level
 from conspectus.storage.text.names import words
@@ -136,8 +137,9 @@ class ExtractiveGlobalSearch:
             if told:
                 return self._tell(assembly, told, selected, say)
             vector = self._context.embedder.embed_query(question)
-            scored = self._map(vector, selected.units)
-            best = scored[: self._settings.reports]
+            places, scores = self._map(vector, selected.units)
+            shown = zip(places[: self._settings.reports].tolist(), scores.tolist(), strict=False)
+            best = [ScoredUnit(selected.units[place], score) for place, score in shown]
             reason, answerable = self._answerable(question)
             if told is not None:
                 reason, answerable = f"{reason}, but no part of them speaks of it", False
@@ -148,10 +150,10 @@ class ExtractiveGlobalSearch:
             say(text)
             assembly.add(
                 *selected.trace,
-                Step("map", f"{len(scored)} of {len(selected.units)} scored above zero"),
+                Step("map", f"{len(places)} of {len(selected.units)} scored above zero"),
                 Step("reduce", f"{len(chosen)} statements of the {len(best)} most helpful; {reason}"),
             )
-            assembly.over(len(selected.units), selected.n_tokens)
+            assembly.over(len(selected.units), selected.units.n_tokens)
             return assembly.assemble(
                 text,
                 citations=citations.made(),
@@ -198,21 +200,18 @@ class ExtractiveGlobalSearch:
         found, least = corpus_coverage(self._context, question), self._settings.least_support
         return f"the documents support it by {found:.2f}, the least is {least}", found >= least
 
-    def _map(self, vector: Vectors, units: Sequence[Unit]) -> list[ScoredUnit]:
-        """Score units from 0 to 100 by cosine times weight, drop zeros, sort best first.
+    def _map(self, vector: Vectors, units: Units) -> tuple[Ints, Floats]:
+        """Return the places of the units that score above 0, best first, and their scores: 100 cosine times weight.
 
         A question about the whole corpus is similar to no particular report: then the weight (the rating of the report)
         decides.
         """
-        if not units:
-            return []
-        vectors = self._context.index.vectors(units[0].table)
-        cosines = vectors.scores(vector[np.newaxis], np.array([unit.row for unit in units]))[0]
-        scored = [
-            ScoredUnit(unit, round(100 * unit.weight * max(0.0, float(cosine)), 4))
-            for unit, cosine in zip(units, cosines, strict=True)
-        ]
-        return sorted((item for item in scored if item.score > 0), key=lambda item: (-item.score, item.unit.id))
+        vectors = self._context.index.vectors(units.table)
+        cosines = vectors.scores(vector[np.newaxis], units.rows)[0].astype(np.float64)
+        scores = (100 * units.weights * np.clip(cosines, 0, None)).round(4)
+        order = np.argsort(-scores, kind="stable")
+        places = order[scores[order] > 0]
+        return places, scores[places]
 
     def _reduce(self, vector: Vectors, units: Sequence[Unit]) -> list[Statement]:
         """Return statements that are similar to the question and dissimilar to each other, best first."""

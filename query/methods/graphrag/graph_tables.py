@@ -1,18 +1,26 @@
-"""The records of the graph that local search reads: as arrays for fast look-ups, and as lines for a model.
+"""The records of the graph that local search reads: by row for fast look-ups, and as lines for a model.
 
 `GraphTables` joins entities, relations and claims with the chunks that state them. `RecordUnits` writes a record as a
 line and finds the sentences of the documents that state it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.query.answer_writing.context_windows import Statement, Unit, sentences_of
 from conspectus.query.context import Context
-from conspectus.storage.arrays import Rows, gather
+from conspectus.query.walk.graph import open_graph
+from conspectus.storage.arrays import Floats, Ints, Rows, runs
 from conspectus.storage.index import per_index
+from conspectus.storage.mentioned import (
+    chunks_of_entities,
+    claims_of_entities,
+    joined,
+    mentions_of_entities,
+    mentions_of_relations,
+    reports_of_entities,
+)
 from conspectus.storage.records import Claim, Community, Entity, Mention, Relation, Report, Span
 from conspectus.storage.spans import span_in
 from conspectus.storage.text.nlp import CONCEPT
@@ -21,139 +29,98 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphLists:
-    """A ragged array: the numbers of owner i of n are `values[starts[i]:starts[i + 1]]`, ascending."""
-
-    starts: Rows
-    values: Rows
-
-    @classmethod
-    def of_pairs(cls, n_owners: int, owners: Rows, values: Rows) -> "GraphLists":
-        """Return the lists of pairs, whatever the order of the pairs."""
-        order = np.lexsort((values, owners))
-        starts = np.zeros(n_owners + 1, np.int64)
-        np.cumsum(np.bincount(owners, minlength=n_owners), out=starts[1:])
-        return cls(starts, values[order])
-
-    def of(self, owner: int) -> Rows:
-        """Return the list of one owner."""
-        return self.values[self.starts[owner] : self.starts[owner + 1]]
-
-    def pairs(self, owners: Rows) -> tuple[Rows, Rows]:
-        """Return (positions in `owners`, values): the concatenated lists of some owners."""
-        counts, entries = gather(self.starts, owners)
-        return np.repeat(np.arange(len(owners)), counts), self.values[entries]
-
-
 class GraphTables:
-    """The entities, relations and claims of an index by row, joined with each other and with chunks."""
+    """The entities, relations, claims and reports of an index by row, joined with each other and with chunks.
+
+    Rows are read when they are asked for; nothing of the size of a table is made.
+    """
 
     def __init__(self, context: Context) -> None:
         index = context.index
-        self.entities: list[Entity] = index.rows(Entity)
-        self.relations: list[Relation] = index.rows(Relation)
-        self.claims: list[Claim] = index.rows(Claim)
-        self.reports: list[Report] = index.rows(Report)
+        self.entities: Sequence[Entity] = index.each(Entity)
+        self.relations: Sequence[Relation] = index.each(Relation)
+        self.claims: Sequence[Claim] = index.each(Claim)
+        self.reports: Sequence[Report] = index.each(Report)
+        self.entity_row: Mapping[str, int] = index.ids(Entity)
+        self.chunk_row: Mapping[str, int] = context.chunk_rows
+        self.claims_of = claims_of_entities(index)
+        self.reports_of = reports_of_entities(index)
+        self.chunks_of_entity = chunks_of_entities(index)
+        self._index = index
         self._chunks = context.chunks
-        self.entity_row = {entity.id: row for row, entity in enumerate(self.entities)}
-        self.chunk_row = {chunk.id: row for row, chunk in enumerate(self._chunks)}
-        ends = [
-            (self.entity_row[relation.source_id], self.entity_row[relation.target_id]) for relation in self.relations
-        ]
-        self.ends: Rows = np.array(ends, np.int64).reshape(-1, 2)
-        """(relations, 2): the entity rows of source and target."""
-        self.weights = np.array([relation.weight for relation in self.relations], np.float64)
-        self.degrees = np.array([entity.degree for entity in self.entities], np.float64)
-        self.frequencies = np.array([entity.frequency for entity in self.entities], np.float64)
-        rows = np.arange(len(self.relations))
-        self.relations_of = GraphLists.of_pairs(len(self.entities), self.ends.ravel(), np.repeat(rows, 2))
-        self.claims_of = self._claims_of()
-        self.reports_of, self.relations_of_report = self._of_communities(index.rows(Community))
-        mentions = index.arrow(Mention, "chunk_id", "entity_id", "relation_id", "start", "end")
-        self._mention_chunk = _rows_of(mentions.column("chunk_id"), list(self.chunk_row))
-        self._mention_start = mentions.column("start").fill_null(-1).to_numpy().astype(np.int64)
-        self._mention_end = mentions.column("end").fill_null(-1).to_numpy().astype(np.int64)
-        self._entity_mentions = _owned(mentions.column("entity_id"), list(self.entity_row))
-        self._relation_mentions = _owned(mentions.column("relation_id"), [relation.id for relation in self.relations])
-        self.chunks_of_entity = self._chunks_of(self._entity_mentions)
-        self.chunks_of_relation = self._chunks_of(self._relation_mentions)
-        self.chunk_of_claim = np.array([self.chunk_row[claim.chunk_id] for claim in self.claims], np.int64)
+        self._graph = open_graph(context)
+        self._mention_chunk = joined(index).chunks
+        self._mentions_of_entity = mentions_of_entities(index)
+        self._mentions_of_relation = mentions_of_relations(index)
+        spans = index.arrow(Mention, "start", "end")
+        self._starts, self._ends = spans.column("start"), spans.column("end")
+        self._weights = index.arrow(Relation, "weight").column("weight")
+        self._entity_counts = index.arrow(Entity, "degree", "frequency")
+
+    def ends(self, relations: Rows) -> Ints:
+        """Return the entity rows of source and target, (relations, 2)."""
+        return np.stack([self._graph.sources[relations], self._graph.targets[relations]], axis=1)
+
+    def weights(self, relations: Rows) -> Floats:
+        """Return the weights of relations."""
+        return _taken(self._weights, relations)
+
+    def degrees(self, entities: Ints) -> Floats:
+        """Return the degrees of entities, in the shape of their rows."""
+        return _taken(self._entity_counts.column("degree"), entities.ravel()).reshape(entities.shape)
+
+    def frequencies(self, entities: Rows) -> Floats:
+        """Return the numbers of chunks that mention entities."""
+        return _taken(self._entity_counts.column("frequency"), entities)
+
+    def relations_of(self, entities: Rows) -> Rows:
+        """Return the distinct relations of entities, ascending."""
+        return np.unique(self._graph.edges_of(entities).relation)
+
+    def relations_inside(self, reports: Sequence[Report]) -> Rows:
+        """Return the distinct relations inside the communities of some reports, ascending."""
+        communities, rows = self._index.ids(Community), self._index.ids(Relation)
+        column = self._index.arrow(Community, "relation_ids").column("relation_ids")
+        inside = (column[communities[report.community_id]].as_py() for report in reports)
+        return np.array(sorted({rows[id_] for ids in inside for id_ in ids}), np.int64)
+
+    def chunks_of_relations(self, relations: Rows) -> tuple[Rows, Rows]:
+        """Return (places in `relations`, chunks): the distinct chunks that state each of some relations."""
+        places, mentions = self._mentions_of_relation.of_each(relations)
+        chunks = self._mention_chunk[mentions].astype(np.int64)
+        order, starts = runs(places, chunks)
+        return places[order[starts]], chunks[order[starts]]
 
     def spans_of_entity(self, row: int, chunks: Rows) -> tuple[Span, ...]:
         """Return the mentions of an entity in some chunks; a mention without offsets is the whole chunk."""
-        return self._spans(self._entity_mentions.of(row), chunks)
+        return self._spans(self._mentions_of_entity[row], chunks)
 
     def spans_of_relation(self, row: int, chunks: Rows) -> tuple[Span, ...]:
         """Return the mentions of a relation in some chunks."""
-        return self._spans(self._relation_mentions.of(row), chunks)
+        return self._spans(self._mentions_of_relation[row], chunks)
 
     def span_of_claim(self, row: int) -> Span:
         """Return the quote of a claim."""
-        claim, chunk = self.claims[row], int(self.chunk_of_claim[row])
-        return span_in(self._chunks[chunk], claim.start, claim.end)
+        claim = self.claims[row]
+        return span_in(self._chunks[self.chunk_row[claim.chunk_id]], claim.start, claim.end)
 
     def _spans(self, mentions: Rows, chunks: Rows) -> tuple[Span, ...]:
-        kept = mentions[np.isin(self._mention_chunk[mentions], chunks)]
-        places = zip(
-            self._mention_chunk[kept].tolist(),
-            self._mention_start[kept].tolist(),
-            self._mention_end[kept].tolist(),
-            strict=True,
-        )
-        return tuple(span_in(self._chunks[row], start, end) for row, start, end in sorted(set(places)))
-
-    def _chunks_of(self, mentions: GraphLists) -> GraphLists:
-        """Return the distinct chunks of the mentions of each owner."""
-        owners = np.repeat(np.arange(len(mentions.starts) - 1), np.diff(mentions.starts))
-        pairs = np.unique(np.stack([owners, self._mention_chunk[mentions.values]], axis=1), axis=0)
-        return GraphLists.of_pairs(len(mentions.starts) - 1, pairs[:, 0], pairs[:, 1])
-
-    def _claims_of(self) -> GraphLists:
-        pairs = [
-            (self.entity_row[id_], row)
-            for row, claim in enumerate(self.claims)
-            for id_ in dict.fromkeys((claim.subject_id, claim.object_id))
-            if id_ is not None and id_ in self.entity_row
-        ]
-        return _lists(len(self.entities), pairs)
-
-    def _of_communities(self, communities: Sequence[Community]) -> tuple[GraphLists, GraphLists]:
-        """Return the reports that cover each entity, and the relations inside the community of each report."""
-        report_row = {report.community_id: row for row, report in enumerate(self.reports)}
-        relation_row = {relation.id: row for row, relation in enumerate(self.relations)}
-        reported = [(report_row[community.id], community) for community in communities if community.id in report_row]
-        entities = [(self.entity_row[id_], row) for row, community in reported for id_ in community.entity_ids]
-        relations = [(row, relation_row[id_]) for row, community in reported for id_ in community.relation_ids]
-        return _lists(len(self.entities), entities), _lists(len(self.reports), relations)
+        spans = set()
+        for mention in mentions[np.isin(self._mention_chunk[mentions], chunks)].tolist():
+            chunk = self._chunks[self._mention_chunk[mention]]
+            spans.add(span_in(chunk, self._starts[mention].as_py(), self._ends[mention].as_py()))
+        return tuple(sorted(spans, key=lambda span: (span.chunk_id, span.start, span.end)))
 
 
 @per_index
 def knowledge_of(context: Context) -> GraphTables:
-    """Return the joined tables of an index, read on first use."""
+    """Return the joined tables of an index, opened on first use."""
     return GraphTables(context)
 
 
-def _lists(n_owners: int, pairs: Sequence[tuple[int, int]]) -> GraphLists:
-    both = np.array(pairs, np.int64).reshape(-1, 2)
-    return GraphLists.of_pairs(n_owners, both[:, 0], both[:, 1])
-
-
-def _owned(column: "pa.ChunkedArray", ids: Sequence[str]) -> GraphLists:
-    """Return for each id the rows of the table whose column has it."""
-    owners = _rows_of(column, ids)
-    held = np.flatnonzero(owners >= 0)
-    return GraphLists.of_pairs(len(ids), owners[held], held)
-
-
-def _rows_of(column: "pa.ChunkedArray", ids: Sequence[str]) -> Rows:
-    """Return the position of each value in `ids`; -1 if it is null or absent."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    places = pc.index_in(column, value_set=pa.array(ids, pa.string()), skip_nulls=True)
-    rows: Rows = places.fill_null(-1).to_numpy().astype(np.int64)
-    return rows
+def _taken(column: "pa.ChunkedArray", rows: Rows) -> Floats:
+    values: Floats = column.take(rows).to_numpy().astype(np.float64)
+    return values
 
 
 _PLACES = 8
@@ -181,7 +148,7 @@ class RecordUnits:
     def relation_line(self, row: int) -> str:
         """Return a relation with its ends and description."""
         relation = self._known.relations[row]
-        source, target = (self._known.entities[end].name for end in self._known.ends[row])
+        source, target = (self._name(id_) for id_ in (relation.source_id, relation.target_id))
         joined = f"{source} {relation.predicate} {target}" if relation.predicate else f"{source}, {target}"
         return _line(joined, relation.description)
 
@@ -195,7 +162,7 @@ class RecordUnits:
 
     def entity(self, row: int, text: str, n_tokens: int) -> Unit:
         """Return an entity with the sentences that contain its name."""
-        entity, chunks = self._known.entities[row], self._known.chunks_of_entity.of(row)
+        entity, chunks = self._known.entities[row], self._known.chunks_of_entity[row]
         best = self._best(chunks)
         stated = self._stated(self._known.spans_of_entity(row, best))
         return Unit(entity, row, entity.name, text, n_tokens, 1.0, self._ids(chunks), stated)
@@ -203,7 +170,7 @@ class RecordUnits:
     def relation(self, row: int, text: str, n_tokens: int) -> Unit:
         """Return a relation with the sentences of its evidence."""
         relation: Relation = self._known.relations[row]
-        best = self._best(self._known.chunks_of_relation.of(row))
+        best = self._best(self._known.chunks_of_relations(np.array([row]))[1])
         stated = self._stated(self._known.spans_of_relation(row, best))
         return Unit(relation, row, relation.predicate, text, n_tokens, 1.0, relation.chunk_ids, stated)
 

@@ -26,13 +26,13 @@ from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.scored import Score, read_scores
 from conspectus.prompts.replies.structured import ask_for
-from conspectus.query.answer_writing.context_windows import Unit, passage_unit, sources
+from conspectus.query.answer_writing.context_windows import Unit, Units, passage_unit, sources
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.global_search import ExtractiveGlobalSearch, GlobalSearch
 from conspectus.query.methods.graphrag.map_input import Selected, selection_step
 from conspectus.query.types import Answerer, Step
 from conspectus.storage.errors import ModelError
-from conspectus.storage.records import Community
+from conspectus.storage.records import Chunk, Community
 from pydantic import BaseModel
 
 QUESTIONS, TEST = "lazy_questions", "lazy_relevance"
@@ -189,7 +189,7 @@ class LazyPassages:
             best[row] = max(best.get(row, -1.0), cosine)
         return dict(sorted(best.items(), key=lambda item: (-round(item[1], 6), item[0])))
 
-    async def _walk(self, question: str, nearness: dict[int, float]) -> tuple[tuple[Unit, ...], Step]:
+    async def _walk(self, question: str, nearness: dict[int, float]) -> tuple[Units, Step]:
         waiting = _groups(self._context, {row: at for at, row in enumerate(nearness)})
         tested: set[int] = set()
         found: list[int] = []
@@ -216,7 +216,7 @@ class LazyPassages:
         ends = "the budget is spent" if spent else "no community is left" if not waiting else "nothing more was near"
         lost = f"; {len(failures)} could not be tested and count as relevant" if failures else ""
         detail = f"{len(tested)} passages in {rounds} rounds, {len(found)} relevant; {ends}{lost}"
-        return tuple(passage_unit(self._context, row) for row in found), Step("test", detail)
+        return Units(self._context, Chunk, np.array(found, np.int64)), Step("test", detail)
 
 
 def _next(waiting: Sequence["_Group"], tested: Set[int], left: int) -> tuple[list[int], list["_Group"]]:

@@ -13,15 +13,20 @@ from functools import cache
 
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.answer_writing.cited_answer import write
-from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, cut_tokens, evidence, passage_unit
+from conspectus.query.answer_writing.context_windows import (
+    ScoredUnit,
+    Unit,
+    cut_tokens,
+    evidence,
+    passage_unit,
+    report_unit,
+)
 from conspectus.query.answer_writing.extractive import quote_evidence
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.graph_tables import RecordUnits
 from conspectus.query.methods.graphrag.local_selection import LocalSelection, Ranked
 from conspectus.query.types import Answer, Evidence, Say, ScoredReport, Step
-from conspectus.storage.index import per_index
-from conspectus.storage.records import Community
 from conspectus.storage.text.tokens import count_each, count_tokens
 
 REPORT_SHARE, TEXT_SHARE = 0.15, 0.5
@@ -133,18 +138,10 @@ class _Filling:
 
 
 def _reports(context: Context, selection: LocalSelection) -> list[_Candidate]:
-    ranked = selection.reports
-    chunk_ids = _chunks_of_communities(context)
-
-    def unit(row: int) -> Unit:
-        report = selection.knowledge.reports[row]
-        made_from = chunk_ids[report.community_id]
-        return Unit(report, row, report.title, report.full_text, report.n_tokens, report.rating / 10, made_from)
-
     return [
         _Candidate(f"\n{made.text}", made.n_tokens, score, lambda made=made: made)  # type: ignore[misc]
-        for row, score in _each(ranked)
-        for made in (unit(row),)
+        for row, score in _each(selection.reports)
+        for made in (report_unit(context, row),)
     ]
 
 
@@ -168,14 +165,14 @@ def _records(context: Context, selection: LocalSelection) -> Iterator[tuple[str,
     inner = selection.inner_relations
     yield (
         "Relations between them",
-        candidates(inner.tolist(), weights[inner].tolist(), units.relation_line, units.relation),
+        candidates(inner.tolist(), weights(inner).tolist(), units.relation_line, units.relation),
     )
     claims = selection.claims.tolist()
     yield "Claims about them", candidates(claims, [1.0] * len(claims), units.claim_line, units.claim)
     outer = selection.outer_relations
     yield (
         "Relations with others",
-        candidates(outer.tolist(), weights[outer].tolist(), units.relation_line, units.relation),
+        candidates(outer.tolist(), weights(outer).tolist(), units.relation_line, units.relation),
     )
 
 
@@ -200,11 +197,6 @@ def _each(ranked: Ranked) -> Iterator[tuple[int, float]]:
 @cache
 def _mark_tokens(number: int) -> int:
     return count_tokens(f"[{number}]")
-
-
-@per_index
-def _chunks_of_communities(context: Context) -> dict[str, tuple[str, ...]]:
-    return {community.id: community.chunk_ids for community in context.index.rows(Community)}
 
 
 STEP = "local"

@@ -52,7 +52,7 @@ class LocalSelection:
     def named(self) -> Rows:
         """The entities named in the question, the rarest first."""
         rows = np.array(self._question.linker.entities(self._question.links), np.int64)
-        ordered: Rows = rows[np.lexsort((rows, self.knowledge.frequencies[rows]))]
+        ordered: Rows = rows[np.lexsort((rows, self.knowledge.frequencies(rows)))]
         return ordered
 
     @property
@@ -75,7 +75,7 @@ class LocalSelection:
     def inner_relations(self) -> Rows:
         """The relations between two linked entities, by weight, then by the degrees of both ends."""
         rows = self._touching[self._linked_ends == 2]
-        ordered: Rows = rows[np.lexsort((rows, -self._degrees(rows), -self.knowledge.weights[rows]))]
+        ordered: Rows = rows[np.lexsort((rows, -self._degrees(rows), -self.knowledge.weights(rows)))]
         return ordered
 
     @cached_property
@@ -86,20 +86,21 @@ class LocalSelection:
         by the degrees of both ends.
         """
         known, rows = self.knowledge, self._touching[self._linked_ends == 1]
-        inside = np.isin(known.ends[rows], self.entities.rows)
-        near_end, far_end = known.ends[rows][inside], known.ends[rows][~inside]
+        ends = known.ends(rows)
+        inside = np.isin(ends, self.entities.rows)
+        near_end, far_end = ends[inside], ends[~inside]
         pairs = np.unique(np.stack([far_end, near_end], axis=1), axis=0)
         others, links = np.unique(pairs[:, 0], return_counts=True)
         shared = links[np.searchsorted(others, far_end)]
         closeness = self._context.index.vectors("relations").scores(self._vector, rows)[0].astype(np.float64)
-        telling = known.weights[rows] * np.clip(closeness, 0, None)
+        telling = known.weights(rows) * np.clip(closeness, 0, None)
         ordered: Rows = rows[np.lexsort((rows, -self._degrees(rows), -telling, -shared))]
         return ordered[: self._settings.relations * len(self.entities.rows)]
 
     @cached_property
     def claims(self) -> Rows:
         """Claims about linked entities: those that join two first, then in the order of the entities."""
-        places, rows = self.knowledge.claims_of.pairs(self.entities.rows)
+        places, rows = self.knowledge.claims_of.of_each(self.entities.rows)
         found, first, ends = np.unique(rows, return_index=True, return_counts=True)
         ordered: Rows = found[np.lexsort((found, places[first], -ends))]
         return ordered[: self._settings.relations * len(self.entities.rows)]
@@ -114,7 +115,7 @@ class LocalSelection:
         deepest = level_number(self._settings.level)
         covered: dict[int, int] = {}
         for entity in self.entities.rows.tolist():
-            rows = known.reports_of.of(entity).tolist()
+            rows = known.reports_of[entity].tolist()
             if rows:
                 best = min(rows, key=lambda row: _distance(known.reports[row].level, deepest))
                 covered[best] = covered.get(best, 0) + 1
@@ -131,9 +132,9 @@ class LocalSelection:
         """
         known, entities = self.knowledge, self.entities
         near = text_scores(self._context, self._question)
-        weights = entities.scores / np.sqrt(1 + known.frequencies[entities.rows])
-        places, mentioning = known.chunks_of_entity.pairs(entities.rows)
-        _, stating = known.chunks_of_relation.pairs(self.inner_relations)
+        weights = entities.scores / np.sqrt(1 + known.frequencies(entities.rows))
+        places, mentioning = known.chunks_of_entity.of_each(entities.rows)
+        _, stating = known.chunks_of_relations(self.inner_relations)
         titled = self._titled
         rows = np.unique(np.concatenate([near.rows, mentioning, stating, titled]))
         scores = np.zeros(len(rows))
@@ -155,15 +156,15 @@ class LocalSelection:
     @cached_property
     def _touching(self) -> Rows:
         """The distinct relations of linked entities."""
-        return np.unique(self.knowledge.relations_of.pairs(self.entities.rows)[1])
+        return self.knowledge.relations_of(self.entities.rows)
 
     @property
     def _linked_ends(self) -> Ints:
-        found: Ints = np.isin(self.knowledge.ends[self._touching], self.entities.rows).sum(axis=1)
+        found: Ints = np.isin(self.knowledge.ends(self._touching), self.entities.rows).sum(axis=1)
         return found
 
     def _degrees(self, rows: Rows) -> Floats:
-        degrees: Floats = self.knowledge.degrees[self.knowledge.ends[rows]].sum(axis=1)
+        degrees: Floats = self.knowledge.degrees(self.knowledge.ends(rows)).sum(axis=1)
         return degrees
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, filled, passage_unit, report_units
+from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, Units, every, filled, passage_unit
 from conspectus.query.context import Context
 from conspectus.query.types import Step
-from conspectus.storage.index import per_index
 from conspectus.storage.level_names import Level, level_name, level_number
-from conspectus.storage.records import Community
+from conspectus.storage.mentioned import reports_of_levels
+from conspectus.storage.records import Chunk, Report
 
 _FIRST_LOOK = 64
 """The number of passages searched first; more if they all fit into a window."""
@@ -20,13 +20,8 @@ _FIRST_LOOK = 64
 class Selected:
     """The selected units, and the steps that selected them."""
 
-    units: tuple[Unit, ...]
+    units: Units
     trace: tuple[Step, ...]
-
-    @property
-    def n_tokens(self) -> int:
-        """The tokens of all units."""
-        return sum(unit.n_tokens for unit in self.units)
 
 
 class Selector(Protocol):
@@ -46,12 +41,9 @@ class LevelReports:
 
     async def select(self, question: str, /) -> Selected:
         """Return the reports of the level; its communities partition the entities."""
-        columns = ("id", "level", "same_as")
-        table = self._context.index.arrow(Community, *columns)
-        communities = [*zip(*(table.column(name).to_pylist() for name in columns), strict=True)]
-        level = min(self.level, max((found for _, found, _ in communities), default=0))
-        ids = {same_as or id_ for id_, found, same_as in communities if found == level}
-        units = tuple(report_unit for id_, report_unit in report_units(self._context).items() if id_ in ids)
+        levels = reports_of_levels(self._context.index)
+        level = min(self.level, max(len(levels) - 1, 0))
+        units = Units(self._context, Report, levels[level] if len(levels) else np.zeros(0, np.int64))
         if not units and self._context.narrowed:
             return await passages_instead(
                 self._context, question, f"level {level_name(level)} has no report that may be read"
@@ -72,7 +64,7 @@ class EveryPassage:
 
     async def select(self, _question: str, /) -> Selected:
         """Return every chunk of the index, whatever the question."""
-        units = _passage_units(self._context)
+        units = every(self._context, Chunk)
         return Selected(units, (selection_step("the index has", "passages", units),))
 
 
@@ -104,14 +96,10 @@ class NearestPassages:
             k *= 4
 
 
-def selection_step(what: str, plural: str, units: tuple[Unit, ...], note: str = "") -> Step:
+def selection_step(what: str, plural: str, units: Units | Sequence[Unit], note: str = "") -> Step:
     """Return the trace step with the number of units and their tokens."""
-    return Step("global", f"{what} {len(units)} {plural}, {sum(unit.n_tokens for unit in units)} tokens{note}")
-
-
-@per_index
-def _passage_units(context: Context) -> tuple[Unit, ...]:
-    return tuple(passage_unit(context, row) for row in range(context.index.manifest.rows["chunks"]))
+    n_tokens = units.n_tokens if isinstance(units, Units) else sum(unit.n_tokens for unit in units)
+    return Step("global", f"{what} {len(units)} {plural}, {n_tokens} tokens{note}")
 
 
 def nearest_reports(context: Context, texts: Sequence[str]) -> list[ScoredUnit]:
@@ -120,7 +108,7 @@ def nearest_reports(context: Context, texts: Sequence[str]) -> list[ScoredUnit]:
     The query is the mean of their vectors (HyDE: Gao et al. 2023, "Precise Zero-Shot Dense Retrieval without Relevance
     Labels"); no report is returned if the index has none.
     """
-    reports = report_rows(context)
+    reports = every(context, Report)
     if not reports:
         return []
     embedder = context.embedder
@@ -131,9 +119,3 @@ def nearest_reports(context: Context, texts: Sequence[str]) -> list[ScoredUnit]:
     unit = (mean / max(float(np.linalg.norm(mean)), 1e-12)).astype(np.float32)
     cosines, rows = context.index.vectors("reports").search(unit[np.newaxis], context.settings.drift_search.reports)
     return [ScoredUnit(reports[row], score) for row, score in zip(rows[0].tolist(), cosines[0].tolist(), strict=True)]
-
-
-@per_index
-def report_rows(context: Context) -> list[Unit]:
-    """Return all reports, in the order of their table."""
-    return sorted(report_units(context).values(), key=lambda report: report.row)

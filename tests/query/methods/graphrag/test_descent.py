@@ -1,6 +1,7 @@
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.dynamic import Descent, ReportHierarchy, hierarchy_of
 from conspectus.storage.records import Community
+from conspectus.storage.tables import arrow_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,7 +74,7 @@ def test_what_is_relevant_gives_way_to_its_relevant_parts() -> None:
 
 def test_communities_that_stand_again_are_one(context: Context) -> None:
     communities = context.index.rows(Community)
-    hierarchy = hierarchy_of(communities)
+    hierarchy = hierarchy_of(arrow_of(Community, communities, ["id", "parent_id", "same_as"]))
     of = {each.id: set(each.entity_ids) for each in communities}
     assert set(hierarchy.parent) == {each.id for each in communities if each.same_as is None}
     assert set(hierarchy.roots) == {each.id for each in communities if each.level == 0}

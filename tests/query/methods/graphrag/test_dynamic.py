@@ -60,7 +60,7 @@ def test_all_relevant_goes_down_to_the_leaves_and_none_looks_everywhere_once(con
         each.id for id_, each in reports.items() if id_ not in divided
     }
     with served(context, tmp_path / "none", rules(rating="0")) as (opened, server):
-        assert select(opened).units == ()
+        assert not select(opened).units
         assert len(sent(server, RATE)) == len(reports)
 
 

@@ -117,9 +117,10 @@ def test_relations_between_linked_entities_come_first(harbour: Context) -> None:
 def test_others_that_several_linked_entities_lead_to_come_before_others(context: Context) -> None:
     selection = LocalSelection(context, "Which novels and films are set in Oxford, England?")
     known, linked = selection.knowledge, set(selection.entities.rows.tolist())
-    far = [next(end for end in known.ends[row].tolist() if end not in linked) for row in selection.outer_relations]
+    ends = known.ends(selection.outer_relations).tolist()
+    far = [next(end for end in pair if end not in linked) for pair in ends]
     near_ends: dict[int, set[int]] = {}
-    for source, target in known.ends.tolist():
+    for source, target in known.ends(np.arange(len(known.relations))).tolist():
         if (source in linked) != (target in linked):
             near_ends.setdefault(target if source in linked else source, set()).add(
                 source if source in linked else target
@@ -181,7 +182,7 @@ def test_every_entity_that_a_passage_holds_is_within_reach(harbour: Context, sam
         known = LocalSelection(context, "x").knowledge
         for row, entity in enumerate(known.entities):
             selection = LocalSelection(context, f"Tell me about {entity.name}.")
-            holding = known.chunks_of_entity.of(row)
+            holding = known.chunks_of_entity[row]
             assert len(holding)
             assert row in selection.entities.rows
             assert np.isin(holding, selection.chunks.rows).all(), entity.name
