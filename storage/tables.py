@@ -29,7 +29,7 @@ from conspectus.storage.records import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from conspectus.storage.arrays import Ints
+    from conspectus.storage.arrays import Ints, Rows
 
 Record = TypeVar("Record")
 
@@ -267,11 +267,12 @@ def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "Ints":
     return np.asarray(rows.to_numpy(), np.int64)
 
 
-def by_id(table: "pa.Table") -> "pa.Table":
-    """Return a table sorted by id."""
+def by_id(table: "pa.Table", rows: "Rows | None" = None) -> "pa.Table":
+    """Return a table, or some of its rows, sorted by id."""
     from pyarrow import compute
 
-    return table.take(compute.sort_indices(table, [("id", "ascending")])).combine_chunks()
+    order = compute.sort_indices(table["id"] if rows is None else table["id"].take(rows))
+    return table.take(order if rows is None else rows[order.to_numpy()]).combine_chunks()
 
 
 def sorted_by_id(rows: Iterable[Record]) -> list[Record]:

@@ -142,10 +142,10 @@ def _mentions(
         table = table.set_column(table.column_names.index(name), table.field(name), column)
     number = {id_: place for place, id_ in enumerate(dict.fromkeys(owners))}
     owner = np.array([number[id_] for id_ in owners], np.int64)[np.where(entity < 0, relation + len(entities), entity)]
-    told = np.where(relation < 0, 0, 1 + codes_of(table["description"])[0])
+    wording = np.where(relation < 0, 0, 1 + codes_of(table["description"])[0])
     chunk, start, end = (codes_of(table[name])[0] for name in ("chunk_id", "start", "end"))
     kept = np.flatnonzero(~dropped)
-    order, starts = runs(*(column[kept] for column in (owner, chunk, start, end, told)))
+    order, starts = runs(*(column[kept] for column in (owner, chunk, start, end, wording)))
     order = kept[order]
     sizes = np.diff(np.append(starts, len(order)))
     rows = TableRows(table, Mention)
@@ -153,8 +153,8 @@ def _mentions(
         reduce(_one_mention, rows.at(order[start : start + size]))
         for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True)
     ]
-    whole = pa.concat_tables([table.take(np.sort(order[starts[sizes == 1]])), arrow_of(Mention, merged)])
-    return TableRows(by_id(whole), Mention)
+    told = np.concatenate([order[starts[sizes == 1]], len(table) + np.arange(len(merged))])
+    return TableRows(by_id(pa.concat_tables([table, arrow_of(Mention, merged)]), told), Mention)
 
 
 def _one_mention(one: Mention, other: Mention) -> Mention:
