@@ -143,6 +143,20 @@ def reports_of_communities(index: StoredIndex) -> Codes:
 
 
 @per_index
+def parents_of_communities(index: StoredIndex) -> Codes:
+    """Return the row of the first appearance of each community's parent (g,), -1 for none."""
+    if not index.is_mapped(Mention):
+        return _parents_of_communities(index)
+    return _arrays(index, [_PARENTS])[0]
+
+
+@per_index
+def communities_of_chunks(index: StoredIndex) -> Groups:
+    """Return the rows of the communities that each chunk belongs to, each by its first appearance."""
+    return _groups(index, "communities-of-chunks")
+
+
+@per_index
 def reports_of_entities(index: StoredIndex) -> Groups:
     """Return the rows of the reports on communities that contain each entity, by its row."""
     return _groups(index, "reports-of-entities")
@@ -157,7 +171,7 @@ def reports_of_levels(index: StoredIndex) -> Groups:
     return _groups(index, "reports-of-levels")
 
 
-_REPORTS = "reports-of-communities"
+_REPORTS, _PARENTS = "reports-of-communities", "parents-of-communities"
 
 
 def _groups(index: StoredIndex, name: str) -> Groups:
@@ -178,7 +192,7 @@ def _write(index: StoredIndex, folder: Path) -> None:
     folder.mkdir()
     found = _joined(index)
     arrays = {field.name: getattr(found, field.name) for field in fields(Joined)}
-    arrays[_REPORTS] = _reports_of_communities(index)
+    arrays |= {_REPORTS: _reports_of_communities(index), _PARENTS: _parents_of_communities(index)}
     for name, made in _GROUPS.items():
         groups = made(index, found)
         arrays |= {f"{name}.starts": groups.starts, f"{name}.members": groups.members}
@@ -212,26 +226,43 @@ def _reports_of_communities(index: StoredIndex) -> Codes:
     return _rows(communities, index.arrow(Report, "community_id").column("community_id"))
 
 
+def _parents_of_communities(index: StoredIndex) -> Codes:
+    parents = _rows_of(index, Community, "parent_id", Community)
+    return np.append(_first_appearances(index), np.int32(-1))[parents]
+
+
+def _first_appearances(index: StoredIndex) -> Codes:
+    repeated = index.arrow(Community, "same_as").column("same_as").is_valid().to_numpy()
+    own = np.arange(len(repeated), dtype=np.int32)
+    return np.where(repeated, _rows_of(index, Community, "same_as", Community), own)
+
+
+def _communities_of_chunks(index: StoredIndex, _found: Joined) -> Groups:
+    first = _first_appearances(index)
+    communities, chunks = _listed(index, "chunk_ids", Chunk, np.flatnonzero(first == np.arange(len(first))))
+    return _pairs(index, Chunk, chunks, communities)
+
+
 def _reports_of_entities(index: StoredIndex, _found: Joined) -> Groups:
+    report_of = _reports_of_communities(index)
+    communities, entities = _listed(index, "entity_ids", Entity, np.flatnonzero(report_of >= 0))
+    return _pairs(index, Entity, entities, report_of[communities])
+
+
+def _listed(index: StoredIndex, column: str, target: type, communities: Rows) -> tuple[Rows, Codes]:
+    """Return (communities, rows of the target table): what some communities list in a column of ids."""
     import pyarrow as pa
     from pyarrow import compute
 
-    report_of = _reports_of_communities(index)
-    reported = np.flatnonzero(report_of >= 0)
-    members = index.arrow(Community, "entity_ids").column("entity_ids").take(pa.array(reported))
-    sizes = compute.list_value_length(members).to_numpy()
-    ids = index.arrow(Entity, "id").column("id")
-    entities = _rows(compute.list_flatten(members), ids)
-    reports = np.repeat(report_of[reported], sizes)
-    return _pairs(index, Entity, entities[entities >= 0], reports[entities >= 0])
+    lists = index.arrow(Community, column).column(column).take(pa.array(communities))
+    owners = np.repeat(communities, compute.list_value_length(lists).to_numpy())
+    rows = _rows(compute.list_flatten(lists), index.arrow(target, "id").column("id"))
+    return owners[rows >= 0], rows[rows >= 0]
 
 
 def _reports_of_levels(index: StoredIndex, _found: Joined) -> Groups:
-    table = index.arrow(Community, "level", "same_as")
-    levels = table.column("level").to_numpy().astype(np.int64)
-    repeated = table.column("same_as").is_valid().to_numpy()
-    first = np.where(repeated, _rows_of(index, Community, "same_as", Community), np.arange(len(levels)))
-    reports = np.append(_reports_of_communities(index), -1)[first]
+    levels = index.arrow(Community, "level").column("level").to_numpy().astype(np.int64)
+    reports = np.append(_reports_of_communities(index), -1)[_first_appearances(index)]
     return Groups.of(levels[reports >= 0], reports[reports >= 0], int(levels.max(initial=-1)) + 1)
 
 
@@ -240,6 +271,7 @@ _GROUPS: Mapping[str, Callable[[StoredIndex, Joined], Groups]] = {
     "mentions-of-entities": _mentions_of_entities,
     "mentions-of-relations": _mentions_of_relations,
     "claims-of-entities": _claims_of_entities,
+    "communities-of-chunks": _communities_of_chunks,
     "reports-of-entities": _reports_of_entities,
     "reports-of-levels": _reports_of_levels,
 }

@@ -142,7 +142,7 @@ class MemoryExplainer:
         if ids in _synonym_pairs(self.context):
             return "means nearly the same as"
         facts: Ints = self._memory.facts
-        relations = self.context.index.rows(Relation)
+        relations = self.context.index.each(Relation)
         there = np.flatnonzero((facts[:, 0] == source) & (facts[:, 1] == end))
         back = np.flatnonzero((facts[:, 0] == end) & (facts[:, 1] == source))
         verbs = dict.fromkeys(relations[row].predicate or "is related to" for row in there.tolist())

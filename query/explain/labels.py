@@ -60,7 +60,7 @@ class Naming:
         if number < self._n_chunks:
             chunk = self._context.chunks[number]
             return PathNode("passage", chunk.id, self._passage(chunk))
-        entity = self._context.index.rows(Entity)[number - self._n_chunks]
+        entity = self._context.index.each(Entity)[number - self._n_chunks]
         return PathNode("entity", entity.id, entity.name)
 
     def edge(self, source: int, end: int) -> str:

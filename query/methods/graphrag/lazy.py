@@ -15,7 +15,7 @@ Without a model a passage is relevant if it is nearly as near as the nearest one
 A question makes at most `most_calls` calls.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Protocol
@@ -31,8 +31,10 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.global_search import ExtractiveGlobalSearch, GlobalSearch
 from conspectus.query.methods.graphrag.map_input import Selected, selection_step
 from conspectus.query.types import Answerer, Step
+from conspectus.storage.arrays import Rows, runs
 from conspectus.storage.errors import ModelError
-from conspectus.storage.records import Chunk, Community
+from conspectus.storage.mentioned import communities_of_chunks, parents_of_communities
+from conspectus.storage.records import Chunk
 from pydantic import BaseModel
 
 QUESTIONS, TEST = "lazy_questions", "lazy_relevance"
@@ -190,7 +192,7 @@ class LazyPassages:
         return dict(sorted(best.items(), key=lambda item: (-round(item[1], 6), item[0])))
 
     async def _walk(self, question: str, nearness: dict[int, float]) -> tuple[Units, Step]:
-        waiting = _groups(self._context, {row: at for at, row in enumerate(nearness)})
+        waiting = _groups(self._context, np.array(list(nearness), np.int64))
         tested: set[int] = set()
         found: list[int] = []
         failures: list[ModelError] = []
@@ -242,25 +244,22 @@ def _next(waiting: Sequence["_Group"], tested: Set[int], left: int) -> tuple[lis
     return (rows[:full] if full and len(rows) < left else rows), list(taken.values())
 
 
-def _groups(context: Context, place: Mapping[int, int]) -> list[_Group]:
+def _groups(context: Context, ranked: Rows) -> list[_Group]:
     """Return the communities of the coarsest level with their ranked passages, and a group of passages in none."""
-    made: dict[str, _Group] = {}
+    places, communities = communities_of_chunks(context.index).of_each(ranked)
+    order, starts = runs(communities)  # stable: the nearest passage of a community stays the first
+    groups = {
+        int(communities[own[0]]): _Group(ranked[places[own]].tolist(), places[own].tolist())
+        for own in np.split(order, starts[1:])
+        if len(own)
+    }
+    parents = parents_of_communities(context.index)
     roots: list[_Group] = []
-    for community in sorted(context.index.rows(Community), key=lambda each: (each.level, each.id)):
-        rows = [context.chunk_rows[id_] for id_ in community.chunk_ids if id_ in context.chunk_rows]
-        group = made[community.id] = _group(rows, place)
-        if community.parent_id is None:
-            roots.append(group)
-        elif community.same_as is None and community.parent_id in made:
-            made[community.parent_id].parts.append(group)
-    held = {row for root in roots for row in root.rows}
-    others = _group([row for row in place if row not in held], place)
-    return [root for root in [*roots, others] if root.rows]
-
-
-def _group(rows: Iterable[int], place: Mapping[int, int]) -> _Group:
-    ranked = sorted((row for row in rows if row in place), key=place.__getitem__)
-    return _Group(ranked, [place[row] for row in ranked])
+    for community, group in groups.items():
+        above = groups.get(int(parents[community]))
+        (above.parts if above else roots).append(group)
+    outside = np.setdiff1d(np.arange(len(ranked)), places)
+    return [*roots, _Group(ranked[outside].tolist(), outside.tolist())] if len(outside) else roots
 
 
 def most_calls(budget: int, windows: int) -> int:

@@ -58,7 +58,7 @@ class MemoryRanking:
 
     def evidence(self, context: Context, k: int) -> Evidence:
         """Return the `k` best passages, and the phrases and triples that seed the walk."""
-        relations, entities = context.index.rows(Relation), context.index.rows(Entity)
+        relations, entities = context.index.each(Relation), context.index.each(Entity)
         return Evidence(
             context.best(self.scores, k),
             trace=self.trace,
@@ -98,7 +98,7 @@ class HippoRag1:
             return await _dense(context, question, k, (named.step,), "nothing is linked")
         memory = open_memory(context)
         walk = entity_walk(memory, rows, context.settings.ppr)
-        names = ", ".join(context.index.rows(Entity)[row].name for row in rows)
+        names = ", ".join(context.index.each(Entity)[row].name for row in rows)
         return MemoryRanking(
             memory.phrases,
             rows,

@@ -9,7 +9,7 @@ HippoRAG 2 (Gutiérrez et al. 2025, arXiv 2502.14802, section 3.3): the question
 model removes those that do not help ("recognition memory").
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,7 +118,7 @@ async def helpful_facts(context: Context, model: LanguageModel, question: str, f
     sentences = fact_sentences(context, facts.rows)
     numbered = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(sentences, start=1))
     asked = messages("query/hipporag/fact_filter", question=question, facts=numbered, most=str(len(sentences)))
-    relations = context.index.rows(Relation)
+    relations = context.index.each(Relation)
     sources = context.sources(id_ for row in facts.rows for id_ in relations[row].chunk_ids)
     try:
         reply = await ask_for(model, Request(asked, FILTER_STEP, sources=sources), HelpfulFacts)
@@ -131,7 +131,7 @@ async def helpful_facts(context: Context, model: LanguageModel, question: str, f
 
 def fact_sentences(context: Context, rows: Rows) -> list[str]:
     """Return facts as sentences: `subject predicate object`, or both ends and their description."""
-    relations, name_of = context.index.rows(Relation), _entity_names(context)
+    relations, name_of = context.index.each(Relation), _entity_names(context)
     sentences = []
     for row in rows:
         relation = relations[row]
@@ -173,9 +173,9 @@ def _annotator(context: Context) -> Annotator:
 
 
 @per_index
-def _entity_names(context: Context) -> dict[str, str]:
+def _entity_names(context: Context) -> Mapping[str, str]:
     """Return the name of each entity by its id."""
-    return {entity.id: entity.name for entity in context.index.rows(Entity)}
+    return context.index.by_id(Entity, "name")
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
