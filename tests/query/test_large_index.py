@@ -17,7 +17,20 @@ from conspectus.storage.publishing import prune
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Name, Relation
 from conspectus.storage.tables import TABLES, write_table
 
-METHODS = ("ppr", "ppr:hipporag2", "local", "drift", "tog2", "fasttog", "plan", "gretriever", "sparql")
+METHODS = (
+    "ppr",
+    "ppr:hipporag2",
+    "local",
+    "drift",
+    "global",
+    "global:dynamic",
+    "lazy",
+    "tog2",
+    "fasttog",
+    "plan",
+    "gretriever",
+    "sparql",
+)
 QUESTIONS = ("Who directed the film that Ada Mirren wrote?", "What is The Salt Road about?")
 
 
