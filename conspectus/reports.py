@@ -47,7 +47,7 @@ def entries(context: Context, level: str | None = None) -> list[ReportEntry]:
     deepest = max((community.level for community in communities), default=0)
     wanted = None if level is None else _number(level, deepest)
     reports = {report.community_id: report for report in context.index.rows(Report)}
-    hierarchy = hierarchy_of(communities)
+    hierarchy = hierarchy_of(context.index.arrow(Community, "id", "parent_id", "same_as"))
     found = [
         _entry(community, reports, hierarchy)
         for community in communities
