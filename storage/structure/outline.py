@@ -117,6 +117,16 @@ def outline(index: StoredIndex) -> list[DocumentOutline]:
     return sorted(made, key=lambda document: (document.uri, document.document_id))
 
 
+def sections_of(places: Sequence[Place], n_chars: int) -> tuple[Section, ...]:
+    """Return the sections of one document, nested, without their chunks.
+
+    >>> pump = sections_of((Place(0, "heading", "Pumps", 1), Place(40, "heading", "Care", 2)), 120)[0]
+    >>> pump.title, [inner.title for inner in pump.sections]
+    ('Pumps', ['Care'])
+    """
+    return _nested(section_spans(places, n_chars), ())
+
+
 def chunks_between(starts: Sequence[int], start: int, end: int) -> tuple[int, int]:
     """Return the first and one past the last of a document's chunks that contain characters [start, end).
 

@@ -21,7 +21,7 @@ from conspectus.query.question.kinds import LANGUAGES, kind_of
 from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Floats, Vectors
 from conspectus.storage.structure.mail_threads import is_message, thread_of
-from conspectus.storage.structure.outline import DocumentOutline, outline
+from conspectus.storage.structure.outline import outline, sections_of
 from conspectus.storage.text.language import language_of_question, unknown_to_encoder
 from conspectus.storage.text.names import words
 
@@ -74,8 +74,9 @@ def _subject(question: str) -> str:
 
 def has_parts(context: Context) -> bool:
     """Return whether the documents have distinguishable parts: several documents, or sections of one."""
-    known = outline(context.index)
-    return len(known) >= FEWEST_PARTS or sum(1 for each in known for _ in each.walk()) >= FEWEST_PARTS
+    if context.index.manifest.rows["documents"] >= FEWEST_PARTS:
+        return True
+    return sum(1 for document in outline(context.index) for _ in document.walk()) >= FEWEST_PARTS
 
 
 def focused_themes(context: Context, question: str, level: int) -> list[Theme]:
@@ -163,14 +164,13 @@ class _PartNames:
 
     def __init__(self, context: Context) -> None:
         self._documents = documents_by_id(context)
-        self._outlines: dict[str, DocumentOutline] = {each.document_id: each for each in outline(context.index)}
 
     def of(self, statement: OverviewSentence) -> tuple[str, str]:
         span = statement.span
         document = self._documents[span.document_id]
         if is_message(document):
             return thread_of(document)[0], ""
-        sections = self._outlines[document.id].sections
+        sections = sections_of(document.places, document.n_chars)
         while len(sections) == 1 and sections[0].sections:  # a single heading over all others is the title
             sections = sections[0].sections
         within = next((each.title for each in sections if each.start <= span.start < each.end), "")
