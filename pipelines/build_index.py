@@ -310,6 +310,7 @@ def _models(source: BuildSource, settings: Settings, made: StepResults) -> dict[
 _NEW_OBJECTS = 200_000
 """Allocations between two collections of the young generation; Python's default is 700."""
 _LOOKS_AT_THE_OLD = 1_000
+_thresholds_before: list[tuple[int, int, int]] = []
 
 
 @contextmanager
@@ -317,11 +318,12 @@ def _rare_garbage_collection() -> Iterator[None]:
     """Make Python's cyclic garbage collection rare: every full collection traverses all records.
 
     There are no cycles among them. It is a ninth of the time of a build of 10,000 passages beside annotation and
-    embedding, and a third of an import of a million triples.
+    embedding, and a third of an import of a million triples. Of builds that overlap, the last to end restores what the
+    first found.
     """
-    before = gc.get_threshold()
+    _thresholds_before.append(gc.get_threshold())
     gc.set_threshold(_NEW_OBJECTS, 10, _LOOKS_AT_THE_OLD)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.set_threshold(*_thresholds_before.pop())
