@@ -6,14 +6,19 @@ subcommunities. Restricting moves to the nodes around a change is the dynamic fr
 Point for Dynamic Community Detection with Leiden Algorithm" (2024).
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.storage.arrays import Bools, Floats
 from conspectus.storage.graph.edges import Edges
-from conspectus.storage.graph.leiden import Hierarchy, groups, hierarchy_of, modularity
+from conspectus.storage.graph.leiden import Hierarchy, groups, hierarchical_leiden, hierarchy_of, modularity
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Labels = NDArray[np.int64]
 """int64 (n,), the label of each node; -1 for a new node."""
@@ -21,8 +26,8 @@ Labels = NDArray[np.int64]
 MOST_LOST, MOST_LOST_BELOW = 0.01, 0.05
 """Tolerated loss of modularity on the coarsest level, which is optimised for it, and on the levels below, which only
 split oversized communities: there two fresh runs differ by some percent (`python -m benchmarks.updating --rings`)."""
-_ROUNDS = 2
-"""Number of Leiden iterations, the same as in `hierarchical_leiden`."""
+_LEAST_GAIN = 1e-9
+"""Gain in weight from which a node moves: less is rounding, and could go back and forth."""
 
 
 def changed_nodes(now: Edges, before: Edges, row_now: Labels) -> Bools:
@@ -61,7 +66,8 @@ def updated_leiden(
 ) -> Hierarchy:
     """Return an update of an earlier hierarchy, with every community that can be split within `max_cluster_size`.
 
-    The result is deterministic, and every community is connected. leidenalg is used because it supports fixed nodes.
+    The result is deterministic, and every community is connected. The moving is our own: of the libraries, only those
+    under the GPL (leidenalg) can keep nodes where they are.
 
     Args:
         edges: The edges of the current graph.
@@ -126,6 +132,13 @@ class _Subgraph:
     upper: Labels
     weights: Floats
 
+    def matrix(self) -> "csr_array":
+        """Return the symmetric weights."""
+        from scipy.sparse import csr_array
+
+        ends = (np.concatenate([self.lower, self.upper]), np.concatenate([self.upper, self.lower]))
+        return csr_array((np.tile(self.weights, 2), ends), shape=(len(self.nodes), len(self.nodes)))
+
 
 @dataclass(frozen=True, slots=True)
 class _Dividing:
@@ -166,20 +179,88 @@ class _Dividing:
         start = _connected(part, labels)
         if not free.any():
             return start
-        import igraph
-        import leidenalg
+        if free.all():
+            n, ends = len(free), (part.lower, part.upper)
+            whole = hierarchical_leiden(
+                n, *ends, part.weights, seed=self.seed, max_cluster_size=n, resolution=self.resolution
+            )
+            return _numbered(whole.levels[0])
+        return _connected(part, moved_nodes(part.matrix(), start, free, self.resolution))
 
-        graph = igraph.Graph(n=len(part.nodes), edges=np.column_stack([part.lower, part.upper]))
-        partition = leidenalg.RBConfigurationVertexPartition(
-            graph,
-            initial_membership=start.tolist(),
-            weights=part.weights.tolist(),
-            resolution_parameter=self.resolution,
-        )
-        optimiser = leidenalg.Optimiser()
-        optimiser.set_rng_seed(self.seed % 2**31)
-        optimiser.optimise_partition(partition, n_iterations=_ROUNDS, is_membership_fixed=(~free).tolist())
-        return _connected(part, np.asarray(partition.membership, np.int64))
+
+def moved_nodes(graph: "csr_array", labels: Labels, free: Bools, resolution: float) -> Labels:
+    """Return communities after moving some nodes, and communities of nothing but such nodes, to increase modularity.
+
+    The local moving of Leiden and Louvain, in which the other nodes stay; then the same on the graph of communities,
+    of which those that hold a node that stays are fixed. Both are repeated until nothing moves. The queue of nodes
+    whose neighbours have moved is that of Traag et al. (2019, section 2.2); nodes begin in ascending order.
+
+    Args:
+        graph: (n, n) symmetric weights; what is on the diagonal counts twice, as the sum over ordered pairs.
+        labels: (n,) communities, 0, 1, ...
+        free: (n,) the nodes that may move.
+        resolution: Resolution of modularity.
+    """
+    from scipy.sparse import csr_array
+
+    while True:
+        moved = _numbered(_local_moves(graph, labels, free, resolution))
+        n_groups = int(moved.max()) + 1
+        may_move = np.bincount(moved, ~free, n_groups) == 0
+        if n_groups < len(moved) and may_move.any():
+            belongs = csr_array((np.ones(len(moved)), (moved, np.arange(len(moved)))), shape=(n_groups, len(moved)))
+            joined = moved_nodes((belongs @ graph @ belongs.T).tocsr(), np.arange(n_groups), may_move, resolution)
+            moved = _numbered(joined[moved])
+        if (moved == _numbered(labels)).all():
+            return moved
+        labels = moved
+
+
+def _local_moves(graph: "csr_array", labels: Labels, free: Bools, resolution: float) -> Labels:
+    """Return the labels after moving free nodes one by one, each where modularity gains most, until none gains."""
+    labels = labels.copy()
+    strengths = graph.sum(axis=1)
+    share = resolution / max(float(strengths.sum()), 1e-300)
+    n_nodes = len(labels)
+    held = np.bincount(labels, strengths, n_nodes)
+    sizes = np.bincount(labels, minlength=n_nodes)
+    empty = np.flatnonzero(sizes == 0).tolist()
+    queue = deque(np.flatnonzero(free).tolist())
+    waits = free.copy()
+    while queue:
+        node = queue.popleft()
+        waits[node] = False
+        begin, end = graph.indptr[node], graph.indptr[node + 1]
+        near = {int(labels[node]): 0.0}
+        neighbours = graph.indices[begin:end].tolist()
+        for neighbour, weight in zip(neighbours, graph.data[begin:end].tolist(), strict=True):
+            if neighbour != node:
+                label = int(labels[neighbour])
+                near[label] = near.get(label, 0.0) + weight
+        own, strength = int(labels[node]), float(strengths[node])
+        held[own] -= strength
+        best, most = own, near[own] - share * strength * held[own]
+        if sizes[own] > 1 and most < -_LEAST_GAIN:
+            best, most = empty[-1], 0.0
+        for label in sorted(near):
+            gain = near[label] - share * strength * held[label]
+            if gain > most + _LEAST_GAIN:
+                best, most = label, gain
+        held[best] += strength
+        if best == own:
+            continue
+        labels[node] = best
+        sizes[own] -= 1
+        sizes[best] += 1
+        if best == (empty[-1] if empty else -1):
+            empty.pop()
+        if not sizes[own]:
+            empty.append(own)
+        for neighbour in neighbours:
+            if free[neighbour] and not waits[neighbour] and labels[neighbour] != best:
+                waits[neighbour] = True
+                queue.append(neighbour)
+    return labels
 
 
 def _parts(whole: _Subgraph, labels: Labels, settled: Bools) -> Iterator[_Subgraph]:

@@ -5,7 +5,7 @@ import networkx
 import numpy as np
 from conspectus.storage.arrays import Bools
 from conspectus.storage.graph.edges import Edges, canonical_edges
-from conspectus.storage.graph.incremental_leiden import changed_nodes, is_worse, losses, updated_leiden
+from conspectus.storage.graph.incremental_leiden import changed_nodes, is_worse, losses, moved_nodes, updated_leiden
 from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -177,6 +177,36 @@ def ring(triples: list[list[int]]) -> Edges:
         for pair in itertools.combinations(sorted(set(triple)), 2):
             found[pair] = found.get(pair, 0.0) + 1.0
     return edges_of(100, found)
+
+
+@settings(deadline=None)
+@given(changes(), st.data())
+def test_moved_nodes_are_where_modularity_is_largest(
+    change: tuple[int, Weights, int, Weights], data: st.DataObject
+) -> None:
+    _, _, n_nodes, weights = change
+    labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n_nodes, max_size=n_nodes)), np.int64)
+    labels = np.unique(labels, return_inverse=True)[1]
+    free = np.array(data.draw(st.lists(st.booleans(), min_size=n_nodes, max_size=n_nodes)), np.bool_)
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(n_nodes))
+    graph.add_weighted_edges_from((*pair, weight) for pair, weight in weights.items())
+    if not weights:
+        return
+    found = moved_nodes(networkx.to_scipy_sparse_array(graph, nodelist=range(n_nodes), format="csr"), labels, free, 1.0)
+
+    def quality(division: np.ndarray) -> float:
+        communities = [set(np.flatnonzero(division == label).tolist()) for label in np.unique(division)]
+        return float(networkx.community.modularity(graph, communities))
+
+    fixed = np.flatnonzero(~free)
+    assert ((found[fixed, None] == found[fixed]) == (labels[fixed, None] == labels[fixed])).all(), "these stay together"
+    assert quality(found) >= quality(labels) - 1e-9
+    for node in np.flatnonzero(free):
+        for label in range(int(found.max()) + 2):
+            other = found.copy()
+            other[node] = label
+            assert quality(other) <= quality(found) + 1e-6
 
 
 def clique(first: int, size: int) -> Weights:
