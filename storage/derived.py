@@ -17,7 +17,7 @@ from conspectus.storage.memory_index import MemoryIndex
 from conspectus.storage.tables import TABLES
 
 _TABLES = tuple(f"table-{name}" for name in TABLES)
-DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "terms", "entity-names", "title-names", "mentioned", *_TABLES)
+DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "terms", "entity-names", "title-names", "joins", *_TABLES)
 """The names of all derived files."""
 
 

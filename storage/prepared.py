@@ -1,7 +1,7 @@
 """Make the files from which questions to a large index are answered, so that no question waits for them."""
 
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.mentioned import chunks_of_entities
+from conspectus.storage.joins import chunks_of_entities
 from conspectus.storage.name_tables import entity_table, title_table
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Name, Relation, Report
 

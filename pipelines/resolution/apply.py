@@ -10,8 +10,8 @@ from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.arrays import runs
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import short_id
+from conspectus.storage.joins import Groups
 from conspectus.storage.mapped import TableRows
-from conspectus.storage.mentioned import Groups
 from conspectus.storage.records import Claim, Entity, Mention, Qualifier, Relation
 from conspectus.storage.tables import arrow_of, by_id, codes_of, sorted_by_id
 from conspectus.storage.text.nlp import CONCEPT, TITLE

@@ -13,7 +13,7 @@ from conspectus.pipelines.resolution.wordlists import CORPORATE, FEMALE, GENERAT
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.arrays import Rows
 from conspectus.storage.hashing import entity_id
-from conspectus.storage.mentioned import Groups
+from conspectus.storage.joins import Groups
 from conspectus.storage.records import Chunk, Document, Entity, Mention
 from conspectus.storage.tables import arrow_of, codes_of
 from conspectus.storage.text.identifiers import IDENTIFIERS

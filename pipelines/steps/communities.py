@@ -22,8 +22,8 @@ from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import Labels, changed_nodes, is_worse, losses, updated_leiden
 from conspectus.storage.hashing import short_id
 from conspectus.storage.index import StoredIndex
+from conspectus.storage.joins import chunks_by_entity
 from conspectus.storage.manifest import Manifest, damaged_files
-from conspectus.storage.mentioned import chunks_by_entity
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings, Settings
 from conspectus.storage.tables import arrow_of, sorted_by_id

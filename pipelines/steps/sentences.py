@@ -13,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 from conspectus.storage.arrays import Bools, Floats, Ints, Rows, gather
-from conspectus.storage.mentioned import Groups
+from conspectus.storage.joins import Groups
 from conspectus.storage.records import Chunk, Document, Mention, Span
 from conspectus.storage.tables import arrow_of, codes_of
 from conspectus.storage.text.names import word_keys

@@ -1,6 +1,6 @@
 """Which rows of an index permitted documents support: a bitmap over each table.
 
-Everything is computed from the rows that mentions, relations and chunks refer to (`conspectus.storage.mentioned`), so
+Everything is computed from the rows that mentions, relations and chunks refer to (`conspectus.storage.joins`), so
 no text is read, and a row of a hidden document is never made.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from conspectus.storage.arrays import Bools, Ints, runs
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.mentioned import Codes, joined
+from conspectus.storage.joins import Codes, joined
 from conspectus.storage.records import GRAPH_FILE, Document, Entity, Mention, Origin, Relation
 from conspectus.storage.text.nlp import CONCEPT, TITLE
 from conspectus.storage.text.normalise import entity_key, title_names

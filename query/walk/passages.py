@@ -11,7 +11,7 @@ from conspectus.query.types import Passage
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.storage.arrays import Ints
 from conspectus.storage.index import per_index
-from conspectus.storage.mentioned import chunks_of_entities
+from conspectus.storage.joins import chunks_of_entities
 from conspectus.storage.name_tables import title_table
 from conspectus.storage.records import Chunk, Name
 from conspectus.storage.text.normalise import entity_key

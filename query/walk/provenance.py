@@ -10,7 +10,7 @@ from conspectus.query.types import Citation, CitedTriple
 from conspectus.query.walk.graph import cited, open_graph
 from conspectus.query.walk.graph_protocol import ReadableGraph
 from conspectus.storage.index import per_index
-from conspectus.storage.mentioned import Groups, mentions_of_relations
+from conspectus.storage.joins import Groups, mentions_of_relations
 from conspectus.storage.records import Mention, Relation, Span
 from conspectus.storage.spans import span_in
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
-from conspectus.storage.mentioned import chunks_by_entity
+from conspectus.storage.joins import chunks_by_entity
 from conspectus.storage.records import Chunk, Document, Entity, Link, Mention, Name
 from conspectus.storage.settings import LinkSettings, NameSettings, Settings, WalkGraphSettings
 from conspectus.storage.structure.links import link_edges

@@ -13,7 +13,7 @@ from conspectus.query.context import Context
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.arrays import Floats, Ints, Rows, runs
 from conspectus.storage.index import per_index
-from conspectus.storage.mentioned import (
+from conspectus.storage.joins import (
     chunks_of_entities,
     claims_of_entities,
     joined,

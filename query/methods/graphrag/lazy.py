@@ -33,7 +33,7 @@ from conspectus.query.methods.graphrag.map_input import Selected, selection_step
 from conspectus.query.types import Answerer, Step
 from conspectus.storage.arrays import Rows, runs
 from conspectus.storage.errors import ModelError
-from conspectus.storage.mentioned import communities_of_chunks, parents_of_communities
+from conspectus.storage.joins import communities_of_chunks, parents_of_communities
 from conspectus.storage.records import Chunk
 from pydantic import BaseModel
 

@@ -8,8 +8,8 @@ import numpy as np
 from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, Units, every, filled, passage_unit
 from conspectus.query.context import Context
 from conspectus.query.types import Step
+from conspectus.storage.joins import reports_of_levels
 from conspectus.storage.level_names import Level, level_name, level_number
-from conspectus.storage.mentioned import reports_of_levels
 from conspectus.storage.records import Chunk, Report
 
 _FIRST_LOOK = 64

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.int32]
 
-FORM = 3
+FORM = 1
 """Raised when the content of the files changes."""
 
 
@@ -181,7 +181,7 @@ def _groups(index: StoredIndex, name: str) -> Groups:
 
 
 def _arrays(index: StoredIndex, names: Sequence[str]) -> "list[NDArray[Any]]":
-    folder = derived_folder(index, "mentioned", FORM, lambda place: _write(index, place))
+    folder = derived_folder(index, "joins", FORM, lambda place: _write(index, place))
     try:
         return [np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in names]
     except UNREADABLE_ARRAY as error:
