@@ -61,14 +61,18 @@ def peak_and_reset() -> int:
 
 
 def build(folder: Path) -> dict[str, Any]:
-    """Build the index of a generated corpus."""
+    """Build the index of a generated corpus, and what questions to its graph need, as `conspectus index` does."""
     from conspectus.pipelines.build_index import build_index
-    from conspectus.pipelines.runner import RunHere
+    from conspectus.pipelines.runner import RunHere, announced
     from conspectus.storage.settings import Settings
+
+    import conspectus
+    from conspectus.building import prepare
 
     meter = StepMeter()
     began, cpu = time.perf_counter(), time.process_time()
     report = build_index([folder / "corpus.jsonl"], folder / "index", Settings(), RunHere(meter), meter)
+    announced(meter, "prepare the graph", prepare)(conspectus.open(folder / "index"))
     meter("end", 1, 1)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     model = sum(spent for step, spent in meter.seconds.items() if step.split()[0] in NOT_COUNTED)
