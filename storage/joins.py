@@ -135,14 +135,6 @@ def claims_of_entities(index: StoredIndex) -> Groups:
 
 
 @per_index
-def reports_of_communities(index: StoredIndex) -> Codes:
-    """Return the row of the report on each community (g,), -1 for none."""
-    if not index.is_mapped(Mention):
-        return _reports_of_communities(index)
-    return _arrays(index, [_REPORTS])[0]
-
-
-@per_index
 def parents_of_communities(index: StoredIndex) -> Codes:
     """Return the row of the first appearance of each community's parent (g,), -1 for none."""
     if not index.is_mapped(Mention):
@@ -171,13 +163,15 @@ def reports_of_levels(index: StoredIndex) -> Groups:
     return _groups(index, "reports-of-levels")
 
 
-_REPORTS, _PARENTS = "reports-of-communities", "parents-of-communities"
+_PARENTS = "parents-of-communities"
 
 
 def _groups(index: StoredIndex, name: str) -> Groups:
-    if not index.is_mapped(Mention):
-        return _GROUPS[name](index, joined(index))
-    return Groups(*_arrays(index, (f"{name}.starts", f"{name}.members")))
+    if index.is_mapped(Mention):
+        return Groups(*_arrays(index, (f"{name}.starts", f"{name}.members")))
+    if name in _OF_MENTIONS:
+        return _OF_MENTIONS[name](index, joined(index))
+    return _OF_TABLES[name](index)
 
 
 def _arrays(index: StoredIndex, names: Sequence[str]) -> "list[NDArray[Any]]":
@@ -192,9 +186,10 @@ def _write(index: StoredIndex, folder: Path) -> None:
     folder.mkdir()
     found = _joined(index)
     arrays = {field.name: getattr(found, field.name) for field in fields(Joined)}
-    arrays |= {_REPORTS: _reports_of_communities(index), _PARENTS: _parents_of_communities(index)}
-    for name, made in _GROUPS.items():
-        groups = made(index, found)
+    arrays[_PARENTS] = _parents_of_communities(index)
+    made = {name: make(index, found) for name, make in _OF_MENTIONS.items()}
+    made |= {name: make(index) for name, make in _OF_TABLES.items()}
+    for name, groups in made.items():
         arrays |= {f"{name}.starts": groups.starts, f"{name}.members": groups.members}
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
@@ -215,7 +210,7 @@ def _mentions_of_relations(index: StoredIndex, found: Joined) -> Groups:
     return _pairs(index, Relation, found.relations[mentions], mentions)
 
 
-def _claims_of_entities(index: StoredIndex, _found: Joined) -> Groups:
+def _claims_of_entities(index: StoredIndex) -> Groups:
     ends = np.concatenate([_rows_of(index, Claim, column, Entity) for column in ("subject_id", "object_id")])
     claims = np.tile(np.arange(len(ends) // 2), 2)
     return _pairs(index, Entity, ends[ends >= 0], claims[ends >= 0])
@@ -237,13 +232,13 @@ def _first_appearances(index: StoredIndex) -> Codes:
     return np.where(repeated, _rows_of(index, Community, "same_as", Community), own)
 
 
-def _communities_of_chunks(index: StoredIndex, _found: Joined) -> Groups:
+def _communities_of_chunks(index: StoredIndex) -> Groups:
     first = _first_appearances(index)
     communities, chunks = _listed(index, "chunk_ids", Chunk, np.flatnonzero(first == np.arange(len(first))))
     return _pairs(index, Chunk, chunks, communities)
 
 
-def _reports_of_entities(index: StoredIndex, _found: Joined) -> Groups:
+def _reports_of_entities(index: StoredIndex) -> Groups:
     report_of = _reports_of_communities(index)
     communities, entities = _listed(index, "entity_ids", Entity, np.flatnonzero(report_of >= 0))
     return _pairs(index, Entity, entities, report_of[communities])
@@ -260,22 +255,24 @@ def _listed(index: StoredIndex, column: str, target: type, communities: Rows) ->
     return owners[rows >= 0], rows[rows >= 0]
 
 
-def _reports_of_levels(index: StoredIndex, _found: Joined) -> Groups:
+def _reports_of_levels(index: StoredIndex) -> Groups:
     levels = index.arrow(Community, "level").column("level").to_numpy().astype(np.int64)
     reports = np.append(_reports_of_communities(index), -1)[_first_appearances(index)]
     return Groups.of(levels[reports >= 0], reports[reports >= 0], int(levels.max(initial=-1)) + 1)
 
 
-_GROUPS: Mapping[str, Callable[[StoredIndex, Joined], Groups]] = {
+_OF_MENTIONS: Mapping[str, Callable[[StoredIndex, Joined], Groups]] = {
     "chunks-of-entities": _chunks_of_entities,
     "mentions-of-entities": _mentions_of_entities,
     "mentions-of-relations": _mentions_of_relations,
+}
+_OF_TABLES: Mapping[str, Callable[[StoredIndex], Groups]] = {
     "claims-of-entities": _claims_of_entities,
     "communities-of-chunks": _communities_of_chunks,
     "reports-of-entities": _reports_of_entities,
     "reports-of-levels": _reports_of_levels,
 }
-"""How each kind of groups is made; the names are those of its files."""
+"""How each kind of groups is made, by the name of its files: from what mentions refer to, or from tables alone."""
 
 
 def _pairs(index: StoredIndex, owner: type, groups: "NDArray[Any]", members: "NDArray[Any]") -> Groups:

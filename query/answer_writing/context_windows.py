@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from conspectus.query.context import Context
@@ -14,6 +14,9 @@ from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.records import Chunk, Claim, Community, Entity, Relation, Report, Span
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each, count_tokens, token_spans
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ class Units(Sequence[Unit]):
         return self._column("rating") / 10 if self._record is Report else np.ones(len(self.rows))
 
     def _column(self, name: str) -> Floats:
-        column = self._context.index.arrow(self._record, name).column(name)
+        column = _measures(self._context)[self._record].column(name)
         values: Floats = column.take(self.rows).to_numpy().astype(np.float64)
         return values
 
@@ -132,6 +135,13 @@ class Units(Sequence[Unit]):
         if isinstance(place, slice):
             return Units(self._context, self._record, self.rows[place])
         return self._make(self._context, int(self.rows[place]))
+
+
+@per_index
+def _measures(context: Context) -> "dict[type, pa.Table]":
+    """Return the tokens of chunks and reports, and the ratings of reports."""
+    index = context.index
+    return {Chunk: index.arrow(Chunk, "n_tokens"), Report: index.arrow(Report, "n_tokens", "rating")}
 
 
 def every(context: Context, record: type[Chunk | Report]) -> Units:
