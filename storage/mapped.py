@@ -86,12 +86,14 @@ class TableRows(Sequence[Record]):
     def __init__(self, table: "pa.Table", record: type[Record]) -> None:
         self.table = table
         self._record = record
-        self._columns = [(table.column(name), make) for name, make in tables.builders(record).items()]
-        self._cached = lru_cache(_CACHED_DOCUMENTS if record is Document else _CACHED_ROWS)(self._made)
+        columns = [(table.column(name), make) for name, make in tables.builders(record).items()]
 
-    def _made(self, row: int) -> Record:
-        values = ((make, column[row].as_py()) for column, make in self._columns)
-        return self._record(*(make(value) if make else value for make, value in values))
+        def made(row: int) -> Record:
+            values = ((make, column[row].as_py()) for column, make in columns)
+            return record(*(make(value) if make else value for make, value in values))
+
+        # Not a method: with a reference to itself a table would stay in memory until cycles are collected.
+        self._cached = lru_cache(_CACHED_DOCUMENTS if record is Document else _CACHED_ROWS)(made)
 
     def at(self, rows: "Rows") -> list[Record]:
         """Return some rows."""
@@ -129,18 +131,18 @@ class IdRows(Mapping[str, int]):
     """The row of each id of a sorted column, by binary search. Safe to share between threads."""
 
     def __init__(self, ids: Sequence[str]) -> None:
+        def found(id_: str) -> int:
+            row = bisect_left(ids, id_)
+            return row if row < len(ids) and ids[row] == id_ else -1
+
         self._ids = ids
-        self._cached = lru_cache(_CACHED_IDS)(self._row)
+        self._cached = lru_cache(_CACHED_IDS)(found)
 
     def __getitem__(self, id_: str) -> int:
         row = self._cached(id_)
         if row < 0:
             raise KeyError(id_)
         return row
-
-    def _row(self, id_: str) -> int:
-        row = bisect_left(self._ids, id_)
-        return row if row < len(self._ids) and self._ids[row] == id_ else -1
 
     def __len__(self) -> int:
         return len(self._ids)

@@ -40,7 +40,7 @@ class Extraction:
 
     knowledge: Knowledge
     claims: list[Claim]
-    annotations: list[Annotation]
+    annotations: Sequence[Annotation]
     failures: list[Failure]
     notes: tuple[str, ...] = ()
     entity_descriptions: Mapping[str, Sequence[str]] = field(default_factory=dict)

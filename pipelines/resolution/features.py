@@ -146,7 +146,8 @@ def known_of(
 
     known = []
     for entity in found.entities:
-        if _may_be_anothers(entity):
+        form = _form_of_name(entity)
+        if form is not None:
             own = placed.of_entity(entity.id)
             places: dict[str, int] = {}
             for mention in own:
@@ -154,7 +155,6 @@ def known_of(
                 start = -1 if mention.start is None else mention.start
                 places[within] = min(start, places.get(within, start))
             titles = frozenset(titled.get(entity.id, ()))
-            form = form_of(entity.name)
             known.append(
                 NameFeatures(
                     entity,
@@ -171,16 +171,18 @@ def known_of(
     return known, placed
 
 
-def _may_be_anothers(entity: Entity) -> bool:
+def _form_of_name(entity: Entity) -> Form | None:
+    """Return the parsed name of an entity that may have variants, None of another."""
     types = set(entity.types)
     if not entity.frequency or types <= _NO_THINGS or not any(sign.isalpha() for sign in entity.name):
-        return False
+        return None
     if types & IDENTIFIERS:  # distinguished by case and punctuation: CFLAGS is not --cflags
-        return False
+        return None
     if types <= {CONCEPT} | _NO_THINGS:
-        return all(word[:1] != word[:1].lower() for word in entity.name.split() if len(word) > 3)
-    words = set(form_of(entity.name).words)
-    return bool(words - HONORIFICS - GENERATIONS.keys() - CORPORATE.keys())
+        capitals = all(word[:1] != word[:1].lower() for word in entity.name.split() if len(word) > 3)
+        return form_of(entity.name) if capitals else None
+    form = form_of(entity.name)
+    return form if set(form.words) - HONORIFICS - GENERATIONS.keys() - CORPORATE.keys() else None
 
 
 def _kinds(types: Sequence[str]) -> frozenset[str]:

@@ -3,7 +3,6 @@
 import html
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 from conspectus.pipelines.resolution.wordlists import (
     ABBREVIATIONS,
@@ -71,7 +70,6 @@ class Form:
         return begins and (self.words[1] in {"i", "v", "x"} or number_of(self.words[1]) is not None)
 
 
-@lru_cache(maxsize=200_000)
 def form_of(name: str) -> Form:
     """Parse a name.
 

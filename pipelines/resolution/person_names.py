@@ -81,7 +81,7 @@ class Person:
     called: str = ""
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=10_000)
 def person_of(form: Form) -> Person | None:
     """Parse a person's name; None if it has too few or too many words. "Doyle, Arthur" is reordered."""
     words, surfaces = form.words, form.surfaces

@@ -132,9 +132,28 @@ def resolve(
     Raises:
         BudgetReached: The model's budget does not cover the vote.
     """
-    section = settings.resolution
-    if section.method == "off":
+    if settings.resolution.method == "off":
         return Resolved(found, [], [])
+    kept_of, merges, failures = _merges(
+        documents, chunks, found, settings, embed, marks=marks, imported=imported, model=model, progress=progress
+    )
+    return Resolved(_merged(found, kept_of), merges, failures)
+
+
+def _merges(
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk],
+    found: Extraction,
+    settings: Settings,
+    embed: Embed,
+    *,
+    marks: UndoneMerges,
+    imported: Collection[str],
+    model: LanguageModel | None,
+    progress: Progress,
+) -> tuple[dict[str, str], list[Merge], list[Failure]]:
+    """Return the canonical entity of each merged alias, the rows of `merges`, and the failures of the vote."""
+    section = settings.resolution
     known, placed = known_of(documents, chunks, found.knowledge)
     asks = model is not None and section.vote != "off"
     near = _near(known, embed, settings) if asks else []
@@ -144,8 +163,7 @@ def resolve(
     if asks and model is not None:
         pairs, failures = wait_for(voted(pairs, known, chunks, found.knowledge.mentions, model, section, progress))
     aliases = grouped(known, pairs, section.threshold, imported)
-    kept_of, merges = _decided(aliases, marks, {name.id: name for name in known})
-    return Resolved(_merged(found, kept_of), merges, failures)
+    return *_decided(aliases, marks, {name.id: name for name in known}), failures
 
 
 def _near(known: Sequence[NameFeatures], embed: Embed, settings: Settings) -> list[NamePair]:

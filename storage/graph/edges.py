@@ -1,8 +1,10 @@
 """Undirected edge lists in canonical form, so that results computed from them are reproducible."""
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from conspectus.storage.arrays import Floats, Ints, Vectors
@@ -98,8 +100,11 @@ def check_weights(name: str, weights: Floats) -> None:
 
 def degrees_of(relations: Iterable[Relation]) -> dict[str, int]:
     """Return the number of distinct neighbours of each end of the relations."""
-    neighbours: defaultdict[str, set[str]] = defaultdict(set)
+    number: defaultdict[str, int] = defaultdict(count().__next__)
+    ends = array("q")
     for relation in relations:
-        neighbours[relation.source_id].add(relation.target_id)
-        neighbours[relation.target_id].add(relation.source_id)
-    return {key: len(others) for key, others in neighbours.items()}
+        ends.extend((number[relation.source_id], number[relation.target_id]))
+    sources, targets = np.frombuffer(ends, np.int64).reshape(-1, 2).T
+    pairs = np.unique(np.append(sources * len(number) + targets, targets * len(number) + sources))
+    degrees = np.bincount(pairs // max(len(number), 1), minlength=len(number))
+    return dict(zip(number, degrees.tolist(), strict=True))

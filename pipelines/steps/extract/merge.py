@@ -54,6 +54,16 @@ def merge(
     settings: NameSettings,
 ) -> Knowledge:
     """Return the entities, relations and mentions of all chunks (`annotations` in the order of `chunks`)."""
+    return knowledge_of(*_read(documents, chunks, annotations, settings))
+
+
+def _read(
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk],
+    annotations: Sequence[Annotation],
+    settings: NameSettings,
+) -> "tuple[Sightings, Statements]":
+    """Return what the chunks mention and state; the names looked for are not kept."""
     phrases = (phrase for annotation in annotations for phrase in annotation.phrases)
     named = (phrase.text for phrase in phrases if phrase.type != CONCEPT and phrase.type not in IDENTIFIERS)
     known = known_names(documents, named, settings)
@@ -65,7 +75,7 @@ def merge(
         sightings.add(seen.sightings)
         stated.add(statements([seen], [annotation]))
     sightings.add(title_sightings(documents, chunks, known))
-    return knowledge_of(sightings, stated)
+    return sightings, stated
 
 
 class Sightings:

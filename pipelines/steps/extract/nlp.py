@@ -1,9 +1,8 @@
 """Annotate chunks with an NLP pipeline instead of a language model, cached by text and run in shards."""
 
 import json
-import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -14,9 +13,11 @@ from conspectus.storage.records import LANGUAGE, Chunk, Document, Failure
 from conspectus.storage.settings import ExtractionSettings
 from conspectus.storage.text.language import function_words, language_of
 from conspectus.storage.text.names import word_keys
-from conspectus.storage.text.nlp import Annotation, Annotator, Phrase, Triple, open_annotator
+from conspectus.storage.text.nlp import Annotation, Annotations, Annotator, Phrase, Triple, open_annotator
 
 STAGE = "extract"
+_READ_AT_ONCE = 10_000
+"""Annotations read from the memo at once."""
 
 
 def languages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
@@ -43,7 +44,7 @@ def annotate_chunks(
     run: Runner,
     shard_size: int,
     languages: Sequence[str] = (),
-) -> tuple[list[Annotation], list[Failure]]:
+) -> tuple[Sequence[Annotation], list[Failure]]:
     """Return the annotation of each chunk, in order, and a failure for each chunk that could not be annotated.
 
     A failed chunk has an empty annotation. Only texts that are not in the memo are annotated. `languages` are those of
@@ -58,14 +59,17 @@ def annotate_chunks(
     work = partial(annotate_shard, settings=settings, memo_path=memo.path)
     problems = dict(problem for part in run(STAGE, work, shards(pending, shard_size)) for problem in part)
 
-    found = memo.get_many(STAGE, keys)
-    empty = Annotation((), ())
-    annotations = [_decode(found[key]) if key in found else empty for key in keys]
-    failures = [
-        Failure(STAGE, chunk.id, "the chunk could not be annotated", problems.get(key, ""))
-        for key, chunk in zip(keys, chunks, strict=True)
-        if key not in found
-    ]
+    annotations = Annotations()
+    failures = []
+    for start in range(0, len(keys), _READ_AT_ONCE):
+        block = keys[start : start + _READ_AT_ONCE]
+        found = memo.get_many(STAGE, block)
+        annotations.extend(_decode(found[key]) if key in found else Annotation((), ()) for key in block)
+        failures += [
+            Failure(STAGE, chunks[row].id, "the chunk could not be annotated", problems.get(key, ""))
+            for row, key in enumerate(block, start)
+            if key not in found
+        ]
     return annotations, failures
 
 
@@ -137,11 +141,6 @@ def _encode(annotation: Annotation) -> bytes:
 
 def _decode(data: bytes) -> Annotation:
     phrase_rows, triple_rows = json.loads(data)
-    phrases = tuple(_phrases(phrase_rows))
-    triples = tuple(Triple(phrases[s], sys.intern(p), phrases[o], start, end) for s, p, o, start, end in triple_rows)
+    phrases = tuple(Phrase(*row) for row in phrase_rows)
+    triples = tuple(Triple(phrases[s], p, phrases[o], start, end) for s, p, o, start, end in triple_rows)
     return Annotation(phrases, triples)
-
-
-def _phrases(rows: Iterable[tuple[int, int, str, str]]) -> Iterable[Phrase]:
-    """Yield the phrases that `_encode` wrote; names and types recur, and each is kept once."""
-    return (Phrase(start, end, sys.intern(text), sys.intern(kind)) for start, end, text, kind in rows)

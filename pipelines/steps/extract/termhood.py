@@ -176,7 +176,7 @@ class WordStatistics:
         return any(self.is_common(word, language) for language in self._size)
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=10_000)
 def is_form_word(word: str, language: str) -> bool:
     """Return whether a word refers to documents themselves ("section") or to anything ("value").
 
@@ -206,6 +206,5 @@ class _Stems(dict[str, tuple[str, str]]):
         return stem
 
 
-@lru_cache(maxsize=200_000)
 def _stem(word: str, language: str) -> tuple[str, str]:
     return language, folded(word, language)

