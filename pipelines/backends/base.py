@@ -52,8 +52,8 @@ class Extraction:
 class Descriptions:
     """Entities and relations with their descriptions, and the failures."""
 
-    entities: list[Entity]
-    relations: list[Relation]
+    entities: Sequence[Entity]
+    relations: Sequence[Relation]
     failures: list[Failure]
 
 

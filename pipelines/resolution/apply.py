@@ -48,39 +48,40 @@ def claims_applied(claims: Sequence[Claim], kept_of: Mapping[str, str]) -> list[
     ]
 
 
-def _relations(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[list[Relation], dict[str, str]]:
-    """Return the relations between canonical entities, and the new id of each changed relation, "" if dropped."""
-    groups: defaultdict[tuple[str, str, str], list[Relation]] = defaultdict(list)
-    untouched: list[Relation] = []
+def _relations(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[TableRows[Relation], dict[str, str]]:
+    """Return the relations between canonical entities, and the new id of each changed relation, "" if dropped.
+
+    Only those that share their ends with a relation of an alias are made to records.
+    """
+    import pyarrow as pa
+
+    table = arrow_of(Relation, found.relations)
+    ends = [codes_of(table[name]) for name in ("source_id", "target_id")]
+    rank = {id_: place for place, id_ in enumerate(sorted({kept_of.get(id_, id_) for _, ids in ends for id_ in ids}))}
+    source, target = (np.array([rank[kept_of.get(id_, id_)] for id_ in ids], np.int64)[of] for of, ids in ends)
+    of_alias = np.logical_or(*(np.array([id_ in kept_of for id_ in ids], np.bool_)[of] for of, ids in ends))
+    said, predicates = codes_of(table["predicate"])
+    folded = {key: place for place, key in enumerate(dict.fromkeys(map(entity_key, predicates)))}
+    predicate = np.array([folded[entity_key(each)] for each in predicates], np.int64)[said]
+    # A model's relations have no direction: see extract/merge_llm.py.
+    turned = np.array([not each for each in predicates], np.bool_)[said] & (target < source)
+    source, target = np.where(turned, target, source), np.where(turned, source, target)
+    order, starts = runs(source, predicate, target)
+    moved = np.logical_or.reduceat(of_alias[order], starts) if len(starts) else of_alias
+    untouched = np.ones(len(table), np.bool_)
     new_id: dict[str, str] = {}
-    moved = {
-        _ends(relation, kept_of)
-        for relation in found.relations
-        if relation.source_id in kept_of or relation.target_id in kept_of
-    }
-    for relation in found.relations:
-        ends = _ends(relation, kept_of)
-        if ends not in moved:
-            untouched.append(relation)
-        elif ends[0] == ends[2]:
-            new_id[relation.id] = ""
-        else:
-            groups[ends].append(relation)
-    for group in groups.values():
-        merged = _one_relation(sorted(group, key=lambda member: member.id), kept_of)
-        untouched.append(merged)
-        new_id.update({member.id: merged.id for member in group})
-    return sorted_by_id(untouched), new_id
-
-
-def _ends(relation: Relation, kept_of: Mapping[str, str]) -> tuple[str, str, str]:
-    source, target = (
-        kept_of.get(relation.source_id, relation.source_id),
-        kept_of.get(relation.target_id, relation.target_id),
-    )
-    if not relation.predicate and target < source:  # a model's relations have no direction: see extract/merge_llm.py
-        source, target = target, source
-    return source, entity_key(relation.predicate), target
+    merged: list[Relation] = []
+    rows = TableRows(table, Relation)
+    ends_of_runs = np.append(starts[1:], len(order))
+    for start, end in zip(starts[moved].tolist(), ends_of_runs[moved].tolist(), strict=True):
+        members = np.sort(order[start:end])  # by id
+        untouched[members] = False
+        group = rows.at(members)
+        one = None if source[members[0]] == target[members[0]] else _one_relation(group, kept_of)
+        merged += [one] if one else []
+        new_id.update({member.id: one.id if one else "" for member in group})
+    kept = table.filter(pa.array(untouched))
+    return TableRows(by_id(pa.concat_tables([kept, arrow_of(Relation, merged)])), Relation), new_id
 
 
 def _one_relation(group: Sequence[Relation], kept_of: Mapping[str, str]) -> Relation:

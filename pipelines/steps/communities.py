@@ -26,7 +26,7 @@ from conspectus.storage.joins import chunks_by_entity
 from conspectus.storage.manifest import Manifest, damaged_files
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings, Settings
-from conspectus.storage.tables import arrow_of, sorted_by_id
+from conspectus.storage.tables import arrow_of, codes_of, sorted_by_id
 
 MOST_RELATIONS = 1_500_000
 """With more relations, only those that documents state join entities: Leiden would need hours for all."""
@@ -147,7 +147,7 @@ def edges_of(
 ) -> tuple[Rows, Rows, Floats]:
     """Return the edges of the entity graph: the rows of both ends, and weights; a pair may occur several times."""
     sources, targets = _ends(row_of, relations)
-    weights = np.fromiter((relation.weight for relation in relations), np.float64, len(relations))
+    weights = arrow_of(Relation, relations, ["weight"])["weight"].to_numpy()
     columns = [(sources, targets, weights), *_named_together(row_of, named or {})]
     source, target, weight = (np.concatenate(column) for column in zip(*columns, strict=True))
     return source, target, weight
@@ -169,10 +169,11 @@ def _named_together(row_of: Mapping[str, int], named: Mapping[str, Rows]) -> Ite
 
 def _ends(row_of: Mapping[str, int], relations: Sequence[Relation]) -> tuple[Rows, Rows]:
     """Return the entity rows of both ends of each relation."""
-    n = len(relations)
+    table = arrow_of(Relation, relations, ["source_id", "target_id"])
+    (source, sources), (target, targets) = map(codes_of, table.columns)
     return (
-        np.fromiter((row_of[relation.source_id] for relation in relations), np.int64, n),
-        np.fromiter((row_of[relation.target_id] for relation in relations), np.int64, n),
+        np.array([row_of[id_] for id_ in sources], np.int64)[source],
+        np.array([row_of[id_] for id_ in targets], np.int64)[target],
     )
 
 
@@ -186,6 +187,7 @@ def _communities(
     chunk_ids = sorted(arrow_of(Mention, mentions, ["chunk_id"])["chunk_id"].unique().to_pylist())
     chunks_of = chunks_by_entity(list(row_of), chunk_ids, mentions)
     sources, targets = _ends(row_of, relations)
+    relation_ids = arrow_of(Relation, relations, ["id"])["id"].to_pylist()
 
     rows: list[Community] = []
     first_id: dict[int, str] = {}
@@ -194,7 +196,7 @@ def _communities(
         inside: defaultdict[int, list[str]] = defaultdict(list)
         within = np.flatnonzero(membership[sources] == membership[targets])
         for place, standing_in in zip(within.tolist(), membership[sources[within]].tolist(), strict=True):
-            inside[standing_in].append(relations[place].id)
+            inside[standing_in].append(relation_ids[place])
         standing: dict[int, str] = {}
         for found in hierarchy.at(level):
             members = found.members.tolist()

@@ -20,6 +20,7 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.embedded import (
     chunk_text,
     chunk_windows,
@@ -158,9 +159,11 @@ class Embedding:
     def relations(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> Windows:
         """Return the vectors of the relations that documents state, by their rows."""
         name_of = {entity.id: entity.name for entity in entities}
-        rows = [row for row, relation in enumerate(relations) if relation.chunk_ids]
+        from pyarrow import compute
+
+        stated = compute.list_value_length(arrow_of(Relation, relations, ["chunk_ids"])["chunk_ids"]).to_numpy() > 0
         texts = (relation_text(relation, name_of) for relation in relations if relation.chunk_ids)
-        return self.windows(texts, "embed relations").at(rows)
+        return self.windows(texts, "embed relations").at(np.flatnonzero(stated))
 
     def predicates(self, relations: Sequence[Relation]) -> Windows:
         """Return the vectors of the distinct predicates, in their order."""

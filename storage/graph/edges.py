@@ -1,14 +1,12 @@
 """Undirected edge lists in canonical form, so that results computed from them are reproducible."""
 
-from array import array
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.records import Relation
+from conspectus.storage.tables import arrow_of, codes_of
 from numpy.typing import ArrayLike
 
 MAX_NODES = 2**31 - 1
@@ -98,13 +96,12 @@ def check_weights(name: str, weights: Floats) -> None:
         raise ValueError(f"{name} must not be negative, but the least is {weights.min():g}")
 
 
-def degrees_of(relations: Iterable[Relation]) -> dict[str, int]:
+def degrees_of(relations: Sequence[Relation]) -> dict[str, int]:
     """Return the number of distinct neighbours of each end of the relations."""
-    number: defaultdict[str, int] = defaultdict(count().__next__)
-    ends = array("q")
-    for relation in relations:
-        ends.extend((number[relation.source_id], number[relation.target_id]))
-    sources, targets = np.frombuffer(ends, np.int64).reshape(-1, 2).T
-    pairs = np.unique(np.append(sources * len(number) + targets, targets * len(number) + sources))
-    degrees = np.bincount(pairs // max(len(number), 1), minlength=len(number))
-    return dict(zip(number, degrees.tolist(), strict=True))
+    import pyarrow as pa
+
+    table = arrow_of(Relation, relations, ["source_id", "target_id"])
+    ends, ids = codes_of(pa.chunked_array([*table["source_id"].chunks, *table["target_id"].chunks], pa.string()))
+    sources, targets = ends.reshape(2, -1)
+    pairs = np.unique(np.append(sources * len(ids) + targets, targets * len(ids) + sources))
+    return dict(zip(ids, np.bincount(pairs // max(len(ids), 1), minlength=len(ids)).tolist(), strict=True))

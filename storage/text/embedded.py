@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from conspectus.storage.locators import sections_at
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
+from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each
 
@@ -78,7 +79,8 @@ def _heading(document: Document, start: int) -> str:
 
 def predicate_texts(relations: Sequence[Relation]) -> list[str]:
     """Return the embedded text of each distinct predicate, in order: its words."""
-    return [predicate_words(predicate) for predicate in sorted({relation.predicate for relation in relations})]
+    distinct = arrow_of(Relation, relations, ["predicate"])["predicate"].unique().to_pylist()
+    return [predicate_words(predicate) for predicate in sorted(distinct)]
 
 
 def report_text(report: Report) -> str:

@@ -23,7 +23,7 @@ from conspectus.storage.hashing import entity_id, mention_id, short_id
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.settings import NameSettings
-from conspectus.storage.tables import by_id, schema, sorted_by_id
+from conspectus.storage.tables import arrow_of, by_id, schema, sorted_by_id
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import CONCEPT, TITLE, Annotation, Triple
@@ -42,8 +42,8 @@ _ROWS_AT_ONCE = 50_000
 class Knowledge:
     """The entities, relations and mentions of a corpus, each sorted by id. Descriptions are added in a later step."""
 
-    entities: list[Entity]
-    relations: list[Relation]
+    entities: Sequence[Entity]
+    relations: Sequence[Relation]
     mentions: Sequence[Mention]
 
 
@@ -236,7 +236,7 @@ def _kept_keys(sightings: Sightings, stated: Statements) -> set[str]:
 
 def entities_of(
     sightings: Sightings,
-    relations: Iterable[Relation],
+    relations: Sequence[Relation],
     untyped: Callable[[str], str] = lambda _: TITLE,
     kept: set[str] | None = None,
 ) -> "tuple[list[Entity], pa.Table]":
@@ -297,7 +297,7 @@ def _mention_table(
     return pa.table(columns, schema=schema(Mention))
 
 
-def _relations(stated: Statements, kept: set[str]) -> "tuple[list[Relation], pa.Table]":
+def _relations(stated: Statements, kept: set[str]) -> "tuple[TableRows[Relation], pa.Table]":
     """Return the relations between entities, sorted by id, and their mentions in no order."""
     import pyarrow as pa
 
@@ -309,23 +309,24 @@ def _relations(stated: Statements, kept: set[str]) -> "tuple[list[Relation], pa.
     rows = np.flatnonzero(is_kept[source] & is_kept[target])
     order, starts = runs(source[rows], same[predicate[rows]], target[rows])
     rows = rows[order]
-    relations: list[Relation] = []
-    blocks = [schema(Mention).empty_table()]
+    tables, blocks = [schema(Relation).empty_table()], [schema(Mention).empty_table()]
     instances = _Instances(stated)
     for first in range(0, len(starts), _ROWS_AT_ONCE):
         block = starts[first : first + _ROWS_AT_ONCE + 1].tolist()
         block += [len(rows)] if len(block) <= _ROWS_AT_ONCE else []
         found = list(zip(*(column[rows[block[0] : block[-1]]].tolist() for column in columns), strict=True))
+        stated_here: list[Relation] = []
         mentions: list[_RelationMention] = []
         for start, end in pairwise(block):
             relation, at = instances.relation(found[start - block[0] : end - block[0]])
-            relations.append(relation)
+            stated_here.append(relation)
             mentions += at
         ids, chunks, owners, *others = zip(*mentions, strict=True)
         of_type = zip(others, (pa.int64(), pa.int64(), pa.string(), pa.string()), strict=True)
         texts = [pa.array(each, pa.string()) for each in (ids, chunks, owners)]
         blocks.append(_mention_table(texts[0], texts[1], None, texts[2], *(pa.array(*each) for each in of_type)))
-    return sorted_by_id(relations), pa.concat_tables(blocks)
+        tables.append(arrow_of(Relation, stated_here))
+    return TableRows(by_id(pa.concat_tables(tables)), Relation), pa.concat_tables(blocks)
 
 
 _RelationMention = tuple[str, str, str, int | None, int | None, str, str]
