@@ -206,9 +206,10 @@ def byte_product(graph: Graph, weights: Weights, rows: tuple[str, str, str], nam
         The name of the output (n, d), in float32.
     """
     found, steps, zero = rows
-    weight = np.ascontiguousarray(weights.array(f"{name}.weight"))  # (d, k)
+    weight = np.asarray(weights.array(f"{name}.weight"))  # (d, k)
     step = np.maximum(np.maximum(weight.max(axis=1), -weight.min(axis=1)), _TINY) / 127
-    rounded = np.rint(weight / step[:, np.newaxis]).astype(np.int8)
+    scaled = weight / step[:, np.newaxis]
+    rounded = np.rint(scaled, out=scaled).astype(np.int8)
     product = graph.add(
         "MatMulIntegerToFloat",
         found,

@@ -15,6 +15,8 @@ _IR_VERSION = 10
 _OPSETS = {"": 20, "com.microsoft": 1}
 """The domains of operators and their versions: ONNX's, and those that ONNX Runtime adds."""
 _TYPES = {"<f4": FLOAT, "|u1": UINT8, "|i1": INT8, "<i8": INT64}
+_Parts = list[bytes | memoryview]
+_Field = tuple[int, int | float | str | bytes | _Parts]
 _AS_FLOAT, _AS_INT, _AS_INTS = 1, 2, 7  # AttributeProto.AttributeType
 _EXTERNAL = 1  # TensorProto.DataLocation
 
@@ -57,7 +59,7 @@ class Graph:
 
     def __init__(self) -> None:
         self._nodes: list[bytes] = []
-        self._tensors: dict[str, bytes] = {}
+        self._tensors: dict[str, _Parts] = {}
 
     def add(
         self, operator: str, *inputs: str, output: str = "", domain: str = "", **attributes: float | list[int]
@@ -75,14 +77,15 @@ class Graph:
         place = {"location": weights.path.name, "offset": str(offset), "length": str(length)}
         external = [(13, _message((1, key), (2, value))) for key, value in place.items()]
         dims = [(1, size) for size in shape]
-        self._tensors[name] = _message(*dims, (2, FLOAT), (8, name), *external, (14, _EXTERNAL))
+        self._tensors[name] = _parts(*dims, (2, FLOAT), (8, name), *external, (14, _EXTERNAL))
         return name
 
     def constant(self, value: "np.ndarray[Any, Any]", name: str = "") -> str:
         """Return the name of a constant tensor of float32, int64, int8 or uint8."""
         name = name or f"{value.dtype} {value.shape} {value.tolist()}"
         dims = [(1, size) for size in value.shape]
-        self._tensors[name] = _message(*dims, (2, _TYPES[value.dtype.str]), (8, name), (9, value.tobytes()))
+        data = np.ascontiguousarray(value).data.cast("B")
+        self._tensors[name] = _parts(*dims, (2, _TYPES[value.dtype.str]), (8, name), (9, [data]))
         return name
 
     def integers(self, *values: int) -> str:
@@ -95,7 +98,7 @@ class Graph:
 
     def model(self, inputs: dict[str, tuple[int | str, ...]], outputs: dict[str, tuple[int | str, ...]]) -> bytes:
         """Return the whole model; an input or output has its type and its dimensions, a number or a name each."""
-        graph = _message(
+        graph = _parts(
             *((1, node) for node in self._nodes),
             (2, "graph"),
             *((5, tensor) for tensor in self._tensors.values()),
@@ -103,7 +106,7 @@ class Graph:
             *((12, _value(name, *of)) for name, of in outputs.items()),
         )
         opsets = [(8, _message((1, domain), (2, version))) for domain, version in _OPSETS.items()]
-        return _message((1, _IR_VERSION), *opsets, (7, graph))
+        return _message((1, _IR_VERSION), *opsets, (7, graph))  # the only copy of the tensors
 
 
 def _attribute(name: str, value: float | list[int]) -> bytes:
@@ -121,22 +124,27 @@ def _value(name: str, kind: int | str, *dims: int | str) -> bytes:
     return _message((1, name), (2, _message((1, _message((1, kind), (2, sizes))))))
 
 
-def _message(*fields: tuple[int, int | float | str | bytes]) -> bytes:
+def _message(*fields: _Field) -> bytes:
     """Return a protobuf message of (field number, value) pairs (protobuf.dev/programming-guides/encoding).
 
     >>> _message((1, 150), (2, "testing")).hex(" ")
     '08 96 01 12 07 74 65 73 74 69 6e 67'
     """
-    parts = []
+    return b"".join(_parts(*fields))
+
+
+def _parts(*fields: _Field) -> _Parts:
+    """Return a message in parts, so that tensors of megabytes are not copied into each message around them."""
+    parts: _Parts = []
     for number, value in fields:
         if isinstance(value, int):
             parts.append(_varint(number << 3) + _varint(value))
         elif isinstance(value, float):
             parts.append(_varint(number << 3 | 5) + struct.pack("<f", value))
         else:
-            data = value.encode() if isinstance(value, str) else value
-            parts.append(_varint(number << 3 | 2) + _varint(len(data)) + data)
-    return b"".join(parts)
+            inside = value if isinstance(value, list) else [value.encode() if isinstance(value, str) else value]
+            parts += [_varint(number << 3 | 2) + _varint(sum(map(len, inside))), *inside]
+    return parts
 
 
 def _varint(value: int) -> bytes:
