@@ -16,6 +16,7 @@ where the context is the document's title, the headings above it, its label and 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby, pairwise
 from math import ceil, fsum, log2
 
@@ -365,6 +366,7 @@ def _is_bridge(quote: Quote, named: str, question: str) -> bool:
     return any(name.strip() and name in named and name not in question for name in names)
 
 
+@lru_cache(maxsize=1_000)  # the same titles are looked up for each quote that is chosen
 def _as_words(text: str) -> str:
     """Return the words of a text joined and surrounded by spaces, for substring search by whole words."""
     return f" {' '.join(word.key for word in words(text))} "

@@ -98,11 +98,11 @@ class Phrases:
         contained = np.zeros((len(rows), len(self.runs)))
         terms_contained = dict(zip(terms.stems, terms.contained_in(rows).T, strict=True))
         stems_of = _stems_of_chunks(context)
-        possible = [terms_contained[run[0]] * terms_contained[run[-1]] for run in self.runs]
-        for place, row in enumerate(rows):
-            if any(both_ends[place] for both_ends in possible):
-                text = stems_of(int(row))
-                contained[place] = [f" {' '.join(run)} " in text for run in self.runs]
+        both_ends = [terms_contained[run[0]] * terms_contained[run[-1]] for run in self.runs]
+        runs = [f" {' '.join(run)} " for run in self.runs]
+        for place in np.flatnonzero(np.any(both_ends, axis=0)).tolist():
+            text = stems_of(int(rows[place]))
+            contained[place] = [run in text for run in runs]
         return contained
 
 
