@@ -108,9 +108,13 @@ class Method:
         name = self.name if model else f"{self.name}:offline"
         if self._answerer is not None:
             return cast("Answerer", self._answerer(name, context, model))
-        from conspectus.query.answer_writing.generative import open_reader
+        if model is None:
+            from conspectus.query.answer_writing.extractive import ExtractiveReader
 
-        return open_reader(name, context, self.retriever(context), model)
+            return ExtractiveReader(name, context, self.retriever(context))
+        from conspectus.query.answer_writing.generative import ModelReader
+
+        return ModelReader(name, context, self.retriever(context), model)
 
     def _model(self, context: "Context") -> "LanguageModel | None":
         model = context.model

@@ -35,6 +35,8 @@ MODULES = {
     "completion": "completion",
 }
 """The commands of each module, in the order of --help."""
+_SMALL_PRODUCTS = frozenset("ask retrieve explain status reports outline entities".split())
+"""Commands that use one thread for matrix products, or have none: OpenBLAS takes .03 to .05 s to start others."""
 
 
 def register(command: str = "") -> typer.Typer:
@@ -52,6 +54,8 @@ def register(command: str = "") -> typer.Typer:
 
 def program() -> None:
     """Run the command line as a whole process, which Ctrl-C ends with status 130 or, at its very end, not at all."""
+    if _SMALL_PRODUCTS.intersection(sys.argv[1:2]):
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         main()
     except SystemExit as ended:

@@ -325,9 +325,10 @@ def _kind(own: str, flat: str, opens_line: bool) -> str:
 @per_index
 def _headings(context: Context) -> frozenset[str]:
     """Return the keys of headings of several words."""
-    from pyarrow import compute
-
-    places = compute.list_flatten(context.index.arrow(Document, "places").column("places"))
-    kinds, found = (compute.struct_field(places, name) for name in ("kind", "label"))
-    keys = map(entity_key, found.filter(compute.equal(kinds, HEADING)).unique().to_pylist())
+    found: set[str] = set()
+    for part in context.index.arrow(Document, "places").column("places").chunks:
+        places = part.flatten()  # pyarrow.compute takes longer to import than this takes for most corpora
+        kinds, labels = (places.field(name).to_numpy(zero_copy_only=False) for name in ("kind", "label"))
+        found.update(labels[kinds == HEADING])
+    keys = map(entity_key, found)
     return frozenset(label for key in keys for label in (key, _NUMBER.sub("", key)) if " " in label)

@@ -12,7 +12,6 @@ from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import is_unknown, no_answer
-from conspectus.query.answer_writing.extractive import ExtractiveReader
 from conspectus.query.answer_writing.streamed import stream_answer
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.alignment import aligned_span
@@ -22,7 +21,7 @@ from conspectus.query.citations.marks import UNVERIFIED, keep_marks, without_mar
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import Task, answer_style, prompt_for
-from conspectus.query.types import Answer, Answerer, Evidence, Passage, Retriever, Say
+from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say
 from conspectus.query.walk.verdicts import final_answer, mention
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
@@ -160,10 +159,3 @@ def reading(question: str, evidence: Evidence, task: Task = "qa", style: str = "
 def _numbered(number: int, passage: Passage) -> str:
     title = f" {passage.title}" if passage.title else ""
     return f"[{number}]{title}\n{passage.text}"
-
-
-def open_reader(name: str, context: Context, retriever: Retriever, model: LanguageModel | None) -> Answerer:
-    """Return the reader of a retriever's passages: with a model, or else the one that quotes sentences."""
-    if model is None:
-        return ExtractiveReader(name, context, retriever)
-    return ModelReader(name, context, retriever, model)

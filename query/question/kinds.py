@@ -4,11 +4,11 @@
 not the content of the documents.
 """
 
+import re
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal, cast
 
-import regex
 from conspectus.storage.text.language import language_of_question
 
 QuestionKind = Literal[
@@ -21,10 +21,10 @@ procedure. `why`: a reason. `how many`: a number or an amount. `definition`: wha
 `what`: a thing, with what or which. `other`: undecided, as in a claim or a list of words.
 """
 
-_LINE = regex.compile(r"(?P<kind>[a-z ]+): (?P<pattern>.+)")
+_LINE = re.compile(r"(?P<kind>[a-z ]+): (?P<pattern>.+)")
 
 
-_Table = tuple[tuple[QuestionKind, "regex.Pattern[str]"], ...]
+_Table = tuple[tuple[QuestionKind, "re.Pattern[str]"], ...]
 
 
 def _read() -> dict[str, dict[QuestionKind, list[str]]]:
@@ -52,16 +52,16 @@ LANGUAGES = tuple(_PATTERNS)
 def _table(language: str) -> _Table:
     """Return the kinds of a language; compiled on first use, which takes a while."""
     kinds = _PATTERNS.get(language, {})
-    return tuple((kind, regex.compile("|".join(patterns), regex.IGNORECASE)) for kind, patterns in kinds.items())
+    return tuple((kind, re.compile("|".join(patterns), re.IGNORECASE)) for kind, patterns in kinds.items())
 
 
 _DECIDES = frozenset({"global", "compare"})
 """Kinds that any part of the question decides; among the others, the one whose words come first."""
-_SENTENCE = regex.compile(r"(?<=[.!?;:])\s+(?=\S)")
-_CONDITION = regex.compile(
+_SENTENCE = re.compile(r"(?<=[.!?;:])\s+(?=\S)")
+_CONDITION = re.compile(
     r"^(?:when|where|while|if|after|before|in)\b[^,?]*,\s*(?=(?:what|which|who|when|where|why|how|can|could|do|does|did|is"
     r"|are|was|were|may|should|must|will|would|has|have)\b)",
-    regex.IGNORECASE,
+    re.IGNORECASE,
 )
 """A clause before the question itself: "When I rebase a branch, can ..."."""
 
