@@ -60,7 +60,6 @@ class VersionWriter:
             windows.vectors,
             windows.rows,
             exact_rows=EXACT_ROWS,
-            seed=self._settings.communities.seed,
             every_row=name not in SPARSE_VECTORS,
         )
 

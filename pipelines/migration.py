@@ -160,7 +160,6 @@ def _predicates(root: Path, folder: Path, made_with: Mapping[str, Any], settings
         predicates.vectors,
         predicates.rows,
         exact_rows=EXACT_ROWS,
-        seed=int(made_with["communities"]["seed"]),
     )
     return int(predicates.rows[-1]) + 1 if len(predicates.rows) else 0
 

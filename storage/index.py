@@ -156,11 +156,15 @@ class StoredIndex:
 
         def load() -> "WindowedIndex":
             self._file(f"vectors/{name}.rows.npy")
+            coded = f"vectors/{name}.codes" in self.manifest.files
+            if coded:
+                self._file(f"vectors/{name}.codes")
             return open_windowed(
                 self._file(f"vectors/{name}.faiss"),
                 n_rows=self.manifest.rows[name],
                 dimension=int(self.manifest.models["dimension"]),
                 probes=PROBES,
+                coded=coded,
                 every_row=name not in SPARSE_VECTORS,
             )
 

@@ -1,45 +1,48 @@
-"""Vector indexes in one FAISS file: exact search for small tables, inverted lists (IVF) for large ones.
+"""Vector indexes in FAISS files: exact search for small tables, search among the proposals of codes for large ones.
 
-Small indexes are `IndexFlatIP`, exact. Larger ones are `IndexIVFFlat`: k-means divides the vectors into
-about 4 sqrt(n) lists and a search reads the lists whose centroids are nearest to the query (Sivic and
-Zisserman, ICCV 2003; Douze et al., The Faiss library, 2024, section 4). Files are opened read-only and
-mapped, so processes share one copy and opening takes no time.
+All vectors are in an `IndexFlatIP`. With more than `EXACT_ROWS` there is a second file of codes, `<name>.codes`
+(see `codes`): a search compares only the vectors that the codes propose. Files are opened read-only and mapped, so
+processes share one copy and opening takes no time.
 
-Without FAISS (the extra `local`) exact files are written with the same bytes and searched with NumPy; lists need it.
+Until November 2026 large tables were an `IndexIVFFlat`: k-means divided the vectors into lists, and a search read the
+lists whose centroids were nearest to the query (Sivic and Zisserman, ICCV 2003). Such files are still read.
+
+Without FAISS (the extra `local`) exact files are written with the same bytes and searched with NumPy; codes need it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import Rows, Vectors, drop_pages
+from conspectus.storage.arrays import Rows, Vectors
 from conspectus.storage.errors import IndexCorrupt, MissingPart
 from conspectus.storage.vectors.base import VectorIndex, best, checked_queries, checked_rows, inner_products
+from conspectus.storage.vectors.codes import Codes, rows_to_compare, write_codes
 from conspectus.storage.vectors.exact import ExactIndex
-from conspectus.storage.vectors.faiss_layout import WrongLayoutError, check_layout, flat_bytes, flat_matrix, ivf_bytes
+from conspectus.storage.vectors.faiss_layout import (
+    WrongLayoutError,
+    check_coded_layout,
+    check_layout,
+    flat_bytes,
+    flat_matrix,
+)
 
-# Training is the cost that limits a build: on 200,000 x 384 this takes 11 s of one core.
 EXACT_ROWS = 200_000
-"""Up to this many vectors a search compares all of them; beyond, it probes IVF lists."""
+"""Up to this many vectors a search compares all of them; beyond, those that their codes propose."""
 _ROWS_WITHOUT_FAISS = 20_000
 """Up to this many vectors are compared without FAISS, whose import takes longer (a tenth of a cold question)."""
 PROBES = 128
-"""IVF lists that one search reads: recall@10 of at least .98 on a million vectors."""
-_TRAINING_ROUNDS = 10
-_TRAINING_ROWS_PER_LIST = 50
+"""IVF lists that one search reads."""
 # FAISS sums in float32: two unit vectors' product is off by at most a few 1e-7.
 _ROUNDING = 1e-5
 # Rows fetched past k, so that the k-th is usually clearly ahead of its successors in the first search.
 _SPARE_ROWS = 8
 _BLOCK_QUERIES = 256
-_BLOCK_ASSIGNED = 1 << 16
-"""Vectors whose lists are found at once; as many as FAISS takes, so that the rounding is the same."""
 # FAISS 1.15 reads past the end of some truncated files when it maps them, so each ends with
 # these bytes and its length, which FAISS itself does not read.
 _END_MARK = b"end of vectors\n\0"
@@ -50,14 +53,16 @@ class FaissIndex:
     """An open FAISS file (see `open_faiss`); safe to share between threads.
 
     FAISS proposes the rows and their scores are recomputed (see VectorIndex), so an exact index returns
-    what ExactIndex returns, bit for bit. An IVF index can miss a row whose list it does not probe;
-    if the lists have fewer than k rows it probes more, and it never returns fewer than requested.
+    what ExactIndex returns, bit for bit. An index with codes can miss a row that they do not propose, and one of
+    lists a row whose list it does not probe; if the lists have fewer than k rows it probes more. None returns fewer
+    than requested.
     """
 
     path: Path
     index: Any
     lists: int
     probes: int
+    codes: Codes | None = None
 
     @property
     def n_rows(self) -> int:
@@ -104,6 +109,8 @@ class FaissIndex:
 
     def _candidates(self, queries: Vectors, k: int) -> list[Rows]:
         """Return for each query a superset of its k best rows, ties with the k-th included."""
+        if self.codes is not None and rows_to_compare(k) < self.n_rows:
+            return self._proposed(self.codes, queries, k)
         candidates = [np.empty(0, dtype=np.int64)] * len(queries)
         open_queries = np.arange(len(queries))
         fetch, probes = min(self.n_rows, k + _SPARE_ROWS), min(self.lists, self.probes)
@@ -121,6 +128,13 @@ class FaissIndex:
             fetch, probes = min(self.n_rows, 2 * fetch), min(self.lists, 2 * probes)
         return candidates
 
+    def _proposed(self, codes: Codes, queries: Vectors, k: int) -> list[Rows]:
+        # Ascending, so that the file is read forwards.
+        found = [np.sort(rows[rows >= 0]) for rows in codes.nearest(queries, rows_to_compare(k))]
+        if min(map(len, found)) < k:
+            raise IndexCorrupt(f"{self.path}: its codes are no numbers")
+        return found
+
     def _nearest(self, queries: Vectors, k: int, probes: int) -> tuple[Vectors, Rows]:
         if not self.lists:
             near, rows = self.index.search(queries, k)
@@ -132,63 +146,33 @@ class FaissIndex:
         return near, rows
 
 
-def write_faiss(path: Path, vectors: Vectors, *, exact_rows: int, seed: int) -> None:
-    """Write the (n, d) vectors to a FAISS file: exact up to `exact_rows` rows, IVF lists beyond.
+def codes_path(path: Path) -> Path:
+    """Return the file of the codes that belong to a file of vectors."""
+    return path.with_suffix(".codes")
 
-    The same vectors and seed give the same bytes.
+
+def write_faiss(path: Path, vectors: Vectors, *, exact_rows: int) -> None:
+    """Write the (n, d) vectors to a FAISS file, and with more than `exact_rows` rows their codes to `codes_path`.
+
+    The same vectors give the same bytes, on any number of cores.
 
     Raises:
-        OSError: The file cannot be written.
+        OSError: A file cannot be written.
         MissingPart: There are more rows, and FAISS is not installed.
     """
-    if len(vectors) <= exact_rows:
-        with path.open("wb") as file:
-            file.writelines(flat_bytes(vectors))
-    else:
-        _write_lists(path, vectors, seed)
+    if len(vectors) > exact_rows:
+        _need_faiss(len(vectors))
+        write_codes(codes_path(path), vectors)
+        _end(codes_path(path))
+    with path.open("wb") as file:
+        file.writelines(flat_bytes(vectors))
+    _end(path)
+
+
+def _end(path: Path) -> None:
     length = path.stat().st_size
     with path.open("ab") as file:
         file.write(_END_MARK + length.to_bytes(8, "big"))
-
-
-def _write_lists(path: Path, vectors: Vectors, seed: int) -> None:
-    """Write lists as FAISS would, byte for byte, without all vectors in memory: they may be mapped."""
-    _need_faiss(len(vectors))
-    import faiss
-
-    n_rows, dimension = vectors.shape
-    lists = min(n_rows, round(4 * sqrt(n_rows)))
-    index: Any = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
-    index.cp.seed = seed
-    index.cp.niter = _TRAINING_ROUNDS
-    index.cp.max_points_per_centroid = _TRAINING_ROWS_PER_LIST
-    index.cp.min_points_per_centroid = 1  # a small index should cause no warning on stderr
-    index.cp.spherical = True
-    list_of = np.empty(n_rows, np.int64)
-    with _one_thread():
-        index.train(_sample(vectors, lists * _TRAINING_ROWS_PER_LIST, seed))
-        for start in range(0, n_rows, _BLOCK_ASSIGNED):
-            block = np.ascontiguousarray(vectors[start : start + _BLOCK_ASSIGNED], np.float32)
-            list_of[start : start + len(block)] = index.quantizer.search(block, 1)[1][:, 0]
-            drop_pages(vectors)
-    quantizer: Any = faiss.downcast_index(index.quantizer)
-    centroids = faiss.rev_swig_ptr(quantizer.get_xb(), lists * dimension)
-    with path.open("wb") as file:
-        file.writelines(ivf_bytes(vectors, centroids.reshape(lists, dimension), list_of))
-
-
-def _sample(vectors: Vectors, size: int, seed: int) -> Vectors:
-    """Return the vectors that FAISS would choose for training."""
-    import faiss
-
-    if len(vectors) <= size:
-        return np.ascontiguousarray(vectors, np.float32)
-    order = np.empty(len(vectors), np.int32)
-    library: Any = faiss
-    library.rand_perm(faiss.swig_ptr(order), len(vectors), seed)
-    chosen = np.ascontiguousarray(vectors[order[:size]], np.float32)
-    drop_pages(vectors)
-    return chosen
 
 
 @cache
@@ -202,21 +186,22 @@ def _need_faiss(n_rows: int) -> None:
         raise MissingPart(f"searching {n_rows:,} vectors needs FAISS: pip install 'conspectus[local]'")
 
 
-def open_faiss(path: Path, *, n_rows: int, dimension: int, probes: int) -> VectorIndex:
+def open_faiss(path: Path, *, n_rows: int, dimension: int, probes: int, coded: bool = False) -> VectorIndex:
     """Return the index in a file that `write_faiss` wrote, mapped and read-only.
 
     Args:
         path: The file.
         n_rows: The expected number of vectors.
         dimension: The expected dimension of a vector.
-        probes: The number of IVF lists that one search reads; ignored for an exact index.
+        probes: The number of IVF lists that one search reads; ignored for an index without lists.
+        coded: Whether the file at `codes_path` belongs to it; ignored without FAISS, which then compares all vectors.
 
     Raises:
         IndexCorrupt: The file is missing, has another layout, or does not contain n_rows vectors of that dimension.
         MissingPart: It has lists, and FAISS is not installed.
     """
     _check_length(path)
-    _check_layout(path, n_rows, dimension)
+    _check_layout(path, check_layout, n_rows, dimension)
     if n_rows <= _ROWS_WITHOUT_FAISS or not has_faiss():
         matrix = flat_matrix(path, n_rows, dimension)
         if matrix is not None:
@@ -235,7 +220,17 @@ def open_faiss(path: Path, *, n_rows: int, dimension: int, probes: int) -> Vecto
             f"{path}: holds {index.ntotal} vectors of dimension {index.d}; expected {n_rows} of {dimension}"
         )
     lists = int(index.nlist) if isinstance(index, faiss.IndexIVFFlat) else 0
-    return FaissIndex(path, index, lists, probes)
+    codes = _open_codes(codes_path(path), n_rows, dimension) if coded else None
+    return FaissIndex(path, index, lists, probes, codes)
+
+
+def _open_codes(path: Path, n_rows: int, dimension: int) -> Codes:
+    import faiss
+
+    _check_length(path)
+    _check_layout(path, check_coded_layout, n_rows, dimension)
+    with _readable(path):
+        return Codes(faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC))
 
 
 @contextmanager
@@ -260,10 +255,10 @@ def _check_length(path: Path) -> None:
         raise IndexCorrupt(f"{path}: cut short, or not written by Conspectus")
 
 
-def _check_layout(path: Path, n_rows: int, dimension: int) -> None:
+def _check_layout(path: Path, check: Callable[..., None], n_rows: int, dimension: int) -> None:
     try:
         end = path.stat().st_size - len(_END_MARK) - 8
-        check_layout(path, n_rows=n_rows, dimension=dimension, end=end)
+        check(path, n_rows=n_rows, dimension=dimension, end=end)
     except WrongLayoutError as error:
         raise IndexCorrupt(f"{path}: {error}") from error
 
@@ -271,16 +266,3 @@ def _check_layout(path: Path, n_rows: int, dimension: int) -> None:
 def _reason(error: BaseException) -> str:
     """Return FAISS's message without C++ function and file names."""
     return (str(error).rpartition("Error: ")[2] or "out of memory").strip()
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Train on one thread, so that k-means does not depend on the number of cores."""
-    import faiss
-
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)

@@ -1,12 +1,13 @@
 """Size checks on FAISS files before FAISS reads them, because FAISS trusts the sizes in the header.
 
-Only the two kinds that `faiss_index` writes are supported. All numbers are little-endian (faiss/impl/index_write.cpp).
-A header (dimension, rows, two unused numbers, trained, metric) is followed by the vectors of an exact index, or for an
-IVF index by the number of lists and probes, the index of centroids, the list and position of each row, and the lists:
-their lengths, then all vectors and row numbers.
+Only the kinds that `faiss_index` writes or wrote are supported. All numbers are little-endian
+(faiss/impl/index_write.cpp). A header (dimension, rows, two unused numbers, trained, metric) is followed by the vectors
+of an exact index; by the sizes, codes, mean and bits of a query of an index of codes; or for an IVF index by the number
+of lists and probes, the index of centroids, the list and position of each row, and the lists: their lengths, then all
+vectors and row numbers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from struct import Struct
 from typing import IO
@@ -17,13 +18,13 @@ from conspectus.storage.arrays import Ints, Vectors, drop_pages
 _HEAD = Struct("<4siqqq?i")
 _SIZE = Struct("<Q")
 _LISTS = Struct("<4sQQ4sQ")
-_EXACT, _IVF = b"IxFI", b"IwFl"
+_CODES = Struct("<QQiQ")
+_EXACT, _IVF, _CODED = b"IxFI", b"IwFl", b"Ixrq"
 _INNER_PRODUCT = 0
 _ROW_TO_PLACE = 1
 _UNUSED = 1 << 20
-_ONE_PROBE = 1
+_QUERY_BITS = bytes([4])
 _BLOCK_ROWS = 1 << 14
-_LISTS_AT_ONCE = 100
 
 
 class WrongLayoutError(ValueError):
@@ -52,36 +53,42 @@ def flat_bytes(vectors: Vectors) -> Iterator[bytes]:
         drop_pages(vectors)
 
 
-def ivf_bytes(vectors: Vectors, centroids: Vectors, list_of: Ints) -> Iterator[bytes]:
-    """Yield the bytes of an index of lists as FAISS 1.15 writes it, in the memory of a block.
+def coded_bytes(codes: Iterable[bytes], n_rows: int, mean: Vectors) -> Iterator[bytes]:
+    """Yield the bytes of an index of one-bit codes as FAISS 1.15 writes it.
 
     Args:
-        vectors: (n, d).
-        centroids: (lists, d).
-        list_of: (n,) the list of each vector.
+        codes: The codes of all rows, in any pieces.
+        n_rows: The number of rows.
+        mean: (d,) what was subtracted from the vectors.
     """
-    (n_rows, dimension), lists = vectors.shape, len(centroids)
-    yield _HEAD.pack(_IVF, dimension, n_rows, _UNUSED, _UNUSED, True, _INNER_PRODUCT)
-    yield _SIZE.pack(lists) + _SIZE.pack(_ONE_PROBE)
-    yield from flat_bytes(centroids)
-    order = np.argsort(list_of, kind="stable")
-    sizes = np.bincount(list_of, minlength=lists)
-    starts = np.cumsum(sizes) - sizes
-    places = np.empty(n_rows, "<i8")
-    places[order] = list_of[order] << 32 | np.arange(n_rows) - starts[list_of[order]]
-    yield bytes([_ROW_TO_PLACE]) + _SIZE.pack(n_rows)
-    yield places.tobytes()
-    some = np.flatnonzero(sizes)
-    is_full = len(some) > lists // 2
-    told = sizes if is_full else np.stack([some, sizes[some]], axis=1).ravel()
-    yield _LISTS.pack(b"ilar", lists, 4 * dimension, b"full" if is_full else b"sprs", len(told))
-    yield told.astype("<i8").tobytes()
-    for number, each in enumerate(some.tolist()):
-        rows = order[starts[each] : starts[each] + sizes[each]]
-        yield np.ascontiguousarray(vectors[rows], "<f4").tobytes() + rows.astype("<i8").tobytes()
-        if number % _LISTS_AT_ONCE == 0:
-            drop_pages(vectors)
-    drop_pages(vectors)
+    yield _coded_head(n_rows, len(mean))
+    yield from codes
+    yield _SIZE.pack(len(mean)) + mean.astype("<f4").tobytes() + _QUERY_BITS
+
+
+def check_coded_layout(path: Path, *, n_rows: int, dimension: int, end: int) -> None:
+    """Raise WrongLayoutError unless the first `end` bytes of a file are an index of codes of `n_rows` vectors."""
+    head, mean = _coded_head(n_rows, dimension), _SIZE.pack(dimension)
+    with path.open("rb") as file:
+        if file.read(len(head)) != head:
+            raise WrongLayoutError(f"not the codes of {n_rows} vectors of dimension {dimension}")
+        file.seek(n_rows * _code_size(dimension), 1)
+        if _read(file, len(mean)) != mean:
+            raise WrongLayoutError("its mean has another size")
+        file.seek(4 * dimension, 1)
+        if _read(file, len(_QUERY_BITS)) != _QUERY_BITS or file.tell() != end:
+            raise WrongLayoutError("its codes have another size")
+
+
+def _coded_head(n_rows: int, dimension: int) -> bytes:
+    head = _HEAD.pack(_CODED, dimension, n_rows, _UNUSED, _UNUSED, True, _INNER_PRODUCT)
+    size = _code_size(dimension)
+    return head + _CODES.pack(dimension, size, _INNER_PRODUCT, n_rows * size)
+
+
+def _code_size(dimension: int) -> int:
+    """Return the bytes of a code: a sign a number, and two float32."""
+    return (dimension + 7) // 8 + 8
 
 
 def flat_matrix(path: Path, n_rows: int, dimension: int) -> Vectors | None:

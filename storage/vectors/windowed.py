@@ -121,10 +121,8 @@ def windowed_in_memory(vectors: Vectors, table_rows: Rows, n_rows: int) -> Windo
     return WindowedIndex(FaissIndex(Path("memory"), index, 0, 0), rows, n_rows)
 
 
-def write_windowed(
-    path: Path, vectors: Vectors, table_rows: Rows, *, exact_rows: int, seed: int, every_row: bool = True
-) -> None:
-    """Write `path` (FAISS, see `write_faiss`) and `<name>.rows.npy` in the same folder.
+def write_windowed(path: Path, vectors: Vectors, table_rows: Rows, *, exact_rows: int, every_row: bool = True) -> None:
+    """Write `path` and perhaps `<name>.codes` (FAISS, see `write_faiss`), and `<name>.rows.npy`, in one folder.
 
     Raises:
         ValueError: `table_rows` does not have one entry per vector or is not ascending, or `every_row` is true and a
@@ -133,14 +131,16 @@ def write_windowed(
     table_rows = np.ascontiguousarray(table_rows, dtype=np.int64)
     if table_rows.shape != (len(vectors),) or not _in_order(table_rows, every_row):
         raise ValueError("every vector needs its table row, every table row a vector, in the table's order")
-    write_faiss(path, vectors, exact_rows=exact_rows, seed=seed)
+    write_faiss(path, vectors, exact_rows=exact_rows)
     np.save(_rows_path(path), table_rows)
 
 
-def open_windowed(path: Path, *, n_rows: int, dimension: int, probes: int, every_row: bool = True) -> WindowedIndex:
+def open_windowed(
+    path: Path, *, n_rows: int, dimension: int, probes: int, coded: bool = False, every_row: bool = True
+) -> WindowedIndex:
     """Return the index that `write_windowed` wrote for a table of `n_rows` rows, mapped and read-only.
 
-    Unless `every_row` is true, rows of the table may be without a vector.
+    Unless `every_row` is true, rows of the table may be without a vector. `coded` says that `<name>.codes` was written.
 
     Raises:
         IndexCorrupt: A file is missing or damaged, or does not match the other one or the table.
@@ -153,7 +153,7 @@ def open_windowed(path: Path, *, n_rows: int, dimension: int, probes: int, every
         raise IndexCorrupt(f"{beside}: not a readable array: {error}") from error
     if table_rows.ndim != 1 or table_rows.dtype != np.int64 or not _in_order(table_rows, every_row):
         raise IndexCorrupt(f"{beside}: does not have the table row of each vector")
-    windows = open_faiss(path, n_rows=len(table_rows), dimension=dimension, probes=probes)
+    windows = open_faiss(path, n_rows=len(table_rows), dimension=dimension, probes=probes, coded=coded)
     covered = int(table_rows[-1]) + 1 if len(table_rows) else 0
     if covered != n_rows if every_row else covered > n_rows:
         raise IndexCorrupt(f"{beside}: covers {covered} rows of a table that has {n_rows}")

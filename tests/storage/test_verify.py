@@ -15,6 +15,8 @@ from conspectus.storage.publishing import publish, staging
 from conspectus.storage.records import Chunk, Community, Mention, Name, Place, Relation, Report, Span, Synonym
 from conspectus.storage.tables import TABLES, write_table
 from conspectus.storage.text.bm25 import write_bm25
+from conspectus.storage.vectors import faiss_index
+from conspectus.storage.vectors.faiss_index import FaissIndex, codes_path, write_faiss
 from conspectus.storage.verify import Problem, verify
 
 Change = Callable[[Path, StoredIndex], None]
@@ -210,12 +212,42 @@ def other_words(folder: Path, built: StoredIndex) -> None:
     write_bm25(folder / "bm25", ["one", "two"], ["en", "en"], 1.2, 0.75)
 
 
+def with_codes(folder: Path, built: StoredIndex, of: str) -> None:
+    """Write codes of a table's vectors beside those of the entities."""
+    vectors = built.vectors(of)
+    path = folder / "vectors" / f"{of}.faiss"
+    write_faiss(path, vectors.windows.vectors(np.arange(vectors.windows.n_rows)), exact_rows=0)
+    codes_path(path).rename(folder / "vectors" / "entities.codes")
+
+
+@pytest.fixture
+def with_faiss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search small indexes with FAISS, as large ones are."""
+    monkeypatch.setattr(faiss_index, "_ROWS_WITHOUT_FAISS", 0)
+
+
+@pytest.mark.usefixtures("with_faiss")
+def test_codes_are_found_beside_their_vectors(sample_root: Path, tmp_path: Path) -> None:
+    assert changed(sample_root, tmp_path, lambda *facts: with_codes(*facts, "entities")) == []
+    index, plain = StoredIndex.open(tmp_path).vectors("entities"), StoredIndex.open(sample_root).vectors("entities")
+    assert isinstance(index.windows, FaissIndex)
+    assert index.windows.codes is not None
+    queries = plain.windows.vectors(np.arange(3))
+    for one, other in zip(index.search(queries, 5), plain.search(queries, 5), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def other_codes(folder: Path, built: StoredIndex) -> None:
+    with_codes(folder, built, "reports")
+
+
 def other_vectors(folder: Path, built: StoredIndex) -> None:
     for suffix in (".faiss", ".rows.npy"):
         source = built.folder / "vectors" / f"reports{suffix}"
         (folder / "vectors" / f"chunks{suffix}").write_bytes(source.read_bytes())
 
 
+@pytest.mark.usefixtures("with_faiss")
 @pytest.mark.parametrize(
     ("change", "what"),
     [
@@ -223,6 +255,7 @@ def other_vectors(folder: Path, built: StoredIndex) -> None:
         (broken_graph, "strength.npy"),
         (other_words, "ranks 2 rows; the table has"),
         (other_vectors, "of a table that has"),
+        (other_codes, "entities.codes: not the codes of"),
     ],
 )
 def test_arrays_must_fit_their_tables(change: Change, what: str, sample_root: Path, tmp_path: Path) -> None:

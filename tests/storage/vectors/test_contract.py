@@ -11,6 +11,8 @@ from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
 from conspectus.storage.vectors.windowed import WindowedIndex, open_windowed, write_windowed
 
+from tests.storage.vectors.old_lists import lists
+
 DIMENSION = 24
 Make = Callable[[Vectors, Path], VectorIndex]
 
@@ -20,22 +22,24 @@ def unit_rows(n: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def through_faiss(vectors: Vectors, folder: Path, exact_rows: int) -> VectorIndex:
+def through_faiss(vectors: Vectors, folder: Path) -> VectorIndex:
     path = folder / "x.faiss"
-    write_faiss(path, vectors, exact_rows=exact_rows, seed=7)
-    return open_faiss(path, n_rows=len(vectors), dimension=DIMENSION, probes=10_000)
+    write_faiss(path, vectors, exact_rows=10_000)
+    return open_faiss(path, n_rows=len(vectors), dimension=DIMENSION, probes=1)
 
 
 def through_files(vectors: Vectors, folder: Path) -> VectorIndex:
     path = folder / "x.faiss"
-    write_windowed(path, vectors, np.arange(len(vectors)), exact_rows=10_000, seed=7)
+    write_windowed(path, vectors, np.arange(len(vectors)), exact_rows=10_000)
     return open_windowed(path, n_rows=len(vectors), dimension=DIMENSION, probes=8)
 
 
 MEMBERS: dict[str, Make] = {
     "exact": lambda vectors, folder: ExactIndex(vectors),
-    "faiss flat": lambda vectors, folder: through_faiss(vectors, folder, exact_rows=10_000),
-    "faiss ivf, every list": lambda vectors, folder: through_faiss(vectors, folder, exact_rows=0),
+    "faiss flat": lambda vectors, folder: through_faiss(vectors, folder),
+    "faiss ivf, every list": lambda vectors, folder: (
+        lists(folder / "x.faiss", vectors, probes=10_000) if len(vectors) else through_faiss(vectors, folder)
+    ),
     "windowed": lambda vectors, folder: WindowedIndex(ExactIndex(vectors), np.arange(len(vectors))),
     "windowed, from files": through_files,
 }

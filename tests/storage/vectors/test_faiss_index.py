@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import IndexCorrupt, MissingPart
-from conspectus.storage.vectors import faiss_index
+from conspectus.storage.vectors import codes, faiss_index
 from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.faiss_index import FaissIndex, open_faiss, write_faiss
+from threadpoolctl import threadpool_limits
+
+from tests.storage.vectors.old_lists import lists
 
 
 @pytest.fixture(autouse=True)
@@ -24,37 +27,79 @@ def clustered(n: int, seed: int = 0, dimension: int = 32) -> Vectors:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def written(path: Path, vectors: Vectors, exact_rows: int, probes: int = 8) -> FaissIndex:
-    write_faiss(path, vectors, exact_rows=exact_rows, seed=7)
-    return open_faiss(path, n_rows=len(vectors), dimension=vectors.shape[1], probes=probes)
+def written(path: Path, vectors: Vectors, exact_rows: int) -> FaissIndex:
+    write_faiss(path, vectors, exact_rows=exact_rows)
+    coded = len(vectors) > exact_rows
+    return open_faiss(path, n_rows=len(vectors), dimension=vectors.shape[1], probes=1, coded=coded)
 
 
-def finish(path: Path) -> None:
-    """End a foreign file as ours end."""
-    ours = path.with_name("ours.faiss")
-    write_faiss(ours, clustered(50), exact_rows=100, seed=7)
-    path.write_bytes(path.read_bytes() + ours.read_bytes()[-24:-8] + path.stat().st_size.to_bytes(8, "big"))
+def recall(index: FaissIndex, queries: Vectors, vectors: Vectors) -> float:
+    found, true = (each.search(queries, 10)[1] for each in (index, ExactIndex(vectors)))
+    return float(np.mean([np.isin(*pair).mean() for pair in zip(true, found, strict=True)]))
 
 
-def test_exact_up_to_the_limit_and_lists_beyond(tmp_path: Path) -> None:
+def mixed(n: int, dimension: int = 32) -> Vectors:
+    """Queries that are near to vectors of `clustered`."""
+    queries = 0.8 * clustered(n, dimension=dimension) + 0.2 * clustered(n, seed=1, dimension=dimension)
+    return queries / np.linalg.norm(queries, axis=1, keepdims=True)
+
+
+def test_exact_up_to_the_limit_and_codes_beyond(tmp_path: Path) -> None:
     vectors = clustered(1000)
-    assert written(tmp_path / "a.faiss", vectors, exact_rows=1000).lists == 0
-    assert written(tmp_path / "b.faiss", vectors, exact_rows=999).lists == 126
+    assert written(tmp_path / "a.faiss", vectors, exact_rows=1000).codes is None
+    assert not (tmp_path / "a.codes").exists()
+    assert written(tmp_path / "b.faiss", vectors, exact_rows=999).codes is not None
+    assert (tmp_path / "a.faiss").read_bytes() == (tmp_path / "b.faiss").read_bytes()
+
+
+@pytest.mark.parametrize("case", ["plain", "far from zero", "some numbers stand out"])
+def test_codes_propose_nearly_all(tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faiss_index, "rows_to_compare", lambda k: 100 * k // 10)
+    vectors, queries = clustered(5000, dimension=128), mixed(200, dimension=128)
+    for each in (vectors, queries):
+        if case == "far from zero":
+            each += 0.3
+        elif case == "some numbers stand out":
+            each[:, :4] *= 8
+        each /= np.linalg.norm(each, axis=1, keepdims=True)
+    assert recall(written(tmp_path / "x.faiss", vectors, exact_rows=100), queries, vectors) > 0.99
+
+
+def test_codes_are_not_asked_for_as_many_rows_as_there_are(tmp_path: Path) -> None:
+    vectors = clustered(1210)
+    index, exact = written(tmp_path / "x.faiss", vectors, exact_rows=10), ExactIndex(vectors)
+    for k in (6, 7, 1210):  # 7: as many are compared as there are
+        np.testing.assert_array_equal(index.search(vectors[:5], k)[1], exact.search(vectors[:5], k)[1])
+
+
+def test_codes_that_are_no_numbers(tmp_path: Path) -> None:
+    vectors = clustered(1500)
+    index = written(tmp_path / "x.faiss", vectors, exact_rows=10)
+    path = tmp_path / "x.codes"
+    whole = bytearray(path.read_bytes())
+    codes = np.frombuffer(whole, np.uint8)[65 : 65 + 12 * 1500].reshape(1500, 12)
+    codes[:, 4:] = 255  # the two float32 of a code
+    path.write_bytes(whole)
+    index = open_faiss(tmp_path / "x.faiss", n_rows=1500, dimension=32, probes=1, coded=True)
+    with pytest.raises(IndexCorrupt, match="no numbers"):
+        index.search(vectors[:2], 3)
 
 
 def test_lists_find_nearly_all(tmp_path: Path) -> None:
     vectors = clustered(5000)
-    queries = clustered(200)[:, ::1] * 0.8 + clustered(200, seed=1) * 0.2
-    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-    _, found = written(tmp_path / "x.faiss", vectors, exact_rows=100, probes=32).search(queries, 10)
-    _, true = ExactIndex(vectors).search(queries, 10)
-    recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(found, true, strict=True)])
-    assert recall > 0.97
+    assert recall(lists(tmp_path / "x.faiss", vectors, probes=32), mixed(200), vectors) > 0.97
+
+
+def test_few_of_the_lists_are_used(tmp_path: Path) -> None:
+    vectors = np.repeat(clustered(4), 300, axis=0)
+    index = lists(tmp_path / "x.faiss", vectors, probes=139)
+    assert b"sprs" in (tmp_path / "x.faiss").read_bytes()
+    assert recall(index, vectors[::300], vectors) == 1
 
 
 def test_lists_that_hold_too_few_are_not_the_end(tmp_path: Path) -> None:
     vectors = clustered(400)
-    scores, rows = written(tmp_path / "x.faiss", vectors, exact_rows=10, probes=1).search(vectors[:5], 400)
+    scores, rows = lists(tmp_path / "x.faiss", vectors, probes=1).search(vectors[:5], 400)
     np.testing.assert_array_equal(np.sort(rows, axis=1), np.tile(np.arange(400), (5, 1)))
     assert (np.diff(scores, axis=1) <= 0).all()
 
@@ -65,32 +110,30 @@ def test_same_vectors_same_bytes(tmp_path: Path, exact_rows: int) -> None:
     files = []
     for name, cores in (("a", 1), ("b", 2), ("c", 2)):
         faiss.omp_set_num_threads(cores)
-        write_faiss(tmp_path / name, vectors, exact_rows=exact_rows, seed=7)
-        assert faiss.omp_get_max_threads() == cores
-        files.append((tmp_path / name).read_bytes())
+        with threadpool_limits(cores):
+            write_faiss(tmp_path / f"{name}.faiss", vectors, exact_rows=exact_rows)
+        files.append([each.read_bytes() for each in sorted(tmp_path.glob(f"{name}.*"))])
     faiss.omp_set_num_threads(threads)
+    assert len(files[0]) == 1 + (exact_rows == 10)
     assert files[0] == files[1] == files[2]
 
 
-@pytest.mark.parametrize("rows", ["all", "few lists are used", "more than are sampled"])
-def test_lists_are_written_as_faiss_writes_them(tmp_path: Path, rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if rows == "more than are sampled":
-        monkeypatch.setattr(faiss_index, "_TRAINING_ROWS_PER_LIST", 2)
-    vectors = np.repeat(clustered(4), 300, axis=0) if rows == "few lists are used" else clustered(3000)
+@pytest.mark.parametrize("dimension", [32, 37])
+def test_codes_are_written_as_faiss_writes_them(tmp_path: Path, dimension: int) -> None:
+    vectors = clustered(40_000, dimension=dimension)  # several blocks, and more than the mean is taken of
     np.save(tmp_path / "mapped.npy", vectors)
-    write_faiss(tmp_path / "ours", np.load(tmp_path / "mapped.npy", mmap_mode="r"), exact_rows=0, seed=7)
-    dimension, lists = vectors.shape[1], round(4 * len(vectors) ** 0.5)
-    theirs = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
-    theirs.cp.seed, theirs.cp.niter, theirs.cp.spherical = 7, faiss_index._TRAINING_ROUNDS, True
-    theirs.cp.max_points_per_centroid, theirs.cp.min_points_per_centroid = faiss_index._TRAINING_ROWS_PER_LIST, 1
-    with faiss_index._one_thread():
-        theirs.train(vectors)
-        theirs.add(vectors)
-    theirs.make_direct_map(True)
+    write_faiss(tmp_path / "x.faiss", np.load(tmp_path / "mapped.npy", mmap_mode="r"), exact_rows=0)
+    turn = codes._turn(dimension)
+    np.testing.assert_allclose(turn @ turn.T, np.eye(dimension), atol=1e-6)
+    theirs = faiss.IndexRaBitQ(dimension, faiss.METRIC_INNER_PRODUCT)
+    mean = vectors[:: len(vectors) // codes._ROWS_OF_MEAN + 1].mean(0, dtype=np.float64) @ turn
+    faiss.copy_array_to_vector(mean.astype(np.float32), theirs.center)
+    theirs.is_trained = True
+    for start in range(0, len(vectors), codes._BLOCK_ROWS):
+        theirs.add(vectors[start : start + codes._BLOCK_ROWS] @ turn)
     faiss.write_index(theirs, str(tmp_path / "theirs"))
-    written = (tmp_path / "theirs").read_bytes()
-    assert (b"sprs" in written) == (rows == "few lists are used")
-    assert (tmp_path / "ours").read_bytes()[: len(written)] == written
+    expected = (tmp_path / "theirs").read_bytes()
+    assert (tmp_path / "x.codes").read_bytes()[:-24] == expected
 
 
 @pytest.mark.parametrize("exact_rows", [10_000, 10])
@@ -127,14 +170,14 @@ def test_missing_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("exact_rows", [10, 1])
 def test_unwritable_place(tmp_path: Path, exact_rows: int) -> None:
     with pytest.raises(OSError, match="no folder"):
-        write_faiss(tmp_path / "no folder" / "x.faiss", clustered(5), exact_rows=exact_rows, seed=7)
+        write_faiss(tmp_path / "no folder" / "x.faiss", clustered(5), exact_rows=exact_rows)
 
 
 def test_an_exact_file_is_what_faiss_writes_and_is_searched_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = clustered(300)
-    write_faiss(tmp_path / "x.faiss", vectors, exact_rows=300, seed=7)
+    write_faiss(tmp_path / "x.faiss", vectors, exact_rows=300)
     written = faiss.IndexFlatIP(32)
     written.add(vectors)
     faiss.write_index(written, str(tmp_path / "y.faiss"))
@@ -150,12 +193,12 @@ def test_an_exact_file_is_what_faiss_writes_and_is_searched_without_it(
         np.testing.assert_array_equal(found[1], found[0])
         np.testing.assert_array_equal(found[2], found[0])
     with pytest.raises(MissingPart, match=r"300 vectors needs FAISS: pip install 'conspectus\[local\]'"):
-        write_faiss(tmp_path / "z.faiss", vectors, exact_rows=299, seed=7)
+        write_faiss(tmp_path / "z.faiss", vectors, exact_rows=299)
 
 
 def test_other_counts_than_expected(tmp_path: Path) -> None:
     path = tmp_path / "x.faiss"
-    write_faiss(path, clustered(50), exact_rows=100, seed=7)
+    write_faiss(path, clustered(50), exact_rows=100)
     for n_rows, dimension in ((51, 32), (50, 31)):
         with pytest.raises(IndexCorrupt, match="holds 50 vectors of dimension 32"):
             open_faiss(path, n_rows=n_rows, dimension=dimension, probes=1)
@@ -168,42 +211,64 @@ def test_other_kinds_of_faiss_index(tmp_path: Path) -> None:
         faiss.write_index(kind, str(path))
         with pytest.raises(IndexCorrupt, match="not written by Conspectus"):
             open_faiss(path, n_rows=50, dimension=32, probes=1)
-        finish(path)
+        faiss_index._end(path)
         with pytest.raises(IndexCorrupt, match="not a FAISS index that Conspectus writes"):
             open_faiss(path, n_rows=50, dimension=32, probes=1)
     lists = faiss.IndexIVFFlat(faiss.IndexFlatL2(32), 32, 1, faiss.METRIC_L2)
     lists.train(clustered(50))
     lists.add(clustered(50))
     faiss.write_index(lists, str(path))
-    finish(path)
+    faiss_index._end(path)
     with pytest.raises(IndexCorrupt, match="inner product"):
         open_faiss(path, n_rows=50, dimension=32, probes=1)
 
 
-@pytest.mark.parametrize("exact_rows", [10_000, 10])
-def test_a_file_cut_short_is_corrupt(tmp_path: Path, exact_rows: int) -> None:
-    path = tmp_path / "x.faiss"
-    write_faiss(path, clustered(300), exact_rows=exact_rows, seed=7)
+KINDS = ["exact", "codes", "lists"]
+
+
+def made(kind: str, folder: Path, vectors: Vectors) -> Path:
+    """Write an index of a kind and return the file that makes the kind."""
+    if kind == "lists":
+        lists(folder / "x.faiss", vectors, probes=4)
+    else:
+        write_faiss(folder / "x.faiss", vectors, exact_rows=10 if kind == "codes" else 10_000)
+    return folder / ("x.codes" if kind == "codes" else "x.faiss")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_cut_short_is_corrupt(tmp_path: Path, kind: str) -> None:
+    path = made(kind, tmp_path, clustered(1000))
     whole = path.read_bytes()
     for length in [0, 1, 3, 4, 20, len(whole) - 1, *random.Random(1).sample(range(len(whole)), 50)]:
         path.write_bytes(whole[:length])
         with pytest.raises(IndexCorrupt):
-            open_faiss(path, n_rows=300, dimension=32, probes=4)
+            open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, probes=4, coded=kind == "codes")
 
 
-@pytest.mark.parametrize("exact_rows", [10_000, 10])
-def test_a_damaged_header_never_ends_in_another_error(tmp_path: Path, exact_rows: int) -> None:
-    path, chance = tmp_path / "x.faiss", random.Random(2)
-    vectors = clustered(300)
-    write_faiss(path, vectors, exact_rows=exact_rows, seed=7)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_damaged_header_never_ends_in_another_error(tmp_path: Path, kind: str) -> None:
+    chance, vectors = random.Random(2), clustered(1000)
+    path = made(kind, tmp_path, vectors)
     whole, refused = path.read_bytes(), 0
     for _ in range(100):
         damaged = bytearray(whole)
         damaged[chance.randrange(60)] ^= 1 << chance.randrange(8)
         path.write_bytes(damaged)
         try:
-            index = open_faiss(path, n_rows=300, dimension=32, probes=4)
+            index = open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, probes=4, coded=kind == "codes")
             index.search(vectors[:2], 3)
         except IndexCorrupt:
             refused += 1
-    assert refused > 20
+    assert refused == 100 if kind == "codes" else refused > 20
+
+
+@pytest.mark.parametrize(("n_rows", "dimension"), [(999, 32), (1000, 31), (1001, 32)])
+def test_codes_of_other_vectors(tmp_path: Path, n_rows: int, dimension: int) -> None:
+    write_faiss(tmp_path / "y.faiss", clustered(n_rows, dimension=dimension), exact_rows=10)
+    write_faiss(tmp_path / "x.faiss", clustered(1000), exact_rows=1000)
+    (tmp_path / "y.codes").rename(tmp_path / "x.codes")
+    with pytest.raises(IndexCorrupt, match=r"x\.codes: not the codes of 1000 vectors of dimension 32"):
+        open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, probes=1, coded=True)
+    (tmp_path / "x.codes").unlink()
+    with pytest.raises(IndexCorrupt, match=r"x\.codes: cannot be read"):
+        open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, probes=1, coded=True)

@@ -50,7 +50,7 @@ def test_one_row_with_most_of_the_windows(tmp_path: Path) -> None:
     near = unit_rows(1, 0) + 0.01 * unit_rows(500, 1)
     vectors = np.concatenate([near / np.linalg.norm(near, axis=1, keepdims=True), unit_rows(3, 2)])
     path = tmp_path / "chunks.faiss"
-    write_windowed(path, vectors, table_rows, exact_rows=10_000, seed=7)
+    write_windowed(path, vectors, table_rows, exact_rows=10_000)
     index = open_windowed(path, n_rows=4, dimension=8, probes=4)
     scores, rows = index.search(unit_rows(1, 0), 4)
     assert sorted(rows[0]) == [0, 1, 2, 3]
@@ -61,21 +61,21 @@ def test_one_row_with_most_of_the_windows(tmp_path: Path) -> None:
 def test_both_files_are_the_same_each_time(tmp_path: Path) -> None:
     vectors, table_rows = unit_rows(200, 3), owners([4] * 50)
     for name in ("a", "b"):
-        write_windowed(tmp_path / f"{name}.faiss", vectors, table_rows, exact_rows=50, seed=7)
-    for suffix in (".faiss", ".rows.npy"):
+        write_windowed(tmp_path / f"{name}.faiss", vectors, table_rows, exact_rows=50)
+    for suffix in (".faiss", ".codes", ".rows.npy"):
         assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
 
 
 @pytest.mark.parametrize("table_rows", [[0, 1], [1, 2, 3], [0, 2, 2], [0, 1, 0], [0, 0, -1]])
 def test_table_rows_that_make_no_sense_are_not_written(tmp_path: Path, table_rows: list[int]) -> None:
     with pytest.raises(ValueError, match="every table row a vector"):
-        write_windowed(tmp_path / "x.faiss", unit_rows(3, 0), np.array(table_rows), exact_rows=9, seed=7)
+        write_windowed(tmp_path / "x.faiss", unit_rows(3, 0), np.array(table_rows), exact_rows=9)
     assert not list(tmp_path.iterdir())
 
 
 def test_damaged_or_foreign_rows_file(tmp_path: Path) -> None:
     path = tmp_path / "x.faiss"
-    write_windowed(path, unit_rows(5, 0), owners([2, 1, 2]), exact_rows=9, seed=7)
+    write_windowed(path, unit_rows(5, 0), owners([2, 1, 2]), exact_rows=9)
     with pytest.raises(IndexCorrupt, match="covers 3 rows of a table that has 4"):
         open_windowed(path, n_rows=4, dimension=8, probes=1)
     beside = tmp_path / "x.rows.npy"
@@ -98,7 +98,7 @@ def test_damaged_or_foreign_rows_file(tmp_path: Path) -> None:
 
 def test_an_empty_table(tmp_path: Path) -> None:
     path = tmp_path / "x.faiss"
-    write_windowed(path, np.empty((0, 8), np.float32), owners([]), exact_rows=9, seed=7)
+    write_windowed(path, np.empty((0, 8), np.float32), owners([]), exact_rows=9)
     index = open_windowed(path, n_rows=0, dimension=8, probes=1)
     assert index.search(unit_rows(2, 0), 3)[0].shape == (2, 0)
 
@@ -129,7 +129,7 @@ def test_rows_without_a_vector_are_never_found_and_score_least(counts: list[int]
 
 def test_a_table_of_which_some_rows_have_vectors_is_written_and_read(tmp_path: Path) -> None:
     path, table_rows = tmp_path / "x.faiss", np.array([1, 1, 4])
-    write_windowed(path, unit_rows(3, 0), table_rows, exact_rows=9, seed=7, every_row=False)
+    write_windowed(path, unit_rows(3, 0), table_rows, exact_rows=9, every_row=False)
     index = open_windowed(path, n_rows=7, dimension=8, probes=1, every_row=False)
     assert (index.n_rows, index.n_found) == (7, 2)
     with pytest.raises(IndexCorrupt, match="does not have the table row"):
@@ -137,4 +137,4 @@ def test_a_table_of_which_some_rows_have_vectors_is_written_and_read(tmp_path: P
     with pytest.raises(IndexCorrupt, match="covers 5 rows of a table that has 4"):
         open_windowed(path, n_rows=4, dimension=8, probes=1, every_row=False)
     with pytest.raises(ValueError, match="in the table's order"):
-        write_windowed(path, unit_rows(3, 0), table_rows[::-1], exact_rows=9, seed=7, every_row=False)
+        write_windowed(path, unit_rows(3, 0), table_rows[::-1], exact_rows=9, every_row=False)
