@@ -16,7 +16,15 @@ from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.index_writer import IndexWriter, VersionWriter
 from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, kept_marks
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
-from conspectus.pipelines.runner import Overlap, Progress, Runner, announced, no_progress, open_runner
+from conspectus.pipelines.runner import (
+    Overlap,
+    Progress,
+    Runner,
+    announced,
+    free_large_arrays_at_once,
+    no_progress,
+    open_runner,
+)
 from conspectus.pipelines.steps.chunks import languages_of_chunks, split_documents
 from conspectus.pipelines.steps.communities import earlier_communities, not_divided
 from conspectus.pipelines.steps.documents import Texts
@@ -101,6 +109,7 @@ def build_from(
     The source is read while the build holds the lock of the index.
     """
     began = time.perf_counter()
+    free_large_arrays_at_once()
     lock = build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 0))
     runner = nullcontext(run) if run else open_runner(settings.build.runner, progress)
     with lock, prompts_of(settings.llm.prompts), _rare_garbage_collection(), runner as run:

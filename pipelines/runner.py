@@ -163,8 +163,27 @@ def _give_memory_back() -> None:
         import pyarrow as pa
 
         pa.default_memory_pool().release_unused()
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):  # glibc has it
+    if trim := _of_the_c_library("malloc_trim"):
         trim(0)
+
+
+def free_large_arrays_at_once() -> None:
+    """Let the C library map every array of a megabyte, and unmap it when it is freed.
+
+    By itself glibc maps only arrays larger than any that was freed before: the others leave holes, a tenth of the peak
+    of a build of 20,000 passages.
+    """
+    if mallopt := _of_the_c_library("mallopt"):
+        mallopt(_M_MMAP_THRESHOLD, 1 << 20)
+
+
+_M_MMAP_THRESHOLD = -3
+"""Of <malloc.h>."""
+
+
+def _of_the_c_library(name: str) -> "Callable[..., object] | None":
+    """Return a function of the C library; None if it has none of that name, because it is not glibc."""
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
 
 
 def shards(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
