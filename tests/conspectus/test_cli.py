@@ -428,6 +428,18 @@ def test_a_process_ends_when_its_threads_and_exit_functions_have() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (4, "answer\nthread\nexit function\n", "")
 
 
+@pytest.mark.parametrize(("command", "given", "threads"), [("ask", "", "1"), ("ask", "3", "3"), ("index", "", "")])
+def test_asking_starts_no_threads(command: str, given: str, threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "OPENBLAS_NUM_THREADS"
+    monkeypatch.setenv(name, given) if given else monkeypatch.delenv(name, raising=False)
+    program = (
+        f"import os, sys\nsys.argv = ['conspectus', {command!r}]\nimport conspectus.cli\n"
+        f"said = lambda prog_name: print(os.environ.get({name!r}))\n"
+        "sys.modules['conspectus.cli.main'].register = lambda command: said\nconspectus.cli.program()"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == (threads or "None")
+
+
 def test_a_reader_that_leaves_early_is_no_error(index_root: Path) -> None:
     process = start("status", "--json", "--index", index_root)
     assert process.stdout is not None
