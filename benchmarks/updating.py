@@ -2,22 +2,26 @@
 
     python -m benchmarks.updating CORPUS.jsonl [--steps 50] [--memo MEMO.sqlite] [--seed 1]
     python -m benchmarks.updating --rings
+    python -m benchmarks.updating --nodes 1000000
 
 CORPUS has one row {"id", "title", "text"} per line; no model is used. First one document is added, one edited
 and one deleted by builds of an index on disk, each compared with the version before, and the last with a build from
 scratch. Then --steps further changes follow each other, for which only the communities are computed. `--memo` is
 an initial memo (INDEX/cache/memo.sqlite), which saves the extraction and the vectors. `--rings` makes 40 updates
 of rings of people, graphs with many equally good partitions, and prints how often communities were detected again, how
-many stayed, and the mean loss of modularity against a fresh hierarchy.
+many stayed, and the mean loss of modularity against a fresh hierarchy. `--nodes` times the communities of a generated
+graph of so many nodes and four times as many edges, half of them to a node nearby, half to one drawn by Zipf's law, and
+their update after a thousand further edges.
 """
 
 import argparse
 import json
 import random
+import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -30,6 +34,7 @@ from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import Before, divide
 from conspectus.pipelines.steps.sentences import place_sentences, sentences_of
+from conspectus.storage.arrays import Rows, Vectors
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import changed_nodes, is_worse, losses, updated_leiden
 from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
@@ -48,6 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path, nargs="?")
     parser.add_argument("--rings", action="store_true")
+    parser.add_argument("--nodes", type=int)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--builds", type=int, default=3)
     parser.add_argument("--memo", type=Path)
@@ -56,6 +62,9 @@ def main() -> None:
     if options.rings:
         for people, documents in ((60, 80), (100, 150), (200, 300), (400, 600)):
             ring(people, documents, random.Random(options.seed))
+        return
+    if options.nodes:
+        large(options.nodes, np.random.default_rng(options.seed))
         return
     rows = [json.loads(line) for line in options.corpus.read_text("utf-8").splitlines() if line.strip()]
     changes = Changes(rows, random.Random(options.seed))
@@ -66,6 +75,41 @@ def main() -> None:
             shutil.copy(options.memo, place / "index" / "cache" / "memo.sqlite")
         on_disk(place, changes, options.builds)
         in_memory(place, changes, options.steps)
+
+
+def large(n_nodes: int, rng: np.random.Generator) -> None:
+    """Time the communities of a large graph, and their update."""
+    source = np.repeat(np.arange(n_nodes), _EDGES_OF_A_NODE)
+    near = (source + rng.integers(1, _NEAR, len(source))) % n_nodes
+    drawn = (n_nodes * rng.random(len(source)) ** 4).astype(np.int64)
+    target = np.where(rng.random(len(source)) < 0.5, near, drawn)
+    new = rng.integers(0, n_nodes, (2, 1000))
+    before = canonical_edges(n_nodes, source, target, np.ones(len(source)))
+    edges = canonical_edges(n_nodes, *np.append([source, target], new, axis=1), np.ones(len(source) + 1000))
+    fresh = _timed("hierarchy", lambda: hierarchical_leiden(n_nodes, *_ends_and_weights(before), seed=0))
+    changed = changed_nodes(edges, before, np.arange(n_nodes))
+    levels = list(fresh.levels)
+    updated = _timed("update", lambda: updated_leiden(edges, levels, changed, seed=0, max_cluster_size=10))
+    again = _timed("again", lambda: hierarchical_leiden(n_nodes, *_ends_and_weights(edges), seed=0))
+    lost = losses(again, updated, edges)
+    print(f"{len(edges.weights):,} edges, {len(again.communities):,} communities; the update loses {lost[0]:.2%}")
+
+
+_EDGES_OF_A_NODE, _NEAR = 4, 200
+
+
+def _ends_and_weights(edges: Edges) -> tuple[Rows, Rows, Vectors]:
+    return edges.lower, edges.upper, edges.weights
+
+
+def _timed(what: str, work: Callable[[], Hierarchy]) -> Hierarchy:
+    began, cpu = time.perf_counter(), time.process_time()
+    found = work()
+    spent = f"{time.perf_counter() - began:.1f} s, {time.process_time() - cpu:.1f} s of processor"
+    print(
+        f"{what:10} {spent}, largest memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:,.0f} MB"
+    )
+    return found
 
 
 @dataclass
