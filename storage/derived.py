@@ -17,7 +17,8 @@ from conspectus.storage.memory_index import MemoryIndex
 from conspectus.storage.tables import TABLES
 
 _TABLES = tuple(f"table-{name}" for name in TABLES)
-DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "terms", "entity-names", "title-names", "joins", *_TABLES)
+_NAMES = ("entity-names", "title-names", "titles-in-chunks")
+DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "terms", "term-counts", "joins", *_NAMES, *_TABLES)
 """The names of all derived files."""
 
 

@@ -56,13 +56,12 @@ class MemoryIndex(StoredIndex):
 
     def rows(self, record: type[Record]) -> list[Record]:
         """Return a table's rows as records, in table order. Treat the list as read-only."""
-        name = self.table_name(record)
-        return self.once((StoredIndex.rows, name), lambda: cast(list[Record], list(self._parts.rows[record]())))
+        return self.once((StoredIndex.rows, record), lambda: list(self.each(record)))
 
     def arrow(self, record: type, *columns: str) -> "pa.Table":
         """Return some columns of a table as Arrow (all if none are named)."""
         bare = record is Entity and columns and "description" not in columns
-        return tables.arrow_of(record, self._undescribed() if bare else self.rows(record), columns or None)
+        return tables.arrow_of(record, self._undescribed() if bare else self.each(record), columns or None)
 
     def is_mapped(self, record: type) -> bool:  # noqa: ARG002  (that of the base class)
         """Return False: nothing here is a file."""
@@ -70,11 +69,11 @@ class MemoryIndex(StoredIndex):
 
     def each(self, record: type[Record]) -> Sequence[Record]:
         """Return a table's rows as records."""
-        return self.rows(record)
+        return self.once((StoredIndex.each, record), lambda: cast(Sequence[Record], self._parts.rows[record]()))
 
     def count(self, record: type) -> int:
         """Return the number of rows of a table."""
-        return len(self._undescribed() if record is Entity else self.rows(record))
+        return len(self._undescribed() if record is Entity else self.each(record))
 
     def _undescribed(self) -> Sequence[Any]:
         return self.once(MemoryIndex._undescribed, self._parts.undescribed)

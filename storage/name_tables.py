@@ -3,7 +3,10 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+from conspectus.storage.arrays import Bools
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import StoredIndex, per_index
@@ -12,6 +15,9 @@ from conspectus.storage.text.name_table import NameTable
 from conspectus.storage.text.nlp import CONCEPT
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.postings import TextColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORM = 1
 """Raised when the content of the files changes."""
@@ -51,6 +57,16 @@ def title_table(index: StoredIndex) -> NameTable:
     return NameTable.open(derived_folder(index, "title-names", FORM, write))
 
 
+def are_names(types: "pa.ChunkedArray") -> Bools:
+    """Return which entities are more than noun phrases, by the lists of their types, (entities,)."""
+    from pyarrow import compute
+
+    owners = np.repeat(np.arange(len(types)), compute.list_value_length(types).to_numpy())
+    is_name = compute.not_equal(compute.list_flatten(types), CONCEPT).to_numpy()
+    found: Bools = np.bincount(owners[is_name], minlength=len(types)) > 0
+    return found
+
+
 def _entity_folder(index: StoredIndex) -> Path:
     def write(folder: Path) -> None:
         folder.mkdir()
@@ -62,9 +78,9 @@ def _entity_folder(index: StoredIndex) -> Path:
 
 
 def _names(index: StoredIndex, aliases: Mapping[str, int]) -> Iterator[tuple[str, bool]]:
-    for batch in index.arrow(Entity, "name", "types").to_batches(_BATCH):
-        for name, types in zip(batch.column("name").to_pylist(), batch.column("types").to_pylist(), strict=True):
-            yield name, any(kind != CONCEPT for kind in types)
+    table = index.arrow(Entity, "name", "types")
+    names = TextColumn(lambda: table.column("name"))
+    yield from zip(_each(names), are_names(table.column("types")).tolist(), strict=True)
     yield from ((alias, True) for alias in aliases)
 
 

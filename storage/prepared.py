@@ -4,6 +4,8 @@ from conspectus.storage.index import StoredIndex
 from conspectus.storage.joins import chunks_of_entities
 from conspectus.storage.name_tables import entity_table, title_table
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Name, Relation, Report
+from conspectus.storage.searched_texts import term_counts
+from conspectus.storage.title_occurrences import title_occurrences
 
 ASKED = (Document, Chunk, Entity, Relation, Mention, Name, Community, Report)
 """The tables that most questions read."""
@@ -19,3 +21,5 @@ def prepare(index: StoredIndex) -> None:
             make(index)
     if index.is_mapped(Chunk):
         index.lexical()
+        term_counts(index)
+        title_occurrences(index)

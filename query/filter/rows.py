@@ -11,18 +11,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 from conspectus.query.filter.bitmaps import Bitmaps, GraphDetails, at, is_in
 from conspectus.storage.arrays import Bools
 from conspectus.storage.index import StoredIndex
+from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Claim, Document, Entity, Mention, Relation
-from conspectus.storage.tables import records_of
+from conspectus.storage.tables import arrow_of, records_of
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, NAME, TITLE
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Record = TypeVar("Record")
 
@@ -42,19 +47,19 @@ class PermittedRows:
         self._most_tokens = most_tokens
 
     @cached_property
-    def documents(self) -> list[Document]:
+    def documents(self) -> TableRows[Document]:
         """The documents."""
-        return self._records(Document, self.kept.documents)
+        return self._rows(Document, self.kept.documents)
 
     @cached_property
-    def chunks(self) -> list[Chunk]:
+    def chunks(self) -> TableRows[Chunk]:
         """The chunks."""
-        return self._records(Chunk, self.kept.chunks)
+        return self._rows(Chunk, self.kept.chunks)
 
     @cached_property
-    def mentions(self) -> list[Mention]:
+    def mentions(self) -> TableRows[Mention]:
         """The mentions of the entities and relations that remain."""
-        return self._records(Mention, self.kept.mentions)
+        return self._rows(Mention, self.kept.mentions)
 
     @cached_property
     def intact(self) -> frozenset[str]:
@@ -62,72 +67,98 @@ class PermittedRows:
         return frozenset(self._index.arrow(Entity, "id").column("id").filter(self.kept.intact).to_pylist())
 
     @cached_property
-    def entities(self) -> list[Entity]:
+    def entities(self) -> TableRows[Entity]:
         """The entities; those that are not intact are without descriptions."""
         kept = self.kept
-        types = _plain_types(self._index, kept.intact)
-        degrees, details = kept.degrees[kept.entities].tolist(), kept.details
-        found = []
-        for entity, degree in zip(self._records(Entity, kept.entities), degrees, strict=True):
-            if entity.id not in self.intact:
-                own = _types(types, details.get(entity.id, ()), kept.graph)
-                entity = _rebuilt(entity, self._of_changed.get(entity.id, ()), self._chunk_of, kept.titled, own)
-            found.append(replace(entity, degree=degree))
-        return found
+        types, details = _plain_types(self._index, kept.intact), kept.details
+        changed = []
+        for entity in self._records(Entity, self._changed):
+            own = _types(types, details.get(entity.id, ()), kept.graph)
+            mentions = self._of_changed.get(entity.id, ())
+            changed.append(_rebuilt(entity, mentions, self._document_of, kept.titled, own))
+        table = _replaced(self._index.arrow(Entity).filter(kept.entities), ~kept.intact[kept.entities], changed)
+        place = table.schema.get_field_index("degree")
+        table = table.set_column(place, table.schema.field(place), [kept.degrees[kept.entities]])
+        return TableRows(table, Entity)
 
     @cached_property
-    def relations(self) -> list[Relation]:
+    def relations(self) -> TableRows[Relation]:
         """The relations; one that a hidden document states too is worded as permitted mentions support it."""
         of_restated = self.kept.supported & at(self.kept.restated, self.kept.joined.relations)
         of_relation = _by_owner(self._records(Mention, of_restated))[1]
-        name_of = {entity.id: entity.name for entity in self.entities}
-        return [
-            _restated(relation, of_relation[relation.id], self._chunk_of, name_of, self._most_tokens)
-            if relation.id in of_relation
-            else relation
-            for relation in self._records(Relation, self.kept.relations)
+        columns = self.entities.table.select(["id", "name"]).to_pydict() if of_relation else {"id": [], "name": []}
+        name_of = dict(zip(columns["id"], columns["name"], strict=True))
+        changed = [
+            _restated(relation, of_relation[relation.id], self._document_of, name_of, self._most_tokens)
+            for relation in self._records(Relation, self.kept.restated)
         ]
+        kept = self.kept.relations
+        table = _replaced(self._index.arrow(Relation).filter(kept), self.kept.restated[kept], changed)
+        return TableRows(table, Relation)
 
     @cached_property
     def claims(self) -> list[Claim]:
         """The claims about entities that remain."""
         if not self._index.manifest.rows["claims"]:
             return []
-        within = is_in(self._index.arrow(Claim, "chunk_id").column("chunk_id"), self._chunk_of.keys())
-        known = {entity.id for entity in self.entities}
+        within = is_in(self._index.arrow(Claim, "chunk_id").column("chunk_id"), self._document_of)
+        known = frozenset(self.entities.table.column("id").to_pylist())
         return [claim for claim in self._records(Claim, within) if _is_about(claim, known)]
 
-    def described(self) -> list[Entity]:
-        """Return the entities with descriptions.
+    @cached_property
+    def described(self) -> TableRows[Entity]:
+        """The entities with descriptions.
 
         An entity that is not intact gets the model's descriptions from permitted chunks, else the first sentence of the
         permitted documents that mentions it.
         """
-        changed = [entity.id for entity in self.entities if entity.id not in self.intact]
+        is_changed = ~self.kept.intact[self.kept.entities]
+        changed = records_of(self.entities.table.filter(is_changed), Entity)
         details = self.kept.details if self.kept.graph else {}
-        texts = _model_descriptions(changed, self._of_changed, details, self._most_tokens)
-        for id_ in changed:
+        ids = [entity.id for entity in changed]
+        texts = _model_descriptions(ids, self._of_changed, details, self._most_tokens)
+        chunk_of = {chunk.id: chunk for chunk in self.chunks}
+        for id_ in ids:
             placed = [mention for mention in self._of_changed.get(id_, ()) if mention.start is not None]
             if id_ not in texts and placed:
-                first = min(placed, key=lambda mention: _place(mention, self._chunk_of))
-                texts[id_] = _sentence(self._chunk_of[first.chunk_id], first)
-        return [
-            entity if entity.id in self.intact else replace(entity, description=texts.get(entity.id, ""))
-            for entity in self.entities
-        ]
+                first = min(placed, key=lambda mention: _place(mention, self._document_of))
+                texts[id_] = _sentence(chunk_of[first.chunk_id], first)
+        changed = [replace(entity, description=texts.get(entity.id, "")) for entity in changed]
+        return TableRows(_replaced(self.entities.table, is_changed, changed), Entity)
 
     @cached_property
-    def _chunk_of(self) -> Mapping[str, Chunk]:
-        return {chunk.id: chunk for chunk in self.chunks}
+    def _document_of(self) -> Mapping[str, str]:
+        """The document of each chunk, by their ids."""
+        columns = self.chunks.table.select(["id", "document_id"]).to_pydict()
+        return dict(zip(columns["id"], columns["document_id"], strict=True))
+
+    @cached_property
+    def _changed(self) -> Bools:
+        """The entities that remain and are not intact, (entities,)."""
+        found: Bools = self.kept.entities & ~self.kept.intact
+        return found
 
     @cached_property
     def _of_changed(self) -> Mapping[str, Sequence[Mention]]:
         """The permitted mentions of each entity that is not intact, by its id."""
-        changed = self.kept.entities & ~self.kept.intact
-        return _by_owner(self._records(Mention, self.kept.supported & at(changed, self.kept.joined.entities)))[0]
+        return _by_owner(self._records(Mention, self.kept.supported & at(self._changed, self.kept.joined.entities)))[0]
+
+    def _rows(self, record: type[Record], kept: Bools) -> TableRows[Record]:
+        return TableRows(self._index.arrow(record).filter(kept), record)
 
     def _records(self, record: type[Record], kept: Bools) -> list[Record]:
         return records_of(self._index.arrow(record).filter(kept), record) if kept.any() else []
+
+
+def _replaced(table: "pa.Table", which: Bools, records: Sequence[Entity] | Sequence[Relation]) -> "pa.Table":
+    """Return a table with records in the place of some of its rows."""
+    import pyarrow as pa
+
+    if not records:
+        return table
+    order = np.arange(len(table))
+    order[which] = len(table) + np.arange(len(records))
+    return pa.concat_tables([table, arrow_of(type(records[0]), records)]).take(order)
 
 
 def _by_owner(mentions: Iterable[Mention]) -> tuple[dict[str, list[Mention]], dict[str, list[Mention]]]:
@@ -168,7 +199,7 @@ def _listed_types(text: str) -> tuple[str, ...]:
 def _rebuilt(
     entity: Entity,
     mentions: Sequence[Mention],
-    chunk_of: Mapping[str, Chunk],
+    document_of: Mapping[str, str],
     titled: AbstractSet[str],
     types: AbstractSet[str],
 ) -> Entity:
@@ -181,7 +212,7 @@ def _rebuilt(
     places: set[tuple[str, int | None, int | None]] = set()
     # If only merged names remain, the canonical name is the one that hidden documents use.
     for mention in [row for row in mentions if row.match != "alias"] or mentions:
-        place = (chunk_of[mention.chunk_id].document_id, mention.start, mention.end)
+        place = (document_of[mention.chunk_id], mention.start, mention.end)
         if place not in places:
             surfaces[" ".join(mention.surface.split())] += 1
             places.add(place)
@@ -197,7 +228,7 @@ def _rebuilt(
 def _restated(
     relation: Relation,
     mentions: Sequence[Mention],
-    chunk_of: Mapping[str, Chunk],
+    document_of: Mapping[str, str],
     name_of: Mapping[str, str],
     most_tokens: int,
 ) -> Relation:
@@ -212,7 +243,7 @@ def _restated(
     return replace(
         relation,
         description=_description(relation, mentions, name_of, most_tokens),
-        weight=float(_weight(mentions, chunk_of)),
+        weight=float(_weight(mentions, document_of)),
         chunk_ids=tuple(sorted({mention.chunk_id for mention in mentions})),
         strength=None,
     )
@@ -238,12 +269,12 @@ def _description(relation: Relation, mentions: Sequence[Mention], name_of: Mappi
     return " ".join(f"{name_of[relation.source_id]} {relation.predicate} {name_of[relation.target_id]}".split())
 
 
-def _weight(mentions: Sequence[Mention], chunk_of: Mapping[str, Chunk]) -> int:
+def _weight(mentions: Sequence[Mention], document_of: Mapping[str, str]) -> int:
     """Return the number of mentions, counting a place that several chunks cover once per statement."""
     of_place: defaultdict[tuple[str, int | None, int | None], defaultdict[str, set[str]]]
     of_place = defaultdict(lambda: defaultdict(set))
     for mention in mentions:
-        document = chunk_of[mention.chunk_id].document_id if mention.start is not None else mention.chunk_id
+        document = document_of[mention.chunk_id] if mention.start is not None else mention.chunk_id
         of_place[document, mention.start, mention.end][mention.chunk_id].add(mention.description)
     return sum(max(map(len, of_chunk.values())) for of_chunk in of_place.values())
 
@@ -272,8 +303,8 @@ def _joined(texts: Iterable[str], most_tokens: int) -> str:
     return " ".join(distinct)
 
 
-def _place(mention: Mention, chunk_of: Mapping[str, Chunk]) -> tuple[str, int]:
-    return chunk_of[mention.chunk_id].document_id, mention.start or 0
+def _place(mention: Mention, document_of: Mapping[str, str]) -> tuple[str, int]:
+    return document_of[mention.chunk_id], mention.start or 0
 
 
 def _sentence(chunk: Chunk, mention: Mention) -> str:

@@ -46,7 +46,7 @@ class ViewVectors:
     def descriptions(self) -> WindowedIndex:
         """Return the vectors of the entities by name and description; one that is described otherwise is embedded."""
         before = [description_text(entity) for entity in records_of(self._before(Entity), Entity)]
-        texts = [description_text(entity) for entity in self._known.described()]
+        texts = [description_text(entity) for entity in self._known.described]
         return self._filtered(DESCRIPTIONS, np.flatnonzero(self._kept.entities), texts, before)
 
     def relations(self) -> WindowedIndex:

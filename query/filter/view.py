@@ -19,7 +19,6 @@ Failures, merges and origins are empty: they contain file names, and names that 
 
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cached_property
@@ -30,9 +29,11 @@ from conspectus.query.context import Context
 from conspectus.query.filter.bitmaps import Bitmaps, is_in
 from conspectus.query.filter.rows import PermittedRows
 from conspectus.query.filter.vectors import ViewVectors
-from conspectus.storage.graph.walk_graph import Walk, name_chunks, walk_graph, with_links
+from conspectus.storage.graph.walk_graph import NamedChunks, Walk, graph_of, name_chunks, with_links
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
+from conspectus.storage.joins import Groups
 from conspectus.storage.memory_index import MemoryIndex, Parts
+from conspectus.storage.name_tables import are_names
 from conspectus.storage.records import (
     Chunk,
     Claim,
@@ -49,13 +50,13 @@ from conspectus.storage.records import (
     Report,
     Synonym,
 )
+from conspectus.storage.searched_texts import SearchedTexts, term_counts
 from conspectus.storage.settings import DescriptionSettings, LinkSettings, NameSettings, WalkGraphSettings
 from conspectus.storage.structure.links import find_links
 from conspectus.storage.tables import records_of
 from conspectus.storage.text.bm25 import Bm25
-from conspectus.storage.text.embedded import chunk_text
-from conspectus.storage.text.names import NameMatcher
-from conspectus.storage.text.nlp import NAME, Annotation, Phrase
+from conspectus.storage.title_occurrences import begins, title_occurrences
+from pyarrow import compute
 
 VIEWS_PER_INDEX = 8
 """Number of views that an open index caches, least recently used dropped first."""
@@ -114,7 +115,7 @@ class _View:
             rows={
                 Document: lambda: known.documents,
                 Chunk: lambda: known.chunks,
-                Entity: known.described,
+                Entity: lambda: known.described,
                 Mention: lambda: known.mentions,
                 Relation: lambda: known.relations,
                 Name: lambda: self.walk.names,
@@ -142,12 +143,14 @@ class _View:
 
     def lexical(self) -> Bm25:
         """Return the lexical index of the permitted chunks; only their word frequencies count."""
-        document_of = {document.id: document for document in self.known.documents}
-        texts = [chunk_text(chunk, document_of[chunk.document_id]) for chunk in self.known.chunks]
-        whole = self._index.lexical().analysis.languages
-        rows = np.flatnonzero(self._kept.chunks).tolist()
-        languages = None if whole is None else [whole[row] for row in rows]
-        return Bm25.of(texts, languages, self._settings["bm25"]["k1"], self._settings["bm25"]["b"])
+        whole, rows = self._index.lexical(), np.flatnonzero(self._kept.chunks)
+        k1, b = self._settings["bm25"]["k1"], self._settings["bm25"]["b"]
+        documents = np.cumsum(self._kept.documents) - 1
+        texts = SearchedTexts(self.known.chunks, self.known.documents, documents[self._kept.joined.documents[rows]])
+        if self._index.is_mapped(Chunk):
+            return whole.of_part(term_counts(self._index), rows, texts, k1, b)
+        languages = whole.analysis.languages
+        return Bm25.of(texts, None if languages is None else [languages[row] for row in rows.tolist()], k1, b)
 
     def synonyms(self) -> list[Synonym]:
         """Return the pairs whose entities are both permitted."""
@@ -160,14 +163,30 @@ class _View:
     @cached_property
     def walk(self) -> Walk:
         """The titles of chunks and the graph of chunks and entities, computed as in a build."""
-        known = self.known
-        names, held_by = name_chunks(
-            known.documents, known.chunks, self._begins(), NameSettings.of_manifest(self._settings["names"])
-        )
+        kept, known = self._kept, self.known
+        found = self._names()
+        named = are_names(known.entities.table.column("types"))
+        of_entity = kept.mentions & (kept.joined.entities >= 0)
+        entities = (np.cumsum(kept.entities) - 1)[kept.joined.entities[of_entity]]
+        chunks = (np.cumsum(kept.chunks) - 1)[kept.joined.chunks[of_entity]]
+        holding = Groups.of(entities, chunks, len(named))
         settings = WalkGraphSettings.of_manifest(self._settings["walk_graph"])
-        graph = walk_graph(known.chunks, known.entities, known.mentions, names, held_by, settings)
-        weights = LinkSettings.of_manifest(self._settings["links"]) if "links" in self._settings else None
-        return Walk(names, with_links(graph, known.chunks, self.links, weights) if weights else graph)
+        graph = graph_of(len(known.chunks), named, holding, found, settings)
+        weights = LinkSettings.of_manifest(self._settings["links"]) if self.links else None
+        return Walk(found.names, with_links(graph, known.chunks, self.links, weights) if weights else graph)
+
+    def _names(self) -> NamedChunks:
+        """Return the titles of chunks, and the chunks that contain them."""
+        known = self.known
+        ids = known.chunks.table.column("id").to_pylist()
+        if self._index.is_mapped(Chunk):
+            texts = self._index.arrow(Chunk, "text").column("text")
+            return title_occurrences(self._index).of_part(self._kept.chunks, ids, lambda row: str(texts[row]))
+        title_of = {document.id: document.title for document in known.documents}
+        chunks = list(known.chunks)
+        first = begins(self._index, chunks, [title_of[chunk.document_id] for chunk in chunks])
+        settings = NameSettings.of_manifest(self._settings["names"])
+        return NamedChunks.of(*name_chunks(known.documents, chunks, [*first], settings), ids)
 
     @cached_property
     def links(self) -> list[Link]:
@@ -175,25 +194,16 @@ class _View:
         known, has_links = self.known, "links" in self._settings  # an index of an earlier format has no links
         return find_links(known.documents, known.chunks) if has_links else []
 
-    def _begins(self) -> list[Annotation]:
-        """Return for each chunk of an untitled document the name at its beginning, if the index knows it."""
-        untitled = {document.id for document in self.known.documents if not document.title.strip()}
-        wanted = {chunk.id for chunk in self.known.chunks if chunk.document_id in untitled}
-        of_chunk: defaultdict[str, list[str]] = defaultdict(list)
-        for name in self._index.rows(Name) if wanted else ():
-            for id_ in wanted.intersection(name.chunk_ids):
-                of_chunk[id_].append(name.name)
-        return [_begin(chunk.text, of_chunk.get(chunk.id, ())) for chunk in self.known.chunks]
-
     @cached_property
     def communities(self) -> list[Community]:
         """The communities with their permitted members, relations and chunks; empty ones are left out."""
-        entity_ids = {entity.id for entity in self.known.entities}
+        entity_ids = {*self.known.entities.table.column("id").to_pylist()}
         relation_ids = {*self._index.arrow(Relation, "id").column("id").filter(self._kept.relations).to_pylist()}
         chunks_of: defaultdict[str, set[str]] = defaultdict(set)
-        for mention in self.known.mentions:
-            if mention.entity_id is not None:
-                chunks_of[mention.entity_id].add(mention.chunk_id)
+        joins = self.known.mentions.table.select(["entity_id", "chunk_id"]).to_pydict()
+        for entity_id, chunk_id in zip(joins["entity_id"], joins["chunk_id"], strict=True):
+            if entity_id is not None:
+                chunks_of[entity_id].add(chunk_id)
         filtered_rows = []
         for community in self._communities_before:
             members = tuple(id_ for id_ in community.entity_ids if id_ in entity_ids)
@@ -213,8 +223,6 @@ class _View:
     @cached_property
     def _communities_before(self) -> list[Community]:
         """The communities of the whole index that have a permitted member."""
-        from pyarrow import compute
-
         table = self._index.arrow(Community)
         members = table.column("entity_ids")
         ids = self._index.arrow(Entity, "id").column("id").filter(self._kept.entities).to_pylist()
@@ -233,9 +241,3 @@ class _View:
         }
         table = self._index.arrow(Report)
         return records_of(table.filter(is_in(table.column("community_id"), complete)), Report)
-
-
-def _begin(text: str, names: Sequence[str]) -> Annotation:
-    matches = NameMatcher(dict.fromkeys(names)).find(text)[:1] if names else []
-    phrases = tuple(Phrase(match.start, match.end, text[match.start : match.end], NAME) for match in matches)
-    return Annotation(phrases, ())

@@ -18,11 +18,10 @@ import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.storage.arrays import Rows
 from conspectus.storage.index import StoredIndex, per_index
-from conspectus.storage.name_tables import alias_rows, entity_table, title_table
+from conspectus.storage.name_tables import alias_rows, are_names, entity_table, title_table
 from conspectus.storage.records import Entity, Name
 from conspectus.storage.text.name_table import TableMatcher
 from conspectus.storage.text.names import NameMatcher, Word, words
-from conspectus.storage.text.nlp import CONCEPT
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.postings import TextColumn
 
@@ -215,8 +214,8 @@ class Linker:
                 return {**dict(merged[number - n_entities] for number in numbers if number >= n_entities), **rows}
 
             return TableMatcher(entity_table(self._index), named)
-        types = zip(self._names[:], self._types.to_pylist(), strict=True)
-        rows = {name: row for row, (name, kinds) in enumerate(types) if any(kind != CONCEPT for kind in kinds)}
+        is_name = are_names(self._types).tolist()
+        rows = {name: row for row, name in enumerate(self._names[:]) if is_name[row]}
         return NameMatcher({**aliases, **rows})
 
 

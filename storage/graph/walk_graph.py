@@ -13,13 +13,16 @@ Noun phrases that are not names are excluded: they join unrelated passages.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from conspectus.storage.arrays import Bools
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
-from conspectus.storage.joins import chunks_by_entity
+from conspectus.storage.joins import Groups, chunks_by_entity
 from conspectus.storage.records import Chunk, Document, Entity, Link, Mention, Name
 from conspectus.storage.settings import LinkSettings, NameSettings, Settings, WalkGraphSettings
 from conspectus.storage.structure.links import link_edges
@@ -33,8 +36,30 @@ from conspectus.storage.text.normalise import entity_key, title_names
 class Walk:
     """The names that refer to chunks, and the graph of the walk."""
 
-    names: list[Name]
+    names: Sequence[Name]
     graph: Adjacency
+
+
+class NamedChunks(NamedTuple):
+    """The names that refer to chunks, sorted by id, and the rows of chunks by name.
+
+    `owners` are the chunks that a name refers to, `holders` those whose text contains it.
+    """
+
+    names: Sequence[Name]
+    owners: Groups
+    holders: Groups
+
+    @classmethod
+    def of(
+        cls, names: Sequence[Name], held_by: Mapping[str, AbstractSet[str]], chunk_ids: Sequence[str]
+    ) -> "NamedChunks":
+        """Return names with the chunks, given by id, that contain each."""
+        row_of = {id_: row for row, id_ in enumerate(chunk_ids)}
+        owners = ((number, row_of[id_]) for number, name in enumerate(names) for id_ in name.chunk_ids)
+        holders = ((number, row_of[id_]) for number, name in enumerate(names) for id_ in held_by.get(name.id, ()))
+        pairs = (np.array([*each], np.int64).reshape(-1, 2) for each in (owners, holders))
+        return cls(names, *(Groups.of(each[:, 0], each[:, 1], len(names)) for each in pairs))
 
 
 def walk(
@@ -59,16 +84,13 @@ def name_chunks(
     settings: NameSettings,
 ) -> tuple[list[Name], dict[str, set[str]]]:
     """Return the names that refer to chunks, sorted by id, and by name id the chunks whose text contains each."""
-    title_of = {document.id: document.title.strip() for document in documents}
+    title_of = {document.id: document.title for document in documents}
     owners: defaultdict[str, set[str]] = defaultdict(set)
     surfaces: defaultdict[str, set[str]] = defaultdict(set)
     for chunk, annotation in zip(chunks, annotations, strict=True):
-        first = lead(annotation)
-        own = title_names(title_of[chunk.document_id]) if title_of[chunk.document_id] else ()
-        for surface in own or ((first.text,) if first else ()):
-            if is_worth_looking_for(surface, settings.min_characters):
-                owners[entity_key(surface)].add(chunk.id)
-                surfaces[entity_key(surface)].add(" ".join(surface.split()))
+        for surface in titles_of(title_of[chunk.document_id], annotation, settings.min_characters):
+            owners[entity_key(surface)].add(chunk.id)
+            surfaces[entity_key(surface)].add(surface)
     matcher = NameMatcher({min(surfaces[key]): key for key in owners})
     held_by: defaultdict[str, set[str]] = defaultdict(set)
     for chunk in chunks:
@@ -82,40 +104,56 @@ def name_chunks(
     return sorted_by_id(names), {short_id("name", key): found for key, found in held_by.items()}
 
 
+def titles_of(title: str, annotation: Annotation, min_characters: int) -> list[str]:
+    """Return the names by which passages may refer to a chunk: its document's title, or the name it begins with."""
+    first = lead(annotation)
+    own = title_names(title) or ((first.text,) if first else ())
+    return [" ".join(surface.split()) for surface in own if is_worth_looking_for(surface, min_characters)]
+
+
 def walk_graph(
     chunks: Sequence[Chunk],
     entities: Sequence[Entity],
     mentions: Sequence[Mention],
     names: Sequence[Name],
-    held_by: dict[str, set[str]],
+    held_by: Mapping[str, AbstractSet[str]],
     settings: WalkGraphSettings,
 ) -> Adjacency:
     """Return the graph over `len(chunks) + len(entities)` nodes."""
-    row_of = {chunk.id: row for row, chunk in enumerate(chunks)}
-    edges: list[tuple[int, int, float]] = []
-    for name in names:
-        if len(name.chunk_ids) <= settings.most_owners:
-            weight = 1 / np.sqrt(1 + name.mentioned_in)
-            for holder in sorted(held_by.get(name.id, ())):
-                edges += [(row_of[holder], row_of[owner], weight) for owner in name.chunk_ids]
-
-    sources, targets, weights = (np.array(column) for column in zip(*edges, strict=True)) if edges else _NO_EDGES
+    chunk_ids = [chunk.id for chunk in chunks]
     named = np.array([any(kind != CONCEPT for kind in entity.types) for entity in entities], np.bool_)
-    holding = chunks_by_entity([entity.id for entity in entities], [chunk.id for chunk in chunks], mentions)
+    holding = chunks_by_entity([entity.id for entity in entities], chunk_ids, mentions)
+    return graph_of(len(chunks), named, holding, NamedChunks.of(names, held_by, chunk_ids), settings)
+
+
+def graph_of(
+    n_chunks: int, named: Bools, holding: Groups, names: NamedChunks, settings: WalkGraphSettings
+) -> Adjacency:
+    """Return the graph over chunks and entities.
+
+    Args:
+        n_chunks: the number of chunks.
+        named: (entities,) which entities are more than noun phrases.
+        holding: the rows of the chunks that mention each entity.
+        names: the names that refer to chunks.
+        settings: the weights.
+    """
+    owners, holders = names.owners, names.holders
+    precise = np.repeat(np.diff(owners.starts) <= settings.most_owners, np.diff(holders.starts))
+    held = np.repeat(np.arange(len(holders)), np.diff(holders.starts))[precise]
+    places, targets = owners.of_each(held)
+    weights = 1 / np.sqrt(1 + np.diff(holders.starts)[held[places]])
+
     sizes = np.diff(holding.starts)
-    joins = named & (sizes > 1)
-    kept = np.repeat(joins, sizes)
-    nodes = np.repeat(np.arange(len(entities)), sizes)[kept] + len(chunks)
+    kept = np.repeat(named & (sizes > 1), sizes)
+    nodes = np.repeat(np.arange(len(named)), sizes)[kept] + n_chunks
     occurrences = settings.occurrence_weight / np.sqrt(np.repeat(sizes, sizes)[kept])
     return Adjacency.from_edges(
-        len(chunks) + len(entities),
-        np.concatenate([sources, holding.members[kept]]),
+        n_chunks + len(named),
+        np.concatenate([holders.members[precise][places], holding.members[kept]]),
         np.concatenate([targets, nodes]),
         np.concatenate([weights, occurrences]),
     )
-
-
-_NO_EDGES = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
 def with_links(graph: Adjacency, chunks: Sequence[Chunk], links: Sequence[Link], settings: LinkSettings) -> Adjacency:

@@ -12,7 +12,7 @@ A term is the stem of a word (the Snowball stemmers, Porter 2001). Two groups of
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from math import exp, fsum, log
 from typing import Any
@@ -68,10 +68,10 @@ class Analysis:
     def of(cls, texts: Sequence[str], languages: Sequence[str]) -> "Analysis":
         """Return the analysis of texts with given languages, row by row."""
         counts: dict[str, Counter[str]] = {}
-        for text, language in zip(texts, languages, strict=True):
+        for row, language in enumerate(languages):
             if language in _LINKING:
                 counts.setdefault(language, Counter()).update(
-                    key for key in word_keys(text) if len(key) >= _SHORTEST and key.isalpha()
+                    key for key in word_keys(texts[row]) if len(key) >= _SHORTEST and key.isalpha()
                 )
         kept = {
             language: {key: count for key, count in sorted(found.items()) if count >= _LEAST_COUNT}
@@ -83,14 +83,25 @@ class Analysis:
         """Return the terms of the text of a row, with repetitions."""
         if self.languages is None:
             return word_keys(text)
-        language = self.languages[row] or self.main
+        language = self._language_of(row)
         if text.isascii() and language not in _LINKING:  # no compounds, and no pairs of characters
             return [stem_in_language(key, language) for key in word_keys(text)]
         found = words(text)
         terms = [term for word in found for term in (self.stem(word.key, language), *self.parts(word.key, language))]
         return [*terms, *_pairs(found)]
 
-    @property
+    def reads_as(self, other: "Analysis", row: int, others_row: int) -> bool:
+        """Return whether a text has the same terms for certain as in another corpus, where its row is `others_row`.
+
+        Its compounds are split by the words of the corpus, and the language of most texts is that of unknown ones.
+        """
+        language = self._language_of(row)
+        return language == other._language_of(others_row) and language not in _LINKING
+
+    def _language_of(self, row: int) -> str:
+        return "" if self.languages is None else self.languages[row] or self.main
+
+    @cached_property
     def main(self) -> str:
         """The language of most texts; "" if unknown."""
         return self.known[0] if self.known else ""
@@ -101,7 +112,7 @@ class Analysis:
 
     def stems(self, text: str, row: int) -> list[str]:
         """Return the stem of each word of the text of a row, in order."""
-        language = "" if self.languages is None else self.languages[row] or self.main
+        language = self._language_of(row)
         return [self.stem(key, language) for key in word_keys(text)]
 
     def parts(self, key: str, language: str) -> tuple[str, ...]:

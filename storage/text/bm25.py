@@ -3,17 +3,18 @@
 import json
 import logging
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Vectors
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, Vectors
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.text.analysis import PLAIN, Analysis
 from conspectus.storage.text.names import words
 from conspectus.storage.text.postings import TextColumn
+from conspectus.storage.text.term_counts import TermCounts
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -66,6 +67,10 @@ def _ranker_of(texts: Sequence[str], analysis: Analysis, k1: float, b: float) ->
     return ranker
 
 
+def _numbered(terms: Iterable[str]) -> dict[str, int]:
+    return {term: column for column, term in enumerate(sorted(set(terms)))}
+
+
 class _Postings(NamedTuple):
     """The contributions of terms to scores: column i has `data[starts[i]:starts[i + 1]]` in the rows beside them."""
 
@@ -90,11 +95,50 @@ class Bm25:
     def of(cls, texts: Sequence[str], languages: Sequence[str] | None, k1: float, b: float) -> "Bm25":
         """Return an in-memory index over texts (row i scores text i); without languages, words are not stemmed."""
         analysis = PLAIN if languages is None else Analysis.of(texts, languages)
-        ranker = _ranker_of(texts, analysis, k1, b)
-        if ranker is None:
-            return cls(None, {}, len(texts), analysis)
-        postings = _Postings(*(np.asarray(ranker.scores[name]) for name in ("data", "indices", "indptr")))
-        return cls(postings, ranker.vocab_dict, len(texts), analysis)
+        bags = [analysis.terms(text, row) for row, text in enumerate(texts)]
+        vocabulary = _numbered(term for bag in bags for term in bag)
+        return cls._of_counts(TermCounts.of(bags, vocabulary), vocabulary, analysis, k1, b)
+
+    def of_part(self, counts: TermCounts, rows: Rows, texts: Sequence[str], k1: float, b: float) -> "Bm25":
+        """Return the index over some rows that `of` makes of their texts, of which few are read.
+
+        Args:
+            counts: the counts of the terms of every row of this index.
+            rows: (n,) the rows.
+            texts: the text of each.
+            k1: BM25's k1.
+            b: BM25's b.
+        """
+        languages = self.analysis.languages
+        analysis = PLAIN if languages is None else Analysis.of(texts, [languages[row] for row in rows.tolist()])
+        same = np.array([analysis.reads_as(self.analysis, *pair) for pair in enumerate(rows.tolist())], np.bool_)
+        others = np.flatnonzero(~same).tolist()
+        bags = [analysis.terms(texts[place], place) for place in others]
+        known = counts.of_rows(rows[same])
+        used = np.unique(known.columns)
+        terms = self._terms_of(used)
+        vocabulary = _numbered([*terms, *(term for bag in bags for term in bag)])
+        known = known.renumbered(used, np.array([vocabulary[term] for term in terms], np.int32))
+        order = np.argsort(np.append(np.flatnonzero(same), others)).astype(np.int64)
+        every = known.followed_by(TermCounts.of(bags, vocabulary)).of_rows(order)
+        return self._of_counts(every, vocabulary, analysis, k1, b)
+
+    @classmethod
+    def _of_counts(
+        cls, counts: TermCounts, vocabulary: Mapping[str, int], analysis: Analysis, k1: float, b: float
+    ) -> "Bm25":
+        postings = _Postings(*counts.weights(len(vocabulary), k1, b)) if vocabulary else None
+        return cls(postings, vocabulary, counts.n_texts, analysis)
+
+    def columns(self) -> Mapping[str, int]:
+        """Return the column of each known term, read into memory."""
+        return self.vocabulary.read() if isinstance(self.vocabulary, MappedVocabulary) else self.vocabulary
+
+    def _terms_of(self, columns: NDArray[np.int32]) -> list[str]:
+        if isinstance(self.vocabulary, MappedVocabulary):
+            return self.vocabulary.terms_of(columns)
+        terms = {column: term for term, column in self.vocabulary.items()}
+        return [terms[column] for column in columns.tolist()]
 
     @classmethod
     def open(cls, folder: Path, n_rows: int, vocabulary: Mapping[str, int] | None = None) -> "Bm25":
@@ -249,6 +293,17 @@ class MappedVocabulary(Mapping[str, int]):
         """Return the terms that begin with a prefix, ascending."""
         first, last = bisect_left(self._terms, prefix), bisect_left(self._terms, f"{prefix}\U0010ffff")
         return self._terms[first:last]
+
+    def read(self) -> dict[str, int]:
+        """Return the vocabulary as a dictionary."""
+        return dict(zip(self._terms[:], self._columns.to_pylist(), strict=True))
+
+    def terms_of(self, columns: NDArray[np.int32]) -> list[str]:
+        """Return the terms of some columns."""
+        own = self._columns.to_numpy()
+        order = np.argsort(own)
+        terms: list[str] = self._terms.taken(order[np.searchsorted(own, columns, sorter=order)])
+        return terms
 
     def __getitem__(self, term: str) -> int:
         if (column := self._get(term)) is None:

@@ -15,7 +15,7 @@ So a name does not extend past the end of a sentence: "in Paris. Texas is" does 
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -109,14 +109,12 @@ class NameMatcher(Generic[Value]):
         # A trie of word keys, flat: (state, key) -> next state.
         self._first: dict[str, int] = {}
         self._next: dict[tuple[int, str], int] = {}
+        self._surfaces: dict[int, list[str]] = {}
         self._ending: dict[int, list[_Name[Value]]] = {}
+        self._values = names
         for surface in sorted(names):
-            found = words(surface)
-            if found:
-                between = [_between(surface, *pair) for pair in pairwise(found)]
-                head, tail = surface[: found[0].start].lstrip(), surface[found[-1].end :].rstrip()
-                name = _Name(entity_key(surface), between, head, tail, names[surface])
-                self._ending.setdefault(self._state(found), []).append(name)
+            if keys := word_keys(surface):
+                self._surfaces.setdefault(self._state(keys), []).append(surface)
 
     def find(self, text: str, found: Sequence[Word] | None = None) -> list[NameMatch[Value]]:
         """Return the names in a text, in order and without overlaps.
@@ -132,43 +130,62 @@ class NameMatcher(Generic[Value]):
             if found[at].key not in self._first:  # like most words
                 at += 1
                 continue
-            last, names = self._longest(text, found, at)
-            if not names:
+            endings = self._endings(text, found, at)
+            if not endings:
                 at += 1
                 continue
-            start, end = found[at].start, found[last].end
-            name = _nearest(names, text, start, end)
-            if text.startswith(name.tail, end):
-                end += len(name.tail)
-            if start - len(name.head) >= free_from and text.endswith(name.head, free_from, start):
-                start -= len(name.head)
+            last, names = endings[-1]
+            name = _nearest(names, text, found[at].start, found[last].end)
+            start, end = _with_signs(name, text, found[at].start, found[last].end, free_from)
             matches.append(NameMatch(start, end, name.value))
             at, free_from = last + 1, end
         return matches
 
-    def _state(self, name: Sequence[Word]) -> int:
+    def each(self, text: str) -> Iterator[NameMatch[Value]]:
+        """Yield every occurrence of every name in a text, as if it were the only one: they may overlap."""
+        found = words(text)
+        for first, word in enumerate(found):
+            for last, names in self._endings(text, found, first) if word.key in self._first else ():
+                for name in names:
+                    start, end = _with_signs(name, text, word.start, found[last].end, 0)
+                    yield NameMatch(start, end, name.value)
+
+    def _state(self, keys: Sequence[str]) -> int:
         # States are numbered in order of creation; 0 is the start.
-        state = self._first.setdefault(name[0].key, len(self._first) + len(self._next) + 1)
-        for word in name[1:]:
-            state = self._next.setdefault((state, word.key), len(self._first) + len(self._next) + 1)
+        state = self._first.setdefault(keys[0], len(self._first) + len(self._next) + 1)
+        for key in keys[1:]:
+            state = self._next.setdefault((state, key), len(self._first) + len(self._next) + 1)
         return state
 
-    def _longest(self, text: str, found: Sequence[Word], first: int) -> "tuple[int, list[_Name[Value]]]":
-        """Return the last word, and the possible names, of the longest name that begins with a word."""
-        longest: tuple[int, list[_Name[Value]]] = first, []
+    def _ending_at(self, state: int) -> "list[_Name[Value]]":
+        """Return the names that end in a state, made when the first text reaches it: most texts contain few names."""
+        if state not in self._ending:
+            self._ending[state] = [self._name(surface) for surface in self._surfaces[state]]
+        return self._ending[state]
+
+    def _name(self, surface: str) -> "_Name[Value]":
+        found = words(surface)
+        between = [_between(surface, *pair) for pair in pairwise(found)]
+        head, tail = surface[: found[0].start].lstrip(), surface[found[-1].end :].rstrip()
+        return _Name(entity_key(surface), between, head, tail, self._values[surface])
+
+    def _endings(self, text: str, found: Sequence[Word], first: int) -> "list[tuple[int, list[_Name[Value]]]]":
+        """Return the last word, and the possible names, of each name that begins with a word, the longest name last."""
+        endings: list[tuple[int, list[_Name[Value]]]] = []
         state = self._first[found[first].key]
         between: list[str | None] = []
         for at in range(first, len(found)):
-            if state in self._ending:
-                names = [name for name in self._ending[state] if _allowed(between, name.between)]
-                longest = (at, names) if names else longest
+            if state in self._surfaces:
+                names = [name for name in self._ending_at(state) if _allowed(between, name.between)]
+                if names:
+                    endings.append((at, names))
             following = self._next.get((state, found[at + 1].key)) if at + 1 < len(found) else None
             gap = None if following is None else _between(text, found[at], found[at + 1])
             if following is None or gap is None:
                 break
             state = following
             between.append(gap)
-        return longest
+        return endings
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +197,15 @@ class _Name(Generic[Value]):
     head: str
     tail: str
     value: Value
+
+
+def _with_signs(name: _Name[Value], text: str, start: int, end: int, free_from: int) -> tuple[int, int]:
+    """Return the span of a name with the signs around its words, if the text has them: those before from a place on."""
+    if text.startswith(name.tail, end):
+        end += len(name.tail)
+    if start - len(name.head) >= free_from and text.endswith(name.head, free_from, start):
+        start -= len(name.head)
+    return start, end
 
 
 def _nearest(names: Sequence[_Name[Value]], text: str, start: int, end: int) -> _Name[Value]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from conspectus.storage.arrays import Rows
 
 
 class TextColumn(Sequence[str]):
@@ -33,6 +34,10 @@ class TextColumn(Sequence[str]):
         if isinstance(row, slice):
             return [str(text) for text in self._texts[row].to_pylist()]
         return str(self._texts[int(row)])
+
+    def taken(self, rows: "Rows") -> list[str]:
+        """Return the texts of some rows."""
+        return [str(text) for text in self._texts.take(rows).to_pylist()]
 
 
 class Postings:

@@ -1,0 +1,178 @@
+"""Where passages name titles, in a large index: found once, and mapped (see `derived`).
+
+Which names a part of an index has, and which passages contain them, depends on no other document: a longer title must
+not hide a shorter one if its document is hidden. So every occurrence of every title is stored, as if it were the only
+one, and the names of a part are chosen from those of its own titles.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Rows
+from conspectus.storage.derived import derived_folder
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.graph.walk_graph import NamedChunks, titles_of
+from conspectus.storage.hashing import short_id
+from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.joins import Groups, joined
+from conspectus.storage.records import Chunk, Document, Name
+from conspectus.storage.settings import NameSettings
+from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word
+from conspectus.storage.text.nlp import NAME, Annotation, Phrase
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.postings import TextColumn
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORM = 1
+"""Raised when the content of the files changes."""
+_ARRAYS = ("owned", "owners", "titles", "chunks", "starts", "ends", "lower")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TitleOccurrences:
+    """The t titles of all chunks as written, and their o occurrences, by chunk and place.
+
+    Attributes:
+        surfaces: the titles, sorted, and the id of the name of each.
+        owned, owners: (p,) titles, and for each a chunk that has it; together every pair of them.
+        titles: (o,) the title of each occurrence.
+        chunks: (o,) its chunk.
+        starts, ends: (o,) its characters in the text of the chunk.
+        lower: (o,) whether it is one word that begins with a lower-case letter.
+    """
+
+    surfaces: "pa.Table"
+    owned: Ints
+    owners: Rows
+    titles: Ints
+    chunks: Rows
+    starts: Ints
+    ends: Ints
+    lower: Bools
+
+    def of_part(self, kept: Bools, chunk_ids: Sequence[str], text_of: Callable[[int], str]) -> NamedChunks:
+        """Return the names of some chunks as `name_chunks` finds them in an index of these chunks alone.
+
+        Args:
+            kept: (chunks,) which chunks.
+            chunk_ids: their ids.
+            text_of: returns the text of a chunk by its row among all.
+        """
+        row_of = np.cumsum(kept) - 1
+        has = kept[self.owners]
+        used, title = np.unique(self.owned[has], return_inverse=True)
+        surfaces, ids = (column.to_pylist() for column in self.surfaces.take(used).columns)
+        of_name = {id_: number for number, id_ in enumerate(sorted(set(ids)))}
+        name_of = np.array([of_name[id_] for id_ in ids], np.int64)
+        owners = Groups.of(name_of[title], row_of[self.owners[has]], len(of_name))
+
+        # Of several ways to write a name the first is looked for.
+        first = np.unique(name_of, return_index=True)[1]
+        proper = np.ones(len(of_name), np.bool_)
+        proper[name_of[[not is_capitalised([surface]) for surface in surfaces]]] = False
+        sought = np.full(len(self.surfaces), -1)
+        sought[used[first]] = np.arange(len(first))
+
+        among = np.flatnonzero(kept[self.chunks] & (sought[self.titles] >= 0))
+        chunks, starts, found = self.chunks[among], self.starts[among], sought[self.titles[among]]
+        overlap = (chunks[1:] == chunks[:-1]) & (starts[1:] < self.ends[among][:-1])
+        unclear = np.zeros(len(kept), np.bool_)
+        unclear[chunks[1:][overlap]] = True
+        clear = ~unclear[chunks] & ~(self.lower[among] & proper[found])
+        pairs = [found[clear]], [chunks[clear]]
+        possible = {surfaces[first[number]]: int(number) for number in np.unique(found[unclear[chunks]])}
+        matcher = NameMatcher(possible)
+        for chunk in np.flatnonzero(unclear).tolist():
+            held = [*_held(matcher, proper, text_of(chunk))]
+            pairs[0].append(np.array(held, np.int64))
+            pairs[1].append(np.full(len(held), chunk))
+        holders = Groups.of(np.concatenate(pairs[0]), row_of[np.concatenate(pairs[1])], len(of_name))
+        counts = np.diff(holders.starts).tolist()
+        names = [
+            Name(id_, surfaces[place], tuple(chunk_ids[row] for row in owners[number].tolist()), counts[number])
+            for number, (id_, place) in enumerate(zip(of_name, first.tolist(), strict=True))
+        ]
+        return NamedChunks(names, owners, holders)
+
+
+def _held(matcher: NameMatcher[int], proper: Bools, text: str) -> Iterator[int]:
+    for match in matcher.find(text):
+        if not is_other_word(text[match.start : match.end], bool(proper[match.value])):
+            yield match.value
+
+
+@per_index
+def title_occurrences(index: StoredIndex) -> TitleOccurrences:
+    """Return the occurrences of the titles of a large index."""
+    import pyarrow as pa
+
+    folder = derived_folder(index, "titles-in-chunks", FORM, lambda place: _write(index, place))
+    try:
+        surfaces = pa.ipc.open_file(pa.memory_map(str(folder / "surfaces.arrow"))).read_all()
+        arrays = (np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in _ARRAYS)
+        return TitleOccurrences(surfaces, *arrays)
+    except (*UNREADABLE_ARRAY, pa.ArrowException) as error:
+        raise IndexCorrupt(f"{folder} cannot be read ({error}); delete it, and it is made again") from error
+
+
+def _write(index: StoredIndex, folder: Path) -> None:
+    import pyarrow as pa
+
+    least = NameSettings.of_manifest(index.manifest.settings["names"]).min_characters
+    titles = index.arrow(Document, "title").column("title").take(joined(index).documents).to_pylist()
+    own = [
+        [" ".join(each.split()) for each in titles_of(title, begin, least)]
+        for title, begin in zip(titles, begins(index, index.each(Chunk), titles), strict=True)
+    ]
+    surfaces = sorted({surface for each in own for surface in each})
+    number_of = {surface: number for number, surface in enumerate(surfaces)}
+    owned = [(number_of[surface], chunk) for chunk, each in enumerate(own) for surface in each]
+    matcher = NameMatcher(number_of)
+    found: list[tuple[int, int, int, int, bool]] = []
+    texts = TextColumn(lambda: index.arrow(Chunk, "text").column("text"))
+    for chunk in range(len(own)):
+        text = texts[chunk]
+        matches = sorted((match.start, match.end, match.value) for match in matcher.each(text))
+        found += [
+            (title, chunk, start, end, is_other_word(text[start:end], capitalised=True))
+            for start, end, title in matches
+        ]
+    arrays: list[NDArray[Any]] = [*np.array(owned, np.int32).reshape(-1, 2).T]
+    arrays += [*np.array(found, np.int32).reshape(-1, 5).T]
+    folder.mkdir()
+    for name, array in zip(_ARRAYS, arrays, strict=True):
+        np.save(folder / f"{name}.npy", array.astype(np.bool_) if name == "lower" else array)
+    ids = [short_id("name", entity_key(surface)) for surface in surfaces]
+    batch = pa.record_batch({"surface": pa.array(surfaces, pa.string()), "id": pa.array(ids, pa.string())})
+    with pa.ipc.new_file(str(folder / "surfaces.arrow"), batch.schema) as stream:
+        stream.write_batch(batch)
+
+
+def begins(index: StoredIndex, chunks: Iterable[Chunk], titles: Sequence[str]) -> Iterator[Annotation]:
+    """Yield for each of some chunks the name at its beginning, if the index knows it and its document has no title.
+
+    Args:
+        index: the index.
+        chunks: the chunks.
+        titles: the title of the document of each.
+    """
+    of_chunk: defaultdict[str, list[str]] = defaultdict(list)
+    if not all(map(str.strip, titles)):
+        for name in index.rows(Name):
+            for id_ in name.chunk_ids:
+                of_chunk[id_].append(name.name)
+    for chunk, title in zip(chunks, titles, strict=True):
+        yield _begin(chunk.text, () if title.strip() else of_chunk.get(chunk.id, ()))
+
+
+def _begin(text: str, names: Sequence[str]) -> Annotation:
+    matches = NameMatcher(dict.fromkeys(names)).find(text)[:1] if names else []
+    phrases = tuple(Phrase(match.start, match.end, text[match.start : match.end], NAME) for match in matches)
+    return Annotation(phrases, ())
