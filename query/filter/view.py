@@ -18,20 +18,22 @@ Failures, merges and origins are empty: they contain file names, and names that 
 """
 
 import threading
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.query.context import Context
 from conspectus.query.filter.bitmaps import Bitmaps, is_in
+from conspectus.query.filter.communities import permitted_communities, permitted_reports
 from conspectus.query.filter.rows import PermittedRows
 from conspectus.query.filter.vectors import ViewVectors
-from conspectus.storage.graph.walk_graph import NamedChunks, Walk, graph_of, name_chunks, with_links
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.walk_graph import NamedChunks, graph_of, name_chunks, with_links
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.joins import Groups
+from conspectus.storage.mapped import TableRows
 from conspectus.storage.memory_index import MemoryIndex, Parts
 from conspectus.storage.name_tables import are_names
 from conspectus.storage.records import (
@@ -56,7 +58,6 @@ from conspectus.storage.structure.links import find_links
 from conspectus.storage.tables import records_of
 from conspectus.storage.text.bm25 import Bm25
 from conspectus.storage.title_occurrences import begins, title_occurrences
-from pyarrow import compute
 
 VIEWS_PER_INDEX = 8
 """Number of views that an open index caches, least recently used dropped first."""
@@ -118,7 +119,7 @@ class _View:
                 Entity: lambda: known.described,
                 Mention: lambda: known.mentions,
                 Relation: lambda: known.relations,
-                Name: lambda: self.walk.names,
+                Name: lambda: self.names.names,
                 Link: lambda: self.links,
                 Claim: lambda: known.claims,
                 Synonym: self.synonyms,
@@ -137,7 +138,7 @@ class _View:
                 "reports": lambda: self.vectors.reports(self.reports),
             }
             | ({DESCRIPTIONS: self.vectors.descriptions} if self._index.has_vectors(DESCRIPTIONS) else {}),
-            graph=lambda: self.walk.graph,
+            graph=self.graph,
             lexical=self.lexical,
         )
 
@@ -160,23 +161,27 @@ class _View:
             table.filter(is_in(table.column("source_id"), ids) & is_in(table.column("target_id"), ids)), Synonym
         )
 
-    @cached_property
-    def walk(self) -> Walk:
-        """The titles of chunks and the graph of chunks and entities, computed as in a build."""
-        kept, known = self._kept, self.known
-        found = self._names()
+    def graph(self) -> Adjacency:
+        """Return the graph of chunks and entities, computed as in a build."""
+        known = self.known
         named = are_names(known.entities.table.column("types"))
+        settings = WalkGraphSettings.of_manifest(self._settings["walk_graph"])
+        graph = graph_of(len(known.chunks), named, self.holding, self.names, settings)
+        weights = LinkSettings.of_manifest(self._settings["links"]) if self.links else None
+        return with_links(graph, known.chunks, self.links, weights) if weights else graph
+
+    @cached_property
+    def holding(self) -> Groups:
+        """The rows of the chunks that mention each entity."""
+        kept = self._kept
         of_entity = kept.mentions & (kept.joined.entities >= 0)
         entities = (np.cumsum(kept.entities) - 1)[kept.joined.entities[of_entity]]
         chunks = (np.cumsum(kept.chunks) - 1)[kept.joined.chunks[of_entity]]
-        holding = Groups.of(entities, chunks, len(named))
-        settings = WalkGraphSettings.of_manifest(self._settings["walk_graph"])
-        graph = graph_of(len(known.chunks), named, holding, found, settings)
-        weights = LinkSettings.of_manifest(self._settings["links"]) if self.links else None
-        return Walk(found.names, with_links(graph, known.chunks, self.links, weights) if weights else graph)
+        return Groups.of(entities, chunks, int(kept.entities.sum()))
 
-    def _names(self) -> NamedChunks:
-        """Return the titles of chunks, and the chunks that contain them."""
+    @cached_property
+    def names(self) -> NamedChunks:
+        """The titles of chunks, and the chunks that contain them."""
         known = self.known
         ids = known.chunks.table.column("id").to_pylist()
         if self._index.is_mapped(Chunk):
@@ -195,49 +200,11 @@ class _View:
         return find_links(known.documents, known.chunks) if has_links else []
 
     @cached_property
-    def communities(self) -> list[Community]:
+    def communities(self) -> TableRows[Community]:
         """The communities with their permitted members, relations and chunks; empty ones are left out."""
-        entity_ids = {*self.known.entities.table.column("id").to_pylist()}
-        relation_ids = {*self._index.arrow(Relation, "id").column("id").filter(self._kept.relations).to_pylist()}
-        chunks_of: defaultdict[str, set[str]] = defaultdict(set)
-        joins = self.known.mentions.table.select(["entity_id", "chunk_id"]).to_pydict()
-        for entity_id, chunk_id in zip(joins["entity_id"], joins["chunk_id"], strict=True):
-            if entity_id is not None:
-                chunks_of[entity_id].add(chunk_id)
-        filtered_rows = []
-        for community in self._communities_before:
-            members = tuple(id_ for id_ in community.entity_ids if id_ in entity_ids)
-            chunk_ids = set().union(*(chunks_of.get(id_, ()) for id_ in members))
-            relations = tuple(id_ for id_ in community.relation_ids if id_ in relation_ids)
-            filtered_rows.append(
-                replace(
-                    community,
-                    entity_ids=members,
-                    relation_ids=relations,
-                    chunk_ids=tuple(sorted(chunk_ids)),
-                    size=len(members),
-                )
-            )
-        return filtered_rows
+        return permitted_communities(self._index, self._kept, self.known, self.holding)
 
     @cached_property
-    def _communities_before(self) -> list[Community]:
-        """The communities of the whole index that have a permitted member."""
-        table = self._index.arrow(Community)
-        members = table.column("entity_ids")
-        ids = self._index.arrow(Entity, "id").column("id").filter(self._kept.entities).to_pylist()
-        of_member = np.repeat(np.arange(len(table)), compute.list_value_length(members).to_numpy())
-        found = np.zeros(len(table), np.bool_)
-        found[of_member[is_in(compute.list_flatten(members), ids)]] = True
-        return records_of(table.filter(found), Community)
-
-    @cached_property
-    def reports(self) -> list[Report]:
+    def reports(self) -> TableRows[Report]:
         """The reports on complete communities: all members remain, and all are intact."""
-        complete = {
-            community.id
-            for community, before in zip(self.communities, self._communities_before, strict=True)
-            if community.size == before.size and self.known.intact.issuperset(community.entity_ids)
-        }
-        table = self._index.arrow(Report)
-        return records_of(table.filter(is_in(table.column("community_id"), complete)), Report)
+        return permitted_reports(self._index, self._kept, self.communities)
