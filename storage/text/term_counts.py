@@ -37,7 +37,7 @@ class TermCounts:
         >>> TermCounts.of([["a", "b", "a"], []], {"a": 0, "b": 1})
         TermCounts(starts=array([0, 2, 2]), columns=array([0, 1], dtype=int32), counts=array([2, 1], dtype=int32))
         """
-        sizes, columns, counts = [0], [], []
+        sizes, columns, counts = [0], list[int](), list[int]()
         for bag in bags:
             found = Counter(bag)
             sizes.append(len(found))
