@@ -48,7 +48,7 @@ class SearchedTexts(Sequence[str]):
 def term_counts(index: StoredIndex) -> TermCounts:
     """Return how often each chunk of a large index has each term of its lexical index."""
     lexical = index.lexical()
-    texts = SearchedTexts(index.each(Chunk), index.each(Document), joined(index).documents)
+    texts = SearchedTexts(index.each(Chunk), index.each(Document), joined(index).documents.tolist())
 
     def bags() -> Iterator[list[str]]:
         return (lexical.analysis.terms(text, row) for row, text in enumerate(texts))

@@ -147,7 +147,9 @@ class _View:
         whole, rows = self._index.lexical(), np.flatnonzero(self._kept.chunks)
         k1, b = self._settings["bm25"]["k1"], self._settings["bm25"]["b"]
         documents = np.cumsum(self._kept.documents) - 1
-        texts = SearchedTexts(self.known.chunks, self.known.documents, documents[self._kept.joined.documents[rows]])
+        texts = SearchedTexts(
+            self.known.chunks, self.known.documents, documents[self._kept.joined.documents[rows]].tolist()
+        )
         if self._index.is_mapped(Chunk):
             return whole.of_part(term_counts(self._index), rows, texts, k1, b)
         languages = whole.analysis.languages
