@@ -1,8 +1,9 @@
 """A view of an index restricted to permitted documents.
 
 A view filters the rows of the open index: it keeps the rows that permitted documents support (`bitmaps`), and makes
-each part of permitted rows when it is asked for. Text that occurs only in hidden documents is in none of its tables,
-vectors or graphs, so no question to a view can reveal it.
+each part of permitted rows when it is asked for. Of a large index it takes what depends on one passage only (the terms
+of its text, the titles in it) from mapped arrays, and counts the rest anew. Text that occurs only in hidden documents
+is in none of its tables, vectors or graphs, so no question to a view can reveal it.
 
 Compared with an index built from the permitted documents alone (the tests check this table by table):
 
