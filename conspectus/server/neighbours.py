@@ -1,14 +1,17 @@
 """Entities and their neighbours, for routes and tools."""
 
-from collections import Counter, defaultdict
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, overload
 
+import numpy as np
 from pydantic import BaseModel
 
 from conspectus.query.context import Context
 from conspectus.storage.errors import UsageError
-from conspectus.storage.index import per_index
-from conspectus.storage.records import Entity, Mention, Relation
+from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.joins import chunks_of_entities, joined
+from conspectus.storage.records import Chunk, Entity, Relation
+from conspectus.storage.text.postings import TextColumn
 
 Direction = Literal["out", "in", "both"]
 
@@ -57,27 +60,30 @@ class EntityDetail(EntityRow):
     beside: list[Beside]
 
 
-def entity_rows(context: Context, name: str = "") -> list[EntityRow]:
+def entity_rows(context: Context, name: str = "") -> Sequence[EntityRow]:
     """Return the entities whose name contains the given text, most frequent first, ties by name."""
-    wanted = name.casefold()
-    rows = [each for each in context.index.rows(Entity) if wanted in each.name.casefold()]
-    rows.sort(key=lambda each: (-each.frequency, each.name, each.id))
-    return [_row(each) for each in rows]
+    wanted, names = name.casefold(), _folded_names(context)
+    return _EntityRows(context.index, [row for row in _by_frequency(context) if wanted in names[row]])
 
 
 def entity_detail(context: Context, key: str, most: int) -> EntityDetail:
     """Return an entity by its id or name, with at most `most` items in each list. Raises NotThere if there is none."""
-    entity = find_entity(context, key)
-    chunks = _chunks_of(context).get(entity.id, [])
-    shared = Counter(id_ for chunk in chunks for id_ in _entities_in(context).get(chunk, ()) if id_ != entity.id)
-    names = _entities(context)
-    best = sorted(shared.items(), key=lambda item: (-item[1], names[item[0]].name, item[0]))[:most]
+    index, row = context.index, _row_of(context, key)
+    entity, holding = index.each(Entity)[row], chunks_of_entities(index)
+    shares = np.zeros(index.manifest.rows["chunks"], np.bool_)
+    shares[holding[row]] = True
+    of_entity = np.repeat(np.arange(len(holding)), np.diff(holding.starts))
+    counts = np.bincount(of_entity[shares[holding.members]], minlength=len(holding))
+    counts[row] = 0
+    shared = counts.tolist()
+    ids, names, chunk_ids = _ids(context), _names(context), _chunk_ids(context)
+    beside = sorted(np.flatnonzero(counts).tolist(), key=lambda each: (-shared[each], names[each], each))[:most]
     return EntityDetail(
         **_row(entity).model_dump(),
         description=entity.description,
-        chunk_ids=chunks[:most],
+        chunk_ids=[chunk_ids[chunk] for chunk in holding[row][:most].tolist()],
         neighbours=neighbours(context, entity, "both", None, most),
-        beside=[Beside(entity_id=id_, name=names[id_].name, passages=count) for id_, count in best],
+        beside=[Beside(entity_id=ids[each], name=names[each], passages=shared[each]) for each in beside],
     )
 
 
@@ -93,14 +99,16 @@ def neighbours(
         predicate: Only relations with this predicate, ignoring case.
         most: Maximum number of relations.
     """
-    names = _entities(context)
+    index, row, names = context.index, context.index.ids(Entity)[entity.id], _names(context)
+    ends, relations = joined(index), index.each(Relation)
     found = []
-    for relation in _relations_of(context).get(entity.id, ()):
+    for number in np.flatnonzero((ends.sources == row) | (ends.targets == row)).tolist():
+        relation = relations[number]
         outgoing = relation.source_id == entity.id
         wrong_way = (direction == "out" and not outgoing) or (direction == "in" and relation.target_id != entity.id)
         if wrong_way or (predicate is not None and relation.predicate.casefold() != predicate.casefold()):
             continue
-        other = names[relation.target_id if outgoing else relation.source_id]
+        other = relation.target_id if outgoing else relation.source_id
         found.append(
             Neighbour(
                 relation_id=relation.id,
@@ -108,8 +116,8 @@ def neighbours(
                 predicate=relation.predicate,
                 description=relation.description,
                 weight=relation.weight,
-                entity_id=other.id,
-                name=other.name,
+                entity_id=other,
+                name=names[int((ends.targets if outgoing else ends.sources)[number])],
                 chunk_ids=list(relation.chunk_ids),
             )
         )
@@ -118,14 +126,40 @@ def neighbours(
 
 def find_entity(context: Context, key: str) -> Entity:
     """Return the entity with this id or name, ignoring case if necessary. Raises NotThere if there is none."""
-    entities = _entities(context)
-    if key in entities:
-        return entities[key]
-    ids = _ids_by_name(context).get(key.casefold(), [])
-    exact = [id_ for id_ in ids if entities[id_].name == key]
-    if not ids:
+    return context.index.each(Entity)[_row_of(context, key)]
+
+
+def _row_of(context: Context, key: str) -> int:
+    row = context.index.ids(Entity).get(key)
+    if row is not None:
+        return row
+    wanted, names = key.casefold(), _names(context)
+    rows = [row for row, name in enumerate(_folded_names(context)) if name == wanted]
+    if not rows:
         raise NotThere("no entity has that id or name; list them, or search for a part of a name")
-    return entities[(exact or ids)[0]]
+    return next((row for row in rows if names[row] == key), rows[0])
+
+
+class _EntityRows(Sequence[EntityRow]):
+    """Some entities, each read when it is asked for."""
+
+    def __init__(self, index: StoredIndex, rows: Sequence[int]) -> None:
+        self._entities = index.each(Entity)
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> EntityRow: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[EntityRow]: ...
+
+    def __getitem__(self, place: int | slice) -> EntityRow | list[EntityRow]:
+        if isinstance(place, slice):
+            return [_row(self._entities[row]) for row in self._rows[place]]
+        return _row(self._entities[self._rows[place]])
 
 
 def _row(entity: Entity) -> EntityRow:
@@ -133,40 +167,32 @@ def _row(entity: Entity) -> EntityRow:
 
 
 @per_index
-def _entities(context: Context) -> dict[str, Entity]:
-    return {entity.id: entity for entity in context.index.rows(Entity)}
+def _ids(context: Context) -> TextColumn:
+    return _column(context.index, Entity, "id")
 
 
 @per_index
-def _ids_by_name(context: Context) -> dict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for entity in context.index.rows(Entity):
-        found[entity.name.casefold()].append(entity.id)
-    return dict(found)
+def _names(context: Context) -> TextColumn:
+    return _column(context.index, Entity, "name")
 
 
 @per_index
-def _relations_of(context: Context) -> dict[str, list[Relation]]:
-    found: defaultdict[str, list[Relation]] = defaultdict(list)
-    for relation in context.index.rows(Relation):
-        for id_ in {relation.source_id, relation.target_id}:
-            found[id_].append(relation)
-    return dict(found)
+def _chunk_ids(context: Context) -> TextColumn:
+    return _column(context.index, Chunk, "id")
+
+
+def _column(index: StoredIndex, record: type, name: str) -> TextColumn:
+    return TextColumn(lambda: index.arrow(record, name).column(name))
 
 
 @per_index
-def _chunks_of(context: Context) -> dict[str, list[str]]:
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for mention in context.index.rows(Mention):
-        if mention.entity_id is not None:
-            found[mention.entity_id].add(mention.chunk_id)
-    return {id_: sorted(chunks) for id_, chunks in found.items()}
+def _folded_names(context: Context) -> list[str]:
+    return [name.casefold() for name in _names(context)[:]]
 
 
 @per_index
-def _entities_in(context: Context) -> dict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for id_, chunks in _chunks_of(context).items():
-        for chunk in chunks:
-            found[chunk].append(id_)
-    return dict(found)
+def _by_frequency(context: Context) -> list[int]:
+    """Return the rows of the entities, the most frequent first, ties by name."""
+    names = _names(context)[:]
+    frequencies = context.index.arrow(Entity, "frequency").column("frequency").to_pylist()
+    return sorted(range(len(names)), key=lambda row: (-frequencies[row], names[row]))
