@@ -1,8 +1,9 @@
 """A large index is mapped, and answers as one that is read into memory."""
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.filter.view import view_of
@@ -56,6 +57,10 @@ def test_a_view_has_the_rows_of_a_view_of_tables_in_memory(films_and_pages: Cont
     expected, view = (view_of(each.index, some, each.embedder, graph=True) for each in (films_and_pages, large))
     for record in TABLES.values():
         assert view.rows(record) == expected.rows(record), record.__name__
+    for ours, theirs in zip(astuple(view.graph()), astuple(expected.graph()), strict=True):
+        assert np.array_equal(ours, theirs)
+    assert (view.lexical().scores(QUESTIONS[0]) == expected.lexical().scores(QUESTIONS[0])).all()
+    assert view.lexical().scores(QUESTIONS[0]).any()
     assert view.rows(Mention)
     assert {entity.description for entity in view.rows(Entity)} != {""}
 
