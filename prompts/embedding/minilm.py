@@ -90,7 +90,6 @@ def _session(graph: bytes, folder: Path | None = None) -> "InferenceSession":
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only: they are raised as exceptions
-    options.enable_cpu_mem_arena = False  # it would keep the memory of the largest pass
     if folder:
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
     return onnxruntime.InferenceSession(
