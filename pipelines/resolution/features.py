@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -185,7 +186,8 @@ def _form_of_name(entity: Entity) -> Form | None:
     return form if set(form.words) - HONORIFICS - GENERATIONS.keys() - CORPORATE.keys() else None
 
 
-def _kinds(types: Sequence[str]) -> frozenset[str]:
+@lru_cache(maxsize=1_000)
+def _kinds(types: tuple[str, ...]) -> frozenset[str]:
     kinds = set()
     for item in types:
         folded = item.casefold()
