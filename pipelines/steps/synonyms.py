@@ -4,7 +4,7 @@ HippoRAG joins phrases above a cosine of 0.8 (Gutiérrez et al., NeurIPS 2024, s
 neighbours, whether two names are joined depends only on the two names, so that adding a document changes no other
 pair. Up to `EXACT_NAMES` names, all pairs are compared. Beyond, two names are compared if they share one of the 16
 partitions, of 4,096 fixed by the seed, in which each is deepest (random projections with the multi-probe idea of Lv
-et al., VLDB 2007).
+et al., VLDB 2007), and if sketches of 128 numbers, projections too, are near (Johnson and Lindenstrauss, 1984).
 """
 
 import re
@@ -18,6 +18,7 @@ from conspectus.storage.arrays import Bools, Floats, Ints, Vectors, drop_pages
 from conspectus.storage.blas_threads import one_blas_thread
 from conspectus.storage.records import Entity, Synonym
 from conspectus.storage.settings import SynonymSettings
+from numpy.typing import NDArray
 
 # Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names: 25 s of CPU (all pairs 46 s), and 0.9997 of the
 # pairs above 0.8 are found; with 12 partitions 18 s and 0.997, with 20 33 s and 0.99997.
@@ -26,15 +27,24 @@ _PARTITIONS_OF_A_VECTOR = 16
 _DECIMALS = 6
 # Candidates are found in float32, whose sums are off by less than this.
 _ROUNDING = 1e-5
+# The squared distance of two sketches has a standard deviation of an eighth of that of the vectors: this slack loses
+# fewer than one of 10,000 pairs, and leaves one comparison in 300 (of real names) to 4,000.
+_SKETCH = 128
+_SLACK = 1.6
+_DEPTH_OF_ONE = 320
+"""Depth that a number of a sketch counts as one, so that it fits in a byte."""
 # Components are multiples of 1/8192: sums of them are exact in float32 below 2^24, in any order.
 _QUANTUM = 1 << 13
 _BLOCK_ROWS = 2048
+
+Sketches = NDArray[np.int8]
+"""Sketches (n, 128) of vectors."""
 
 EXACT_NAMES = 50_000
 """Up to this number of names all pairs are compared; beyond, names that share a partition."""
 MOST_SYNONYMS = 50
 """Maximum synonyms that one entity contributes: more would join a hub to everything."""
-_BLOCK_PAIRS = 4096
+_BLOCK_PAIRS = 512
 _PAIRS_AT_ONCE = 1 << 20
 
 
@@ -174,43 +184,70 @@ def _pairs_of_partitions(vectors: Vectors, least: float, seed: int) -> Iterator[
     The products are small: on two threads they took four times the processor time.
     """
     with one_blas_thread():
-        rows, partitions = _partitions(vectors, seed)
+        rows, partitions, sketches = _partitions(vectors, seed)
         order = np.argsort(partitions, kind="stable")
         bounds = np.searchsorted(partitions[order], np.arange(_PARTITIONS + 1))
         for i in range(_PARTITIONS):
             drop_pages(vectors)
-            yield from _near_pairs(vectors, rows[order[bounds[i] : bounds[i + 1]]], least)
+            yield from _sketched_pairs(vectors, sketches, rows[order[bounds[i] : bounds[i + 1]]], least)
 
 
-def _partitions(vectors: Vectors, seed: int) -> tuple[Ints, Ints]:
-    """Return (row, partition) entries, rows ascending: the partitions in which each vector is deepest.
+def _sketched_pairs(vectors: Vectors, sketches: Sketches, rows: Ints, least: float) -> Iterator[Ints]:
+    """Yield the near pairs of the given rows, of those whose sketches are near."""
+    some = sketches[rows].astype(np.float32)
+    half = np.einsum("ij,ij->i", some, some)[:, None] / 2
+    one = np.ones_like(half)
+    # The product of these is minus half the squared distance.
+    left, right = np.hstack([some, -half, one]), np.hstack([some, one, -half])
+    farthest = _SLACK * (1 - least) * _SKETCH * (_QUANTUM / _DEPTH_OF_ONE) ** 2
+    for codes in _near_pairs(left, np.arange(len(rows)), -farthest, right):
+        ends = np.stack(np.divmod(codes, len(rows)))
+        used = np.zeros(len(rows), np.bool_)
+        used[ends] = True
+        place = np.cumsum(used) - 1
+        near = vectors[rows[used]]  # each row is read once, because reading mapped rows costs more than products
+        for start in range(0, len(codes), _BLOCK_PAIRS):
+            a, b = ends[:, start : start + _BLOCK_PAIRS]
+            kept = np.einsum("ij,ij->i", near[place[a]], near[place[b]]) >= least
+            yield rows[a[kept]] * len(vectors) + rows[b[kept]]
+
+
+def _partitions(vectors: Vectors, seed: int) -> tuple[Ints, Ints, Sketches]:
+    """Return (row, partition) entries, rows ascending, the partitions in which each vector is deepest, and sketches.
 
     A partition is a random direction of plus and minus ones, and the depth the inner product with it.
     Components are converted to whole numbers, so a depth is exact and does not depend on the other vectors. A vector
-    is in every partition that ties with its last one.
+    is in every partition that ties with its last one. Its sketch (128) is its depth in further directions.
     """
-    signs = np.random.default_rng(seed).integers(0, 2, (_PARTITIONS, vectors.shape[1]))
+    signs = np.random.default_rng(seed).integers(0, 2, (_PARTITIONS + _SKETCH, vectors.shape[1]))
     directions = (2 * signs - 1).astype(np.float32)
+    sketches = np.empty((len(vectors), _SKETCH), np.int8)
     rows, partitions = [], []
     for start in range(0, len(vectors), _BLOCK_ROWS):
         depths = np.rint(vectors[start : start + _BLOCK_ROWS] * _QUANTUM) @ directions.T
+        sketches[start : start + _BLOCK_ROWS] = np.rint(depths[:, _PARTITIONS:] / _DEPTH_OF_ONE).clip(-127, 127)
+        depths = depths[:, :_PARTITIONS]
         place = _PARTITIONS - _PARTITIONS_OF_A_VECTOR
         last = np.partition(depths, place, axis=1)[:, place]
         row, partition = np.divmod(np.flatnonzero(depths >= last[:, None]), _PARTITIONS)
         rows.append(row + start)
         partitions.append(partition)
         drop_pages(vectors)
-    return np.concatenate(rows), np.concatenate(partitions)
+    return np.concatenate(rows), np.concatenate(partitions), sketches
 
 
-def _near_pairs(vectors: Vectors, rows: Ints, least: float) -> Iterator[Ints]:
-    """Yield, as left * n + right, the pairs of the given rows (ascending) with a product of about `least`."""
+def _near_pairs(vectors: Vectors, rows: Ints, least: float, others: Vectors | None = None) -> Iterator[Ints]:
+    """Yield, as left * n + right, the pairs of the given rows (ascending) with a product of about `least`.
+
+    The product is of the left one's vector with the right one's, or with the right one's of `others`.
+    """
+    others = vectors if others is None else others
     for i in range(0, len(rows), _BLOCK_ROWS):
         left = rows[i : i + _BLOCK_ROWS]
         for j in range(i, len(rows), _BLOCK_ROWS):
             right = rows[j : j + _BLOCK_ROWS]
             # Of the flat array: np.nonzero of two dimensions takes 13 times as long.
-            down, across = np.divmod(np.flatnonzero(vectors[left] @ vectors[right].T >= least), len(right))
+            down, across = np.divmod(np.flatnonzero(vectors[left] @ others[right].T >= least), len(right))
             pairs = left[down] * len(vectors) + right[across]
             yield pairs[left[down] < right[across]]
 

@@ -87,6 +87,18 @@ def test_partitions_find_nearly_all_and_nothing_else() -> None:
     assert len(quick) >= 0.99 * len(exact)
 
 
+@pytest.mark.parametrize("threshold", [0.5, 0.8, 0.95])
+def test_sketches_lose_hardly_a_pair_and_add_none(threshold: float) -> None:
+    vectors = families(3000, seed=3, dimension=96, spread=0.08)
+    rows = np.arange(3000)
+    sketches = synonyms._partitions(vectors, seed=7)[2]
+    near = np.concatenate(list(synonyms._near_pairs(vectors, rows, threshold)))
+    found = np.concatenate(list(synonyms._sketched_pairs(vectors, sketches, rows, threshold)))
+    assert len(near) > 1000
+    assert set(found.tolist()) <= set(near.tolist())
+    assert len(found) >= 0.999 * len(near)
+
+
 @settings(max_examples=15, deadline=None)
 @given(share=st.floats(0.05, 0.95), seed=st.integers(0, 9999), exact=st.booleans())
 def test_whether_a_pair_is_found_depends_on_its_two_vectors_only(share: float, seed: int, exact: bool) -> None:
