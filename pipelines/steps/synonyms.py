@@ -20,8 +20,8 @@ from conspectus.storage.records import Entity, Synonym
 from conspectus.storage.settings import SynonymSettings
 from numpy.typing import NDArray
 
-# Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names: 25 s of CPU (all pairs 46 s), and 0.9997 of the
-# pairs above 0.8 are found; with 12 partitions 18 s and 0.997, with 20 33 s and 0.99997.
+# Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names, before sketches: 25 s of CPU (all pairs 46 s),
+# and 0.9997 of the pairs above 0.8 are found; with 12 partitions 18 s and 0.997, with 20 33 s and 0.99997.
 _PARTITIONS = 4096
 _PARTITIONS_OF_A_VECTOR = 16
 _DECIMALS = 6
