@@ -109,7 +109,6 @@ def build_from(
     The source is read while the build holds the lock of the index.
     """
     began = time.perf_counter()
-    free_large_arrays_at_once()
     lock = build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 0))
     runner = nullcontext(run) if run else open_runner(settings.build.runner, progress)
     with lock, prompts_of(settings.llm.prompts), _rare_garbage_collection(), runner as run:
@@ -129,6 +128,8 @@ def build_from(
         embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
         split = announced(progress, "split", split_documents)
         chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
+        if len(chunks) >= _MANY_CHUNKS:
+            free_large_arrays_at_once()
         marks = None if source.maker else plan.marks
         with memo.kept_open(), staging(index) as folder:
             writer = VersionWriter(folder, settings)
@@ -316,6 +317,8 @@ def _models(source: BuildSource, settings: Settings, made: StepResults) -> dict[
     }
 
 
+_MANY_CHUNKS = 10_000
+"""Chunks from which memory counts more than the time of mapping arrays, a tenth of a second for 200 passages."""
 _NEW_OBJECTS = 200_000
 """Allocations between two collections of the young generation; Python's default is 700."""
 _LOOKS_AT_THE_OLD = 1_000
