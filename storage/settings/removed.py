@@ -6,7 +6,7 @@ _FOLDED = "is no longer a setting: {}"
 REMOVED = {
     "kg.embedded_entities": _FIXED.format("10000"),
     "descriptions.summary_words": _FIXED.format("150"),
-    "vectors": "is no longer a section: up to 200,000 rows search is exact, beyond that 128 IVF lists are probed",
+    "vectors": "is no longer a section: up to 200,000 rows search is exact, beyond that codes propose what is compared",
     "synonyms.max_neighbours": _FIXED.format("50"),
     "synonyms.exact_rows": _FIXED.format("50000"),
     "communities.randomness": _FIXED.format("0.001"),
