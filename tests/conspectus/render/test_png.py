@@ -2,6 +2,7 @@
 
 import io
 import sys
+from functools import partial
 
 import pytest
 from conspectus.storage.errors import MissingPart
@@ -48,6 +49,7 @@ def test_without_the_extra_one_line_names_it(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_without_a_font_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conspectus.render.png._SANS", ("No Such Font",))
+    resvg = pytest.importorskip("resvg_py")
+    monkeypatch.setattr(resvg, "svg_to_bytes", partial(resvg.svg_to_bytes, skip_system_fonts=True))
     with pytest.raises(MissingPart, match="fonts-dejavu-core"):
         png_of(drawn("x"))
