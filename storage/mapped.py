@@ -7,12 +7,12 @@ batch by batch, to an Arrow file without compression (see `derived`); a build do
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from operator import eq
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from conspectus.storage import tables
 from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.records import Document
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def open_mapped(folder: Path, record: type) -> "pa.Table":
     return table
 
 
-class TableRows(Sequence[Record]):
+class TableRows(MadeRows[Record]):
     """The rows of a table as records, each made when it is asked for. Safe to share between threads."""
 
     def __init__(self, table: "pa.Table", record: type[Record]) -> None:
@@ -102,29 +102,12 @@ class TableRows(Sequence[Record]):
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether two sequences have equal records."""
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __iter__(self) -> Iterator[Record]:
         for batch in self.table.to_batches(_CACHED_ROWS):
             yield from tables.records_of(batch, self._record)
 
-    @overload
-    def __getitem__(self, row: int) -> Record: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> list[Record]: ...
-
-    def __getitem__(self, row: int | slice) -> Record | list[Record]:
-        if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(len(self)))]
-        place = int(row) + len(self) if row < 0 else int(row)
-        if not 0 <= place < len(self):
-            raise IndexError(row)
-        return self._cached(place)
+    def _made(self, row: int) -> Record:
+        return self._cached(row)
 
 
 class IdRows(Mapping[str, int]):

@@ -1,17 +1,17 @@
 """The searched texts of chunks, and how often each has each term, which a large index maps (see `derived`)."""
 
 from collections.abc import Iterator, Sequence
-from typing import overload
 
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.joins import joined
+from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.text.embedded import chunk_text
 from conspectus.storage.text.term_counts import TermCounts
 
 
-class SearchedTexts(Sequence[str]):
+class SearchedTexts(MadeRows[str]):
     """The searched texts of chunks (see `chunk_text`), each made when it is asked for.
 
     Args:
@@ -28,15 +28,7 @@ class SearchedTexts(Sequence[str]):
     def __len__(self) -> int:
         return len(self._chunks)
 
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> list[str]: ...
-
-    def __getitem__(self, row: int | slice) -> str | list[str]:
-        if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(len(self)))]
+    def _made(self, row: int) -> str:
         return chunk_text(self._chunks[row], self._documents[self._of_chunk[row]])
 
     def __iter__(self) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Entities and their neighbours, for routes and tools."""
 
 from collections.abc import Sequence
-from typing import Literal, overload
+from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel
@@ -10,6 +10,7 @@ from conspectus.query.context import Context
 from conspectus.storage.errors import UsageError
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.joins import chunks_of_entities, joined
+from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.records import Chunk, Entity, Relation
 from conspectus.storage.text.postings import TextColumn
 
@@ -140,7 +141,7 @@ def _row_of(context: Context, key: str) -> int:
     return next((row for row in rows if names[row] == key), rows[0])
 
 
-class _EntityRows(Sequence[EntityRow]):
+class _EntityRows(MadeRows[EntityRow]):
     """Some entities, each read when it is asked for."""
 
     def __init__(self, index: StoredIndex, rows: Sequence[int]) -> None:
@@ -150,16 +151,8 @@ class _EntityRows(Sequence[EntityRow]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    @overload
-    def __getitem__(self, place: int) -> EntityRow: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[EntityRow]: ...
-
-    def __getitem__(self, place: int | slice) -> EntityRow | list[EntityRow]:
-        if isinstance(place, slice):
-            return [_row(self._entities[row]) for row in self._rows[place]]
-        return _row(self._entities[self._rows[place]])
+    def _made(self, row: int) -> EntityRow:
+        return _row(self._entities[self._rows[row]])
 
 
 def _row(entity: Entity) -> EntityRow:

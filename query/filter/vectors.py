@@ -93,9 +93,7 @@ class ViewVectors:
         """Return some rows of the whole index."""
         return records_of(self._index.arrow(record).take(rows), record)
 
-    def _filtered(
-        self, name: str, rows_before: Rows, changed: Mapping[int, str] = MappingProxyType({})
-    ) -> WindowedIndex:
+    def _filtered(self, name: str, rows_before: Rows, changed: Mapping[int, str] = _NONE) -> WindowedIndex:
         """Return the vectors of the rows of a table of the view, embedding those whose text differs.
 
         Args:

@@ -8,8 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from operator import eq
-from typing import NamedTuple, Protocol, overload
+from typing import NamedTuple, Protocol
+
+from conspectus.storage.made_rows import MadeRows
 
 CONCEPT = "CONCEPT"
 """Type of a noun phrase that is not a name."""
@@ -54,7 +55,7 @@ class Annotation:
     triples: tuple[Triple, ...]
 
 
-class Annotations(Sequence[Annotation]):
+class Annotations(MadeRows[Annotation]):
     """The annotations of many texts, in columns of numbers; each is made when it is asked for.
 
     That of a passage takes half a kilobyte, as objects six. Texts, types and predicates are kept once.
@@ -95,27 +96,11 @@ class Annotations(Sequence[Annotation]):
             self._texts.append(text)
         return number
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether two sequences have equal annotations."""
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __len__(self) -> int:
         return len(self._ends) // 3 - 1
 
     def __iter__(self) -> Iterator[Annotation]:
         return map(self._made, range(len(self)))
-
-    @overload
-    def __getitem__(self, row: int) -> Annotation: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> "list[Annotation]": ...
-
-    def __getitem__(self, row: int | slice) -> "Annotation | list[Annotation]":
-        rows = range(len(self))[row]
-        return [self._made(each) for each in rows] if isinstance(rows, range) else self._made(rows)
 
     def _made(self, row: int) -> Annotation:
         _, first, before, shown, last, end = self._ends[3 * row : 3 * row + 6]
