@@ -43,6 +43,7 @@ from conspectus.storage.prepared import prepare
 from conspectus.storage.publishing import build_lock, staging
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings
+from conspectus.storage.spilled import in_blocks, spilled, spilling_to
 from conspectus.storage.structure.links import find_links
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.language import begin_to_load, unknown_to_encoder
@@ -127,11 +128,15 @@ def build_from(
         backend = source.backend or open_backend(settings, memo, run, progress, earlier, retry_failed=retry_failed)
         embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
         split = announced(progress, "split", split_documents)
+        chunks: Sequence[Chunk]
         chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
         if len(chunks) >= _MANY_CHUNKS:
             free_large_arrays_at_once()
+            with spilling_to(index):
+                plan = replace(plan, documents=spilled(Document, in_blocks(Document, plan.documents)))
+                chunks = spilled(Chunk, in_blocks(Chunk, chunks))
         marks = None if source.maker else plan.marks
-        with memo.kept_open(), staging(index) as folder:
+        with memo.kept_open(), staging(index) as folder, spilling_to(index):
             writer = VersionWriter(folder, settings)
             made = index_steps(
                 Build(plan.documents, chunks, graph, marks, settings, backend, embedding, writer, progress)

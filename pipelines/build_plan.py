@@ -77,7 +77,7 @@ class BuildPlan:
 
     index: Path
     current: Manifest | None
-    documents: list[Document]
+    documents: Sequence[Document]
     failures: list[Failure]
     marks: UndoneMerges
     index_settings: dict[str, Any]

@@ -250,10 +250,10 @@ def codes_of(column: "pa.ChunkedArray") -> "tuple[Ints, list[Any]]":
     """
     import numpy as np
 
-    encoded = column.combine_chunks().dictionary_encode()
-    return np.asarray(
-        encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64
-    ), encoded.dictionary.to_pylist()
+    encoded = column.dictionary_encode()  # all chunks have one dictionary: with the last, the values of all
+    codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in encoded.chunks]
+    values = encoded.chunk(encoded.num_chunks - 1).dictionary.to_pylist() if encoded.num_chunks else []
+    return np.concatenate([np.zeros(0, np.int64), *codes]), values
 
 
 def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "Ints":

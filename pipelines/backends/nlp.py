@@ -53,7 +53,7 @@ class NlpBackend:
         self._progress = progress
         self._earlier = earlier
         self._reporter = reporter
-        self._described: list[Entity] = []
+        self._described: Sequence[Entity] = []
         self._sentences: Sentences | None = None
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.pipelines.steps.extract.merge import Knowledge
@@ -13,9 +14,13 @@ from conspectus.storage.hashing import short_id
 from conspectus.storage.joins import Groups
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Claim, Entity, Mention, Qualifier, Relation
-from conspectus.storage.tables import arrow_of, by_id, codes_of, sorted_by_id
+from conspectus.storage.spilled import blocks_of, few_as_list, replaced
+from conspectus.storage.tables import arrow_of, codes_of, records_of
 from conspectus.storage.text.nlp import CONCEPT, TITLE
 from conspectus.storage.text.normalise import entity_key
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _TELLING_LEAST = frozenset({TITLE, CONCEPT})
 
@@ -53,8 +58,6 @@ def _relations(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[TableRows[
 
     Only those that share their ends with a relation of an alias are made to records.
     """
-    import pyarrow as pa
-
     table = arrow_of(Relation, found.relations)
     ends = [codes_of(table[name]) for name in ("source_id", "target_id")]
     rank = {id_: place for place, id_ in enumerate(sorted({kept_of.get(id_, id_) for _, ids in ends for id_ in ids}))}
@@ -80,8 +83,7 @@ def _relations(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[TableRows[
         one = None if source[members[0]] == target[members[0]] else _one_relation(group, kept_of)
         merged += [one] if one else []
         new_id.update({member.id: one.id if one else "" for member in group})
-    kept = table.filter(pa.array(untouched))
-    return TableRows(by_id(pa.concat_tables([kept, arrow_of(Relation, merged)])), Relation), new_id
+    return replaced(Relation, blocks_of(table), untouched, arrow_of(Relation, merged)), new_id
 
 
 def _one_relation(group: Sequence[Relation], kept_of: Mapping[str, str]) -> Relation:
@@ -126,10 +128,26 @@ def _of_id(source: str, predicate: str, target: str) -> tuple[str, str, str]:
 def _mentions(
     mentions: Sequence[Mention], kept_of: Mapping[str, str], new_relation: Mapping[str, str]
 ) -> TableRows[Mention]:
-    """Return the mentions under their new owners; only those at one place are made to records."""
+    """Return the mentions under their new owners.
+
+    Those of an owner that nothing was merged into are at different places already.
+    """
     import pyarrow as pa
+    from pyarrow import compute
 
     table = arrow_of(Mention, mentions)
+    changed = pa.array({*kept_of, *kept_of.values(), *new_relation, *new_relation.values()}, pa.string())
+    of_changed = np.logical_or(
+        *(compute.is_in(table[name], changed).to_numpy() for name in ("entity_id", "relation_id"))
+    )
+    moved = _moved(table.filter(pa.array(of_changed)), kept_of, new_relation)
+    return replaced(Mention, blocks_of(table), ~of_changed, moved)
+
+
+def _moved(table: "pa.Table", kept_of: Mapping[str, str], new_relation: Mapping[str, str]) -> "pa.Table":
+    """Return mentions under their new owners; only those at one place are made to records."""
+    import pyarrow as pa
+
     (entity, entities), (relation, relations) = (codes_of(table[name]) for name in ("entity_id", "relation_id"))
     dropped = np.array([*(new_relation.get(id_, id_) == "" for id_ in relations), False], np.bool_)[relation]
     is_alias = np.array([*(id_ in kept_of for id_ in entities), False], np.bool_)[entity]
@@ -155,7 +173,7 @@ def _mentions(
         for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True)
     ]
     told = np.concatenate([order[starts[sizes == 1]], len(table) + np.arange(len(merged))])
-    return TableRows(by_id(pa.concat_tables([table, arrow_of(Mention, merged)]), told), Mention)
+    return pa.concat_tables([table, arrow_of(Mention, merged)]).take(told)
 
 
 def _one_mention(one: Mention, other: Mention) -> Mention:
@@ -169,32 +187,43 @@ def _one_mention(one: Mention, other: Mention) -> Mention:
 
 def _entities(
     entities: Sequence[Entity], relations: Sequence[Relation], mentions: Sequence[Mention], kept_of: Mapping[str, str]
-) -> list[Entity]:
+) -> Sequence[Entity]:
+    """Return the entities that remain; only those of a merge are made to records."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    table = arrow_of(Entity, entities)
+    of_merge = compute.is_in(table["id"], pa.array({*kept_of, *kept_of.values()}, pa.string())).to_numpy()
     members: defaultdict[str, list[Entity]] = defaultdict(list)
-    for entity in entities:
+    for entity in records_of(table.filter(pa.array(of_merge)), Entity):
         members[kept_of.get(entity.id, entity.id)].append(entity)
-    grown = list(dict.fromkeys(kept_of.values()))
-    frequency = dict(zip(grown, _frequencies(grown, mentions), strict=True))
-    degrees = degrees_of(relations)
+    frequency = _frequencies(list(members), mentions)
     merged = []
     for id_, group in members.items():
         own = next(member for member in group if member.id == id_)
-        if id_ in frequency:
-            types = _types(own, group)
-            descriptions = sorted({member.description for member in group} - {""})
-            own = replace(own, type=types[0], types=types, frequency=frequency[id_], description=" ".join(descriptions))
-        merged.append(replace(own, degree=degrees.get(id_, 0)))
-    return sorted_by_id(merged)
+        types = _types(own, group)
+        descriptions = " ".join(sorted({member.description for member in group} - {""}))
+        merged.append(replace(own, type=types[0], types=types, frequency=frequency[id_], description=descriptions))
+    degrees = degrees_of(relations)
+
+    def with_degrees(block: "pa.Table") -> "pa.Table":
+        found = pa.array([degrees.get(id_, 0) for id_ in block["id"].to_pylist()], pa.int64())
+        return block.set_column(block.column_names.index("degree"), block.field("degree"), found)
+
+    degreed = map(with_degrees, blocks_of(table))
+    return few_as_list(replaced(Entity, degreed, ~of_merge, with_degrees(arrow_of(Entity, merged))))
 
 
-def _frequencies(ids: Sequence[str], mentions: Sequence[Mention]) -> list[int]:
+def _frequencies(ids: Sequence[str], mentions: Sequence[Mention]) -> dict[str, int]:
     """Return the number of chunks that mention each entity."""
+    import pyarrow as pa
+    from pyarrow import compute
+
     table = arrow_of(Mention, mentions, ["entity_id", "chunk_id"])
+    table = table.filter(compute.is_in(table["entity_id"], pa.array(ids, pa.string())))
     (entity, entities), (chunk, _) = (codes_of(table[name]) for name in ("entity_id", "chunk_id"))
-    some = entity >= 0
-    sizes = np.diff(Groups.of(entity[some], chunk[some], len(entities)).starts).tolist()
-    of_id = dict(zip(entities, sizes, strict=True))
-    return [of_id.get(id_, 0) for id_ in ids]
+    sizes = np.diff(Groups.of(entity, chunk, len(entities)).starts).tolist()
+    return dict.fromkeys(ids, 0) | dict(zip(entities, sizes, strict=True))
 
 
 def _types(own: Entity, group: Sequence[Entity]) -> tuple[str, ...]:

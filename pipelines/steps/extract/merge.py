@@ -10,9 +10,9 @@ sorting.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, groupby, pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,14 +23,19 @@ from conspectus.storage.hashing import entity_id, mention_id, short_id
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.settings import NameSettings
-from conspectus.storage.tables import arrow_of, by_id, schema, sorted_by_id
+from conspectus.storage.spilled import SortedRows, few_as_list, in_blocks, rows_by_id, sorted_rows, spilled, text_column
+from conspectus.storage.tables import arrow_of, schema
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import CONCEPT, TITLE, Annotation, Triple
 from conspectus.storage.text.normalise import entity_key
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Numbers = NDArray[np.int32]
+"""Numbers of keys, chunks and the like, and offsets."""
 
 _MATCHES = ("exact", "alias", "chunk")
 _ALIAS = _MATCHES.index("alias")
@@ -69,7 +74,7 @@ def _read(
     known = known_names(documents, named, settings)
     matcher = NameMatcher(known)
     sightings = Sightings()
-    stated = Statements()
+    stated = Statements(chunks)
     for chunk, annotation in zip(chunks, annotations, strict=True):
         seen = see(chunk, annotation, matcher)
         sightings.add(seen.sightings)
@@ -86,7 +91,7 @@ class Sightings:
 
     def __init__(self, sightings: Iterable[Sighting] = ()) -> None:
         self.keys, self.surfaces, self.types, self.chunks, self.documents = (_numbers() for _ in range(5))
-        self._columns = tuple(array("q") for _ in range(8))
+        self._columns = tuple(array("i") for _ in range(8))
         self.add(sightings)
 
     def add(self, sightings: Iterable[Sighting]) -> None:
@@ -104,20 +109,20 @@ class Sightings:
 
     def columns(self) -> "SightingColumns":
         """Return the columns of what was added, not copied: nothing can be added while they are in use."""
-        return SightingColumns(*(np.frombuffer(column, np.int64) for column in self._columns))
+        return SightingColumns(*(np.frombuffer(column, np.int32) for column in self._columns))
 
 
 class SightingColumns(NamedTuple):
     """The numbers of each sighting's key, surface, type, chunk and document, its span, and its kind of match."""
 
-    key: Ints
-    surface: Ints
-    type: Ints
-    chunk: Ints
-    document: Ints
-    start: Ints
-    end: Ints
-    match: Ints
+    key: Numbers
+    surface: Numbers
+    type: Numbers
+    chunk: Numbers
+    document: Numbers
+    start: Numbers
+    end: Numbers
+    match: Numbers
 
     def distinct(self, rows: Ints, *names: str) -> Ints:
         """Return the first of some rows for each distinct combination of columns, in the order of the combinations."""
@@ -129,31 +134,35 @@ def _numbers() -> defaultdict[str, int]:
     return defaultdict(count().__next__)
 
 
-def _distinct(*columns: Ints) -> Ints:
+def _distinct(*columns: Numbers) -> Ints:
     """Return the first place of each distinct combination, in the order of the combinations."""
     order, starts = runs(*columns)
     return order[starts]
 
 
-def _ranked(groups: Ints, values: Ints, texts: Sequence[str]) -> dict[int, list[str]]:
-    """Return the texts of each group's values, the most frequent first, ties in alphabetical order."""
-    rank = np.empty(len(texts), np.int64)
-    rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
-    pairs, counts = np.unique(groups * (len(texts) or 1) + values, return_counts=True)
-    group, value = np.divmod(pairs, len(texts) or 1)
-    order = np.lexsort((rank[value], -counts, group))
-    ordered = zip(group[order].tolist(), value[order].tolist(), strict=True)
-    return {key: [texts[each] for _, each in own] for key, own in groupby(ordered, lambda pair: pair[0])}
+class _Ranked:
+    """The texts of the values of each group, the most frequent first, ties in alphabetical order."""
+
+    def __init__(self, groups: Numbers, values: Numbers | Ints, texts: Sequence[str], n_groups: int) -> None:
+        rank = np.empty(len(texts), np.int64)
+        rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+        pairs, counts = np.unique(groups * np.int64(len(texts) or 1) + values, return_counts=True)
+        group, value = np.divmod(pairs, len(texts) or 1)
+        order = np.lexsort((rank[value], -counts, group))
+        self._texts, self._values = texts, value[order]
+        self._starts = np.searchsorted(group[order], np.arange(n_groups + 1))
+
+    def __getitem__(self, group: int) -> list[str]:
+        own = self._values[self._starts[group] : self._starts[group + 1]].tolist()
+        return [self._texts[each] for each in own]
 
 
 def knowledge_of(sightings: Sightings, stated: "Statements") -> Knowledge:
     """Return the entities, the relations between retained entities, and the mentions of both."""
-    import pyarrow as pa
-
-    kept = _kept_keys(sightings, stated)
-    relations, relation_mentions = _relations(stated, kept)
-    entities, mentions = entities_of(sightings, relations, kept=kept)
-    return Knowledge(entities, relations, TableRows(by_id(pa.concat_tables([mentions, relation_mentions])), Mention))
+    kept, mentions = _kept_keys(sightings, stated), SortedRows(Mention)
+    relations = _relations(stated, kept, mentions)
+    entities = entities_of(sightings, relations, mentions, kept=kept)
+    return Knowledge(entities, relations, mentions.rows())
 
 
 class StatedTriple(NamedTuple):
@@ -172,35 +181,30 @@ class StatedTriple(NamedTuple):
 
 
 class Statements:
-    """Stated triples in columns of numbers, in the order in which they were added; -1 is an unknown offset.
+    """Triples that chunks state, in columns of numbers, in the order in which they were added; -1: an unknown offset.
 
-    Chunks, keys, predicates and words told are numbered as they come.
+    A chunk has the number of its row; keys, predicates and words told are numbered as they come.
     """
 
-    def __init__(self, stated: Iterable[StatedTriple] = ()) -> None:
-        self.keys, self.predicates, self.told, self._numbers = (_numbers() for _ in range(4))
-        self._chunks: list[Chunk] = []
-        self._columns = tuple(array("q") for _ in range(7))
+    def __init__(self, chunks: Sequence[Chunk], stated: Iterable[StatedTriple] = ()) -> None:
+        self.chunks = chunks
+        self.keys, self.predicates, self.told = (_numbers() for _ in range(3))
+        self._row_of = rows_by_id(chunks)
+        self._columns = tuple(array("i") for _ in range(7))
         self.add(stated)
 
     def add(self, stated: Iterable[StatedTriple]) -> None:
         """Add triples."""
         for each in stated:
-            chunk = self._numbers[each.chunk.id]
-            if chunk == len(self._chunks):
-                self._chunks.append(each.chunk)
             ends = (-1 if each.start is None else each.start, -1 if each.end is None else each.end)
             keys = (self.keys[each.source], self.predicates[each.predicate], self.keys[each.target])
-            for column, value in zip(self._columns, (chunk, *keys, *ends, self.told[each.told]), strict=True):
+            row = (self._row_of[each.chunk.id], *keys, *ends, self.told[each.told])
+            for column, value in zip(self._columns, row, strict=True):
                 column.append(value)
 
-    def columns(self) -> tuple[Ints, ...]:
+    def columns(self) -> tuple[Numbers, ...]:
         """Return chunk, source, predicate, target, start, end and words told of each triple."""
-        return tuple(np.frombuffer(column, np.int64) for column in self._columns)
-
-    def chunk(self, number: int) -> Chunk:
-        """Return a chunk by its number."""
-        return self._chunks[number]
+        return tuple(np.frombuffer(column, np.int32) for column in self._columns)
 
 
 def statements(seen: Sequence[ChunkSightings], annotations: Sequence[Annotation]) -> Iterable[StatedTriple]:
@@ -237,53 +241,63 @@ def _kept_keys(sightings: Sightings, stated: Statements) -> set[str]:
 def entities_of(
     sightings: Sightings,
     relations: Sequence[Relation],
+    mentions: "SortedRows[Mention]",
     untyped: Callable[[str], str] = lambda _: TITLE,
     kept: set[str] | None = None,
-) -> "tuple[list[Entity], pa.Table]":
-    """Return the entities, sorted by id, and their mentions without repeats, a table of `Mention` in no order.
+) -> Sequence[Entity]:
+    """Return the entities, sorted by id, and add their mentions, without repeats, to `mentions`.
 
     `untyped` gives the type of a key that no sighting has a type for; `kept` are the keys of entities (all if None).
     """
     keys, found = list(sightings.keys), sightings.columns()
     is_kept = np.array([kept is None or key in kept for key in keys], np.bool_)
     rows = np.flatnonzero(is_kept[found.key])
+    entities = sorted_rows(Entity, _entities(keys, rows, sightings, degrees_of(relations), untyped))
+    _add_mentions(np.sort(found.distinct(rows, "chunk", "key", "start", "end")), sightings, mentions)
+    return few_as_list(entities)
+
+
+def _entities(
+    keys: Sequence[str],
+    rows: Ints,
+    sightings: Sightings,
+    degrees: Mapping[str, int],
+    untyped: Callable[[str], str],
+) -> Iterator[Entity]:
+    """Yield the entities of some sightings."""
+    found = sightings.columns()
     named = found.distinct(rows[found.match[rows] != _ALIAS], "key", "document", "start", "end")
     written = _numbers()
     spelt = np.array([written[" ".join(surface.split())] for surface in sightings.surfaces], np.int64)
-    names = _ranked(found.key[named], spelt[found.surface[named]], list(written))
+    names = _Ranked(found.key[named], spelt[found.surface[named]], list(written), len(keys))
     typed = found.distinct(rows[found.type[rows] >= 0], "key", "document", "start", "end", "type")
-    types = _ranked(found.key[typed], found.type[typed], list(sightings.types))
-    frequency = np.bincount(found.key[found.distinct(rows, "key", "chunk")], minlength=len(keys)).tolist()
-    degrees = degrees_of(relations)
-    entities = [
-        Entity(id_, names.get(number, [key])[0], kinds[0], kinds, "", frequency[number], degrees.get(id_, 0))
-        for number, key in enumerate(keys)
-        if frequency[number]
-        for id_, kinds in [(entity_id(key), tuple(types.get(number) or [untyped(key)]))]
-    ]
-    del names, types, named, typed
-    return sorted_by_id(entities), _mentions(np.sort(found.distinct(rows, "chunk", "key", "start", "end")), sightings)
+    types = _Ranked(found.key[typed], found.type[typed], list(sightings.types), len(keys))
+    del written, spelt, named, typed
+    frequency = np.bincount(found.key[found.distinct(rows, "key", "chunk")], minlength=len(keys))
+    for number, key in enumerate(keys):
+        if times := int(frequency[number]):
+            id_, kinds = entity_id(key), tuple(types[number] or [untyped(key)])
+            name = (names[number] or [key])[0]
+            yield Entity(id_, name, kinds[0], kinds, "", times, degrees.get(id_, 0))
 
 
-def _mentions(rows: Ints, sightings: Sightings) -> "pa.Table":
-    """Return the mentions of entities at some sightings."""
+def _add_mentions(rows: Ints, sightings: Sightings, mentions: "SortedRows[Mention]") -> None:
+    """Add the mentions of entities at some sightings."""
     import pyarrow as pa
 
     found, kinds = sightings.columns(), pa.array(_MATCHES)
     chunk_ids, owners = list(sightings.chunks), list(map(entity_id, sightings.keys))
     chunks, entities, surfaces = (pa.array(each, pa.string()) for each in (chunk_ids, owners, list(sightings.surfaces)))
-    blocks = [schema(Mention).empty_table()]
     for first in range(0, len(rows), _ROWS_AT_ONCE):
         chunk, key, surface, start, end, match = (
             column[rows[first : first + _ROWS_AT_ONCE]]
             for column in (found.chunk, found.key, found.surface, found.start, found.end, found.match)
         )
-        starts, ends = (pa.array(column, mask=start < 0) for column in (start, end))
+        starts, ends = (pa.array(column, pa.int64(), mask=start < 0) for column in (start, end))
         places = zip(chunk.tolist(), key.tolist(), starts.to_pylist(), ends.to_pylist(), strict=True)
         ids = pa.array([mention_id(chunk_ids[of], owners[by], *span) for of, by, *span in places], pa.string())
         of_chunk, owner, written = chunks.take(chunk), entities.take(key), surfaces.take(surface)
-        blocks.append(_mention_table(ids, of_chunk, owner, None, starts, ends, kinds.take(match), written))
-    return pa.concat_tables(blocks)
+        mentions.add(_mention_table(ids, of_chunk, owner, None, starts, ends, kinds.take(match), written))
 
 
 def _mention_table(
@@ -297,8 +311,8 @@ def _mention_table(
     return pa.table(columns, schema=schema(Mention))
 
 
-def _relations(stated: Statements, kept: set[str]) -> "tuple[TableRows[Relation], pa.Table]":
-    """Return the relations between entities, sorted by id, and their mentions in no order."""
+def _relations(stated: Statements, kept: set[str], mentions: "SortedRows[Mention]") -> TableRows[Relation]:
+    """Return the relations between entities, sorted by id, and add their mentions to `mentions`."""
     import pyarrow as pa
 
     keys, folded = list(stated.keys), _numbers()
@@ -309,24 +323,23 @@ def _relations(stated: Statements, kept: set[str]) -> "tuple[TableRows[Relation]
     rows = np.flatnonzero(is_kept[source] & is_kept[target])
     order, starts = runs(source[rows], same[predicate[rows]], target[rows])
     rows = rows[order]
-    tables, blocks = [schema(Relation).empty_table()], [schema(Mention).empty_table()]
-    instances = _Instances(stated)
+    relations, instances = SortedRows(Relation), _Instances(stated)
     for first in range(0, len(starts), _ROWS_AT_ONCE):
         block = starts[first : first + _ROWS_AT_ONCE + 1].tolist()
         block += [len(rows)] if len(block) <= _ROWS_AT_ONCE else []
         found = list(zip(*(column[rows[block[0] : block[-1]]].tolist() for column in columns), strict=True))
         stated_here: list[Relation] = []
-        mentions: list[_RelationMention] = []
+        told_here: list[_RelationMention] = []
         for start, end in pairwise(block):
-            relation, at = instances.relation(found[start - block[0] : end - block[0]])
+            relation, told = instances.relation(found[start - block[0] : end - block[0]])
             stated_here.append(relation)
-            mentions += at
-        ids, chunks, owners, *others = zip(*mentions, strict=True)
+            told_here += told
+        ids, chunks, owners, *others = zip(*told_here, strict=True)
         of_type = zip(others, (pa.int64(), pa.int64(), pa.string(), pa.string()), strict=True)
         texts = [pa.array(each, pa.string()) for each in (ids, chunks, owners)]
-        blocks.append(_mention_table(texts[0], texts[1], None, texts[2], *(pa.array(*each) for each in of_type)))
-        tables.append(arrow_of(Relation, stated_here))
-    return TableRows(by_id(pa.concat_tables(tables)), Relation), pa.concat_tables(blocks)
+        mentions.add(_mention_table(texts[0], texts[1], None, texts[2], *(pa.array(*each) for each in of_type)))
+        relations.add(arrow_of(Relation, stated_here))
+    return relations.rows()
 
 
 _RelationMention = tuple[str, str, str, int | None, int | None, str, str]
@@ -337,7 +350,10 @@ class _Instances:
     """Reads the statements of one relation from columns."""
 
     def __init__(self, stated: Statements) -> None:
-        self._stated = stated
+        self._ids, self._documents, self._texts = (
+            text_column(stated.chunks, Chunk, name) for name in ("id", "document_id", "text")
+        )
+        self._starts = arrow_of(Chunk, stated.chunks, ["start"])["start"].to_numpy()
         self._keys, self._predicates, self._told = list(stated.keys), list(stated.predicates), list(stated.told)
 
     def relation(self, group: Sequence[tuple[int, ...]]) -> tuple[Relation, list[_RelationMention]]:
@@ -347,18 +363,18 @@ class _Instances:
         id_ = short_id("relation", subject, entity_key(said), object_)
         sentences, told, places = set(), set(), set()
         mentions: dict[str, _RelationMention] = {}
-        for number, _, predicate, _, start, end, words in group:
-            chunk = self._stated.chunk(number)
+        for chunk, _, predicate, _, start, end, words in group:
+            chunk_id, offset = self._ids[chunk], int(self._starts[chunk])
             first, last = (None if start < 0 else start), (None if end < 0 else end)
             known = first is not None and last is not None
-            sentence = chunk.text[start - chunk.start : end - chunk.start] if known else ""
+            sentence = self._texts[chunk][start - offset : end - offset] if known else ""
             sentences.add(sentence)
             told.add(self._told[words])
             said = min(said, self._predicates[predicate])
-            places.add((chunk.id if first is None else chunk.document_id, first, last))
-            mention = mention_id(chunk.id, id_, first, last)
+            places.add((chunk_id if first is None else self._documents[chunk], first, last))
+            mention = mention_id(chunk_id, id_, first, last)
             match = "chunk" if first is None else "exact"
-            mentions.setdefault(mention, (mention, chunk.id, id_, first, last, match, sentence))
+            mentions.setdefault(mention, (mention, chunk_id, id_, first, last, match, sentence))
         shortest = min(sentences - {""} or told, key=lambda text: (len(text), text))
         chunk_ids = tuple(sorted({mention[1] for mention in mentions.values()}))
         ends = (entity_id(subject), entity_id(object_))
@@ -367,9 +383,10 @@ class _Instances:
         )
 
 
-def with_descriptions(entities: Iterable[Entity], descriptions: dict[str, str]) -> list[Entity]:
-    """Return the entities with descriptions (by entity id) appended to those of an imported graph."""
-    return [
+def with_descriptions(entities: Iterable[Entity], descriptions: Mapping[str, str]) -> Sequence[Entity]:
+    """Return the entities, which are sorted by id, with descriptions (by entity id) appended to those of a graph."""
+    described = (
         replace(entity, description=" ".join(filter(None, (entity.description, descriptions.get(entity.id, "")))))
         for entity in entities
-    ]
+    )
+    return few_as_list(spilled(Entity, in_blocks(Entity, described)))

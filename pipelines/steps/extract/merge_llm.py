@@ -28,9 +28,9 @@ from conspectus.pipelines.steps.extract.merge import Knowledge, Sightings, entit
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.hashing import entity_id, short_id
-from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention, Relation
 from conspectus.storage.settings import NameSettings
+from conspectus.storage.spilled import SortedRows
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.names import NameMatcher, words
 from conspectus.storage.text.nlp import TITLE, Annotation
@@ -80,9 +80,10 @@ def merge_extractions(
 
     relations, relation_mentions, relation_descriptions = _relations(instances)
     titles = {entity_key(document.title) for document in documents}
-    entities, mentions = entities_of(sightings, relations, lambda key: TITLE if key in titles else "")
+    mentions = SortedRows(Mention)
+    entities = entities_of(sightings, relations, mentions, lambda key: TITLE if key in titles else "")
     entity_descriptions = _entity_descriptions(stated)
-    told = [*_with_descriptions(TableRows(mentions, Mention), stated), *relation_mentions]
+    told = [*_with_descriptions(mentions.rows(), stated), *relation_mentions]
     return ModelKnowledge(
         Knowledge(entities, relations, sorted_by_id(told)),
         sorted_by_id({claim.id: claim for claim in claims}.values()),

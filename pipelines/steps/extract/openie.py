@@ -127,7 +127,7 @@ def merge_open(documents: Sequence[Document], found: Sequence[Annotated], settin
     known = known_names(documents, _names(found), settings)
     matcher = NameMatcher(known)
     sightings = Sightings()
-    stated = Statements()
+    stated = Statements([one.chunk for one in found])
     for one in found:
         seen = see(one.chunk, one.annotation, matcher)
         sightings.add(seen.sightings)

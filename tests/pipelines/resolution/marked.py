@@ -54,7 +54,7 @@ def corpus(texts: Mapping[str, str] | Sequence[str]) -> tuple[list[Document], li
     return (
         [documents[row] for row in order],
         chunks,
-        Extraction(knowledge_of(Sightings(sightings), Statements(stated)), [], [], []),
+        Extraction(knowledge_of(Sightings(sightings), Statements(chunks, stated)), [], [], []),
     )
 
 

@@ -192,7 +192,7 @@ def test_columns_give_what_dictionaries_give(sightings: list[Sighting]) -> None:
     """The rules written out, a sighting at a time."""
     kept = {each.key for each in sightings if each.type != CONCEPT}
     kept |= {each.key for each in sightings if len({place(other) for other in sightings if other.key == each.key}) > 1}
-    found = knowledge_of(Sightings(sightings), Statements())
+    found = knowledge_of(Sightings(sightings), Statements([]))
     assert {each.id for each in found.entities} == set(map(entity_id, kept))
     for key in kept:
         own = [each for each in sightings if each.key == key]
@@ -215,4 +215,4 @@ def test_columns_give_what_dictionaries_give(sightings: list[Sighting]) -> None:
     assert list(found.mentions) == [mentions[id_] for id_ in sorted(mentions)]
     halves = Sightings(sightings[: len(sightings) // 2])
     halves.add(sightings[len(sightings) // 2 :])
-    assert knowledge_of(halves, Statements()) == found
+    assert knowledge_of(halves, Statements([])) == found
