@@ -16,7 +16,7 @@ from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import mention_id
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Merge, Relation, Report
-from conspectus.storage.tables import arrow_of, codes_of
+from conspectus.storage.tables import arrow_of, rows_of_ids
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -69,14 +69,12 @@ class Groups:
 
 def chunks_by_entity(entity_ids: Sequence[str], chunk_ids: Sequence[str], mentions: Sequence[Mention]) -> Groups:
     """Return the rows of the chunks that mention each entity, both in the order of their ids."""
+    import pyarrow as pa
+
     table = arrow_of(Mention, mentions, ["entity_id", "chunk_id"])
     table = table.filter(table["entity_id"].is_valid())
-    rows = []
-    for column, ids in (("entity_id", entity_ids), ("chunk_id", chunk_ids)):
-        codes, found = codes_of(table[column])
-        row_of = {id_: row for row, id_ in enumerate(ids)}
-        rows.append(np.array([row_of[id_] for id_ in found], np.int64)[codes])
-    return Groups.of(rows[0], rows[1], len(entity_ids))
+    entities, chunks = (pa.chunked_array([ids], pa.string()) for ids in (entity_ids, chunk_ids))
+    return Groups.of(rows_of_ids(table["entity_id"], entities), rows_of_ids(table["chunk_id"], chunks), len(entity_ids))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,13 +9,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
-from conspectus.storage.arrays import Bools
+import numpy as np
+from conspectus.storage.arrays import Bools, Rows
+from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.mapped import MAPPED_ROWS, IdRows, TableRows
-from conspectus.storage.tables import arrow_of, by_id, schema
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.tables import arrow_of, by_id, rows_of_ids, schema
 from conspectus.storage.text.postings import TextColumn
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ BYTES_IN_MEMORY = 64 << 20
 """Bytes of a table up to which its rows stay in memory."""
 ROWS_AT_ONCE = 8192
 """Rows of a batch: a multiple of 1,024, the rows after which Parquet looks whether a page is full."""
+_CACHED_TEXTS = 64
 _PARTS = 32
 """Parts into which a table is divided by id, to be sorted one after the other."""
 
@@ -117,11 +122,40 @@ def sorted_rows(record: type[Record], rows: Iterable[Record]) -> TableRows[Recor
     return found.rows()
 
 
-def text_column(rows: Sequence[Record], record: type[Record], name: str) -> Sequence[str]:
+class _Texts(MadeRows[str]):
+    """A column of texts of a table, each read when it is asked for; the last ones are kept."""
+
+    def __init__(self, table: "pa.Table", name: str) -> None:
+        texts = table.column(name)
+        self._length = len(texts)
+        self._read = lru_cache(_CACHED_TEXTS)(lambda row: str(texts[row]))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._read, range(self._length))
+
+    def _made(self, row: int) -> str:
+        return self._read(row)
+
+
+def text_column(rows: Sequence[object], name: str) -> Sequence[str]:
     """Return a column of texts of rows; of a table each text is read when it is asked for."""
     if isinstance(rows, TableRows):
-        return TextColumn(lambda: arrow_of(record, rows)[name])
+        return _Texts(rows.table, name)
     return [getattr(row, name) for row in rows]
+
+
+def documents_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> Rows:
+    """Return the row of the document of each chunk, (chunks,)."""
+    ids = arrow_of(Document, documents, ["id"])["id"]
+    return rows_of_ids(arrow_of(Chunk, chunks, ["document_id"])["document_id"], ids)
+
+
+def some_of(rows: Sequence[Record], places: Sequence[int]) -> list[Record]:
+    """Return some rows."""
+    return rows.at(np.asarray(places, np.int64)) if isinstance(rows, TableRows) else [rows[row] for row in places]
 
 
 def rows_by_id(rows: Sequence[Any]) -> Mapping[str, int]:

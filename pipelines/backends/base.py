@@ -61,7 +61,7 @@ class Descriptions:
 class Reports:
     """Reports on communities, sorted by id, the failures, and notes for the user."""
 
-    reports: list[Report]
+    reports: Sequence[Report]
     failures: list[Failure]
     notes: tuple[str, ...] = ()
 

@@ -260,7 +260,9 @@ class _SummedUp(Pending[Descriptions]):
             )
             for relation in self._knowledge.relations
         ]
-        return Descriptions(with_descriptions(self._knowledge.entities, texts), relations, failures)
+        return Descriptions(
+            with_descriptions(self._knowledge.entities, lambda id_: texts.get(id_, "")), relations, failures
+        )
 
 
 def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:

@@ -10,7 +10,7 @@ from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
 from conspectus.pipelines.backends.llm import AskedModel, Extractive
 from conspectus.pipelines.runner import Progress, Ready, Runner, announced, no_progress
 from conspectus.pipelines.steps.communities import Division, Earlier, divide
-from conspectus.pipelines.steps.descriptions import describe
+from conspectus.pipelines.steps.descriptions import quoted
 from conspectus.pipelines.steps.extract.merge import merge, with_descriptions
 from conspectus.pipelines.steps.extract.nlp import annotate_chunks, languages_of
 from conspectus.pipelines.steps.extract.terms import choose_terms
@@ -79,8 +79,8 @@ class NlpBackend:
         """Return each entity with its most central sentences; relations have the sentence that states them."""
         knowledge = extraction.knowledge
         sentences = self._of(documents, chunks, extraction)
-        texts = describe(knowledge.entities, sentences, self._settings.descriptions)
-        described = with_descriptions(knowledge.entities, texts)
+        how = self._settings.descriptions
+        described = with_descriptions(knowledge.entities, lambda id_: quoted(id_, sentences, how))
         if self._reporter:
             self._described = described
         return Ready(Descriptions(described, knowledge.relations, []))

@@ -8,25 +8,26 @@ When an index is updated, its communities are updated too (`communities.update`)
 fresh hierarchy.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from conspectus.pipelines.steps.sentences import Sentences, place_sentences
+from conspectus.pipelines.steps.sentences import RowsOf, Sentences, place_sentences
 from conspectus.storage.arrays import Floats, Rows, gather
 from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import Labels, changed_nodes, is_worse, losses, updated_leiden
 from conspectus.storage.hashing import short_id
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.joins import chunks_by_entity
+from conspectus.storage.joins import Groups, chunks_by_entity
 from conspectus.storage.manifest import Manifest, damaged_files
+from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings, Settings
-from conspectus.storage.tables import arrow_of, codes_of, sorted_by_id
+from conspectus.storage.spilled import few_as_list, sorted_rows, text_column
+from conspectus.storage.tables import arrow_of, rows_of_ids
 
 MOST_RELATIONS = 1_500_000
 """With more relations, only those that documents state join entities: Leiden would need hours for all."""
@@ -43,7 +44,7 @@ class Before:
 
     entities: Sequence[Entity]
     relations: Sequence[Relation]
-    named: Mapping[str, Rows] | None
+    named: RowsOf | None
     communities: Sequence[Community]
 
 
@@ -58,7 +59,7 @@ class Division:
     `notes` describe in words what became of the previous communities.
     """
 
-    communities: list[Community]
+    communities: Sequence[Community]
     notes: tuple[str, ...] = ()
 
 
@@ -96,7 +97,8 @@ def divide(
                 notes = (f"the communities were detected again: an update would lose {max(lost):.1%} of modularity",)
             else:
                 hierarchy = updated
-    return Division(_communities(hierarchy, entities, relations, mentions, row_of), notes)
+    communities = sorted_rows(Community, _communities(hierarchy, relations, mentions, row_of))
+    return Division(few_as_list(communities), notes)
 
 
 def _updated(
@@ -139,25 +141,28 @@ def not_divided(relations: Sequence[Relation]) -> tuple[str, ...]:
 def _dividing(relations: Sequence[Relation]) -> Sequence[Relation]:
     if len(relations) <= MOST_RELATIONS:
         return relations
-    return [relation for relation in relations if relation.chunk_ids]
+    from pyarrow import compute
+
+    table = arrow_of(Relation, relations)
+    return TableRows(table.filter(compute.greater(compute.list_value_length(table["chunk_ids"]), 0)), Relation)
 
 
 def edges_of(
-    row_of: Mapping[str, int], relations: Sequence[Relation], named: Mapping[str, Rows] | None
+    row_of: Mapping[str, int], relations: Sequence[Relation], named: RowsOf | None
 ) -> tuple[Rows, Rows, Floats]:
     """Return the edges of the entity graph: the rows of both ends, and weights; a pair may occur several times."""
     sources, targets = _ends(row_of, relations)
     weights = arrow_of(Relation, relations, ["weight"])["weight"].to_numpy()
-    columns = [(sources, targets, weights), *_named_together(row_of, named or {})]
+    columns = [(sources, targets, weights), *(_named_together(row_of, named) if named else ())]
     source, target, weight = (np.concatenate(column) for column in zip(*columns, strict=True))
     return source, target, weight
 
 
-def _named_together(row_of: Mapping[str, int], named: Mapping[str, Rows]) -> Iterator[tuple[Rows, Rows, Floats]]:
+def _named_together(row_of: Mapping[str, int], named: RowsOf) -> Iterator[tuple[Rows, Rows, Floats]]:
     """Yield the pairs of entities that share a sentence, and their weights, for each number of names in a sentence."""
-    own = np.fromiter((row_of[id_] for id_ in named), np.int64, len(named))
-    sizes = np.fromiter(map(len, named.values()), np.int64, len(named))
-    entities, sentences = np.repeat(own, sizes), np.concatenate([np.zeros(0, np.int64), *named.values()])
+    ids, rows = named.grouped()
+    own = np.fromiter((row_of[id_] for id_ in ids), np.int64, len(ids))
+    entities, sentences = np.repeat(own, np.diff(rows.starts)), rows.members
     order = np.lexsort((entities, sentences))
     entities = entities[order]
     _, first, sizes = np.unique(sentences[order], return_index=True, return_counts=True)
@@ -169,57 +174,52 @@ def _named_together(row_of: Mapping[str, int], named: Mapping[str, Rows]) -> Ite
 
 def _ends(row_of: Mapping[str, int], relations: Sequence[Relation]) -> tuple[Rows, Rows]:
     """Return the entity rows of both ends of each relation."""
-    table = arrow_of(Relation, relations, ["source_id", "target_id"])
-    (source, sources), (target, targets) = map(codes_of, table.columns)
-    return (
-        np.array([row_of[id_] for id_ in sources], np.int64)[source],
-        np.array([row_of[id_] for id_ in targets], np.int64)[target],
+    import pyarrow as pa
+
+    table, ids = (
+        arrow_of(Relation, relations, ["source_id", "target_id"]),
+        pa.chunked_array([list(row_of)], pa.string()),
     )
+    return rows_of_ids(table["source_id"], ids), rows_of_ids(table["target_id"], ids)
 
 
 def _communities(
     hierarchy: leiden.Hierarchy,
-    entities: Sequence[Entity],
     relations: Sequence[Relation],
     mentions: Sequence[Mention],
     row_of: Mapping[str, int],
-) -> list[Community]:
+) -> Iterator[Community]:
+    """Yield the communities of every level."""
     chunk_ids = sorted(arrow_of(Mention, mentions, ["chunk_id"])["chunk_id"].unique().to_pylist())
     chunks_of = chunks_by_entity(list(row_of), chunk_ids, mentions)
     sources, targets = _ends(row_of, relations)
-    relation_ids = arrow_of(Relation, relations, ["id"])["id"].to_pylist()
+    ids_of_entities = list(row_of)
+    ids_of_relations = text_column(relations, "id")
 
-    rows: list[Community] = []
     first_id: dict[int, str] = {}
     above: dict[int, str] = {}
     for level, membership in enumerate(hierarchy.levels):
-        inside: defaultdict[int, list[str]] = defaultdict(list)
         within = np.flatnonzero(membership[sources] == membership[targets])
-        for place, standing_in in zip(within.tolist(), membership[sources[within]].tolist(), strict=True):
-            inside[standing_in].append(relation_ids[place])
+        inside = Groups.of(membership[sources[within]], within, len(hierarchy.communities))
         standing: dict[int, str] = {}
         for found in hierarchy.at(level):
-            members = found.members.tolist()
-            ids = tuple(entities[row].id for row in members)
+            ids = tuple([ids_of_entities[row] for row in found.members.tolist()])
             _, entries = gather(chunks_of.starts, found.members)
             id_ = standing[found.id] = short_id("community", str(level), *ids)
             parent = None if level == 0 else above[found.id if found.id in above else found.parent or 0]
-            rows.append(
-                Community(
-                    id=id_,
-                    level=level,
-                    parent_id=parent,
-                    same_as=first_id.get(found.id),
-                    oversized=found.oversized,
-                    entity_ids=ids,
-                    relation_ids=tuple(sorted(inside[found.id])),
-                    chunk_ids=tuple([chunk_ids[row] for row in np.unique(chunks_of.members[entries]).tolist()]),
-                    size=len(ids),
-                )
+            yield Community(
+                id=id_,
+                level=level,
+                parent_id=parent,
+                same_as=first_id.get(found.id),
+                oversized=found.oversized,
+                entity_ids=ids,
+                relation_ids=tuple(sorted([ids_of_relations[row] for row in inside[found.id].tolist()])),
+                chunk_ids=tuple([chunk_ids[row] for row in np.unique(chunks_of.members[entries]).tolist()]),
+                size=len(ids),
             )
             first_id.setdefault(found.id, id_)
         above = standing
-    return sorted_by_id(rows)
 
 
 def earlier_communities(root: Path, current: Manifest | None, settings: Settings) -> Earlier | None:

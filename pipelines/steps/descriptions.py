@@ -15,21 +15,19 @@ from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.storage.errors import ModelError
-from conspectus.storage.records import Entity, Failure
+from conspectus.storage.records import Failure
 from conspectus.storage.settings import DescriptionSettings
 from conspectus.storage.text.tokens import count_each, count_tokens, token_spans
 from pydantic import BaseModel, Field
 
 
-def describe(entities: Sequence[Entity], sentences: Sentences, settings: DescriptionSettings) -> dict[str, str]:
-    """Return a description by entity id: up to `settings.sentences` sentences that mention it, in text order."""
-    descriptions = {}
-    for entity in entities:
-        rows = sentences.placed.of_entity.get(entity.id)
-        if rows is not None:
-            chosen = sorted(sentences.most_central(rows, settings.sentences))
-            descriptions[entity.id] = " ".join(" ".join(sentences.placed.text(row).split()) for row in chosen)
-    return descriptions
+def quoted(entity_id: str, sentences: Sentences, settings: DescriptionSettings) -> str:
+    """Return up to `settings.sentences` sentences that mention an entity, in text order; "" if none does."""
+    rows = sentences.placed.of_entity.get(entity_id)
+    if rows is None:
+        return ""
+    chosen = sorted(sentences.most_central(rows, settings.sentences))
+    return " ".join(" ".join(sentences.placed.text(row).split()) for row in chosen)
 
 
 STAGE = "summarise"

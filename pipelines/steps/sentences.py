@@ -15,7 +15,8 @@ import numpy as np
 from conspectus.storage.arrays import Bools, Floats, Ints, Rows, gather
 from conspectus.storage.joins import Groups
 from conspectus.storage.records import Chunk, Document, Mention, Span
-from conspectus.storage.tables import arrow_of, codes_of
+from conspectus.storage.spilled import documents_of_chunks, text_column
+from conspectus.storage.tables import arrow_of, codes_of, rows_of_ids
 from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each
@@ -35,6 +36,10 @@ class RowsOf(Mapping[str, Rows]):
         self._keys = keys
         self._rows = rows
 
+    def grouped(self) -> tuple[list[str], Groups]:
+        """Return the keys, and the rows of each."""
+        return list(self._keys), self._rows
+
     def __getitem__(self, key: str) -> Rows:
         """Return the rows of a key."""
         return self._rows[self._keys[key]]
@@ -53,19 +58,20 @@ class SentenceIndex:
     """The distinct sentences in document order, and the rows in which each entity is mentioned.
 
     Attributes:
-        documents: The documents.
-        chunks: The chunks, by `chunk_of`.
+        texts: The texts of the documents.
+        document_ids, chunk_ids: The ids of documents and chunks.
         document_of, chunk_of, starts, ends: (n,) the place of each sentence.
         of_entity: The rows that mention each entity, by its id.
     """
 
-    documents: Sequence[Document]
-    chunks: Sequence[Chunk]
+    texts: Sequence[str]
+    document_ids: Sequence[str]
+    chunk_ids: Sequence[str]
     document_of: Ints
     chunk_of: Ints
     starts: Ints
     ends: Ints
-    of_entity: Mapping[str, Rows]
+    of_entity: RowsOf
 
     def __len__(self) -> int:
         """Return the number of sentences."""
@@ -73,13 +79,12 @@ class SentenceIndex:
 
     def text(self, row: int) -> str:
         """Return a sentence."""
-        text: str = self.documents[self.document_of[row]].text[self.starts[row] : self.ends[row]]
-        return text
+        return self.texts[int(self.document_of[row])][self.starts[row] : self.ends[row]]
 
     def span(self, row: int) -> Span:
         """Return the place of a sentence."""
-        document, chunk = self.documents[self.document_of[row]], self.chunks[self.chunk_of[row]]
-        return Span(document.id, chunk.id, int(self.starts[row]), int(self.ends[row]))
+        document, chunk = self.document_ids[int(self.document_of[row])], self.chunk_ids[int(self.chunk_of[row])]
+        return Span(document, chunk, int(self.starts[row]), int(self.ends[row]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,46 +154,47 @@ def place_sentences(
     documents: Sequence[Document], chunks: Sequence[Chunk], mentions: Sequence[Mention]
 ) -> SentenceIndex:
     """Return the places of the sentences of all documents, and the rows that mention each entity."""
-    chunks_of: defaultdict[str, list[int]] = defaultdict(list)
-    for number, chunk in enumerate(chunks):
-        chunks_of[chunk.document_id].append(number)
-    columns = document_of, chunk_of, starts, ends = array("q"), array("q"), array("q"), array("q")
+    texts, document_ids = (text_column(documents, name) for name in ("text", "id"))
+    within = documents_of_chunks(documents, chunks)
+    begins = arrow_of(Chunk, chunks, ["start"])["start"].to_numpy()
+    order = np.lexsort((begins, within))
+    bounds = np.searchsorted(within[order], np.arange(len(documents) + 1))
+    columns = document_of, chunk_of, starts, ends = array("i"), array("i"), array("i"), array("i")
     first_row = np.zeros(len(documents) + 1, np.int64)
-    for number, document in enumerate(documents):
-        own = sorted(chunks_of.get(document.id, ()), key=lambda each: chunks[each].start)
-        chunk_starts = [chunks[each].start for each in own]
-        for start, end in sentence_spans(document.text) if own else ():
+    for number, text in enumerate(texts):
+        own = order[bounds[number] : bounds[number + 1]]
+        numbers_of_chunks, chunk_starts = own.tolist(), begins[own].tolist()
+        for start, end in sentence_spans(text) if numbers_of_chunks else ():
             document_of.append(number)
-            chunk_of.append(own[max(0, bisect_right(chunk_starts, start) - 1)])
+            chunk_of.append(numbers_of_chunks[max(0, bisect_right(chunk_starts, start) - 1)])
             starts.append(start)
             ends.append(end)
         first_row[number + 1] = len(starts)
     in_document, in_chunk, begin, end_at = (np.array(column, np.int64) for column in columns)
-    of_entity = _mentioned(documents, chunks, mentions, first_row, (in_document, begin))
-    return SentenceIndex(documents, chunks, in_document, in_chunk, begin, end_at, of_entity)
+    of_entity = _mentioned(chunks, within, mentions, first_row, (in_document, begin))
+    chunk_ids = text_column(chunks, "id")
+    return SentenceIndex(texts, document_ids, chunk_ids, in_document, in_chunk, begin, end_at, of_entity)
 
 
 def _mentioned(
-    documents: Sequence[Document],
     chunks: Sequence[Chunk],
+    within: Rows,
     mentions: Sequence[Mention],
     first_row: Ints,
     sentences: tuple[Ints, Ints],
 ) -> RowsOf:
     """Return the rows that mention each entity: a mention is in the last sentence that begins before it.
 
-    `sentences` are the document and the start of each.
+    `within` is the document of each chunk, `sentences` the document and the start of each.
     """
     from pyarrow import compute
 
-    number_of = {document.id: number for number, document in enumerate(documents)}
-    in_document = {chunk.id: number_of[chunk.document_id] for chunk in chunks}
     table = arrow_of(Mention, mentions, ["entity_id", "chunk_id", "start"])
     placed = table.filter(compute.and_(table["entity_id"].is_valid(), table["start"].is_valid()))
     owner, entities = codes_of(placed["entity_id"])
-    chunk, held = codes_of(placed["chunk_id"])
-    document = np.array([in_document[id_] for id_ in held], np.int64)[chunk]
+    document = within[rows_of_ids(placed["chunk_id"], arrow_of(Chunk, chunks, ["id"])["id"])]
     start = placed["start"].to_numpy()
+    del placed
     # One sorted key a sentence: its document, then its start.
     longest = 1 + max(start.max(initial=0), sentences[1].max(initial=0))
     rows = np.searchsorted(sentences[0] * longest + sentences[1], document * longest + start, side="right") - 1

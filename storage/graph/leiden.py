@@ -1,11 +1,15 @@
 """Hierarchical Leiden: community detection, repeated inside every community above a maximum size."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import Ints, runs
-from conspectus.storage.graph.edges import canonical_edges, check_weights, node_ids
+from conspectus.storage.arrays import Floats, Ints, runs
+from conspectus.storage.graph.edges import Edges, canonical_edges, check_weights, node_ids
 from numpy.typing import ArrayLike
+
+_EDGES_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,13 +114,8 @@ def hierarchical_leiden(
 
     # Randomness is relative to gains in weight; a mean of 1 makes it independent of the unit.
     scaled = edges.weights.astype(np.float64) / edges.weights.mean(dtype=np.float64)
-    width = len(str(n_nodes))
-    names = [str(node).zfill(width) for node in range(n_nodes)]
     rows = graspologic_native.hierarchical_leiden(
-        edges=[
-            (names[lower], names[upper], weight)
-            for lower, upper, weight in zip(edges.lower.tolist(), edges.upper.tolist(), scaled.tolist(), strict=True)
-        ],
+        edges=_NamedEdges(edges, scaled, n_nodes),
         resolution=resolution,
         randomness=randomness,
         iterations=iterations,
@@ -127,14 +126,40 @@ def hierarchical_leiden(
 
     # graspologic lists a node on each level down to its last community; below that the label stays. Labels
     # from n_nodes on are graspologic's; a node without edges is its own label.
-    nodes = np.array([int(row.node) for row in rows])
-    depths = np.array([row.level for row in rows])
-    clusters = np.array([row.cluster for row in rows])
+    nodes, depths, clusters = (
+        np.fromiter((int(getattr(row, name)) for row in rows), np.int64, len(rows))
+        for name in ("node", "level", "cluster")
+    )
+    del rows
     labels = [np.arange(n_nodes)]
     for depth in range(depths.max() + 1):
         labels.append(labels[-1].copy())
         labels[-1][nodes[depths == depth]] = n_nodes + clusters[depths == depth]
     return hierarchy_of(labels[1:], max_cluster_size)
+
+
+class _NamedEdges(Sequence[tuple[str, str, float]]):
+    """Edges in the form that graspologic reads, with names for nodes; each is made when it is read.
+
+    A list of them would take 250 bytes an edge beside graspologic's own copy.
+    """
+
+    def __init__(self, edges: Edges, weights: Floats, n_nodes: int) -> None:
+        self._columns = edges.lower, edges.upper, weights
+        self._width = len(str(n_nodes))
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def __iter__(self) -> Iterator[tuple[str, str, float]]:
+        width = self._width
+        for start in range(0, len(self), _EDGES_AT_ONCE):
+            block = (column[start : start + _EDGES_AT_ONCE].tolist() for column in self._columns)
+            for lower, upper, weight in zip(*block, strict=True):
+                yield f"{lower:0{width}}", f"{upper:0{width}}", weight
+
+    def __getitem__(self, place: Any) -> Any:  # noqa: ANN401  (graspologic only iterates)
+        raise TypeError("edges are read in their order")
 
 
 def modularity(

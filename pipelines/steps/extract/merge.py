@@ -351,7 +351,7 @@ class _Instances:
 
     def __init__(self, stated: Statements) -> None:
         self._ids, self._documents, self._texts = (
-            text_column(stated.chunks, Chunk, name) for name in ("id", "document_id", "text")
+            text_column(stated.chunks, name) for name in ("id", "document_id", "text")
         )
         self._starts = arrow_of(Chunk, stated.chunks, ["start"])["start"].to_numpy()
         self._keys, self._predicates, self._told = list(stated.keys), list(stated.predicates), list(stated.told)
@@ -383,10 +383,10 @@ class _Instances:
         )
 
 
-def with_descriptions(entities: Iterable[Entity], descriptions: Mapping[str, str]) -> Sequence[Entity]:
-    """Return the entities, which are sorted by id, with descriptions (by entity id) appended to those of a graph."""
+def with_descriptions(entities: Iterable[Entity], told: Callable[[str], str]) -> Sequence[Entity]:
+    """Return entities, sorted by id, with what is told of each, by its id, after the description of a graph."""
     described = (
-        replace(entity, description=" ".join(filter(None, (entity.description, descriptions.get(entity.id, "")))))
+        replace(entity, description=" ".join(filter(None, (entity.description, told(entity.id)))))
         for entity in entities
     )
     return few_as_list(spilled(Entity, in_blocks(Entity, described)))

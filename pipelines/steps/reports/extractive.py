@@ -9,7 +9,7 @@ what an earlier choice covers counts no more. The greedy rule, gain over a power
 Lin and Bilmes (2010), "Multi-document summarization via budgeted maximization of submodular functions", section 4.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -19,7 +19,7 @@ from conspectus.storage.arrays import Floats, Ints, Rows, gather
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Document, Entity, Finding, Report
 from conspectus.storage.settings import ReportSettings
-from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.spilled import few_as_list, some_of, sorted_rows, text_column
 from conspectus.storage.text.nlp import CONCEPT
 from conspectus.storage.text.tokens import count_each, count_tokens
 
@@ -31,27 +31,29 @@ def report_communities(
     n_chunks: int,
     settings: ReportSettings,
     documents: Sequence[Document] = (),
-) -> list[Report]:
+) -> Sequence[Report]:
     """Return the reports, sorted by id; communities without a quotable sentence get none.
 
     The headings of `documents` provide titles for communities whose sentences are under one of them.
     """
-    by_id = {entity.id: entity for entity in entities}
-    told = [each for each in communities if each.same_as is None and each.size >= settings.min_size and each.chunk_ids]
+    row_of = {id_: row for row, id_ in enumerate(text_column(entities, "id"))}
+    told = (each for each in communities if each.same_as is None and each.size >= settings.min_size and each.chunk_ids)
     titles = Titles(documents, sentences.placed)
-    members = ([by_id[id_] for id_ in community.entity_ids] for community in told)
-    titled = [titles.of(leading(each)) for each in members]
-    heads = count_each(f"# {title}" for title in titled)
-    reports = []
-    for community, title, head in zip(told, titled, heads, strict=True):
-        of_community = leading([by_id[id_] for id_ in community.entity_ids])
-        rows_of = [sentences.placed.of_entity.get(member.id, _NO_ROWS) for member in of_community]
-        chosen = most_telling(sentences, rows_of, settings.findings, settings.max_tokens - head)
-        if chosen:
-            findings = [_finding(row, of_community, rows_of, sentences.placed) for row in chosen]
-            tokens = head + sum(_TOKENS_A_MARK + _tokens(row, sentences) for row in chosen)
-            reports.append(_report(community, title, findings, n_chunks, tokens))
-    return sorted_by_id(reports)
+
+    def made() -> Iterator[Report]:
+        while block := list(islice(told, _COMMUNITIES_AT_ONCE)):
+            members = [leading(some_of(entities, [row_of[id_] for id_ in each.entity_ids])) for each in block]
+            titled = [titles.of(each) for each in members]
+            heads = count_each(f"# {title}" for title in titled)
+            for community, of_community, title, head in zip(block, members, titled, heads, strict=True):
+                rows_of = [sentences.placed.of_entity.get(member.id, _NO_ROWS) for member in of_community]
+                chosen = most_telling(sentences, rows_of, settings.findings, settings.max_tokens - head)
+                if chosen:
+                    findings = [_finding(row, of_community, rows_of, sentences.placed) for row in chosen]
+                    tokens = head + sum(_TOKENS_A_MARK + _tokens(row, sentences) for row in chosen)
+                    yield _report(community, title, findings, n_chunks, tokens)
+
+    return few_as_list(sorted_rows(Report, made()))
 
 
 def _finding(row: int, members: Sequence[Entity], rows_of: Sequence[Rows], sentences: SentenceIndex) -> Finding:
@@ -107,6 +109,7 @@ def leading(members: Sequence[Entity]) -> list[Entity]:
     return sorted(members, key=key)
 
 
+_COMMUNITIES_AT_ONCE = 1_000
 _NO_ROWS: Rows = np.zeros(0, np.int64)
 _TOKENS_A_MARK = 1
 """The token of the hyphen before each sentence of a list."""

@@ -3,12 +3,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 from conspectus.pipelines.steps.communities import Before, Division, divide
-from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.pipelines.steps.sentences import RowsOf, Sentences, sentences_of
 from conspectus.query.context import Context
 from conspectus.storage.arrays import Rows
 from conspectus.storage.index import StoredIndex
+from conspectus.storage.joins import Groups
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings
 
@@ -181,7 +183,10 @@ def test_no_entities() -> None:
 
 
 def with_rows(corpus: Corpus, of_entity: Mapping[str, Rows]) -> Sentences:
-    return replace(corpus.sentences, placed=replace(corpus.sentences.placed, of_entity=of_entity))
+    groups = np.repeat(np.arange(len(of_entity)), [len(rows) for rows in of_entity.values()])
+    members = np.concatenate([np.zeros(0, np.int64), *of_entity.values()])
+    rows = RowsOf({id_: place for place, id_ in enumerate(of_entity)}, Groups.of(groups, members, len(of_entity)))
+    return replace(corpus.sentences, placed=replace(corpus.sentences.placed, of_entity=rows))
 
 
 def without(corpus: Corpus, gone: str) -> Corpus:

@@ -1,9 +1,10 @@
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from conspectus.pipelines.steps.descriptions import describe
+from conspectus.pipelines.steps.descriptions import quoted
 from conspectus.pipelines.steps.extract.merge import with_descriptions
-from conspectus.pipelines.steps.sentences import sentences_of
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.query.context import Context
 from conspectus.storage.records import Chunk, Document, Entity, Mention
 from conspectus.storage.settings import DescriptionSettings
@@ -25,6 +26,10 @@ def corpus() -> tuple[list[Document], list[Chunk], list[Mention]]:
     return [one], [only], [*mentions, Mention("r", "c", "rain", None, rain, rain + 2, "exact", "It", "")]
 
 
+def describe(entities: Sequence[Entity], sentences: Sentences, settings: DescriptionSettings) -> dict[str, str]:
+    return {each.id: quoted(each.id, sentences, settings) for each in entities}
+
+
 def entity(id_: str) -> Entity:
     return Entity(id_, id_, "PERSON", ("PERSON",), "", 1, 0)
 
@@ -35,6 +40,7 @@ def test_the_most_central_sentences_in_text_order_each_said_once() -> None:
     assert found == {
         "e": "Ilse Varga makes films about lakes and boats. The films of Ilse Varga show lakes at dawn.",
         "rain": "",  # too short a sentence to quote
+        "unseen": "",
     }
     three = describe([entity("e")], sentences, DescriptionSettings(sentences=9))["e"]
     assert three.endswith("at dawn. A prize for salt went to Ilse Varga in 1986.")
@@ -64,4 +70,7 @@ def test_the_order_of_entities_leaves_no_trace() -> None:
 
 def test_descriptions_are_filled_in_by_id() -> None:
     some = [entity("a"), entity("b")]
-    assert with_descriptions(some, {"b": "said"}) == [some[0], replace(some[1], description="said")]
+    assert with_descriptions(some, {"a": "", "b": "said"}.__getitem__) == [
+        some[0],
+        replace(some[1], description="said"),
+    ]
