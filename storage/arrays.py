@@ -15,6 +15,8 @@ Vectors = npt.NDArray[np.float32]
 """Embeddings as stored: one vector (d,) or one per row (n, d)."""
 Ints = npt.NDArray[np.int64]
 """Counts, node numbers, offsets."""
+SmallInts = npt.NDArray[np.int32]
+"""Counts, and numbers of things, of which there are very many and none large."""
 Rows = npt.NDArray[np.int64]
 """Row numbers of a table."""
 Bools = npt.NDArray[np.bool_]
@@ -76,7 +78,7 @@ def gather_sorted(values: Ints, wanted: Ints) -> tuple[Ints, Ints]:
     return counts, _ranges(starts, counts)
 
 
-def runs(*columns: npt.NDArray[np.integer]) -> tuple[Rows, Ints]:
+def runs(*columns: npt.NDArray[np.integer] | Floats) -> tuple[Rows, Ints]:
     """Return the rows sorted by columns, and where in that order each distinct combination of values begins.
 
     Args:
@@ -91,6 +93,17 @@ def runs(*columns: npt.NDArray[np.integer]) -> tuple[Rows, Ints]:
     for column in columns:
         new[1:] |= np.diff(column[order]) != 0
     return order, np.flatnonzero(new)
+
+
+def places_within(groups: npt.NDArray[np.integer]) -> Ints:
+    """Return the number of elements of the same group before each; groups ascend.
+
+    >>> places_within(np.array([3, 3, 5]))
+    array([0, 1, 0])
+    """
+    _, starts, sizes = np.unique(groups, return_index=True, return_counts=True)
+    places: Ints = np.arange(len(groups)) - np.repeat(starts, sizes)
+    return places
 
 
 def _ranges(starts: Ints, counts: Ints) -> Ints:

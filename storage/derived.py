@@ -18,7 +18,7 @@ from conspectus.storage.tables import TABLES
 
 _TABLES = tuple(f"table-{name}" for name in TABLES)
 _NAMES = ("entity-names", "title-names", "titles-in-chunks")
-DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "terms", "term-counts", "joins", *_NAMES, *_TABLES)
+DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "terms", "term-counts", "joins", "signs", *_NAMES, *_TABLES)
 """The names of all derived files."""
 
 

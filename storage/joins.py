@@ -13,10 +13,11 @@ import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, gather, runs
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.hashing import mention_id
+from conspectus.storage.hashing import entity_id, mention_id
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Merge, Relation, Report
-from conspectus.storage.tables import arrow_of, rows_of_ids
+from conspectus.storage.tables import arrow_of, codes_of, rows_of_ids
+from conspectus.storage.text.normalise import entity_key, title_names
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 Codes = NDArray[np.int32]
 
-FORM = 1
+FORM = 2
 """Raised when the content of the files changes."""
 
 
@@ -115,6 +116,12 @@ def chunks_of_entities(index: StoredIndex) -> Groups:
 
 
 @per_index
+def mentions_of_chunks(index: StoredIndex) -> Groups:
+    """Return the rows of the mentions in each chunk, by its row."""
+    return _groups(index, "mentions-of-chunks")
+
+
+@per_index
 def mentions_of_entities(index: StoredIndex) -> Groups:
     """Return the rows of the mentions of each entity, by its row."""
     return _groups(index, "mentions-of-entities")
@@ -141,6 +148,14 @@ def parents_of_communities(index: StoredIndex) -> Codes:
 
 
 @per_index
+def entities_of_titles(index: StoredIndex) -> Codes:
+    """Return the row of the entity that has the name in each document's title (d,), -1 for none."""
+    if not index.is_mapped(Mention):
+        return _entities_of_titles(index)
+    return _arrays(index, [_TITLES])[0]
+
+
+@per_index
 def communities_of_chunks(index: StoredIndex) -> Groups:
     """Return the rows of the communities that each chunk belongs to, each by its first appearance."""
     return _groups(index, "communities-of-chunks")
@@ -162,6 +177,7 @@ def reports_of_levels(index: StoredIndex) -> Groups:
 
 
 _PARENTS = "parents-of-communities"
+_TITLES = "entities-of-titles"
 
 
 def _groups(index: StoredIndex, name: str) -> Groups:
@@ -185,6 +201,7 @@ def _write(index: StoredIndex, folder: Path) -> None:
     found = _joined(index)
     arrays = {field.name: getattr(found, field.name) for field in fields(Joined)}
     arrays[_PARENTS] = _parents_of_communities(index)
+    arrays[_TITLES] = _entities_of_titles(index)
     made = {name: make(index, found) for name, make in _OF_MENTIONS.items()}
     made |= {name: make(index) for name, make in _OF_TABLES.items()}
     for name, groups in made.items():
@@ -196,6 +213,11 @@ def _write(index: StoredIndex, folder: Path) -> None:
 def _chunks_of_entities(index: StoredIndex, found: Joined) -> Groups:
     known = (found.entities >= 0) & (found.chunks >= 0)
     return _pairs(index, Entity, found.entities[known], found.chunks[known])
+
+
+def _mentions_of_chunks(index: StoredIndex, found: Joined) -> Groups:
+    mentions = np.flatnonzero(found.chunks >= 0)
+    return _pairs(index, Chunk, found.chunks[mentions], mentions)
 
 
 def _mentions_of_entities(index: StoredIndex, found: Joined) -> Groups:
@@ -222,6 +244,15 @@ def _reports_of_communities(index: StoredIndex) -> Codes:
 def _parents_of_communities(index: StoredIndex) -> Codes:
     parents = _rows_of(index, Community, "parent_id", Community)
     return np.append(_first_appearances(index), np.int32(-1))[parents]
+
+
+def _entities_of_titles(index: StoredIndex) -> Codes:
+    import pyarrow as pa
+
+    codes, titles = codes_of(index.arrow(Document, "title").column("title"))
+    ids = [entity_id(entity_key(title_names(title)[0])) if title.strip() else "" for title in titles]
+    found = pa.chunked_array([pa.array(ids, pa.string())])
+    return _rows(found, index.arrow(Entity, "id").column("id"))[codes]
 
 
 def _first_appearances(index: StoredIndex) -> Codes:
@@ -261,6 +292,7 @@ def _reports_of_levels(index: StoredIndex) -> Groups:
 
 _OF_MENTIONS: Mapping[str, Callable[[StoredIndex, Joined], Groups]] = {
     "chunks-of-entities": _chunks_of_entities,
+    "mentions-of-chunks": _mentions_of_chunks,
     "mentions-of-entities": _mentions_of_entities,
     "mentions-of-relations": _mentions_of_relations,
 }

@@ -97,7 +97,7 @@ class TableRows(MadeRows[Record]):
 
     def at(self, rows: "Rows") -> list[Record]:
         """Return some rows."""
-        return tables.records_of(self.table.take(rows), self._record)
+        return tables.records_of(tables.taken(self.table, rows), self._record)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

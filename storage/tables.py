@@ -275,6 +275,22 @@ def by_id(table: "pa.Table", rows: "Rows | None" = None) -> "pa.Table":
     return table.take(order if rows is None else rows[order.to_numpy()]).combine_chunks()
 
 
+def taken(table: "pa.Table", rows: "Rows") -> "pa.Table":
+    """Return some rows of a table. Arrow's own `take` first copies all of a table of several batches."""
+    import numpy as np
+    import pyarrow as pa
+
+    order = np.argsort(rows, kind="stable")
+    ascending, parts, start = rows[order], list[pa.RecordBatch](), 0
+    for batch in table.to_batches():
+        first, last = np.searchsorted(ascending, (start, start + len(batch)))
+        if first < last:
+            parts.append(batch.take(ascending[first:last] - start))
+        start += len(batch)
+    found = pa.Table.from_batches(parts, table.schema)
+    return found if np.array_equal(order, np.arange(len(order))) else found.take(np.argsort(order))
+
+
 def sorted_by_id(rows: Iterable[Record]) -> list[Record]:
     """Return rows in table order: by id, or by their first columns if they have no id."""
     rows = list(rows)

@@ -10,13 +10,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.storage.arrays import Bools, Ints, runs
-from conspectus.storage.hashing import entity_id
+from conspectus.storage.arrays import Bools, Ints, Rows, runs
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.joins import Codes, joined
+from conspectus.storage.joins import (
+    Codes,
+    entities_of_titles,
+    joined,
+    mentions_of_chunks,
+    mentions_of_entities,
+    mentions_of_relations,
+)
 from conspectus.storage.records import GRAPH_FILE, Document, Entity, Mention, Origin, Relation
+from conspectus.storage.tables import taken
 from conspectus.storage.text.nlp import CONCEPT, TITLE
-from conspectus.storage.text.normalise import entity_key, title_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,23 +58,35 @@ class Bitmaps:
         self.chunks = at(self.documents, self.joined.documents)
 
     @cached_property
-    def titled(self) -> frozenset[str]:
-        """The ids of the entities with the name of a permitted document."""
-        titles = self._index.arrow(Document, "title").column("title").filter(self.documents).to_pylist()
-        return frozenset(entity_id(entity_key(title_names(title)[0])) for title in titles if title.strip())
+    def titled(self) -> Bools:
+        """The entities with the name of a permitted document, (entities,)."""
+        return _marked(self._counts["entities"], entities_of_titles(self._index)[self.documents])
 
     @cached_property
-    def supported(self) -> Bools:
-        """The mentions in permitted chunks, (mentions,)."""
-        by_title = at(self._is_titled, self.joined.entities)
-        found: Bools = at(self.chunks, self.joined.chunks) & ((self.joined.short == 0) | by_title)
+    def supported(self) -> Rows:
+        """The rows of the mentions in permitted chunks, ascending (s,)."""
+        rows = np.sort(mentions_of_chunks(self._index).of_each(np.flatnonzero(self.chunks))[1])
+        by_title = at(self.titled, self.joined.entities[rows])
+        found: Rows = rows[(self.joined.short[rows] == 0) | by_title]
         return found
 
     @cached_property
-    def mentions(self) -> Bools:
-        """The mentions of the entities and relations that remain, (mentions,)."""
-        owned = at(self.entities, self.joined.entities) | at(self.relations, self.joined.relations)
-        return self.supported & owned
+    def mentions(self) -> Rows:
+        """The rows of the mentions of the entities and relations that remain, ascending (m,)."""
+        rows = self.supported
+        found: Rows = rows[at(self.entities, self._entities) | at(self.relations, self._relations)]
+        return found
+
+    def mentions_of(self, entities: Bools) -> Rows:
+        """Return the rows of the permitted mentions of some entities, ascending."""
+        found: Rows = self.supported[at(entities, self._entities)]
+        return found
+
+    @cached_property
+    def mentions_of_restated(self) -> Rows:
+        """The rows of the permitted mentions of relations that a hidden document states too, ascending."""
+        found: Rows = self.supported[at(self.restated, self._relations)]
+        return found
 
     @cached_property
     def entities(self) -> Bools:
@@ -111,20 +129,25 @@ class Bitmaps:
         return details
 
     @cached_property
-    def _is_titled(self) -> Bools:
-        return is_in(self._index.arrow(Entity, "id").column("id"), self.titled)
+    def _entities(self) -> Codes:
+        """The entities of the permitted mentions, (s,)."""
+        return self.joined.entities[self.supported]
+
+    @cached_property
+    def _relations(self) -> Codes:
+        """The relations of the permitted mentions, (s,)."""
+        return self.joined.relations[self.supported]
 
     @cached_property
     def _named(self) -> Bools:
         """The entities that a permitted mention names."""
-        return _marked(self._counts["entities"], self.joined.entities[self.supported])
+        return _marked(self._counts["entities"], self._entities)
 
     @cached_property
     def _touched(self) -> tuple[Bools, Bools]:
         """The entities and the relations that lose a mention or, if the graph is hidden, what it says of them."""
-        lost = ~self.supported
-        entities = _marked(self._counts["entities"], self.joined.entities[lost])
-        relations = _marked(self._counts["relations"], self.joined.relations[lost])
+        entities = _fewer(self._entities, mentions_of_entities(self._index).starts)
+        relations = _fewer(self._relations, mentions_of_relations(self._index).starts)
         if not self.graph and self.details:
             entities |= is_in(self._index.arrow(Entity, "id").column("id"), self.details)
             relations |= is_in(self._index.arrow(Relation, "id").column("id"), self.details)
@@ -133,7 +156,7 @@ class Bitmaps:
     @cached_property
     def _stated(self) -> Bools:
         """The relations that a permitted mention states between entities that permitted mentions name."""
-        found = _marked(self._counts["relations"], self.joined.relations[self.supported])
+        found = _marked(self._counts["relations"], self._relations)
         return found & at(self._named, self.joined.sources) & at(self._named, self.joined.targets)
 
     @cached_property
@@ -160,17 +183,17 @@ class Bitmaps:
 
         A name known only as a title needs the document of that title.
         """
-        types = self._index.arrow(Entity, "types").column("types").take(rows).to_pylist()
+        types = taken(self._index.arrow(Entity, "types"), rows).column("types").to_pylist()
         phrases = np.array([all(kind == CONCEPT for kind in kinds) for kinds in types], np.bool_)
         titles = np.array([set(kinds) == {TITLE} for kinds in types], np.bool_)
         several = self._places(rows[phrases])[rows] > 1
-        return np.where(titles, self._is_titled[rows], ~phrases | several)
+        return np.where(titles, self.titled[rows], ~phrases | several)
 
     def _places(self, entities: Ints) -> Ints:
         """Return the number of places of some entities, (entities of the index,); 0 for others."""
         wanted = _marked(self._counts["entities"], entities)
-        mentions = np.flatnonzero(self.supported & at(wanted, self.joined.entities))
-        starts = self._index.arrow(Mention, "start").column("start").take(mentions).fill_null(-1).to_numpy()
+        mentions = self.mentions_of(wanted)
+        starts = taken(self._index.arrow(Mention, "start"), mentions).column("start").fill_null(-1).to_numpy()
         documents = self.joined.documents[self.joined.chunks[mentions]]
         return _count_distinct(len(wanted), self.joined.entities[mentions], documents, starts)
 
@@ -198,6 +221,13 @@ def _marked(n_rows: int, rows: Codes | Ints) -> Bools:
     found = np.zeros(n_rows + 1, np.bool_)
     found[rows] = True
     return found[:-1]
+
+
+def _fewer(rows: Codes, starts: Ints) -> Bools:
+    """Return which groups have fewer members among `rows` (-1 is none) than from one of `starts` to the next."""
+    counts = np.bincount(rows[rows >= 0], minlength=len(starts) - 1)
+    found: Bools = counts < np.diff(starts)
+    return found
 
 
 def _count_distinct(n_groups: int, groups: Codes, *members: Codes | Ints) -> Ints:

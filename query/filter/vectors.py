@@ -13,7 +13,7 @@ from conspectus.storage.arrays import Bools, Rows, Vectors, gather_sorted
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Entity, Relation, Report
-from conspectus.storage.tables import records_of
+from conspectus.storage.tables import records_of, taken
 from conspectus.storage.text.embedded import description_text, entity_text, predicate_words, relation_text
 from conspectus.storage.vectors.windowed import WindowedIndex, windowed_in_memory
 from pyarrow import compute
@@ -91,7 +91,7 @@ class ViewVectors:
 
     def _before(self, record: type[Record], rows: Rows) -> list[Record]:
         """Return some rows of the whole index."""
-        return records_of(self._index.arrow(record).take(rows), record)
+        return records_of(taken(self._index.arrow(record), rows), record)
 
     def _filtered(self, name: str, rows_before: Rows, changed: Mapping[int, str] = _NONE) -> WindowedIndex:
         """Return the vectors of the rows of a table of the view, embedding those whose text differs.

@@ -56,6 +56,7 @@ from conspectus.storage.records import (
 from conspectus.storage.searched_texts import SearchedTexts, term_counts
 from conspectus.storage.settings import DescriptionSettings, LinkSettings, NameSettings, WalkGraphSettings
 from conspectus.storage.structure.links import find_links
+from conspectus.storage.structure.signs import document_signs
 from conspectus.storage.tables import records_of
 from conspectus.storage.text.bm25 import Bm25
 from conspectus.storage.title_occurrences import begins, title_occurrences
@@ -176,10 +177,10 @@ class _View:
     @cached_property
     def holding(self) -> Groups:
         """The rows of the chunks that mention each entity."""
-        kept = self._kept
-        of_entity = kept.mentions & (kept.joined.entities >= 0)
-        entities = (np.cumsum(kept.entities) - 1)[kept.joined.entities[of_entity]]
-        chunks = (np.cumsum(kept.chunks) - 1)[kept.joined.chunks[of_entity]]
+        kept, joined = self._kept, self._kept.joined
+        mentions = kept.mentions[joined.entities[kept.mentions] >= 0]
+        entities = (np.cumsum(kept.entities) - 1)[joined.entities[mentions]]
+        chunks = (np.cumsum(kept.chunks) - 1)[joined.chunks[mentions]]
         return Groups.of(entities, chunks, int(kept.entities.sum()))
 
     @cached_property
@@ -199,8 +200,11 @@ class _View:
     @cached_property
     def links(self) -> list[Link]:
         """The links between permitted documents."""
-        known, has_links = self.known, "links" in self._settings  # an index of an earlier format has no links
-        return find_links(known.documents, known.chunks) if has_links else []
+        known, kept = self.known, self._kept
+        if "links" not in self._settings:  # an index of an earlier format has no links
+            return []
+        signs = document_signs(self._index)[kept.documents] if self._index.is_mapped(Document) else None
+        return find_links(known.documents, known.chunks, signs)
 
     @cached_property
     def communities(self) -> TableRows[Community]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from conspectus.storage.records import Chunk, Document
-from conspectus.storage.structure.corpus import Corpus, FoundLink, numbered
+from conspectus.storage.structure.corpus import Corpus, FoundLink, Sign, numbered
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import entity_key
 
@@ -36,9 +36,17 @@ class _Entry:
     pages: tuple[int, ...]
 
 
+_DOTS = re.compile(r"\.[^\S\n]?\.")
+
+
+def may_list(text: str) -> bool:
+    """Return False for most texts without a line that ends in dots and a page number."""
+    return bool(_DOTS.search(text))
+
+
 def lists(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield the links of the tables of contents and the indexes of each document."""
-    for document in corpus.documents:
+    for document in corpus.having(Sign.LISTS):
         entries = _entries(document.text)
         if len(entries) >= _FEWEST:
             yield from _links(corpus, document, entries)
@@ -105,7 +113,7 @@ def _shift(entries: Sequence[_Entry], titles: Mapping[str, int], pages: Sequence
 
 def _titles(corpus: Corpus, document: Document, entries: Sequence[_Entry]) -> Mapping[str, int]:
     """Return the offset of each title of a document by its key: of its headings or, without headings, short lines."""
-    sections = corpus.sections[document.id]
+    sections = corpus.sections(document)
     found: dict[str, int] = {}
     for span in reversed(sections):
         found[entity_key(span.place.label)] = found[entity_key(numbered(span.place.label)[1])] = span.place.start

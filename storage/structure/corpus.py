@@ -3,13 +3,18 @@
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntFlag
 from functools import cached_property
 from posixpath import dirname
+from typing import Any
 
+import numpy as np
+from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Document, LinkKind
 from conspectus.storage.structure.outline import SectionSpan, chunks_between, section_spans
+from numpy.typing import NDArray
 
 _LONGEST_TEXT = 200
 SECTION = r"""sections?|sect?\.|chapters?|chap\.|appendix|appendices|annex|clause|abschnitte?s?|abschn\.|kapiteln?|kap\.
@@ -31,53 +36,135 @@ class FoundLink:
     end: int | None = None
 
 
-class Corpus:
-    """Documents and their chunks, in the order of the table of documents."""
+class Sign(IntFlag):
+    """What a document has that links come from, beside its address and the order of its chunks."""
 
-    def __init__(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:
-        of_document: defaultdict[str, list[Chunk]] = defaultdict(list)
-        for chunk in chunks:
-            of_document[chunk.document_id].append(chunk)
-        self._chunks = {id_: sorted(own, key=lambda chunk: chunk.start) for id_, own in of_document.items()}
-        self._starts = {id_: [chunk.start for chunk in own] for id_, own in self._chunks.items()}
-        self.documents = [document for document in documents if document.id in self._chunks]
+    PLACES = 1
+    HYPERLINKS = 2
+    REFERENCES = 4
+    LISTS = 8
+    DEFINITIONS = 16
+    MESSAGE = 32
+
+
+Signs = NDArray[np.uint8]
+"""The signs of each document, combined by `|`."""
+
+
+class Corpus:
+    """The documents that have chunks, in the order of their table.
+
+    Documents and chunks are read when a link needs them: most short documents are in none.
+
+    Args:
+        documents: the documents.
+        chunks: their chunks.
+        signs: their signs, (documents,).
+    """
+
+    def __init__(self, documents: Sequence[Document], chunks: Sequence[Chunk], signs: Signs) -> None:
+        self._rows: defaultdict[str, list[int]] = defaultdict(list)
+        starts = values_of(chunks, "start")
+        for row, owner in enumerate(values_of(chunks, "document_id")):
+            self._rows[owner].append(row)
+        self._starts: dict[str, list[int]] = {}
+        for id_, rows in self._rows.items():
+            rows.sort(key=starts.__getitem__)
+            self._starts[id_] = [starts[row] for row in rows]
+        self._documents = documents
+        self._all_chunks = chunks
+        self._ids: list[str] = values_of(documents, "id")
+        self._numbers = [number for number, id_ in enumerate(self._ids) if id_ in self._rows]
+        self._signs = signs
+        self._read: dict[int, Document] = {}
+        self._chunks: dict[str, list[Chunk]] = {}
+        self._sections: dict[str, Sequence[SectionSpan]] = {}
+
+    def having(self, sign: Sign) -> Iterator[Document]:
+        """Yield the documents with one of some signs."""
+        found = self._signs & sign
+        for number in self._numbers:
+            if found[number]:
+                yield self.document(number)
+
+    def document(self, number: int) -> Document:
+        """Return a document by its row."""
+        if number not in self._read:
+            self._read[number] = self._documents[number]
+        return self._read[number]
+
+    @cached_property
+    def uris(self) -> Mapping[int, str]:
+        """The address of each document, by its row."""
+        uris = values_of(self._documents, "uri")
+        return {number: uris[number] for number in self._numbers}
+
+    @cached_property
+    def titles(self) -> Mapping[int, str]:
+        """The title of each document, by its row."""
+        titles = values_of(self._documents, "title")
+        return {number: titles[number] for number in self._numbers}
+
+    def every(self) -> Iterator[Document]:
+        """Yield all documents."""
+        return map(self.document, self._numbers)
 
     def chunks(self, document: Document) -> Sequence[Chunk]:
         """Return the chunks of a document, in text order."""
+        if document.id not in self._chunks:
+            self._chunks[document.id] = [self._all_chunks[row] for row in self._rows[document.id]]
         return self._chunks[document.id]
+
+    def several_chunks(self) -> Iterator[Sequence[Chunk]]:
+        """Yield the chunks of each document that has more than one, in text order."""
+        for number in self._numbers:
+            if len(self._rows[self._ids[number]]) > 1:
+                yield self.chunks(self.document(number))
 
     def chunk_at(self, document: Document, start: int) -> Chunk:
         """Return the chunk at a character; if two overlap there, the later one, which contains more of what follows."""
-        return self._chunks[document.id][max(bisect_right(self._starts[document.id], start) - 1, 0)]
+        return self.chunks(document)[max(bisect_right(self._starts[document.id], start) - 1, 0)]
 
     def chunks_within(self, document: Document, start: int, end: int) -> Sequence[Chunk]:
         """Return the chunks that overlap characters [start, end), in text order."""
         first, last = chunks_between(self._starts[document.id], start, end)
-        return self._chunks[document.id][first:last]
+        return self.chunks(document)[first:last]
 
     def chunk_of(self, document: Document, start: int, end: int) -> Chunk:
         """Return the first chunk that contains characters [start, end), or else their beginning."""
-        own = self._chunks[document.id]
+        own = self.chunks(document)
         last = max(bisect_right(self._starts[document.id], start) - 1, 0)
         first = last
         while first and own[first - 1].end >= end:  # chunks overlap only their neighbours
             first -= 1
         return own[first]
 
-    @cached_property
-    def sections(self) -> Mapping[str, Sequence[SectionSpan]]:
-        """The sections of each document, by its id."""
-        return {document.id: section_spans(document.places, document.n_chars) for document in self.documents}
+    def sections(self, document: Document) -> Sequence[SectionSpan]:
+        """Return the sections of a document."""
+        if document.id not in self._sections:
+            self._sections[document.id] = section_spans(document.places, document.n_chars)
+        return self._sections[document.id]
+
+    def at_uri(self, uri: str) -> Document | None:
+        """Return the first document of an address; None if there is none."""
+        number = self._by_uri.get(uri)
+        return None if number is None else self.document(number)
 
     @cached_property
-    def by_uri(self) -> Mapping[str, Document]:
-        """Every document by its uri."""
-        return {document.uri: document for document in reversed(self.documents)}
+    def _by_uri(self) -> Mapping[str, int]:
+        return {uri: number for number, uri in reversed([*self.uris.items()])}
 
     def link(self, kind: LinkKind, document: Document, start: int, end: int, target: Chunk) -> FoundLink:
         """Return a link from characters [start, end) of a document."""
         text = " ".join(document.text[start : min(end, start + _LONGEST_TEXT)].split())
         return FoundLink(kind, self.chunk_of(document, start, end), target, text, start, end)
+
+
+def values_of(rows: Sequence[Any], column: str) -> list[Any]:
+    """Return the values of a column of a table, or of a field of records."""
+    if isinstance(rows, TableRows):
+        return list(rows.table.column(column).to_pylist())
+    return [getattr(row, column) for row in rows]
 
 
 def folder_of(document: Document) -> str:

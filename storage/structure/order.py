@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from conspectus.storage.records import Document
-from conspectus.storage.structure.corpus import Corpus, FoundLink
+from conspectus.storage.structure.corpus import Corpus, FoundLink, Sign
 
 
 def parents(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield the links from each chunk to the start of its section, and on to that of the enclosing section."""
-    for document in corpus.documents:
-        sections, chunks = corpus.sections[document.id], corpus.chunks(document)
+    for document in corpus.having(Sign.PLACES):
+        sections, chunks = corpus.sections(document), corpus.chunks(document)
         if not sections:
             continue
         begins = [corpus.chunk_at(document, section.place.start) for section in sections]
@@ -34,16 +34,17 @@ def parents(corpus: Corpus) -> Iterator[FoundLink]:
 
 def attachments(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link from a part of a message or document to the containing text ("note.eml/budget.xlsx")."""
-    for document in corpus.documents:
-        around = _around(document.uri, corpus)
+    for number, uri in corpus.uris.items():
+        around = _around(uri, corpus)
         if around is not None:
-            yield FoundLink("parent", corpus.chunks(document)[0], corpus.chunks(around)[0], around.title)
+            attached = corpus.document(number)
+            yield FoundLink("parent", corpus.chunks(attached)[0], corpus.chunks(around)[0], around.title)
 
 
 def followers(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link from each chunk to the one after it."""
-    for document in corpus.documents:
-        for one, other in pairwise(corpus.chunks(document)):
+    for chunks in corpus.several_chunks():
+        for one, other in pairwise(chunks):
             yield FoundLink("next", one, other, "")
 
 
@@ -52,7 +53,7 @@ def _around(uri: str, corpus: Corpus) -> Document | None:
     parts = uri.split("/")
     for last in range(len(parts) - 1, 0, -1):
         head = "/".join(parts[:last])
-        found = corpus.by_uri.get(head) or (corpus.by_uri.get(f"{'/'.join(parts[: last - 1])}#{parts[last - 1]}"))
+        found = corpus.at_uri(head) or corpus.at_uri(f"{'/'.join(parts[: last - 1])}#{parts[last - 1]}")
         if found is not None:
             return found
     return None

@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from posixpath import basename, splitext
 
 from conspectus.storage.records import Chunk, Document, Hyperlink, LinkKind
-from conspectus.storage.structure.corpus import Corpus, FoundLink
+from conspectus.storage.structure.corpus import Corpus, FoundLink, Sign
 from conspectus.storage.text.names import words
 
 _PAGES = ("/index.html", "/index.htm", "/README.md", "/index.md", ".html", ".htm", ".md", ".rst", ".txt")
@@ -18,7 +19,7 @@ _AROUND = frozenset({"next", "previous", "up", "index", "glossary"})
 def hyperlinks(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link for each hyperlink that leads to a document of the index."""
     resolver = _Resolver(corpus)
-    for document in corpus.documents:
+    for document in corpus.having(Sign.HYPERLINKS):
         for link in document.hyperlinks:
             target = resolver.chunk(document, link)
             if target is None or link.kind in _AROUND:
@@ -33,10 +34,14 @@ class _Resolver:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._anchors: dict[str, Mapping[str, int]] = {}
-        stems: defaultdict[str, list[Document]] = defaultdict(list)
-        for document in corpus.documents:
-            stems[splitext(basename(document.uri))[0]].append(document)
-        self._stems = {stem: found[0] for stem, found in stems.items() if len(found) == 1}
+
+    @cached_property
+    def _stems(self) -> Mapping[str, int]:
+        """The only document with each file name without its suffix."""
+        stems: defaultdict[str, list[int]] = defaultdict(list)
+        for number, uri in self._corpus.uris.items():
+            stems[splitext(basename(uri))[0]].append(number)
+        return {stem: found[0] for stem, found in stems.items() if len(found) == 1}
 
     def chunk(self, source: Document, link: Hyperlink) -> Chunk | None:
         """Return the chunk that a hyperlink leads to; None if it leads to no document of the index."""
@@ -51,13 +56,15 @@ class _Resolver:
         return self._corpus.chunk_at(document, start or 0)
 
     def _document(self, target: str) -> Document | None:
-        by_uri = self._corpus.by_uri
         target = target.rstrip("/")
-        if target in by_uri:
-            return by_uri[target]
+        if found := self._corpus.at_uri(target):
+            return found
         if not splitext(target)[1] and "://" not in target:
-            named = (by_uri.get(f"{target}{ending}") for ending in _PAGES)
-            return next((document for document in named if document), self._stems.get(target))
+            named = (self._corpus.at_uri(f"{target}{ending}") for ending in _PAGES)
+            if found := next(filter(None, named), None):
+                return found
+            number = self._stems.get(target)
+            return None if number is None else self._corpus.document(number)
         return None
 
     def _places(self, document: Document) -> Mapping[str, int]:
@@ -65,7 +72,7 @@ class _Resolver:
         if document.id not in self._anchors:
             found = {
                 "-".join(word.key for word in words(span.place.label)): span.place.start
-                for span in reversed(self._corpus.sections[document.id])
+                for span in reversed(self._corpus.sections(document))
             }
             self._anchors[document.id] = found | {anchor.id: anchor.start for anchor in reversed(document.anchors)}
         return self._anchors[document.id]

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from conspectus.storage.records import Document
-from conspectus.storage.structure.corpus import Corpus, FoundLink, numbered
+from conspectus.storage.structure.corpus import Corpus, FoundLink, Sign, numbered
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for, words
 from conspectus.storage.text.normalise import entity_key
 
@@ -32,12 +32,17 @@ _DEFINED = re.compile(
 )
 
 
+def defines(text: str) -> bool:
+    """Return whether a text defines a quoted term."""
+    return bool(_DEFINED.search(text))
+
+
 def definitions(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link from each chunk that uses a term to the sections that explain the term."""
     explained: defaultdict[str, dict[str, tuple[Document, int]]] = defaultdict(dict)
     surfaces: defaultdict[str, set[str]] = defaultdict(set)
-    titles = {entity_key(document.title) for document in corpus.documents}
-    for document in corpus.documents:
+    titles = set(map(entity_key, corpus.titles.values()))
+    for document in corpus.having(Sign.PLACES | Sign.HYPERLINKS | Sign.DEFINITIONS):
         for surface, start in _terms(corpus, document):
             key = entity_key(surface)
             if key not in titles:
@@ -48,7 +53,7 @@ def definitions(corpus: Corpus) -> Iterator[FoundLink]:
         return
     matcher = NameMatcher(terms)
     uses: defaultdict[str, dict[str, tuple[Document, int, int]]] = defaultdict(dict)
-    for document in corpus.documents:
+    for document in corpus.every():
         for match in matcher.find(document.text):
             surface = document.text[match.start : match.end]
             is_heading = any(
@@ -67,7 +72,7 @@ def definitions(corpus: Corpus) -> Iterator[FoundLink]:
 
 def _terms(corpus: Corpus, document: Document) -> Iterator[tuple[str, int]]:
     """Yield the terms that a document explains, and their offsets."""
-    for span in corpus.sections[document.id]:
+    for span in corpus.sections(document):
         surface = numbered(span.place.label)[1].strip(" .:")
         if (
             len(words(surface)) <= _MOST_WORDS

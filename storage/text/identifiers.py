@@ -38,8 +38,12 @@ _FORMS = (
 )
 _ANY = regex.compile("|".join(f"(?P<form{number}>{form})" for number, (_, form) in enumerate(_FORMS)))
 
-_TOKEN = re.compile(r"\S+")
 _AROUND = ".,;:!?)\"'"
+_SIGNS = f"[{_AROUND}]*+"
+_NOT_A_WORD = re.compile(rf"(?:\s*+{_SIGNS}[A-Z]*+[^\W\d_A-Z]*+{_SIGNS}(?!\S))*+\s*+(\S*+)")
+"""Some plain words, like most of a text, and what stands between blanks after them."""
+_MAY_CONTAIN = re.compile(r"[@/$_]|--|\(\)|www\.|mailto:|\.[a-z]|[a-z0-9][A-Z]")
+"""What every form requires some of."""
 _INNER_CAPITAL = re.compile("[a-z][A-Z]")
 
 
@@ -49,10 +53,12 @@ def identifiers(text: str) -> Iterator[Phrase]:
     >>> [(each.text, each.type) for each in identifiers("Call gv_render() with --all; see /etc/gv/rc.conf and $HOME.")]
     [('gv_render', 'FUNCTION'), ('--all', 'OPTION'), ('/etc/gv/rc.conf', 'FILE'), ('HOME', 'VARIABLE')]
     """
-    for token in _TOKEN.finditer(text):
-        if token[0].strip(_AROUND).isalpha() and not _INNER_CAPITAL.search(token[0]) and "(" not in token[0]:
-            continue  # a plain word, like most of a text
-        for found in _ANY.finditer(text, token.start(), token.end()):
+    for token in _NOT_A_WORD.finditer(text):
+        if not _MAY_CONTAIN.search(token[1]):
+            continue
+        if token[1].strip(_AROUND).isalpha() and not _INNER_CAPITAL.search(token[1]):
+            continue  # ".el", "www."
+        for found in _ANY.finditer(text, *token.span(1)):
             kind = _FORMS[int(str(found.lastgroup).removeprefix("form"))][0]
             surface = found[0].rstrip(".,;")
             start = found.start()

@@ -44,6 +44,9 @@ _SIMPLE_WORD = re.compile(r"['’][sS](?![^\W_])|[^\W_][^\W_]*(?:[+#][^\W_]*)*")
 """The same words in texts of such characters, in half the time."""
 _ASCII_WORD = re.compile(r"'s(?![0-9a-z])|[0-9a-z][0-9a-z+#]*")
 """The same words in ASCII texts in lower case, whose words are their own keys, in a third of the time."""
+_PIECES = regex.compile(rf"({_WORD.pattern})", regex.V1 | regex.X)
+_SIMPLE_PIECES = re.compile(f"({_SIMPLE_WORD.pattern})")
+_ASCII_PIECES = re.compile(r"('[sS](?![0-9a-zA-Z])|[0-9a-zA-Z][0-9a-zA-Z+#]*)")
 _FARTHEST = 40
 _BLANK_LINE = regex.compile(r"\n\s*\n")
 _SAME = str.maketrans("", "", "-‐‑‒–−'’‘`\"“”„«»·・")
@@ -91,6 +94,19 @@ def word_keys(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
     return list(map(_key, _words_in(text).findall(text)))
+
+
+def in_pieces(text: str) -> tuple[list[str], list[str]]:
+    """Return the keys of the words of a text, and the words as they are written between what stands around them.
+
+    >>> in_pieces("Dickens's book, 1843.")
+    (['dickens', "'s", 'book', '1843'], ['', 'Dickens', '', "'s", ' ', 'book', ', ', '1843', '.'])
+    """
+    if text.isascii():
+        pieces = _ASCII_PIECES.split(text)
+        return list(map(str.lower, pieces[1::2])), pieces
+    pieces = (_PIECES if _NOT_SIMPLE.search(text) else _SIMPLE_PIECES).split(text)
+    return list(map(_key, pieces[1::2])), pieces
 
 
 def _words_in(text: str) -> "re.Pattern[str] | regex.Pattern[str]":

@@ -7,10 +7,15 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
-from typing import NamedTuple, Protocol
+from itertools import count, islice
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from conspectus.storage.made_rows import MadeRows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from conspectus.storage.arrays import Ints, Rows
+    from numpy.typing import NDArray
 
 CONCEPT = "CONCEPT"
 """Type of a noun phrase that is not a name."""
@@ -60,14 +65,18 @@ class Annotations(MadeRows[Annotation]):
 
     That of a passage takes half a kilobyte, as objects six. Texts, types and predicates are kept once.
 
+    Args:
+        annotations: The first annotations.
+        like: Others with many of the same texts, which are kept once for both.
+
     >>> oil = Annotation((Phrase(0, 3, "Oil", CONCEPT),), ())
     >>> Annotations([oil, Annotation((), ())])[0] == oil
     True
     """
 
-    def __init__(self, annotations: Iterable[Annotation] = ()) -> None:
-        self._number: defaultdict[str, int] = defaultdict(count().__next__)
-        self._texts: list[str] = []
+    def __init__(self, annotations: Iterable[Annotation] = (), like: "Annotations | None" = None) -> None:
+        self._number: defaultdict[str, int] = defaultdict(count().__next__) if like is None else like._number
+        self._listed: list[str] = [] if like is None else like._listed
         # Start, end, text and type of each phrase; subject, predicate, object, start and end of each triple.
         self._phrases, self._triples = array("I"), array("I")
         # By text: the end of its phrases, the end of those that only its triples have, the end of its triples.
@@ -76,25 +85,72 @@ class Annotations(MadeRows[Annotation]):
 
     def extend(self, annotations: Iterable[Annotation]) -> None:
         """Add annotations."""
+        number = self._number
         for annotation in annotations:
-            place = {phrase: number for number, phrase in enumerate(annotation.phrases)}
+            place = {phrase: row for row, phrase in enumerate(annotation.phrases)}
             phrases = list(annotation.phrases)
             for subject, predicate, object_, start, end in annotation.triples:
                 for phrase in (subject, object_):
                     if phrase not in place:
                         place[phrase] = len(phrases)
                         phrases.append(phrase)
-                self._triples.extend((place[subject], self._text(predicate), place[object_], start, end))
+                self._triples.extend((place[subject], number[predicate], place[object_], start, end))
             shown = self._ends[-2] + len(annotation.phrases)
             for start, end, text, kind in phrases:
-                self._phrases.extend((start, end, self._text(text), self._text(kind)))
+                self._phrases.extend((start, end, number[text], number[kind]))
             self._ends.extend((shown, len(self._phrases) // 4, len(self._triples) // 5))
 
-    def _text(self, text: str) -> int:
-        number = self._number[text]
-        if number == len(self._texts):
-            self._texts.append(text)
-        return number
+    def phrases(self) -> "tuple[NDArray[np.uint32], Ints]":
+        """Return the phrases in columns, not copied: nothing can be added while they are in use.
+
+        Returns:
+            (phrases (p, 4), begins (n + 1,)): start, end, and the numbers of text and type of each phrase, and where
+            the phrases of each annotation begin. Phrases that only triples have are among them.
+        """
+        import numpy as np
+
+        begins = np.frombuffer(self._ends, np.uint64)[1::3].astype(np.int64)
+        return np.frombuffer(self._phrases, np.uint32).reshape(-1, 4), begins
+
+    def only(self, rows: "Rows", texts: "NDArray[np.uint32]", kinds: "NDArray[np.uint32]") -> "Annotations":
+        """Return the annotations with only some phrases, with other texts and types, and the triples between these.
+
+        Args:
+            rows: (k,) rows of phrases (see `phrases`), ascending.
+            texts: (k,) The number of the text of each.
+            kinds: (k,) The number of its type.
+        """
+        import numpy as np
+
+        phrases, begins = self.phrases()
+        triples = np.frombuffer(self._triples, np.uint32).reshape(-1, 5)
+        triples_begin = np.frombuffer(self._ends, np.uint64)[2::3].astype(np.int64)
+        begins_now = np.searchsorted(rows, begins)
+        place = np.full(len(phrases), -1, np.int32)
+        place[rows] = np.arange(len(rows)) - np.repeat(begins_now[:-1], np.diff(begins_now))
+        first = np.repeat(begins[:-1], np.diff(triples_begin))
+        subject, object_ = (place[first + triples[:, column]] for column in (0, 2))
+        stay = np.flatnonzero((subject >= 0) & (object_ >= 0))
+        triples = triples[stay]
+        triples[:, 0], triples[:, 2] = subject[stay], object_[stay]
+
+        found = Annotations(like=self)
+        found._phrases.frombytes(np.column_stack([phrases[rows, :2], texts, kinds]).tobytes())
+        found._triples.frombytes(triples.tobytes())
+        ends = np.column_stack([begins_now, begins_now, np.searchsorted(stay, triples_begin)])
+        found._ends = array("Q", ends.astype(np.uint64).tobytes())
+        return found
+
+    def number(self, text: str) -> int:
+        """Return the number of a text, a type or a predicate, which is new if the text is."""
+        return self._number[text]
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """Texts, types and predicates by their numbers."""
+        if new := len(self._number) - len(self._listed):
+            self._listed.extend([*islice(reversed(self._number), new)][::-1])
+        return self._listed
 
     def __len__(self) -> int:
         return len(self._ends) // 3 - 1
@@ -104,7 +160,7 @@ class Annotations(MadeRows[Annotation]):
 
     def _made(self, row: int) -> Annotation:
         _, first, before, shown, last, end = self._ends[3 * row : 3 * row + 6]
-        numbers, texts = iter(self._phrases[4 * first : 4 * last]), self._texts
+        numbers, texts = iter(self._phrases[4 * first : 4 * last]), self.texts
         phrases = tuple(
             Phrase(start, stop, texts[text], texts[kind])
             for start, stop, text, kind in zip(numbers, numbers, numbers, numbers, strict=True)

@@ -12,7 +12,7 @@ import regex
 from conspectus.storage.text.identifiers import identifiers
 from conspectus.storage.text.language import function_words
 from conspectus.storage.text.names import Word, words
-from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
+from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase, Triple
 from conspectus.storage.text.words import FUNCTION_WORDS, NUMBER_WORDS, PARTICLES
 
 _MOST_WORDS = 8
@@ -22,6 +22,8 @@ _MOST_COMMAS = 1
 _POINTING = frozenset("following same other another several various certain many different above-mentioned".split())
 """Words that point at a thing and are not part of its name."""
 _ENGLISH = frozenset({"", "en"})
+_KEPT_PHRASES = 30_000
+"""Phrases whose trimmed form is kept in memory: .5 kB each."""
 _MARKUP = regex.compile(r"[|{}\[\]<>=\\\"#@;*^~`$%?]|://|\.{2,}|\n\s*\n|^[^(]*\)|\([^)]*$")
 _LETTERS = regex.compile(r"\p{L}{2}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _DATE = regex.compile(
@@ -55,24 +57,33 @@ def candidates(text: str, annotation: Annotation, language: str, foreign: frozen
         foreign: Function words of the corpus's other languages, which do not begin or end a name either.
     """
     coded = list(identifiers(text))
-    if language not in _ENGLISH:
-        foreign |= FUNCTION_WORDS
-    small, idle = _idle_words(language or "en", foreign)
     stands_for: dict[Phrase, Phrase | None] = {}
     for phrase in annotation.phrases:
-        inside = [item for item in coded if item.start < phrase.end and phrase.start < item.end]
+        inside = [item for item in coded if item.start < phrase.end and phrase.start < item.end] if coded else None
         if not inside:
-            stands_for[phrase] = _trimmed(phrase, small, foreign, idle)
+            stands_for[phrase] = _in_place(_trimmed(phrase.text, phrase.type, language or "en", foreign), phrase)
         elif len(inside) == 1 and inside[0].type and phrase.start <= inside[0].start and inside[0].end <= phrase.end:
             stands_for[phrase] = inside[0]
     return with_phrases(annotation, stands_for, [item for item in coded if item.type])
 
 
 @lru_cache(maxsize=100)
-def _idle_words(language: str, foreign: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words at which names, and those at which noun phrases, cannot begin or end; English ones always."""
+def _idle_words(language: str, foreign: frozenset[str]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the words at which names, those at which names in any case, and those at which noun phrases cannot end.
+
+    The same holds for their beginning. English words are always among them.
+    """
+    if language not in _ENGLISH:
+        foreign |= FUNCTION_WORDS
     small = function_words(language) | FUNCTION_WORDS | PARTICLES
-    return small, small | foreign | _POINTING | NUMBER_WORDS.keys()
+    return small, foreign, small | foreign | _POINTING | NUMBER_WORDS.keys()
+
+
+def _in_place(trimmed: Phrase | None, phrase: Phrase) -> Phrase | None:
+    """Return what is left of a phrase, at its place in the text."""
+    if trimmed is None or (trimmed.text == phrase.text and trimmed.type == phrase.type):
+        return trimmed and phrase
+    return Phrase(phrase.start + trimmed.start, phrase.start + trimmed.end, trimmed.text, trimmed.type)
 
 
 def with_phrases(
@@ -82,26 +93,31 @@ def with_phrases(
 
     Args:
         annotation: The annotation.
-        stands_for: The new phrase of each old one.
+        stands_for: The new phrase of each old one. Of several at one place the last stays.
         more: Further phrases.
     """
     phrases = {(phrase.start, phrase.end): phrase for phrase in (*more, *stands_for.values()) if phrase}
+    stay = set(phrases.values())
     triples = []
-    for triple in annotation.triples:
-        subject, object_ = stands_for.get(triple.subject), stands_for.get(triple.object)
-        if subject and object_ and subject != object_:
-            triples.append(triple._replace(subject=subject, object=object_))
+    for old, predicate, other, start, end in annotation.triples:
+        subject, object_ = stands_for.get(old), stands_for.get(other)
+        if subject in stay and object_ in stay and subject != object_:
+            triples.append(Triple(subject, predicate, object_, start, end))
     return Annotation(tuple(phrases[span] for span in sorted(phrases)), tuple(triples))
 
 
-def _trimmed(phrase: Phrase, small: frozenset[str], foreign: frozenset[str], idle: frozenset[str]) -> Phrase | None:
-    """Return a phrase without function words and numbers at its ends; None if no usable name is left."""
-    text = phrase.text
-    concept = phrase.type == CONCEPT or text == text.lower() != text.upper()
+@lru_cache(maxsize=_KEPT_PHRASES)
+def _trimmed(text: str, kind: str, language: str, other_words: frozenset[str]) -> Phrase | None:
+    """Return a phrase without function words and numbers at its ends; None if no usable name is left.
+
+    Its offsets are those in the phrase.
+    """
+    small, foreign, idle = _idle_words(language, other_words)
+    concept = kind == CONCEPT or text == text.lower() != text.upper()
     found = words(text)
     first, last = 0, len(found) - 1
-    if phrase.type == "DATE":
-        return phrase if _is_sound(text, found, "DATE") else None
+    if kind == "DATE":
+        return Phrase(0, len(text), text, kind) if _is_sound(text, found, kind) else None
     while first <= last and _is_idle(text, found[first], idle if concept else small, foreign, concept, first=True):
         first += 1
     while first <= last and _is_idle(text, found[last], idle if concept else small, foreign, concept, first=False):
@@ -115,11 +131,9 @@ def _trimmed(phrase: Phrase, small: frozenset[str], foreign: frozenset[str], idl
     end = kept[-1].end if concept or last < len(found) - 1 else len(text)
     if not concept and text[:start] == ".":  # .NET
         start = 0
-    if not _is_sound(text[start:end], kept, phrase.type):
+    if not _is_sound(text[start:end], kept, kind):
         return None
-    if end - start == len(text) and concept == (phrase.type == CONCEPT):
-        return phrase
-    return Phrase(phrase.start + start, phrase.start + end, text[start:end], CONCEPT if concept else phrase.type)
+    return Phrase(start, end, text[start:end], CONCEPT if concept else kind)
 
 
 def _is_idle(

@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 import regex
-from conspectus.storage.text.nlp import Annotation, Phrase, Triple
+from conspectus.storage.records import Chunk
+from conspectus.storage.text.nlp import Annotation, Annotations, Phrase, Triple
 from conspectus.storage.text.sentences import sentence_spans
 
 _MOST_BETWEEN, _MOST_BEFORE = 5, 3
@@ -70,6 +71,14 @@ _LANGUAGES = {
         "no se",
     ),
 }
+
+
+def with_all_clauses(chunks: Sequence[Chunk], annotations: Annotations, languages: Sequence[str]) -> Annotations:
+    """Return the annotations of chunks in some languages with the statements of their plain clauses."""
+    if _LANGUAGES.keys().isdisjoint(languages):
+        return annotations
+    each = zip(chunks, annotations, languages, strict=True)
+    return Annotations((with_clauses(chunk.text, found, language) for chunk, found, language in each), like=annotations)
 
 
 def with_clauses(text: str, annotation: Annotation, language: str) -> Annotation:

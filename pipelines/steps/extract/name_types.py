@@ -11,15 +11,18 @@ Settings").
 An unconfirmed name is a NAME, of unknown type, or a CONCEPT if most mentions are.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 
+import numpy as np
 import regex
+from conspectus.pipelines.steps.extract.seen_phrases import SeenPhrases
 from conspectus.pipelines.steps.extract.termhood import WordStatistics
+from conspectus.storage.arrays import Bools
 from conspectus.storage.records import Chunk
 from conspectus.storage.text.identifiers import IDENTIFIERS
-from conspectus.storage.text.names import words
+from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.nlp import CONCEPT, NAME
 
 PERSON, DATE = "PERSON", "DATE"
@@ -40,74 +43,69 @@ _NAME_WORD = regex.compile(r"\p{Lu}[\p{L}\p{M}'’.-]*|(?:de|du|van|von|der|den|
 _PARTS = regex.compile(r"\p{Lu}?\p{Ll}+|\p{Lu}+")
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusName:
-    """A name in a corpus: how it is written, its type by place, and where the first mentions end."""
-
-    key: str
-    surface: str
-    votes: Mapping[str, int]
-    ends: Sequence[tuple[Chunk, int]]
-
-
-def majority(kinds: Iterable[str]) -> str:
-    """Return the most frequent type; on a tie, one of names comes before CONCEPT, then alphabetical order."""
-    votes = Counter(kinds)
-    named = sum(count for kind, count in votes.items() if kind != CONCEPT)
-    if named * 2 < sum(votes.values()):
-        return CONCEPT
-    return min((kind for kind in votes if kind != CONCEPT), key=lambda kind: (-votes[kind], kind))
-
-
-def types_of(mentioned: Sequence[CorpusName], statistics: WordStatistics) -> dict[str, str]:
-    """Return the type of each name by its key.
+def types_of(seen: SeenPhrases, statistics: WordStatistics, chunks: Sequence[Chunk]) -> list[str]:
+    """Return the type of each name and phrase of a corpus.
 
     Args:
-        mentioned: All names and phrases of the corpus.
+        seen: All names and phrases of the corpus.
         statistics: Statistics of its words.
+        chunks: Its passages.
     """
-    guessed = {each.key: majority(Counter(each.votes).elements()) for each in mentioned}
-    evidence = _Evidence(mentioned, guessed, statistics)
-    return {each.key: evidence.type_of(each, guessed[each.key]) for each in mentioned}
+    evidence = _Evidence(seen, statistics)
+    with_pronouns = _with_pronouns(seen, evidence.asked_for_pronouns(), chunks)
+    return [evidence.type_of(row, with_pronouns) for row in range(len(seen.keys))]
 
 
 class _Evidence:
     """Evidence in a corpus for and against the types that a recogniser guessed."""
 
-    def __init__(self, mentioned: Sequence[CorpusName], guessed: Mapping[str, str], statistics: WordStatistics) -> None:
+    def __init__(self, seen: SeenPhrases, statistics: WordStatistics) -> None:
+        self._seen = seen
         self._statistics = statistics
-        identifiers = [each for each in mentioned if guessed[each.key] in IDENTIFIERS]
-        self._coded = {part.casefold() for each in identifiers for part in _PARTS.findall(each.surface)}
-        of_code = sum(sum(each.votes.values()) for each in identifiers)
-        self._is_technical = of_code >= TECHNICAL * sum(sum(each.votes.values()) for each in mentioned)
-        self._full_names = {
-            each.key for each in mentioned if guessed[each.key] == PERSON and self._is_full_name(each.surface)
-        }
-        self._parts = {found[at].key for key in self._full_names if (found := words(key)) for at in (0, -1)}
+        kinds, keys = seen.kinds, seen.keys
+        identifiers = [row for row, kind in enumerate(kinds) if kind in IDENTIFIERS]
+        self._coded = {part.casefold() for row in identifiers for part in _PARTS.findall(seen.surface(row))}
+        self._is_technical = seen.counts[identifiers].sum() >= TECHNICAL * seen.counts.sum()
+        self._full_names = np.array(
+            [kind == PERSON and self._is_full_name(seen.surface(row)) for row, kind in enumerate(kinds)], np.bool_
+        )
+        full_names = np.flatnonzero(self._full_names).tolist() if self._is_technical else []
+        self._parts = {found[at] for row in full_names if (found := word_keys(keys[row])) for at in (0, -1)}
 
-    def type_of(self, each: CorpusName, kind: str) -> str:
-        """Return the guessed type, or NAME if the corpus does not confirm it."""
-        if kind in {CONCEPT, NAME, DATE} or kind in IDENTIFIERS or each.key in self._full_names:
+    def asked_for_pronouns(self) -> Bools:
+        """Return which names are persons if personal pronouns follow them."""
+        found = (self._may_have_pronouns(row) for row in range(len(self._seen.keys)))
+        return np.fromiter(found, np.bool_, len(self._seen.keys))
+
+    def _may_have_pronouns(self, row: int) -> bool:
+        if self._seen.kinds[row] != PERSON or self._full_names[row]:
+            return False
+        found = word_keys(self._seen.keys[row])
+        return len(found) == 1 and found[0].isalpha() and not self._is_noun(found[0])
+
+    def type_of(self, row: int, with_pronouns: Bools) -> str:
+        """Return the guessed type of a name, or NAME if the corpus does not confirm it."""
+        kind = self._seen.kinds[row]
+        if kind in {CONCEPT, NAME, DATE} or kind in IDENTIFIERS or self._full_names[row] or with_pronouns[row]:
             return kind
-        found = words(each.key)
+        said, agreeing = self._seen.counts.item(row), self._seen.agreeing.item(row)
+        found = word_keys(self._seen.keys[row])
         if len(found) != 1:
-            agreed = each.votes[kind] >= LEAST_AGREEMENT * sum(each.votes.values())
+            agreed = agreeing >= LEAST_AGREEMENT * said
             return kind if not self._is_technical or (kind != PERSON and agreed) else NAME
-        word = found[0].key
-        if kind == PERSON and word.isalpha() and _has_pronouns(each.ends) and not self._is_noun(word):
-            return kind
+        word = found[0]
         if self._statistics.small(word) > MOST_WRITTEN_SMALL or word in self._coded:
             return NAME
         if not self._is_technical:
             return kind
-        alone = each.votes[kind] == sum(each.votes.values()) >= _FEWEST and self._statistics.small(word) == 0
+        alone = agreeing == said >= _FEWEST and self._statistics.small(word) == 0
         return kind if kind == PERSON and word.isalpha() and (word in self._parts or alone) else NAME
 
     def _is_full_name(self, surface: str) -> bool:
         """Return whether a name has several words, all written like parts of a person's name."""
         parts = surface.split()
         return len(parts) > 1 and all(
-            _NAME_WORD.fullmatch(part) and (part[0].islower() or all(self._is_proper(word.key) for word in words(part)))
+            _NAME_WORD.fullmatch(part) and (part[0].islower() or all(map(self._is_proper, word_keys(part))))
             for part in parts
         )
 
@@ -119,8 +117,13 @@ class _Evidence:
         return len(word) > 1 and self._statistics.small(word) > 0.5
 
 
-def _has_pronouns(ends: Sequence[tuple[Chunk, int]]) -> bool:
-    """Return whether a tenth of the mentions, and at least two, are followed by a personal pronoun."""
-    looked = ends[:LOOKED_AT]
-    followed = sum(_PRONOUN.search(chunk.text, end, end + _WITHIN) is not None for chunk, end in looked)
-    return followed >= 2 and followed * 10 >= len(looked)
+def _with_pronouns(seen: SeenPhrases, wanted: Bools, chunks: Sequence[Chunk]) -> Bools:
+    """Return for which names a tenth of the first mentions, and at least two, are followed by a personal pronoun."""
+    followed = np.zeros(len(seen.keys), np.int64)
+    columns = seen.first_places(wanted & (seen.counts > 1), LOOKED_AT)
+    places = zip(*(column.tolist() for column in columns), strict=True)
+    for passage, here in groupby(places, key=itemgetter(1)):
+        text = chunks[passage].text
+        for row, _, end in here:
+            followed[row] += _PRONOUN.search(text, end, end + _WITHIN) is not None
+    return (followed > 1) & (followed * 10 >= np.minimum(seen.counts, LOOKED_AT))

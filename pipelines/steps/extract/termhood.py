@@ -12,19 +12,16 @@
 Words count by their stems: "nodes" is "node".
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import combinations
 from math import exp, log2
 
-import regex
-from conspectus.storage.records import Chunk
-from conspectus.storage.text.analysis import stem_in_language
+from conspectus.pipelines.steps.extract.word_counts import WordCounts, folded
 from conspectus.storage.text.language import function_words
-from conspectus.storage.text.names import word_keys, words
-from conspectus.storage.text.word_lists import shares_of_common_words
-from conspectus.storage.text.words import stem
+from conspectus.storage.text.names import word_keys
 
 LEAST_WEIRDNESS = 8.0
 """A word that is this many times more frequent than in general language belongs to the subject."""
@@ -39,17 +36,6 @@ LEAST_UNEVEN = 3.3
 "input" 3, "section" 2.9, "argument" 5.2, "node" 10; in a handbook: "Abschnitt" .8, "Paket" 3.7, "Kernel" 6.4."""
 _UNSEEN = 1e-7
 """Assumed share in a language of a word that its list lacks."""
-_BEGINS = regex.compile(r"[.!?:\n\"“„«]")
-_ENGLISH = frozenset({"", "en"})
-
-
-def folded(key: str, language: str) -> str:
-    """Return a word without its number and case ending.
-
-    >>> folded("directories", "en"), folded("hunden", "de")
-    ('directory', 'hund')
-    """
-    return stem(key) if language in _ENGLISH else stem_in_language(key, language)
 
 
 def folded_phrase(key: str, language: str) -> str:
@@ -62,84 +48,73 @@ def folded_phrase(key: str, language: str) -> str:
     return f"{head} {folded(last, language)}".lstrip()
 
 
-def c_values_of(frequency: Mapping[str, int]) -> dict[str, float]:
-    """Return the C-value of each phrase, given how often each occurs outside longer ones.
+def c_values_of(wanted: Mapping[str, int], said: Sequence[int], among: Iterable[tuple[str, int]]) -> list[float]:
+    """Return the C-value of some phrases, given how often each phrase occurs outside longer ones.
 
     log2(words + 1) * (f - the mean f of the longer phrases that contain it), where f includes occurrences within those.
 
-    >>> {key: round(value, 1) for key, value in c_values_of({"key": 2, "hash key": 3, "primary key": 1}).items()}
-    {'key': 4.0, 'hash key': 4.8, 'primary key': 1.6}
+    Args:
+        wanted: The phrases, numbered from 0 in this order.
+        said: How often each of them occurs.
+        among: All phrases, each once, and how often they occur.
+
+    >>> said = {"key": 2, "hash key": 3, "primary key": 1}
+    >>> values = c_values_of({"key": 0, "hash key": 1}, [2, 3], said.items())
+    >>> [round(value, 1) for value in values]
+    [4.0, 4.8]
     """
-    parts = {key: tuple(key.split()) for key in frequency}
-    key_of = {words_: key for key, words_ in parts.items()}
-    longer: defaultdict[str, list[str]] = defaultdict(list)
-    for key, own in parts.items():
-        spans = {own[i:j] for i in range(len(own)) for j in range(i + 1, len(own) + 1)} - {own}
-        for span in spans & key_of.keys():
-            longer[key_of[span]].append(key)
-    values = {}
-    for key, own in parts.items():
-        around = [frequency[item] for item in longer[key]]
-        said = frequency[key] + sum(around) - (sum(around) / len(around) if around else 0)
-        values[key] = log2(len(own) + 1) * said
-    return values
+    longer, within = array("q", bytes(8 * len(wanted))), array("q", bytes(8 * len(wanted)))
+    for phrase, times in among:
+        parts = phrase.split()
+        if len(parts) > 1:
+            for span in {" ".join(parts[i:j]) for i, j in combinations(range(len(parts) + 1), 2)} - {phrase}:
+                if (number := wanted.get(span)) is not None:
+                    longer[number] += 1
+                    within[number] += times
+    values = zip(wanted, said, longer, within, strict=True)
+    return [
+        log2(phrase.count(" ") + 2) * (times + around - (around / number if number else 0))
+        for phrase, times, number, around in values
+    ]
 
 
 class WordStatistics:
     """How frequent each word is in a corpus, how evenly it is spread, and how frequent it is in general language.
 
     Args:
-        chunks: All passages.
-        languages: The language of each, "" if unknown.
+        passages: The text of each passage and its language, "" if unknown. More can be added.
     """
 
-    def __init__(self, chunks: Sequence[Chunk], languages: Sequence[str]) -> None:
-        self._said: Counter[str] = Counter()
-        self._named: Counter[str] = Counter()
-        self._capital: Counter[str] = Counter()
-        self._stems: Counter[tuple[str, str]] = Counter()
-        self._passages: Counter[tuple[str, str]] = Counter()
-        self._size: dict[str, int] = {}
-        self._n_passages = len(chunks)
-        forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        stems = {language: _Stems(language) for language in set(languages)}
-        for chunk, language in zip(chunks, languages, strict=True):
-            text, found = chunk.text, words(chunk.text)
-            keys = [word.key for word in found]
-            forms[language].update(keys)
-            self._passages.update(set(map(stems[language].__getitem__, keys)))
-            for place in [place for place, word in enumerate(found) if text[word.start].isupper()]:
-                word = found[place]
-                self._capital[word.key] += 1
-                if place and not _BEGINS.search(text, found[place - 1].end, word.start):
-                    self._named[word.key] += 1
-        for language, own in forms.items():
-            self._said.update(own)
-            self._size[language] = own.total()
-            for key, times in own.items():
-                self._stems[stems[language][key]] += times
-        self._shares: defaultdict[tuple[str, str], float] = defaultdict(float)
-        for language, own in forms.items():
-            shares = shares_of_common_words(language or "en")
-            for key in own.keys() & shares.keys():
-                self._shares[_stem(key, language)] += shares[key]
+    def __init__(self, passages: Iterable[tuple[str, str]] = ()) -> None:
+        self._counts: dict[str, WordCounts] = {}
+        self._n_passages = 0
+        for text, language in passages:
+            self.add(text, language)
+
+    def add(self, text: str, language: str) -> int:
+        """Count the words of a passage, and return their number; before any statistics are asked for."""
+        self._n_passages += 1
+        if language not in self._counts:
+            self._counts[language] = WordCounts(language)
+        return self._counts[language].add(text)
 
     def weirdness(self, word: str, language: str) -> float:
         """Return how many times more frequent a word, in its forms here, is than in general language."""
-        place = _stem(word, language)
-        return self._stems[place] / (self._size[language] * max(self._shares.get(place, 0.0), _UNSEEN) or 1.0)
+        counts, stem = self._counts[language], folded(word, language)
+        share = max(counts.general_shares.get(stem, 0.0), _UNSEEN)
+        return counts.said_of_stem(stem) / (counts.size * share or 1.0)
 
     def is_common(self, word: str, language: str) -> bool:
         """Return whether a word is known in general language."""
-        return _stem(word, language) in self._shares
+        return folded(word, language) in self._counts[language].general_shares
 
     def unevenness(self, word: str, language: str) -> float | None:
         """Return the residual IDF of a word, times the logarithm of its weirdness; None if few passages contain it."""
-        place = _stem(word, language)
-        passages = self._passages[place]
+        counts, stem = self._counts[language], folded(word, language)
+        passages = counts.passages_of_stem(stem)
         if passages < max(FEWEST_WIDESPREAD, WIDESPREAD * self._n_passages):
             return None
-        expected = self._n_passages * (1 - exp(-self._stems[place] / self._n_passages))
+        expected = self._n_passages * (1 - exp(-counts.said_of_stem(stem) / self._n_passages))
         return log2(max(expected / passages, 1.0)) * log2(max(self.weirdness(word, language), 1.0))
 
     def is_about(self, key: str, language: str, *, listed: bool = False) -> bool:
@@ -164,16 +139,21 @@ class WordStatistics:
 
     def named(self, word: str) -> float:
         """Return the share of a word's occurrences with a capital, except those that begin a sentence or line."""
-        return self._named[word] / self._said[word] if self._said[word] else 0.0
+        said, _, named = self._of(word)
+        return named / said if said else 0.0
 
     def small(self, word: str) -> float:
         """Return the share of a word's occurrences in lower case."""
-        said = self._said[word]
-        return (said - self._capital[word]) / said if said else 0.0
+        said, capital, _ = self._of(word)
+        return (said - capital) / said if said else 0.0
 
     def is_known(self, word: str) -> bool:
         """Return whether a language of the corpus knows a word."""
-        return any(self.is_common(word, language) for language in self._size)
+        return any(self.is_common(word, language) for language in self._counts)
+
+    def _of(self, word: str) -> tuple[int, ...]:
+        """Return the counts of a word in all languages (see `WordCounts.of`)."""
+        return tuple(map(sum, zip(*(counts.of(word) for counts in self._counts.values()), strict=True)))
 
 
 @lru_cache(maxsize=10_000)
@@ -192,19 +172,3 @@ def _form_words(language: str) -> frozenset[str]:
     lines = files("conspectus.storage").joinpath("text/form_words.txt").read_text(encoding="utf-8").splitlines()
     own = next((line.split()[1:] for line in lines if line.split()[:1] == [language]), [])
     return frozenset(folded(word, language) for word in own)
-
-
-class _Stems(dict[str, tuple[str, str]]):
-    """The stem of each word of a language, with the language."""
-
-    def __init__(self, language: str) -> None:
-        super().__init__()
-        self._language = language
-
-    def __missing__(self, word: str) -> tuple[str, str]:
-        stem = self[word] = _stem(word, self._language)
-        return stem
-
-
-def _stem(word: str, language: str) -> tuple[str, str]:
-    return language, folded(word, language)

@@ -10,20 +10,25 @@ best ones, because a passage that names more is a list or a table. The choice de
 in every build.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain, count, pairwise
+from typing import NamedTuple
 
+import numpy as np
 import regex
-from conspectus.pipelines.steps.extract.candidates import candidates, common_foreign_words, with_phrases
-from conspectus.pipelines.steps.extract.clauses import with_clauses
-from conspectus.pipelines.steps.extract.name_types import LOOKED_AT, CorpusName, types_of
+from conspectus.pipelines.steps.extract.candidates import candidates, common_foreign_words
+from conspectus.pipelines.steps.extract.clauses import with_all_clauses
+from conspectus.pipelines.steps.extract.name_types import types_of
+from conspectus.pipelines.steps.extract.seen_phrases import PassagePlaces, SeenPhrases, ranks
 from conspectus.pipelines.steps.extract.termhood import WordStatistics, c_values_of, folded_phrase, is_form_word
+from conspectus.storage.arrays import Floats, Rows, SmallInts, places_within, runs
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.structure.terms import EXPLAINED
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import word_keys
-from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations, Phrase
+from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations
 from conspectus.storage.text.normalise import entity_key
 
 LEAST_C_VALUE = 3.0
@@ -57,25 +62,30 @@ def choose_terms(
         documents: The documents, whose headings and indexes list terms.
     """
     foreign = common_foreign_words(languages)
-    sound = Annotations(
-        candidates(chunk.text, annotation, language, foreign)
-        for chunk, annotation, language in zip(chunks, annotations, languages, strict=True)
-    )
-    terms = _terms(chunks, sound, languages, listed_terms(documents))
-    best = (_best(chunk, annotation, terms) for chunk, annotation in zip(chunks, sound, strict=True))
-    return Annotations(
-        with_clauses(chunk.text, annotation, language)
-        for chunk, annotation, language in zip(chunks, best, languages, strict=True)
-    )
+    statistics, sizes = WordStatistics(), array("I")
+    places, sound = PassagePlaces(), Annotations()
+    for chunk, annotation, language in zip(chunks, annotations, languages, strict=True):
+        sizes.append(statistics.add(chunk.text, language))
+        places.add(chunk)
+        sound.extend([candidates(chunk.text, annotation, language, foreign)])
+    seen = SeenPhrases(places, sound, languages)
+    del places
+    terms = _terms(seen, types_of(seen, statistics, chunks), statistics, listed_terms(documents))
+    del statistics
+    chosen = _named(sound, seen, terms, _best(seen, terms, sizes))
+    del seen, terms, sound
+    return with_all_clauses(chunks, chosen, languages)
 
 
-@dataclass(frozen=True, slots=True)
-class _Term:
-    """The term of a key: its usual form, its type, and its value compared with others of a passage."""
+class _Terms(NamedTuple):
+    """The terms of a corpus: by the row of each phrase, that of the term it is a form of (-1: of none).
 
-    text: str
-    type: str
-    worth: float
+    By the row of a term, its type and its value compared with others of a passage.
+    """
+
+    of: SmallInts
+    kinds: list[str]
+    worth: Floats
 
 
 def listed_terms(documents: Sequence[Document]) -> frozenset[str]:
@@ -90,97 +100,56 @@ def listed_terms(documents: Sequence[Document]) -> frozenset[str]:
     return frozenset(entity_key(_NUMBERING.sub("", each)) for each in (*headings, *entries))
 
 
-@dataclass(slots=True)
-class _Seen:
-    """The sightings of a phrase: how often as which type, in which form and language, and where the first ones end."""
-
-    said: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    ends: list[tuple[Chunk, int]] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return self.said.total()
-
-    def counted(self, column: int) -> Counter[str]:
-        """Return the number of sightings by type (column 0), form (1) or language (2)."""
-        found: Counter[str] = Counter()
-        for key, times in self.said.items():
-            found[key[column]] += times
-        return found
-
-    @property
-    def language(self) -> str:
-        """The language of most mentions."""
-        languages = self.counted(_LANGUAGE)
-        return min(languages, key=lambda language: (-languages[language], language))
-
-
-_TYPE, _FORM, _LANGUAGE = range(3)
-
-
-def _seen(chunks: Sequence[Chunk], annotations: Sequence[Annotation], languages: Sequence[str]) -> dict[str, _Seen]:
-    """Return the sightings by key, those at one place of overlapping passages once."""
-    seen: defaultdict[str, _Seen] = defaultdict(_Seen)
-    shared: set[tuple[str, str, int]] = set()
-    for chunk, annotation, language, alone in zip(chunks, annotations, languages, _alone(chunks), strict=True):
-        here: set[tuple[str, str, int]] = set()
-        for phrase in annotation.phrases:
-            key, start = entity_key(phrase.text), chunk.start + phrase.start
-            places = here if start in alone else shared
-            if (place := (key, chunk.document_id, start)) not in places:
-                places.add(place)
-                one = seen[key]
-                one.said[phrase.type, phrase.text, language] += 1
-                if len(one.ends) < LOOKED_AT:
-                    one.ends.append((chunk, phrase.end))
-    return seen
-
-
-def _alone(chunks: Sequence[Chunk]) -> list[range]:
-    """Return the offsets of each chunk that no other chunk of its document has."""
-    alone = [range(0)] * len(chunks)
-    of_document: defaultdict[str, list[int]] = defaultdict(list)
-    for row, chunk in enumerate(chunks):
-        of_document[chunk.document_id].append(row)
-    for rows in of_document.values():
-        rows.sort(key=lambda row: chunks[row].start)
-        before = 0
-        for row, after in zip(rows, [*(chunks[row].start for row in rows[1:]), None], strict=True):
-            alone[row] = range(max(before, chunks[row].start), chunks[row].end if after is None else after)
-            before = max(before, chunks[row].end)
-    return alone
-
-
-def _terms(
-    chunks: Sequence[Chunk], annotations: Sequence[Annotation], languages: Sequence[str], listed: frozenset[str]
-) -> dict[str, _Term]:
-    """Return the terms of a corpus by the keys of their forms."""
-    statistics = WordStatistics(chunks, languages)
-    seen = _seen(chunks, annotations, languages)
-    types = types_of([_mentioned(key, one) for key, one in seen.items()], statistics)
-    concepts = {key for key, kind in types.items() if kind == CONCEPT or _is_common_word(key, kind, statistics)}
-    forms: defaultdict[str, list[str]] = defaultdict(list)
-    for key, one in seen.items():
-        forms[folded_phrase(key, one.language) if key in concepts else key].append(key)
-    c_values = c_values_of({term: sum(len(seen[key]) for key in keys) for term, keys in forms.items()})
-    terms: dict[str, _Term] = {}
-    for term, keys in forms.items():
-        usual = min(keys, key=lambda key: (-len(seen[key]), len(key), key))
-        count, kind = len(seen[usual]), types[usual]
-        if not any(key in concepts for key in keys):
-            if (kind not in IDENTIFIERS or count > 1) and not _is_form(usual, seen[usual].language):
-                terms[usual] = _Term(usual, kind, count)
-            continue
-        is_listed = any(key in listed for key in (term, *keys))
-        if (is_listed or c_values[term] >= LEAST_C_VALUE) and statistics.is_about(
-            usual, seen[usual].language, listed=is_listed
+def _terms(seen: SeenPhrases, kinds: Sequence[str], statistics: WordStatistics, listed: frozenset[str]) -> _Terms:
+    """Return the terms of a corpus, given the type of each phrase."""
+    keys, counts = seen.keys, seen.counts
+    terms = _Terms(np.full(len(keys), -1, np.int32), list(kinds), counts.astype(np.float64))
+    forms = _Forms(seen, [row for row, kind in enumerate(kinds) if _is_concept(keys[row], kind, statistics)])
+    for row in forms.names:
+        is_said = kinds[row] not in IDENTIFIERS or counts[row] > 1
+        if is_said and not _is_form(keys[row], seen.languages[row]):
+            terms.of[row] = row
+    for term, rows, c_value in forms.concepts():
+        usual = min(rows, key=lambda row: (-counts[row], len(keys[row]), keys[row]))
+        is_listed = term in listed or any(keys[row] in listed for row in rows)
+        if (is_listed or c_value >= LEAST_C_VALUE) and statistics.is_about(
+            keys[usual], seen.languages[usual], listed=is_listed
         ):
-            terms |= {key: _Term(usual, CONCEPT, c_values[term]) for key in keys}
+            terms.of[rows] = usual
+            terms.kinds[usual] = CONCEPT
+            terms.worth[usual] = c_value
     return terms
 
 
-def _mentioned(key: str, one: _Seen) -> CorpusName:
-    forms = one.counted(_FORM)
-    return CorpusName(key, min(forms, key=lambda form: (-forms[form], form)), one.counted(_TYPE), one.ends)
+class _Forms:
+    """The forms of each concept, by its folded key; a name that reads like one is a form of it."""
+
+    def __init__(self, seen: SeenPhrases, concepts: Sequence[int]) -> None:
+        self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        self._seen = seen
+        of = np.full(len(seen.keys), -1, np.int32)
+        for row in concepts:
+            of[row] = self._numbers[folded_phrase(seen.keys[row], seen.languages[row])]
+        for row in np.flatnonzero(of < 0).tolist():
+            of[row] = self._numbers.get(seen.keys[row], -1)
+        self.names = np.flatnonzero(of < 0).tolist()
+        """The rows of the other names."""
+        self._rows = np.argsort(of, kind="stable")[len(self.names) :]
+        self._of = of[self._rows]
+
+    def concepts(self) -> Iterator[tuple[str, Rows, float]]:
+        """Yield each folded key, the rows of its forms, and its C-value."""
+        keys, counts, size = self._seen.keys, self._seen.counts, len(self._numbers)
+        said = np.bincount(self._of, counts[self._rows], size).astype(np.int64).tolist()
+        names = ((keys[row], counts.item(row)) for row in self.names)
+        values = c_values_of(self._numbers, said, chain(zip(self._numbers, said, strict=True), names))
+        ends = np.searchsorted(self._of, np.arange(size + 1)).tolist()
+        for term, (first, end), value in zip(self._numbers, pairwise(ends), values, strict=True):
+            yield term, self._rows[first:end], value
+
+
+def _is_concept(key: str, kind: str, statistics: WordStatistics) -> bool:
+    return kind == CONCEPT or _is_common_word(key, kind, statistics)
 
 
 def _is_common_word(key: str, kind: str, statistics: WordStatistics) -> bool:
@@ -200,22 +169,38 @@ def _is_form(key: str, language: str) -> bool:
     return bool(found) and all(is_form_word(word, language) for word in found)
 
 
-def _best(chunk: Chunk, annotation: Annotation, terms: Mapping[str, _Term]) -> Annotation:
-    """Return the terms of an annotation, the best first, as many as the length of its passage permits."""
-    size = len(word_keys(chunk.text))
-    found = {phrase: terms[key] for phrase in annotation.phrases if (key := entity_key(phrase.text)) in terms}
-    kept: set[str] = set()
-    room_of_names = max(size // WORDS_A_NAME, _FEWEST_NAMES)
-    room_of_concepts = max(size // WORDS_A_CONCEPT, _FEWEST_CONCEPTS)
-    for of_concepts, room in ((False, room_of_names), (True, room_of_concepts)):
-        worth = {term.text: term.worth for term in found.values() if (term.type == CONCEPT) == of_concepts}
-        kept.update(sorted(worth, key=lambda text: (-worth[text], text))[:room])
-    stands_for: dict[Phrase, Phrase | None] = {}
-    for phrase in annotation.phrases:
-        term = found.get(phrase)
-        if term is None or term.text not in kept:
-            stands_for[phrase] = None
-        else:
-            text = phrase.text if entity_key(phrase.text) == term.text else term.text
-            stands_for[phrase] = Phrase(phrase.start, phrase.end, text, term.type)
-    return with_phrases(annotation, stands_for)
+def _best(seen: SeenPhrases, terms: _Terms, sizes: Sequence[int]) -> Rows:
+    """Return the rows of the phrases that are the best terms of their passages, as many as these permit.
+
+    Args:
+        seen: The phrases of the corpus.
+        terms: Its terms.
+        sizes: The number of words of each passage.
+    """
+    is_concept = np.array([kind == CONCEPT for kind in terms.kinds], np.bool_)
+    words = np.array(sizes, np.int64)
+    rooms = (np.maximum(words // WORDS_A_NAME, _FEWEST_NAMES), np.maximum(words // WORDS_A_CONCEPT, _FEWEST_CONCEPTS))
+    term, rank = terms.of[seen.rows()], ranks(seen.keys)
+    is_kept = term >= 0
+    for of_concepts, room in enumerate(rooms):
+        found = np.flatnonzero((term >= 0) & (is_concept[term] == of_concepts))
+        crowded = np.bincount(seen.passages[found], minlength=len(room)) > room
+        found = found[crowded[seen.passages[found]]]
+        passage = seen.passages[found]
+        order, starts = runs(passage, -terms.worth[term[found]], rank[term[found]])
+        each = passage[order[starts]]  # the passage of each of its terms, the best first
+        too_many = np.repeat(places_within(each) >= room[each], np.diff(starts, append=len(order)))
+        is_kept[found[order[too_many]]] = False
+    return np.flatnonzero(is_kept)
+
+
+def _named(sound: Annotations, seen: SeenPhrases, terms: _Terms, best: Rows) -> Annotations:
+    """Return the annotations with only the best phrases, as forms of their terms and of these terms' types."""
+    key = seen.rows()[best]
+    term = terms.of[key]
+    texts = sound.phrases()[0][best, 2]
+    is_other = term != key
+    used, of = np.unique(term[is_other], return_inverse=True)
+    texts[is_other] = np.array([sound.number(seen.keys[row]) for row in used.tolist()], np.uint32)[of]
+    kinds = np.array([sound.number(kind) for kind in terms.kinds], np.uint32)[term]
+    return sound.only(best, texts, kinds)

@@ -3,7 +3,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from conspectus.storage.text.names import NameMatcher, word_keys, words
+from conspectus.storage.text.names import NameMatcher, in_pieces, word_keys, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +26,16 @@ def test_words_are_in_order_and_hold_no_space(text: str) -> None:
 @given(st.text() | st.text(st.sampled_from("ab'’sS+#_ é1.²ß-\u0301北")))
 def test_keys_are_those_of_the_words(text: str) -> None:
     assert word_keys(text) == [word.key for word in words(text)]
+
+
+@settings(deadline=None)
+@given(st.text() | st.text(st.sampled_from("abAB'’sS+#_ é1.²ß-\u0301北")))
+def test_pieces_are_the_text_and_its_words(text: str) -> None:
+    keys, pieces = in_pieces(text)
+    found = words(text)
+    assert "".join(pieces) == text
+    assert keys == [word.key for word in found]
+    assert pieces[1::2] == [text[word.start : word.end] for word in found]
 
 
 @pytest.mark.parametrize("around", ["{}", "a{}b", "{}+", "+{}", "'s{}", "’S{}", "x{}'s", "1{}#"])

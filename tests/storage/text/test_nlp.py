@@ -1,10 +1,11 @@
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import count, pairwise
 
+import numpy as np
 import pytest
 from conspectus.storage.errors import MissingPart
-from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations, Phrase, Triple, open_annotator
+from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Annotations, Phrase, Triple, open_annotator
 from conspectus.storage.text.regex_annotator import RegexAnnotator
 from conspectus.storage.text.spacy_annotator import SpacyAnnotator
 from hypothesis import given
@@ -149,3 +150,31 @@ def test_annotations_in_columns_are_the_annotations(given_: list[Annotation]) ->
     assert [columns[row] for row in range(-len(given_), 0)] == given_
     with pytest.raises(IndexError):
         columns[len(given_)]
+
+
+@st.composite
+def _joined(draw: st.DrawFn) -> Annotation:
+    """An annotation whose triples are between its phrases."""
+    phrases = draw(st.lists(_PHRASES, unique=True, min_size=1, max_size=4))
+    ends = st.sampled_from(phrases)
+    triples = st.builds(Triple, ends, _WORDS, ends, st.integers(0, 9), st.integers(0, 9))
+    return Annotation(tuple(phrases), tuple(draw(st.lists(triples, max_size=4))))
+
+
+@given(st.lists(_joined(), max_size=4), st.data())
+def test_only_some_phrases_stay_with_the_triples_between_them(given_: list[Annotation], data: st.DataObject) -> None:
+    columns, rows, texts, expected = Annotations(given_), [], [], []
+    numbered = count()
+    for each in given_:
+        stands_for = {}
+        for phrase, row in zip(each.phrases, numbered):  # noqa: B905  (the numbers have no end)
+            if data.draw(st.booleans()):
+                rows.append(row)
+                texts.append(data.draw(_WORDS))
+                stands_for[phrase] = phrase._replace(text=texts[-1], type=NAME)
+        between = [triple for triple in each.triples if {triple.subject, triple.object} <= stands_for.keys()]
+        triples = (t._replace(subject=stands_for[t.subject], object=stands_for[t.object]) for t in between)
+        expected.append(Annotation(tuple(stands_for.values()), tuple(triples)))
+    numbers = np.array([columns.number(text) for text in texts], np.uint32)
+    kinds = np.full(len(rows), columns.number(NAME), np.uint32)
+    assert columns.only(np.array(rows, np.int64), numbers, kinds) == expected

@@ -80,7 +80,7 @@ def test_a_common_word_that_is_spread_evenly_is_not_what_a_corpus_is_about() -> 
     uneven = ["The barge tows a barge, and that barge a barge." if at < 12 else "Nothing was seen." for at in range(40)]
     texts = [f"{one} {other}" for one, other in zip(even, uneven, strict=True)]
     assert chosen(texts, ("rope", CONCEPT), ("barge", CONCEPT)) == {"barge": CONCEPT}
-    words = WordStatistics([chunk(str(at), text) for at, text in enumerate(texts)], ["en"] * 40)
+    words = WordStatistics((text, "en") for text in texts)
     assert words.unevenness("rope", "en") == 0
 
 
@@ -95,9 +95,19 @@ def test_in_a_technical_corpus_a_person_needs_evidence() -> None:
 
 
 def test_c_value_counts_a_part_of_a_longer_phrase_less() -> None:
-    values = c_values_of({"gate": 0, "sluice gate": 5})
-    assert values["gate"] == 0
-    assert values["sluice gate"] > 5
+    gate, sluice_gate = c_values_of({"gate": 0, "sluice gate": 1}, [0, 5], [("gate", 0), ("sluice gate", 5)])
+    assert gate == 0
+    assert sluice_gate > 5
+
+
+def test_of_the_names_of_a_table_the_most_frequent_stay() -> None:
+    names = [f"{first}{last}" for first in "BCDFG" for last in ("ala", "olo", "uru", "eme")]
+    texts = [" ".join(names), " ".join(names[:6]), " ".join(names[-6:])]
+    chunks = [chunk(str(number), text) for number, text in enumerate(texts)]
+    phrases = [(name, "PERSON") for name in names]
+    first, *others = choose_terms(chunks, [seen(text, *phrases) for text in texts], ["en"] * 3)
+    assert [phrase.text for phrase in first.phrases] == names[:6] + names[-6:]
+    assert [len(other.phrases) for other in others] == [6, 6]
 
 
 def test_numbers_markup_and_references_are_no_candidates() -> None:
