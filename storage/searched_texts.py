@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from conspectus.storage.arrays import Rows
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.joins import joined
@@ -20,7 +21,7 @@ class SearchedTexts(MadeRows[str]):
         of_chunk: the row of the document of each chunk.
     """
 
-    def __init__(self, chunks: Sequence[Chunk], documents: Sequence[Document], of_chunk: Sequence[int]) -> None:
+    def __init__(self, chunks: Sequence[Chunk], documents: Sequence[Document], of_chunk: Sequence[int] | Rows) -> None:
         self._chunks = chunks
         self._documents = documents
         self._of_chunk = of_chunk

@@ -19,7 +19,7 @@ from conspectus.storage.arrays import Bools, Rows
 from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.mapped import MAPPED_ROWS, IdRows, TableRows
 from conspectus.storage.records import Chunk, Document
-from conspectus.storage.tables import arrow_of, by_id, rows_of_ids, schema
+from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of, by_id, rows_of_ids, schema
 from conspectus.storage.text.postings import TextColumn
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ Record = TypeVar("Record")
 
 BYTES_IN_MEMORY = 64 << 20
 """Bytes of a table up to which its rows stay in memory."""
-ROWS_AT_ONCE = 8192
-"""Rows of a batch: a multiple of 1,024, the rows after which Parquet looks whether a page is full."""
 _CACHED_TEXTS = 64
 _PARTS = 32
 """Parts into which a table is divided by id, to be sorted one after the other."""

@@ -59,11 +59,19 @@ def schema(record: type) -> "pa.Schema":
     return pa.schema([_arrow_field(name, hint) for name, hint in _hints(record).items()])
 
 
+ROWS_AT_ONCE = 8192
+"""Rows of a batch."""
+
+
 def write_table(path: Path, record: type[Record], rows: Sequence[Record]) -> None:
     """Write rows as one Parquet file; the same rows give the same bytes."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(arrow_of(record, rows), path, compression="zstd")
+    # The ends of pages depend on the batches that a table consists of, so these are of equal size.
+    table = arrow_of(record, rows)
+    batches = [table.slice(start, ROWS_AT_ONCE).combine_chunks() for start in range(0, len(table), ROWS_AT_ONCE)]
+    pq.write_table(pa.concat_tables(batches) if batches else table, path, compression="zstd")
 
 
 def arrow_of(record: type, rows: Sequence[object], names: Sequence[str] | None = None) -> "pa.Table":

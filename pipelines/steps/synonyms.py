@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.pipelines.steps.vectors import Windows
-from conspectus.storage.arrays import Bools, Floats, Ints, Vectors, drop_pages
+from conspectus.storage.arrays import Bools, Floats, Ints, Rows, Vectors, drop_pages
 from conspectus.storage.blas_threads import one_blas_thread
 from conspectus.storage.records import Entity, Synonym
 from conspectus.storage.settings import SynonymSettings
+from conspectus.storage.tables import arrow_of
 from numpy.typing import NDArray
 
 # Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names, before sketches: 25 s of CPU (all pairs 46 s),
@@ -53,21 +54,16 @@ def synonyms_of(entities: Sequence[Entity], vectors: Windows, settings: SynonymS
 
     Entities that only an imported graph has are left out: the graph already distinguishes them.
     """
-    rows = np.unique(vectors.rows).tolist()
-    places = [place for place, row in enumerate(rows) if entities[row].frequency]
-    named = [entities[rows[place]] for place in places]
-    return find_synonyms(
-        [entity.id for entity in named],
-        [entity.name for entity in named],
-        _picked(vectors.first(), places),
-        settings,
-        seed,
-    )
+    rows = np.unique(vectors.rows)
+    places = np.flatnonzero(arrow_of(Entity, entities, ["frequency"])["frequency"].to_numpy()[rows])
+    table = arrow_of(Entity, entities, ["id", "name"]).take(rows[places])
+    ids, names = (table[name].to_pylist() for name in ("id", "name"))
+    return find_synonyms(ids, names, _picked(vectors.first(), places), settings, seed)
 
 
-def _picked(vectors: Vectors, rows: Sequence[int]) -> Vectors:
+def _picked(vectors: Vectors, rows: Rows) -> Vectors:
     """Return some rows of vectors, which may be mapped; these themselves if the rows are all, in order."""
-    if list(rows) == list(range(len(vectors))):
+    if np.array_equal(rows, np.arange(len(vectors))):
         return np.ascontiguousarray(vectors, np.float32)
     return np.ascontiguousarray(vectors[rows], np.float32)
 
@@ -103,7 +99,7 @@ def find_synonyms(
         raise ValueError(f"{len(entity_ids)} ids, {len(names)} names and {len(vectors)} vectors")
     if len(set(entity_ids)) < len(entity_ids):
         raise ValueError("an entity id occurs twice")
-    order = sorted(range(len(entity_ids)), key=entity_ids.__getitem__)
+    order = np.array(sorted(range(len(entity_ids)), key=entity_ids.__getitem__), np.int64)
     ids, vectors = [entity_ids[i] for i in order], _picked(vectors, order)
     numbers = _numbered(_numbers(names[i]) for i in order)
     letters = _numbered(_letters(names[i]) for i in order)

@@ -8,21 +8,22 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 
 import numpy as np
 from conspectus.pipelines.runner import Runner, driver_of, shards
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.storage.arrays import Ints, Vectors
+from conspectus.storage.arrays import Ints, Rows, Vectors
 from conspectus.storage.errors import IndexUnusable, SettingsError
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
+from conspectus.storage.searched_texts import SearchedTexts
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.storage.spilled import documents_of_chunks, text_column
 from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.embedded import (
-    chunk_text,
     chunk_windows,
     description_text,
     entity_text,
@@ -50,23 +51,31 @@ def vector_kind(embedder: str) -> str:
     return f"{STAGE} {embedder}"
 
 
-def rows_to_embed(entities: Sequence[Entity], most_of_graph: int) -> list[int]:
-    """Return the rows of the entities that get a vector: those in texts, and the best connected ones of a graph."""
-    alone = [row for row, entity in enumerate(entities) if not entity.frequency]
-    best = sorted(alone, key=lambda row: (-entities[row].degree, entities[row].id))[:most_of_graph]
-    return sorted([*(row for row, entity in enumerate(entities) if entity.frequency), *best])
+def rows_to_embed(entities: Sequence[Entity], most_of_graph: int) -> Rows:
+    """Return the rows of entities, sorted by id, that get a vector: those in texts, and the best connected others."""
+    table = arrow_of(Entity, entities, ["frequency", "degree"])
+    frequency, degree = (column.to_numpy() for column in table.columns)
+    alone = np.flatnonzero(frequency == 0)
+    best = alone[np.argsort(-degree[alone], kind="stable")[:most_of_graph]]
+    return np.sort(np.concatenate([np.flatnonzero(frequency), best]))
 
 
-def texts_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
-    """Return the searchable text of each chunk: under its document's title and headings."""
-    document_of = {document.id: document for document in documents}
-    return [chunk_text(chunk, document_of[chunk.document_id]) for chunk in chunks]
+def _at(rows: Rows, entities: Sequence[Entity]) -> Iterator[Entity]:
+    """Yield the entities of some rows, ascending."""
+    wanted = np.zeros(len(entities), np.bool_)
+    wanted[rows] = True
+    return compress(entities, wanted.tolist())
+
+
+def texts_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> SearchedTexts:
+    """Return the searched text of each chunk: under its document's title and headings."""
+    return SearchedTexts(chunks, documents, documents_of_chunks(documents, chunks))
 
 
 def windows_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> Iterator[list[str]]:
     """Yield the embedded texts of each chunk, at least one."""
-    document_of = {document.id: document for document in documents}
-    return (chunk_windows(chunk, document_of[chunk.document_id]) for chunk in chunks)
+    of_chunk = documents_of_chunks(documents, chunks)
+    return (chunk_windows(chunk, documents[row]) for chunk, row in zip(chunks, of_chunk, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +158,16 @@ class Embedding:
     def entities(self, entities: Sequence[Entity], most_of_graph: int) -> Windows:
         """Return the vectors of names by the rows of `entities` that get one (see `rows_to_embed`)."""
         rows = rows_to_embed(entities, most_of_graph)
-        return self.windows((entity_text(entities[row]) for row in rows), "embed entities").at(rows)
+        return self.windows(map(entity_text, _at(rows, entities)), "embed entities").at(rows)
 
     def descriptions(self, entities: Sequence[Entity], most_of_graph: int) -> Windows:
         """Return the vectors of names with descriptions, of the same rows as `entities`."""
         rows = rows_to_embed(entities, most_of_graph)
-        return self.windows((description_text(entities[row]) for row in rows), "embed descriptions").at(rows)
+        return self.windows(map(description_text, _at(rows, entities)), "embed descriptions").at(rows)
 
     def relations(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> Windows:
         """Return the vectors of the relations that documents state, by their rows."""
-        name_of = {entity.id: entity.name for entity in entities}
+        name_of = dict(zip(text_column(entities, "id"), text_column(entities, "name"), strict=True))
         from pyarrow import compute
 
         stated = compute.list_value_length(arrow_of(Relation, relations, ["chunk_ids"])["chunk_ids"]).to_numpy() > 0

@@ -23,12 +23,14 @@ from conspectus.storage.arrays import Bools
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
 from conspectus.storage.joins import Groups, chunks_by_entity
+from conspectus.storage.name_tables import are_names
 from conspectus.storage.records import Chunk, Document, Entity, Link, Mention, Name
 from conspectus.storage.settings import LinkSettings, NameSettings, Settings, WalkGraphSettings
+from conspectus.storage.spilled import text_column
 from conspectus.storage.structure.links import link_edges
-from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.tables import arrow_of, sorted_by_id
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for
-from conspectus.storage.text.nlp import CONCEPT, Annotation, lead
+from conspectus.storage.text.nlp import Annotation, lead
 from conspectus.storage.text.normalise import entity_key, title_names
 
 
@@ -84,7 +86,7 @@ def name_chunks(
     settings: NameSettings,
 ) -> tuple[list[Name], dict[str, set[str]]]:
     """Return the names that refer to chunks, sorted by id, and by name id the chunks whose text contains each."""
-    title_of = {document.id: document.title for document in documents}
+    title_of = dict(zip(text_column(documents, "id"), text_column(documents, "title"), strict=True))
     owners: defaultdict[str, set[str]] = defaultdict(set)
     surfaces: defaultdict[str, set[str]] = defaultdict(set)
     for chunk, annotation in zip(chunks, annotations, strict=True):
@@ -120,9 +122,9 @@ def walk_graph(
     settings: WalkGraphSettings,
 ) -> Adjacency:
     """Return the graph over `len(chunks) + len(entities)` nodes."""
-    chunk_ids = [chunk.id for chunk in chunks]
-    named = np.array([any(kind != CONCEPT for kind in entity.types) for entity in entities], np.bool_)
-    holding = chunks_by_entity([entity.id for entity in entities], chunk_ids, mentions)
+    chunk_ids = list(text_column(chunks, "id"))
+    named = are_names(arrow_of(Entity, entities, ["types"])["types"])
+    holding = chunks_by_entity(list(text_column(entities, "id")), chunk_ids, mentions)
     return graph_of(len(chunks), named, holding, NamedChunks.of(names, held_by, chunk_ids), settings)
 
 
@@ -158,7 +160,9 @@ def graph_of(
 
 def with_links(graph: Adjacency, chunks: Sequence[Chunk], links: Sequence[Link], settings: LinkSettings) -> Adjacency:
     """Return a graph over chunks and entities extended by the links between chunks."""
-    sources, targets, weights = link_edges(links, {chunk.id: row for row, chunk in enumerate(chunks)}, settings)
+    sources, targets, weights = link_edges(
+        links, {id_: row for row, id_ in enumerate(text_column(chunks, "id"))}, settings
+    )
     if not weights.any():
         return graph
     held = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))

@@ -63,7 +63,7 @@ def test_parquet_bytes_and_files(tmp_path: Path) -> None:
     rows = [link(hashlib.sha256(str(number).encode()).hexdigest()) for number in range(40_000)]
     rows.sort(key=lambda row: row.id)
     write_table(tmp_path / "memory.parquet", Link, rows)
-    with small(tmp_path, rows_at_once=spilling.ROWS_AT_ONCE):
+    with small(tmp_path, rows_at_once=1000):
         found = SortedRows(Link)
         for block in in_blocks(Link, rows[::-1]):
             found.add(block)
