@@ -3,7 +3,7 @@
 import dataclasses
 import types
 import typing
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -28,8 +28,10 @@ from conspectus.storage.records import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     from conspectus.storage.arrays import Ints, Rows
+    from numpy.typing import NDArray
 
 Record = TypeVar("Record")
 
@@ -77,6 +79,15 @@ def arrow_of(record: type, rows: Sequence[object], names: Sequence[str] | None =
     makers = _plainers(typing.cast(Hashable, record))
     columns = [pa.array(_column(rows, item.name, makers[item.name]), type=item.type) for item in shape]
     return pa.Table.from_arrays(columns, schema=shape)
+
+
+def value_of(rows: Sequence[object], name: str) -> Callable[[int], Any]:
+    """Return a function from a row to its value in one column, without the rest of the record."""
+    table = getattr(rows, "table", None)
+    if table is None:
+        return lambda row: getattr(rows[row], name)
+    column = table.column(name)
+    return lambda row: column[row].as_py()
 
 
 def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -> "pa.Table":
@@ -254,6 +265,15 @@ def codes_of(column: "pa.ChunkedArray") -> "tuple[Ints, list[Any]]":
     codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in encoded.chunks]
     values = encoded.chunk(encoded.num_chunks - 1).dictionary.to_pylist() if encoded.num_chunks else []
     return np.concatenate([np.zeros(0, np.int64), *codes]), values
+
+
+def rows_among(ids: "pa.ChunkedArray", known: "pa.ChunkedArray") -> "NDArray[np.int32]":
+    """Return the row of each id among the known ones, -1 for null and for an unknown id."""
+    import numpy as np
+    from pyarrow import compute
+
+    rows = compute.index_in(ids, value_set=known)
+    return np.asarray(compute.fill_null(rows, -1).to_numpy(), np.int32)
 
 
 def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "Ints":
