@@ -16,12 +16,12 @@ from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import entity_id, mention_id
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Merge, Relation, Report
-from conspectus.storage.tables import arrow_of, codes_of, rows_of_ids
+from conspectus.storage.tables import arrow_of, codes_of, rows_among, rows_of_ids
 from conspectus.storage.text.normalise import entity_key, title_names
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 Codes = NDArray[np.int32]
 
@@ -238,7 +238,7 @@ def _claims_of_entities(index: StoredIndex) -> Groups:
 
 def _reports_of_communities(index: StoredIndex) -> Codes:
     communities = index.arrow(Community, "id").column("id")
-    return _rows(communities, index.arrow(Report, "community_id").column("community_id"))
+    return rows_among(communities, index.arrow(Report, "community_id").column("community_id"))
 
 
 def _parents_of_communities(index: StoredIndex) -> Codes:
@@ -252,7 +252,7 @@ def _entities_of_titles(index: StoredIndex) -> Codes:
     codes, titles = codes_of(index.arrow(Document, "title").column("title"))
     ids = [entity_id(entity_key(title_names(title)[0])) if title.strip() else "" for title in titles]
     found = pa.chunked_array([pa.array(ids, pa.string())])
-    return _rows(found, index.arrow(Entity, "id").column("id"))[codes]
+    return rows_among(found, index.arrow(Entity, "id").column("id"))[codes]
 
 
 def _first_appearances(index: StoredIndex) -> Codes:
@@ -280,7 +280,7 @@ def _listed(index: StoredIndex, column: str, target: type, communities: Rows) ->
 
     lists = index.arrow(Community, column).column(column).take(pa.array(communities))
     owners = np.repeat(communities, compute.list_value_length(lists).to_numpy())
-    rows = _rows(compute.list_flatten(lists), index.arrow(target, "id").column("id"))
+    rows = rows_among(compute.list_flatten(lists), index.arrow(target, "id").column("id"))
     return owners[rows >= 0], rows[rows >= 0]
 
 
@@ -329,15 +329,7 @@ def _joined(index: StoredIndex) -> Joined:
 
 def _rows_of(index: StoredIndex, record: type, column: str, target: type) -> Codes:
     """Return the row of the target table that each id of a column names, -1 for none."""
-    return _rows(index.arrow(record, column).column(column), index.arrow(target, "id").column("id"))
-
-
-def _rows(ids: "pa.ChunkedArray", known: "pa.ChunkedArray") -> Codes:
-    """Return the row of each id among the known ones, -1 for none."""
-    from pyarrow import compute
-
-    rows = compute.index_in(ids, value_set=known)
-    return np.asarray(compute.fill_null(rows, -1).to_numpy(), np.int32)
+    return rows_among(index.arrow(record, column).column(column), index.arrow(target, "id").column("id"))
 
 
 def _short_forms(index: StoredIndex) -> Codes:

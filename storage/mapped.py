@@ -6,7 +6,7 @@ batch by batch, to an Arrow file without compression (see `derived`); a build do
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -97,7 +97,11 @@ class TableRows(MadeRows[Record]):
 
     def at(self, rows: "Rows") -> list[Record]:
         """Return some rows."""
-        return tables.records_of(tables.taken(self.table, rows), self._record)
+        return tables.records_of(tables.taken(self.table, rows, self._batches), self._record)
+
+    @cached_property
+    def _batches(self) -> tables.Batches:
+        return tables.batches_of(self.table)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

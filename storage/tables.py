@@ -3,7 +3,7 @@
 import dataclasses
 import types
 import typing
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -28,8 +28,10 @@ from conspectus.storage.records import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     from conspectus.storage.arrays import Ints, Rows
+    from numpy.typing import NDArray
 
 Record = TypeVar("Record")
 
@@ -85,6 +87,15 @@ def arrow_of(record: type, rows: Sequence[object], names: Sequence[str] | None =
     makers = _plainers(typing.cast(Hashable, record))
     columns = [pa.array(_column(rows, item.name, makers[item.name]), type=item.type) for item in shape]
     return pa.Table.from_arrays(columns, schema=shape)
+
+
+def value_of(rows: Sequence[object], name: str) -> Callable[[int], Any]:
+    """Return a function from a row to its value in one column, without the rest of the record."""
+    table = getattr(rows, "table", None)
+    if table is None:
+        return lambda row: getattr(rows[row], name)
+    column = table.column(name)
+    return lambda row: column[row].as_py()
 
 
 def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -> "pa.Table":
@@ -264,15 +275,23 @@ def codes_of(column: "pa.ChunkedArray") -> "tuple[Ints, list[Any]]":
     return np.concatenate([np.zeros(0, np.int64), *codes]), values
 
 
-def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "Ints":
-    """Return the table row of each id; IndexCorrupt for an unknown id."""
+def rows_among(ids: "pa.ChunkedArray", known: "pa.ChunkedArray") -> "NDArray[np.int32]":
+    """Return the row of each id among the known ones, -1 for null and for an unknown id."""
     import numpy as np
     from pyarrow import compute
 
-    rows = compute.index_in(found, value_set=ids)
-    if rows.null_count:
-        raise IndexCorrupt(f"{rows.null_count} ids point to rows that are not there; build the index again")
-    return np.asarray(rows.to_numpy(), np.int64)
+    rows = compute.index_in(ids, value_set=known)
+    return np.asarray(compute.fill_null(rows, -1).to_numpy(), np.int32)
+
+
+def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "Ints":
+    """Return the table row of each id; IndexCorrupt for an unknown id."""
+    import numpy as np
+
+    rows = rows_among(found, ids).astype(np.int64)
+    if unknown := np.count_nonzero(rows < 0):
+        raise IndexCorrupt(f"{unknown} ids point to rows that are not there; build the index again")
+    return rows
 
 
 def by_id(table: "pa.Table", rows: "Rows | None" = None) -> "pa.Table":
@@ -283,19 +302,29 @@ def by_id(table: "pa.Table", rows: "Rows | None" = None) -> "pa.Table":
     return table.take(order if rows is None else rows[order.to_numpy()]).combine_chunks()
 
 
-def taken(table: "pa.Table", rows: "Rows") -> "pa.Table":
+Batches = tuple["list[pa.RecordBatch]", "Ints"]
+"""The batches of a table, and the row that each begins with."""
+
+
+def batches_of(table: "pa.Table") -> Batches:
+    """Return the batches of a table, for callers that take rows of it many times."""
+    import numpy as np
+
+    batches = table.to_batches()
+    return batches, np.cumsum([0, *map(len, batches[:-1])])
+
+
+def taken(table: "pa.Table", rows: "Rows", batches: Batches | None = None) -> "pa.Table":
     """Return some rows of a table. Arrow's own `take` first copies all of a table of several batches."""
     import numpy as np
     import pyarrow as pa
 
+    parts, starts = batches or batches_of(table)
     order = np.argsort(rows, kind="stable")
-    ascending, parts, start = rows[order], list[pa.RecordBatch](), 0
-    for batch in table.to_batches():
-        first, last = np.searchsorted(ascending, (start, start + len(batch)))
-        if first < last:
-            parts.append(batch.take(ascending[first:last] - start))
-        start += len(batch)
-    found = pa.Table.from_batches(parts, table.schema)
+    ascending = rows[order]
+    used, firsts = np.unique(np.searchsorted(starts, ascending, side="right") - 1, return_index=True)
+    groups = zip(used.tolist(), np.split(ascending, firsts[1:]), strict=False)  # no rows are one empty group
+    found = pa.Table.from_batches([parts[part].take(own - starts[part]) for part, own in groups], table.schema)
     return found if np.array_equal(order, np.arange(len(order))) else found.take(np.argsort(order))
 
 

@@ -1,38 +1,32 @@
 """Propose pairs from aliases that a text states ("also known as", brackets), acronyms and titles; detect contrasts."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
-from conspectus.pipelines.resolution.features import Located, LocatedMentions, NameFeatures
+import numpy as np
+from conspectus.pipelines.resolution.evidence import Located
+from conspectus.pipelines.resolution.features import NameFeatures, Names, share_document
+from conspectus.pipelines.resolution.keys import initials
 from conspectus.pipelines.resolution.pairs import NamePair, pair_of
 from conspectus.pipelines.resolution.parsed_name import Form
-from conspectus.pipelines.resolution.person_names import agree, person_of
+from conspectus.pipelines.resolution.person_names import agree
 from conspectus.pipelines.resolution.wordlists import SMALL_WORDS, WORKS
-from conspectus.storage.records import Chunk, Document
-
-_MOST_WORDS = 12
 
 
-def acronyms(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
+def acronyms(names: Names) -> Iterator[NamePair]:
     """Yield each acronym with the names whose initials it has.
 
     If several long names in its documents have these initials, the acronym is ambiguous and no score is high.
     """
-    short = [name for name in known if name.form.is_acronym and len(name.form.letters) > 2 and not name.form.ranks]
-    wanted = {acronym.form.letters for acronym in short}
-    long: defaultdict[str, list[NameFeatures]] = defaultdict(list)
-    for name in known:
-        if 2 <= len(name.form.words) <= _MOST_WORDS:
-            for letters in initials(name.form) & wanted:
-                long[letters].append(name)
-    for one in short:
-        found = [name for name in long[one.form.letters] if name.kinds != {"person"} and _capitalised(name.form)]
+    for one in map(names.at, names.keys.acronyms):
+        long = map(names.at, names.keys.initials[one.form.letters].tolist())
+        found = [name for name in long if _capitalised(name.form)]
         groups = {item.form.words for item in found}
-        near = [item for item in found if item.documents.keys() & one.documents.keys()]
+        near = {item.row: item.form.words for item in found if share_document(item, one)}
         for item in found:
-            beside = item in near
-            alone = len(groups) == 1 or (beside and len({other.form.words for other in near}) == 1)
+            beside = item.row in near
+            alone = len(groups) == 1 or (beside and len(set(near.values())) == 1)
             if alone and beside:
                 score = 0.85
             elif alone:
@@ -40,21 +34,6 @@ def acronyms(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
             else:
                 score = 0.45
             yield pair_of(one.id, item.id, "its initial letters", score)
-
-
-def initials(form: Form) -> set[str]:
-    """Return the acronyms of a name: with and without its small words; a numeral stays whole.
-
-    >>> from conspectus.pipelines.resolution.parsed_name import form_of
-    >>> sorted(initials(form_of("World War II"))), sorted(initials(form_of("Bank of England")))
-    (['wwii'], ['be', 'boe'])
-    """
-    words = form.words
-    numeral = words[-1] if form.numbers and len(words) > 2 and words[-1].isalpha() else ""
-    plain = words[:-1] if numeral else words
-    every = "".join(word[0] for word in plain) + numeral
-    main = "".join(word[0] for word in plain if word not in SMALL_WORDS) + numeral
-    return {item for item in (every, main) if len(item) > 1}
 
 
 def abbreviates(short: Form, long: Form) -> bool:
@@ -114,7 +93,7 @@ _SAME = re.compile(
 )
 _IN_LANGUAGE = re.compile(rf"\s*\((?:[^():]{{0,60}}[;,]\s*)?{_LANGUAGE}(?: language)?:\s*[\"“'‘]?")
 _IN_BRACKETS = re.compile(r"\s*\(\s*(?:the\s+)?[\"“'‘]?")
-_TWO = re.compile(r"\s*(?:,?\s*(?:and|or|nor|versus|vs\.?|met|married|against|defeated)\s+|\s*&\s*)", re.IGNORECASE)
+_TWO = re.compile(r"(?:\s*,\s*|\s+)(?:and|or|nor|versus|vs\.?|met|married|against|defeated)\s+|\s*&\s*", re.IGNORECASE)
 _ALSO_CALLED = "a text says that the one is also called the other"
 _USUALLY = re.compile(r"\b(?:better|best|commonly|professionally|popularly|generally)\b", re.IGNORECASE)
 """Words before a second name that is the usual one."""
@@ -127,35 +106,93 @@ _LEAD_WITHIN = 14
 _SENTENCE = 250
 
 
-def stated(known: Sequence[NameFeatures], placed: LocatedMentions) -> tuple[list[NamePair], set[tuple[str, str]]]:
+PATTERNS = (_TWO, _SAME, _IN_BRACKETS, _IN_LANGUAGE)
+"""What may stand between two names that a text joins."""
+
+TRIGGER = re.compile(
+    r"[\s,;–—(&](?:(?<=[(&])|a(?:nd\b|bbr|ka|\.k|lias|gainst)|or\b|n(?:or\b|é|icknamed)|v(?:s|ersus)|m(?:et|arried)"
+    r"|defeated|known|called|re(?:ferred|ndered|al)|s(?:pel|tyled|hort|tage)|w(?:ritten|hose)|transl|pen|born)",
+    re.IGNORECASE,
+)
+"""A sign or word without which none of the patterns fits what stands between two names."""
+
+_CHUNKS_AT_ONCE = 4096
+
+
+def stated(names: Names) -> tuple[list[NamePair], set[tuple[str, str]]]:
     """Return the pairs that a text states to be aliases, and the pairs (ids in order) that it contrasts."""
-    of_id = {name.id: name for name in known}
-    same: list[NamePair] = []
+    same: list[tuple[int, NamePair]] = []
     apart: set[tuple[str, str]] = set()
-    for chunk, row in placed.by_chunk(of_id.keys()):
-        for place, first in enumerate(row):
-            for second in row[place + 1 : place + 1 + _AHEAD]:
-                start, end = _end(first) - chunk.start, (second.start or 0) - chunk.start
-                if first.entity_id == second.entity_id or not 0 < end - start <= _FARTHEST:
-                    continue
-                left, right = of_id[first.entity_id or ""], of_id[second.entity_id or ""]
-                gap, after = chunk.text[start:end], chunk.text[_end(second) - chunk.start :][:6]
-                if _TWO.fullmatch(gap):
-                    apart.add((min(left.id, right.id), max(left.id, right.id)))
-                reason = _alias_reason(gap, after, left.form, right.form)
-                fits = (
-                    reason != _ALSO_CALLED
-                    or bool(left.titles)
-                    or place == 0
-                    or _one_kind(left, right)
-                    or left.form.words[-1] == right.form.words[-1]
-                )
-                if reason == _ALSO_CALLED and place + 2 < len(row):
-                    same += _or_the(left.id, second, row[row.index(second) + 1 :][:1], chunk)
-                if reason and fits and not (_BIRTH.search(_OUTSIDE.sub("", gap)) and _places(left, right)):
-                    usual = left.id if _USUALLY.search(_OUTSIDE.sub("", gap)) else ""
-                    same.append(pair_of(left.id, right.id, reason, 0.93, short=usual, explicit=True))
-    return same, apart
+    for first, second, third, begins in _joined(names):
+        left, right = names.at(first.entity), names.at(second.entity)
+        text, offset = names.evidence.text_of_chunk(first.chunk), names.evidence.begin_of_chunk(first.chunk)
+        gap, after = text[first.end - offset : second.start - offset], text[second.end - offset :][:6]
+        if _TWO.fullmatch(gap):
+            apart.add((min(left.id, right.id), max(left.id, right.id)))
+        reason = _alias_reason(gap, after, left.form, right.form)
+        fits = (
+            reason != _ALSO_CALLED
+            or bool(left.titles)
+            or begins
+            or _one_kind(left, right)
+            or left.form.words[-1] == right.form.words[-1]
+        )
+        if not reason:
+            continue
+        of_chunk = names.evidence.first_row(first.chunk, names.known)
+        if reason == _ALSO_CALLED and third is not None and third.entity not in {left.row, right.row}:
+            # X, also known as Y or Z
+            other = names.at(third.entity)
+            if _OR.fullmatch(text[second.end - offset : third.start - offset]):
+                same.append((of_chunk, pair_of(left.id, other.id, _ALSO_CALLED, 0.93, explicit=True)))
+        if fits and not (_BIRTH.search(_OUTSIDE.sub("", gap)) and _places(left, right)):
+            usual = left.id if _USUALLY.search(_OUTSIDE.sub("", gap)) else ""
+            same.append((of_chunk, pair_of(left.id, right.id, reason, 0.93, short=usual, explicit=True)))
+    # Of equal pairs the one counts whose chunk the table of mentions names first.
+    return [pair for _, pair in sorted(same, key=itemgetter(0))], apart
+
+
+def _joined(names: Names) -> Iterator[tuple[Located, Located, Located | None, bool]]:
+    """Yield two names that a pattern joins, the name after them, and whether the first begins its chunk.
+
+    The texts are searched for triggers first, so that few of the many pairs of neighbours are compared with patterns.
+    """
+    evidence = names.evidence
+    for start in range(0, len(evidence.chunks), _CHUNKS_AT_ONCE):
+        rows = evidence.in_text(start, start + _CHUNKS_AT_ONCE, names.known)
+        columns = (evidence.entity, evidence.chunk, evidence.start, evidence.end)
+        entity, chunk, begin, end = (column[rows].astype(np.int64) for column in columns)
+        left, right = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for ahead in range(1, min(_AHEAD, len(rows) - 1) + 1):
+            gap = begin[ahead:] - end[:-ahead]
+            others = (chunk[:-ahead] == chunk[ahead:]) & (entity[:-ahead] != entity[ahead:])
+            left.append(np.flatnonzero(others & (gap > 0) & (gap <= _FARTHEST)))
+            right.append(left[-1] + ahead)
+        one, other = np.concatenate(left), np.concatenate(right)
+        texts = {
+            number: (evidence.text_of_chunk(number), evidence.begin_of_chunk(number))
+            for number in np.unique(chunk[one]).tolist()
+        }
+        triggers = np.array(
+            [
+                (number << 32) + offset + found.start()
+                for number, (text, offset) in texts.items()
+                for found in TRIGGER.finditer(text)
+            ],
+            np.int64,
+        )
+        at = chunk << 32
+        held = np.searchsorted(triggers, (at + end)[one]) < np.searchsorted(triggers, (at + begin)[other])
+        one, other = one[held], other[held]
+        order = np.lexsort((other, one))
+        for first, second in zip(one[order].tolist(), other[order].tolist(), strict=True):
+            text, offset = texts[int(chunk[first])]
+            gap = text[end[first] - offset : begin[second] - offset]
+            if any(pattern.fullmatch(gap) for pattern in PATTERNS):
+                follows = second + 1 < len(rows) and chunk[second + 1] == chunk[second]
+                third = evidence.located(rows[second + 1]) if follows else None
+                begins = first == 0 or chunk[first - 1] != chunk[first]
+                yield evidence.located(rows[first]), evidence.located(rows[second]), third, bool(begins)
 
 
 def _ends_there(name: str, after: str) -> bool:
@@ -166,18 +203,6 @@ def _ends_there(name: str, after: str) -> bool:
 
 def _places(left: NameFeatures, right: NameFeatures) -> bool:
     return "place" in left.kinds | right.kinds
-
-
-def _or_the(left: str, second: Located, following: Sequence[Located], chunk: Chunk) -> Iterator[NamePair]:
-    """Yield the pair (X, Z) of "X, also known as Y or Z"."""
-    for third in following:
-        gap = chunk.text[_end(second) - chunk.start : (third.start or 0) - chunk.start]
-        if _OR.fullmatch(gap) and third.entity_id not in {left, second.entity_id}:
-            yield pair_of(left, third.entity_id or "", _ALSO_CALLED, 0.93, explicit=True)
-
-
-def _end(mention: Located) -> int:
-    return mention.end or 0
 
 
 def _alias_reason(gap: str, after: str, left: Form, right: Form) -> str:
@@ -196,26 +221,21 @@ def _one_kind(left: NameFeatures, right: NameFeatures) -> bool:
     return not left.kinds or not right.kinds or bool(left.kinds & right.kinds)
 
 
-def titled(known: Sequence[NameFeatures], placed: LocatedMentions, documents: Sequence[Document]) -> Iterator[NamePair]:
+def titled(names: Names) -> Iterator[NamePair]:
     """Yield each title with the name that its text begins with, if the two are similar enough."""
-    of_id = {other_name.id: other_name for other_name in known}
-    of_document: dict[str, NameFeatures] = {id_: other_name for other_name in known for id_ in other_name.titles}
-    heads: defaultdict[str, set[str]] = defaultdict(set)
-    for item in of_document.values():
-        heads[item.form.letters].add(item.id)
-    begins = {chunk.document_id: row[0] for chunk, row in placed.by_chunk(of_id.keys()) if chunk.ordinal == 0}
-    for document in documents:
-        title, first = of_document.get(document.id), begins.get(document.id)
-        if title is None or first is None or (first.start or 0) > _LEAD_WITHIN or first.entity_id == title.id:
-            continue
-        name = of_id[first.entity_id or ""]
-        if name.titles or not _IS.match(document.text[_end(first) : _end(first) + 8]):
+    evidence = names.evidence
+    for row in evidence.openings(names.known, _LEAD_WITHIN).tolist():
+        first = evidence.located(row)
+        number = evidence.document_of(first.chunk)
+        title, name = names.at(int(evidence.title[number])), names.at(first.entity)
+        text = evidence.text_of_document(number)
+        if name.titles or not _IS.match(text[first.end : first.end + 8]):
             continue
         if name.form.letters == title.form.letters and title.form.qualifier:
             work = set(title.form.qualifier.split()) & WORKS
-            if not work and name.documents.keys() == {document.id} and len(heads[title.form.letters]) == 1:
+            if not work and name.documents.keys() == {number} and len(names.keys.titles[title.form.letters]) == 1:
                 yield pair_of(title.id, name.id, "the text of that title begins with the name", 0.85, explicit=True)
-        elif _is_fuller(title, name) or _known_as(title, document.text[_end(first) : _end(first) + _SENTENCE]):
+        elif _is_fuller(title, name) or _known_as(title, text[first.end : first.end + _SENTENCE]):
             yield pair_of(title.id, name.id, "the text of that title begins with the full name", 0.9, explicit=True)
 
 
@@ -225,6 +245,8 @@ def _plain(words: Sequence[str]) -> list[str]:
 
 def _known_as(title: NameFeatures, text: str) -> bool:
     """Return whether the first sentences of a text contain "known as" and its title."""
+    if title.entity.name not in text:
+        return False
     name = re.escape(title.entity.name)
     called = r"\b(?:known|called|nicknamed)\b(?:\s+\w+){0,3}?\s+(?:as\s+)?(?:the\s+)?[\"“'‘]?"
     return re.search(rf"{called}{name}\b", text) is not None
@@ -232,7 +254,7 @@ def _known_as(title: NameFeatures, text: str) -> bool:
 
 def _is_fuller(title: NameFeatures, name: NameFeatures) -> bool:
     """Return whether the name that a text begins with is the full form of its title."""
-    mine, yours = person_of(title.form), person_of(name.form)
+    mine, yours = title.person, name.person
     if mine and yours and (title.is_person or name.is_person):
         if mine.family == yours.family:
             return bool(agree(mine, yours))

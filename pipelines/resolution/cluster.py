@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conspectus.pipelines.resolution.features import NameFeatures
+from conspectus.pipelines.resolution.features import NameFeatures, Names
 from conspectus.pipelines.resolution.pairs import NamePair, barred
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, damaged_files
@@ -24,7 +24,7 @@ class Alias:
 
 
 def grouped(
-    known: Sequence[NameFeatures], pairs: Sequence[NamePair], threshold: float, imported: Collection[str] = frozenset()
+    names: Names, pairs: Sequence[NamePair], threshold: float, imported: Collection[str] = frozenset()
 ) -> list[Alias]:
     """Cluster the pairs that reach the threshold, best score first, and return the aliases sorted by id.
 
@@ -32,7 +32,6 @@ def grouped(
     text states explicitly. A chain of doubtful pairs therefore never merges names that must not be merged. The result
     does not depend on the order of the rows.
     """
-    of_id = {name.id: name for name in known}
     explicit = {(candidate.left, candidate.right) for candidate in pairs if candidate.explicit}
     group_of: dict[str, list[str]] = {}
     joined_by: dict[str, list[NamePair]] = {}
@@ -44,8 +43,8 @@ def grouped(
             continue
         if any(
             barred(
-                of_id[one],
-                of_id[other],
+                names[one],
+                names[other],
                 explicit=(min(one, other), max(one, other)) in explicit or _linked(pair, explicit),
             )
             for one in left
@@ -66,7 +65,7 @@ def grouped(
             pairs_of[pair.right].append(pair)
     aliases = []
     for members in {id(item): item for item in group_of.values()}.values():
-        kept = kept_of([of_id[member] for member in members], joined_by[members[0]], imported)
+        kept = kept_of([names[member] for member in members], joined_by[members[0]], imported)
         why = _why(members, kept, pairs_of)
         aliases += [Alias(member, kept, why[member]) for member in members if member != kept]
     return sorted(aliases, key=lambda alias: alias.alias)

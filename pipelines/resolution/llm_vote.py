@@ -1,10 +1,11 @@
 """A language model's vote on pairs of names that the rules leave open."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
-from conspectus.pipelines.resolution.features import NameFeatures
+from conspectus.pipelines.resolution.evidence import Located
+from conspectus.pipelines.resolution.features import Names
 from conspectus.pipelines.resolution.pairs import NamePair
 from conspectus.pipelines.runner import Progress
 from conspectus.prompts.client.event_loop import gather_settled
@@ -13,7 +14,7 @@ from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
-from conspectus.storage.records import Chunk, Failure, Mention
+from conspectus.storage.records import Failure
 from conspectus.storage.settings import ResolutionSettings
 from conspectus.storage.text.sentences import sentence_spans
 from pydantic import BaseModel
@@ -26,6 +27,7 @@ _ONE_IN = 6
 _SENTENCES = 2
 _SENTENCE_CHARACTERS = 300
 _NAME_CHARACTERS = 200
+_KEPT = 4096
 
 
 class PairVote(BaseModel):
@@ -44,9 +46,7 @@ class Votes(BaseModel):
 
 async def voted(
     pairs: Sequence[NamePair],
-    known: Sequence[NameFeatures],
-    chunks: Sequence[Chunk],
-    mentions: Sequence[Mention],
+    names: Names,
     model: LanguageModel,
     settings: ResolutionSettings,
     progress: Progress,
@@ -56,13 +56,12 @@ async def voted(
     Pairs with a score from `settings.doubt` up to `settings.sure` are put to the vote, up to ten per call, ordered by
     name. A yes raises the score to `sure`, a no sets it to 0; a pair without a vote keeps its score.
     """
-    of_id = {name.id: name for name in known}
     open_ = [
         candidate for candidate in pairs if settings.doubt <= candidate.score < settings.sure and not candidate.explicit
     ]
-    open_.sort(key=lambda item: (sorted((of_id[item.left].entity.name, of_id[item.right].entity.name)), item.reason))
-    batches = list(_batches(open_, of_id))
-    shown = _Shown(of_id, chunks, mentions, open_)
+    open_.sort(key=lambda item: (sorted((names[item.left].entity.name, names[item.right].entity.name)), item.reason))
+    batches = list(_batches(open_, names))
+    shown = _Shown(names)
     progress("vote on names", 0, len(batches))
     done = 0
 
@@ -90,7 +89,7 @@ async def voted(
     )
 
 
-def _batches(pairs: Sequence[NamePair], of_id: Mapping[str, NameFeatures]) -> Iterator[list[NamePair]]:
+def _batches(pairs: Sequence[NamePair], names: Names) -> Iterator[list[NamePair]]:
     """Yield the pairs in order, in batches of up to ten.
 
     Batch boundaries depend on the names of a batch's first pair, so that a new pair changes only the prompt of its own
@@ -98,8 +97,8 @@ def _batches(pairs: Sequence[NamePair], of_id: Mapping[str, NameFeatures]) -> It
     """
     batch: list[NamePair] = []
     for candidate in pairs:
-        names = sorted((of_id[candidate.left].entity.name, of_id[candidate.right].entity.name))
-        if batch and (len(batch) == _PAIRS_A_CALL or int(digest(*names)[:8], 16) % _ONE_IN == 0):
+        ends = sorted((names[candidate.left].entity.name, names[candidate.right].entity.name))
+        if batch and (len(batch) == _PAIRS_A_CALL or int(digest(*ends)[:8], 16) % _ONE_IN == 0):
             yield batch
             batch = []
         batch.append(candidate)
@@ -137,50 +136,40 @@ async def _ask(batch: Sequence[NamePair], shown: "_Shown", model: LanguageModel)
 class _Shown:
     """The content of the prompt about names: their types, and sentences from the first chunks that mention them."""
 
-    def __init__(
-        self,
-        of_id: Mapping[str, NameFeatures],
-        chunks: Sequence[Chunk],
-        mentions: Sequence[Mention],
-        pairs: Iterable[NamePair],
-    ) -> None:
-        self._of_id = of_id
-        wanted = {id_ for candidate in pairs for id_ in (candidate.left, candidate.right)}
-        self._chunk_of = {chunk.id: chunk for chunk in chunks}
-        self._mentions: defaultdict[str, list[Mention]] = defaultdict(list)
-        for mention in mentions:
-            if mention.entity_id in wanted:
-                self._mentions[mention.entity_id].append(mention)
-        for own in self._mentions.values():
-            own.sort(key=lambda item: (item.start is None, digest(self._chunk_of[item.chunk_id].text), item.start or 0))
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._digest_of = lru_cache(_KEPT)(lambda chunk: digest(names.evidence.text_of_chunk(chunk)))
 
     def pair(self, number: int, pair: NamePair) -> str:
         """Return the text of a pair, its names in alphabetical order."""
-        names = sorted((pair.left, pair.right), key=lambda id_: (self._of_id[id_].entity.name, id_))
+        names = sorted((pair.left, pair.right), key=lambda id_: (self._names[id_].entity.name, id_))
         return "\n".join([f"Pair {number}", *(self._name(id_) for id_ in names)])
 
     def sources(self, batch: Sequence[NamePair]) -> tuple[str, ...]:
         """Return the digests of the chunks that the pairs' texts quote."""
         ids = {id_ for candidate in batch for id_ in (candidate.left, candidate.right)}
-        return tuple(
-            sorted({digest(self._chunk_of[mention.chunk_id].text) for id_ in ids for mention in self._mentions[id_]})
-        )
+        return tuple(sorted({self._digest_of(mention.chunk) for id_ in ids for mention in self._mentions(id_)}))
+
+    def _mentions(self, id_: str) -> list[Located]:
+        evidence = self._names.evidence
+        rows = evidence.mentions(self._names[id_].row, aliases=True).tolist()
+        found = map(evidence.located, rows)
+        return sorted(found, key=lambda item: (item.start < 0, self._digest_of(item.chunk), max(item.start, 0)))
 
     def _name(self, id_: str) -> str:
-        entity = self._of_id[id_].entity
+        entity = self._names[id_].entity
         lines = [f"- {' '.join(entity.name.split())[:_NAME_CHARACTERS]} ({', '.join(entity.types)})"]
         said: dict[str, None] = {}
-        for mention in self._mentions[id_]:
+        for mention in self._mentions(id_):
             if len(said) == _SENTENCES:
                 break
             said.setdefault(self._sentence(mention))
         return "\n".join([*lines, *(f"  {sentence}" for sentence in said if sentence)])
 
-    def _sentence(self, mention: Mention) -> str:
-        chunk = self._chunk_of[mention.chunk_id]
-        at = 0 if mention.start is None else mention.start - chunk.start
-        start, end = next(
-            (span for span in sentence_spans(chunk.text) if span[0] <= at < span[1]), (0, len(chunk.text))
-        )
+    def _sentence(self, mention: Located) -> str:
+        evidence = self._names.evidence
+        text = evidence.text_of_chunk(mention.chunk)
+        at = 0 if mention.start < 0 else mention.start - evidence.begin_of_chunk(mention.chunk)
+        start, end = next((span for span in sentence_spans(text) if span[0] <= at < span[1]), (0, len(text)))
         start = max(start, at - _SENTENCE_CHARACTERS // 2)
-        return " ".join(chunk.text[start : min(end, start + _SENTENCE_CHARACTERS)].split())
+        return " ".join(text[start : min(end, start + _SENTENCE_CHARACTERS)].split())

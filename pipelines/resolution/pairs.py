@@ -91,4 +91,4 @@ def _things_differ(left: NameFeatures, right: NameFeatures) -> bool:
             and min(mine.entity.frequency, yours.entity.frequency) > 1
         ):
             return True
-    return left.is_person and right.is_person and conflict(left.form, right.form)
+    return left.is_person and right.is_person and conflict(left.person, right.person)

@@ -2,7 +2,7 @@
 
 import html
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from conspectus.pipelines.resolution.wordlists import (
     ABBREVIATIONS,
@@ -20,14 +20,15 @@ _WORD = re.compile(r"&|[^\W_]+(?:[’'`][^\W\d_]+)*(?:\.(?=[^\W\d_]\.))?[+#]*", 
 _INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?|\b[^\W\d_](?:\.[^\W\d_])+\b")
 _QUALIFIER = re.compile(r"(?P<head>.*\S)\s*[(（](?P<inside>[^()（）]*)[)）]\s*")
 _QUOTED = re.compile(r"(?P<first>\w.*\S)\s+[\"“'‘(](?P<called>[^\"“”()]+?)[.,]?[\"”'’)]\s+(?P<last>\S.*)")
+_MARKS = re.compile(r"[.\"“'‘(（]")
 _VOCATIVE = re.compile(r"(?:O|Oh)\s+(?=[^\W\d_])")
 _ROMAN = re.compile(r"(?=[ivxlc])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_BEFORE_NAMES = HONORIFICS | EPITHETS
 _ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """A parsed name. Words are folded: lower case, no accents, no full stops.
 
     `words` are all words of the name proper, except the parts listed separately: the leading article, `ranks` before or
@@ -64,6 +65,11 @@ class Form:
         return 2 <= len(plain) <= 10 and plain.isalpha() and plain.isupper()
 
     @property
+    def begins_small(self) -> bool:
+        """Whether the name begins with a small letter."""
+        return bool(self.surfaces) and self.surfaces[0][:1].islower()
+
+    @property
     def is_heading(self) -> bool:
         """Whether the name begins with a heading of a book: Chapter I. Down the Rabbit-Hole."""
         begins = len(self.words) > 1 and self.words[0] in HEADINGS
@@ -79,30 +85,30 @@ def form_of(name: str) -> Form:
     qualifier = ""
     head = name = html.unescape(name)
     epithets: list[str] = []
+    called = ""
     vocative = _VOCATIVE.match(head)
     if vocative:  # "O Mouse!"; O. Henry has a full stop
         head, epithets = head[vocative.end() :], ["o"]
-    found = _QUALIFIER.fullmatch(head)
-    if found:
-        head, inside = found["head"], found["inside"]
-        qualifier = "" if _is_acronym_of(inside, head) else " ".join(transliterated(inside).split())
-    called = ""
-    quoted = _QUOTED.fullmatch(head)
-    if quoted:  # Vakhtang "Vic" Darchinyan
-        head, called = f"{quoted['first']} {quoted['last']}", _plain(quoted["called"])
-    head = _INITIALS.sub(lambda run: run[0].replace(".", "") if run.end() - run.start() > 3 else run[0], head)
+    if _MARKS.search(head):
+        found = _QUALIFIER.fullmatch(head)
+        if found:
+            head, inside = found["head"], found["inside"]
+            qualifier = "" if _is_acronym_of(inside, head) else " ".join(transliterated(inside).split())
+        quoted = _QUOTED.fullmatch(head)
+        if quoted:  # Vakhtang "Vic" Darchinyan
+            head, called = f"{quoted['first']} {quoted['last']}", _plain(quoted["called"])
+        head = _INITIALS.sub(lambda run: run[0].replace(".", "") if run.end() - run.start() > 3 else run[0], head)
     comma = head.find(",")
-    spans = [(item.start(), item[0]) for item in _WORD.finditer(head)]
-    surfaces = [surface for _, surface in spans]
-    plain = [_plain(surface) for surface in surfaces]
-    after = [comma >= 0 and start > comma for start, _ in spans]
-    words = list(zip(plain, surfaces, after, strict=True))
+    if comma < 0:
+        words = [(_plain(surface), surface, False) for surface in _WORD.findall(head)]
+    else:
+        words = [(_plain(item[0]), item[0], item.start() > comma) for item in _WORD.finditer(head)]
     words = [item for item in words if item[0]]
 
     article = len(words) > 1 and words[0][0] in ARTICLES
     words = words[article:]
     ranks: list[str] = []
-    while len(words) > 1 and words[0][0] in HONORIFICS | EPITHETS and words[1][0] not in {"of", "and"}:
+    while len(words) > 1 and words[0][0] in _BEFORE_NAMES and words[1][0] not in {"of", "and"}:
         (ranks if words[0][0] in HONORIFICS else epithets).append(words[0][0])
         words = words[1:]
     generation = ""
@@ -138,6 +144,8 @@ def form_of(name: str) -> Form:
 
 
 def _plain(surface: str) -> str:
+    if surface.isalnum():
+        return transliterated(surface)
     plain = transliterated(surface).replace(".", "").replace("’", "'").replace("`", "'")
     # A possessive is not a plural: the Lion's, the Lions.
     owns = plain.endswith("'s")
@@ -166,7 +174,7 @@ def _number(words: list[tuple[str, str, bool]], place: int) -> str | None:
     if len(word) == 1 and word in "ivx":  # "Rocky V", "Malcolm X": a numeral, or a distinguishing letter
         return str(_roman(word)) if 0 < place == len(words) - 1 and surface.isupper() else None
     if not word[:1].isdigit() and word not in NUMBER_WORDS and not (surface.isupper() and place):
-        return word if any(sign.isdigit() for sign in word) else None
+        return None if word.isalpha() or not any(sign.isdigit() for sign in word) else word
     return number_of(word)
 
 

@@ -7,54 +7,37 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from conspectus.pipelines.resolution.features import NameFeatures, NameIndex, Neighbours, is_name, share_of_documents
+from conspectus.pipelines.resolution.evidence import Evidence
+from conspectus.pipelines.resolution.features import NameFeatures, Names, share_document, share_of_documents
+from conspectus.pipelines.resolution.keys import before_comma
 from conspectus.pipelines.resolution.pairs import NamePair, pair_of
-from conspectus.pipelines.resolution.person_names import Person, agree, person_of
-from conspectus.pipelines.resolution.wordlists import COUPLE, FEMALE, NO_FIRST_NAMES, WITH_FIRST_NAME
-from conspectus.storage.text.normalise import entity_key
+from conspectus.pipelines.resolution.person_names import agree
+from conspectus.pipelines.resolution.wordlists import COUPLE, FEMALE, WITH_FIRST_NAME
 
 _OFTEN = 3
 """Number of chunks from which a single word that is not a person's name counts as a name."""
 
+_MOST_OF_A_WORD, _MOST_OF_A_FAMILY = 20, 200
+"""A word or a family name that more names share is not evidence."""
 
-def places(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
+
+def places(names: Names) -> Iterator[NamePair]:
     """Yield "Marrow" with "Marrow, Vey" if there is no other Marrow in its documents; "pi" is not "Pi, Ei"."""
-    qualified: defaultdict[str, list[NameFeatures]] = defaultdict(list)
-    for name in known:
-        if _is_qualified(name) and not _is_persons(name):
-            qualified[_before_comma(name)].append(name)
-    for short in known:
-        form = short.form
-        if form.after_comma or form.qualifier or form.ranks or _is_persons(short) or short.titles:
-            continue
-        if form.surfaces[0][:1].islower():
-            continue
-        found = qualified.get(entity_key(" ".join(form.surfaces)), ())
-        near = [item for item in found if item.documents.keys() & short.documents.keys()]
-        if len({item.form.words for item in near}) == 1:
-            for item in near:
-                if share_of_documents(short, item) == 1:
-                    reason = "the place without what it lies in; its documents name no other"
-                    yield pair_of(short.id, item.id, reason, 0.8)
+    keys = names.keys
+    qualified = {before_comma(names.at(row).form) for row in keys.before_comma.rows.tolist()}
+    for place in sorted(qualified):
+        for short in map(names.at, keys.without_comma[place].tolist()):
+            near = [names.at(row) for row in names.evidence.sharing(short.row, keys.before_comma[place]).tolist()]
+            if len({item.form.words for item in near}) == 1:
+                for item in near:
+                    if share_of_documents(short, item) == 1:
+                        reason = "the place without what it lies in; its documents name no other"
+                        yield pair_of(short.id, item.id, reason, 0.8)
 
 
-def _is_persons(name: NameFeatures) -> bool:
-    return "person" in name.kinds and name.form.words[0] not in NO_FIRST_NAMES
-
-
-def _before_comma(name: NameFeatures) -> str:
-    return entity_key(" ".join(name.form.surfaces[: len(name.form.words) - len(name.form.after_comma)]))
-
-
-def _is_qualified(name: NameFeatures) -> bool:
-    words = name.form.words
-    return bool(name.form.after_comma) and len(words) > len(name.form.after_comma) and not {"and", "of"} & set(words)
-
-
-def thing(short: NameFeatures, names: NameIndex) -> Iterator[NamePair]:
-    """Yield "Lion" with "Cowardly Lion" if its documents contain no other name with that word."""
+def thing(short: NameFeatures, held: Sequence[NameFeatures]) -> Iterator[NamePair]:
+    """Yield "Lion" with "Cowardly Lion" if its documents contain no other name `held` with that word."""
     word = short.form.words[0]
-    held = [name for name in names.holding.get(word, ()) if name.documents.keys() & short.documents.keys()]
     most = max((item.entity.frequency for item in held), default=0)
     held = [
         item for item in held if item.entity.frequency > 1 or most < _OFTEN
@@ -82,31 +65,30 @@ _LEAST_SHARE = 0.8
 _FAMILY = frozenset({"family", "brothers", "sisters", "children", "house", "household"})
 
 
-def parts(known: Sequence[NameFeatures], names: NameIndex) -> Iterator[NamePair]:
+def parts(names: Names) -> Iterator[NamePair]:
     """Yield each name of one word, with or without a rank, with the full name it refers to in its documents."""
-    for short in known:
-        form = short.form
-        if len(form.words) != 1 or form.qualifier or form.numbers or short.titles or len(form.words[0]) < 2:
+    keys = names.keys
+    for short in map(names.at, keys.parts):
+        form, word = short.form, short.form.words[0]
+        if len(keys.qualified[word]):
             continue
-        word = form.words[0]
-        if word in names.heads or form.surfaces[0][:1].islower():
-            continue
-        beside = [name for name in names.of_word.get(word, ()) if name.documents.keys() & short.documents.keys()]
+        held = [names.at(row) for row in names.evidence.sharing(short.row, keys.words[word]).tolist()]
+        beside = [name for name in held if word in (name.form.words[0], name.form.words[-1])]
         if not beside:
             continue
-        yield from thing(short, names)
+        yield from thing(short, held)
         if (
             form.ranks
             or form.epithets
             or short.kinds & {"person"}
             or _is_one(short)
-            or is_name(short)
+            or short.is_untyped
             or _about_bearer(short, beside)
             or _introduced(short, beside)
         ):
             yield from _person(short, word, beside, names)
-    yield from _ranked_only(known, names)
-    yield from places(known)
+    yield from _ranked_only(names)
+    yield from places(names)
 
 
 def _introduced(short: NameFeatures, beside: Sequence[NameFeatures]) -> bool:
@@ -137,29 +119,26 @@ def _is_one(short: NameFeatures) -> bool:
     return bool(short.gender) and "place" not in short.kinds
 
 
-def _person(short: NameFeatures, word: str, beside: Sequence[NameFeatures], names: NameIndex) -> Iterator[NamePair]:
+def _person(short: NameFeatures, word: str, beside: Sequence[NameFeatures], names: Names) -> Iterator[NamePair]:
     ranks = set(short.form.ranks)
-    whole = [
-        neighbour
-        for neighbour in beside
-        if neighbour.is_person and person_of(neighbour.form) and not _is_other(neighbour)
-    ]
+    whole = [neighbour for neighbour in beside if neighbour.is_person and neighbour.person and not _is_other(neighbour)]
     # Without its parenthesis a name is shared by all its namesakes.
-    whole = [bearer for bearer in whole if bearer.form.qualifier or names.heads[bearer.form.letters] < 2]
-    others = [neighbour for neighbour in beside if not neighbour.is_person and _may_be_meant(neighbour, word)]
+    whole = [bearer for bearer in whole if bearer.form.qualifier or len(names.keys.qualified[bearer.form.letters]) < 2]
+    others = any(not neighbour.is_person and _may_be_meant(neighbour, word) for neighbour in beside)
     female = ranks & FEMALE
-    for long in whole:
+    # A person whose known gender contradicts the rank is not a rival.
+    bearers = [bearer for bearer in whole if _fits(short, bearer)]
+    rivals = _are_several(bearers) or (others and not ranks)
+    several = rivals or _are_several(whole)
+    for long in bearers:
         family = long.form.words[-1] == word
-        if (not family and ranks - WITH_FIRST_NAME) or not _fits(short, long):
+        if not family and ranks - WITH_FIRST_NAME:
             continue
-        # A person whose known gender contradicts the rank is not a rival.
-        bearers = [bearer for bearer in whole if _fits(short, bearer)]
-        rivals = bool(_are_several(bearers) or (others and not ranks))
-        share = share_of_documents(short, long)
-        if share < _LEAST_SHARE or rivals:
+        share = 0.0 if rivals else share_of_documents(short, long)
+        if share < _LEAST_SHARE:
             score = 0.45
         elif ranks & COUPLE or (female and long.gender != "f"):
-            score = 0.78 if long.gender == "f" and not _are_several(whole) else 0.6
+            score = 0.78 if long.gender == "f" and not several else 0.6
         elif family:
             score = 0.84 if share == 1 else 0.77
         else:
@@ -172,8 +151,9 @@ def _person(short: NameFeatures, word: str, beside: Sequence[NameFeatures], name
         yield pair_of(short.id, long.id, f"{reason}; its documents name no other bearer", score, short=short.id)
 
 
-def _called_by_family(long: NameFeatures, names: NameIndex) -> bool:
-    return any(word.documents.keys() & long.documents.keys() for word in names.alone.get(long.form.words[-1], ()))
+def _called_by_family(long: NameFeatures, names: Names) -> bool:
+    alone = names.evidence.sharing(long.row, names.keys.alone[long.form.words[-1]])
+    return any(name.is_person or name.is_untyped for name in map(names.at, alone.tolist()))
 
 
 def _fits(short: NameFeatures, long: NameFeatures) -> bool:
@@ -190,8 +170,7 @@ def _one_person(left: NameFeatures, right: NameFeatures) -> bool:
         return False
     if left.form.words == right.form.words:
         return True
-    mine, yours = person_of(left.form), person_of(right.form)
-    return bool(mine and yours and agree(mine, yours))
+    return bool(left.person and right.person and agree(left.person, right.person))
 
 
 def _is_other(name: NameFeatures) -> bool:
@@ -209,35 +188,35 @@ def _named_in_full_first(short: NameFeatures, long: NameFeatures) -> bool:
     return all(at is not None and (at < start or at == -1) for at, start in first)
 
 
-def _ranked_only(known: Sequence[NameFeatures], names: NameIndex) -> Iterator[NamePair]:
+def _ranked_only(names: Names) -> Iterator[NamePair]:
     """Yield pairs of a single name with and without a rank ("Quist", "Mr. Quist")."""
-    of_word: defaultdict[str, list[NameFeatures]] = defaultdict(list)
-    for name in known:
-        if len(name.form.words) == 1 and not name.form.qualifier and not name.form.numbers:
-            of_word[name.form.words[0]].append(name)
-    for word, group in of_word.items():
+    keys = names.keys
+    for word in sorted({names.at(row).form.words[0] for row in keys.ranked}):
+        group = [names.at(row) for row in keys.alone[word].tolist()]
+        group = [name for name in group if not name.form.qualifier and not name.form.numbers]
         ranked = [member for member in group if member.form.ranks or member.form.epithets]
-        if not ranked or word in names.heads or len(group) > 20:
+        if len(keys.qualified[word]) or not 1 < len(group) <= _MOST_OF_A_WORD:
             continue
         if any(member.form.is_acronym and "person" not in member.kinds for member in group):
             continue  # "older GCC" is a different thing
+        full = [names.at(row) for row in keys.words[word].tolist()]
+        full = [name for name in full if word in (name.form.words[0], name.form.words[-1]) and name.is_person]
         for one in ranked:
             for other in group:
                 if other.id == one.id or (other in ranked and other.id < one.id):
                     continue
-                near = one.documents.keys() & other.documents.keys()
                 bearers = [
                     name for name in ranked if name.id not in {one.id, other.id} and _sexes_differ(name, one, other)
                 ]
-                bearers += [name for name in names.of_word.get(word, ()) if name.is_person]
                 bearers = [
                     bearer
-                    for bearer in bearers
-                    if bearer.documents.keys() & (one.documents.keys() | other.documents.keys())
+                    for bearer in [*bearers, *full]
+                    if share_document(bearer, one) or share_document(bearer, other)
                 ]
-                whole = {person.given for bearer in bearers if (person := person_of(bearer.form)) is not None}
+                whole = {bearer.person.given for bearer in bearers if bearer.person is not None}
                 alone = not bearers or (len(whole) == 1 and not any(bearer.form.ranks for bearer in bearers))
                 of_couple = set(one.form.ranks) & COUPLE or set(other.form.ranks) & COUPLE
+                near = share_document(one, other)
                 score = 0.82 if near and alone and not of_couple and "place" not in other.kinds else 0.45
                 short = one.id if len(one.form.ranks) >= len(other.form.ranks) else other.id
                 yield pair_of(
@@ -254,42 +233,33 @@ def _sexes_differ(name: NameFeatures, one: NameFeatures, other: NameFeatures) ->
     return len(sexes) > 1
 
 
-def initialled(names: NameIndex, neighbours: Neighbours) -> Iterator[NamePair]:
+def initialled(names: Names) -> Iterator[NamePair]:
     """Yield pairs with the same family name that may be one person: by initials, nicknames or omitted names."""
-    for group in names.persons.values():
-        if len(group) > 200:
-            continue
-        for place, (left, mine) in enumerate(group):
-            for right, yours in group[place + 1 :]:
-                how = agree(mine, yours)
-                if not how or left.form.words == right.form.words:
-                    continue
-                rivals = _third(left, right, group)
-                yield _two_of_family(left, right, how, rivals, neighbours)
-
-
-def _third(left: NameFeatures, right: NameFeatures, group: Sequence[tuple[NameFeatures, Person]]) -> list[NameFeatures]:
-    """Return the persons who are compatible with one name and conflict with the other."""
-    found = []
-    mine, yours = person_of(left.form), person_of(right.form)
-    if not mine or not yours:
-        return []
-    for other, person in group:
-        if other.id not in {left.id, right.id} and bool(agree(mine, person)) != bool(agree(yours, person)):
-            found.append(other)
-    return found
+    for rows in names.keys.families.shared(_MOST_OF_A_FAMILY):
+        agreeing: defaultdict[int, dict[int, str]] = defaultdict(dict)
+        for one, other in names.keys.namesakes(rows):
+            mine, yours = names.at(one).person, names.at(other).person
+            if mine and yours and (how := agree(mine, yours)):
+                agreeing[one][other] = agreeing[other][one] = how
+        for one, others in agreeing.items():
+            for other, how in others.items():
+                left, right = names.at(one), names.at(other)
+                if one < other and left.form.words != right.form.words:
+                    # Rivals are compatible with one name and conflict with the other.
+                    rivals = (others.keys() ^ agreeing[other].keys()) - {one, other}
+                    yield _two_of_family(left, right, how, [names.at(rival) for rival in rivals], names.evidence)
 
 
 def _two_of_family(
-    left: NameFeatures, right: NameFeatures, how: str, rivals: Sequence[NameFeatures], neighbours: Neighbours
+    left: NameFeatures, right: NameFeatures, how: str, rivals: Sequence[NameFeatures], evidence: Evidence
 ) -> NamePair:
     shared = left.documents.keys() & right.documents.keys()
     near = len(shared) >= 0.5 * min(len(left.documents), len(right.documents))
-    if any(rival.documents.keys() & (left.documents.keys() | right.documents.keys()) for rival in rivals):
+    if any(share_document(rival, name) for rival in rivals for name in (left, right)):
         score = 0.4
     else:
         base = {"equal": 0.66, "nickname": 0.6, "initial": 0.56, "called": 0.5}[how]
-        together = min(neighbours.shared(left.id, right.id), 3)
+        together = min(evidence.rare_beside_both(left.row, right.row), 3)
         # A middle name within one text often distinguishes two persons: John Adams, John Quincy Adams.
         doubt = how == "equal" and _full_between(left) != _full_between(right)
         score = base + (0.2 if near and not doubt else 0.05 * together) - 0.08 * bool(rivals)
@@ -318,5 +288,4 @@ def _in_full(left: NameFeatures, right: NameFeatures) -> bool:
 
 
 def _full_between(item: NameFeatures) -> int:
-    person = person_of(item.form)
-    return sum(len(name) > 1 for name in person.given[1:]) if person else 0
+    return sum(len(name) > 1 for name in item.person.given[1:]) if item.person else 0

@@ -1,5 +1,6 @@
 """Compare names of persons: first names, initials, nicknames and transliterations agree or conflict."""
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,7 +15,8 @@ _STARTS = (
 """Initial letters that may represent the same sound."""
 
 
-_VOWELS = {"a": "e", "e": "e", "i": "e", "y": "e", "o": "u", "u": "u"}
+_TWICE = re.compile(r"(.)\1+", re.DOTALL)
+_VOWELS = str.maketrans("aiyo", "eeeu")
 """Vowels that vary between transliterations."""
 
 
@@ -30,8 +32,7 @@ def sound(word: str) -> str:
     heard = word
     for letters, sign in SOUNDS:
         heard = heard.replace(letters, sign)
-    plain = "".join(_VOWELS.get(sign, sign) for sign in heard.replace("x", "ks"))
-    return "".join(sign for place, sign in enumerate(plain) if place == 0 or sign != plain[place - 1])
+    return _TWICE.sub(r"\1", heard.replace("x", "ks").translate(_VOWELS))
 
 
 def same_start(mine: str, yours: str) -> bool:
@@ -81,7 +82,6 @@ class Person:
     called: str = ""
 
 
-@lru_cache(maxsize=10_000)
 def person_of(form: Form) -> Person | None:
     """Parse a person's name; None if it has too few or too many words. "Doyle, Arthur" is reordered."""
     words, surfaces = form.words, form.surfaces
@@ -91,9 +91,9 @@ def person_of(form: Form) -> Person | None:
     if (
         not 2 <= len(words) <= 6
         or form.numbers
-        or _NO_PART & set(words)
+        or not _NO_PART.isdisjoint(words)
         or words[0] in NO_FIRST_NAMES
-        or WORKS & set(form.qualifier.split())
+        or not WORKS.isdisjoint(form.qualifier.split())
     ):
         return None
     if len(surfaces[-1]) > 1 and surfaces[-1].isupper() and not form.name.isupper():  # "Cork GAA"
@@ -146,7 +146,6 @@ def agree(left: Person, right: Person) -> str:
     return first
 
 
-def conflict(left: Form, right: Form) -> bool:
+def conflict(left: Person | None, right: Person | None) -> bool:
     """Return whether two names share a family name and belong to different persons."""
-    mine, yours = person_of(left), person_of(right)
-    return bool(mine and yours and mine.family == yours.family and not agree(mine, yours))
+    return bool(left and right and left.family == right.family and not agree(left, right))

@@ -1,20 +1,20 @@
 """Entity resolution: propose pairs of names, let a model vote on uncertain ones, cluster, and rewrite."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.resolution.alias_patterns import acronyms, stated, titled
 from conspectus.pipelines.resolution.apply import applied, claims_applied
 from conspectus.pipelines.resolution.cluster import Alias, UndoneMerges, grouped, split
-from conspectus.pipelines.resolution.features import LocatedMentions, NameFeatures, Neighbours, known_of, names_of
+from conspectus.pipelines.resolution.features import NameFeatures, Names
 from conspectus.pipelines.resolution.llm_vote import voted
 from conspectus.pipelines.resolution.pairs import NamePair, barred, best_of, pair_of
 from conspectus.pipelines.resolution.partial_names import initialled, parts
 from conspectus.pipelines.resolution.spelling import slips, spelt_alike
 from conspectus.pipelines.runner import Progress, no_progress
-from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.synonyms import find_synonyms
 from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.language_model import LanguageModel
@@ -30,37 +30,34 @@ LEAST = 0.3
 _SPELT = 0.9
 _KINDS_AGREE, _KINDS_DIFFER = 0.02, 0.06
 _NEAR, _NEAR_FROM = 0.02, 0.8
+_PAIRS_AT_ONCE = 1 << 14
 
 
 def candidates(
-    documents: Sequence[Document],
-    known: Sequence[NameFeatures],
-    placed: LocatedMentions,
-    found: Knowledge,
-    imported: Collection[str],
-    near: Iterable[NamePair] = (),
+    names: Names, imported: Collection[str], near: Iterable[NamePair] = (), least: float = LEAST
 ) -> list[NamePair]:
     """Return the candidate pairs, sorted by their ends, that have evidence and violate no cannot-link constraint.
 
     `imported` are the ids of the entities of an imported graph; two of them are never paired, because the graph already
-    distinguishes them. `near` are further pairs, of names with similar embeddings.
+    distinguishes them. `near` are further pairs, of names with similar embeddings. A pair with a lower score than
+    `least` is discarded.
     """
-    of_id = {name.id: name for name in known}
-    names = names_of(known)
-    explicit, apart = stated(known, placed)
-    neighbours = Neighbours(known, found)
-    proposed = [*explicit, *titled(known, placed, documents), *spelt_alike(known, neighbours), *acronyms(known)]
-    proposed += [*slips(known), *near, *initialled(names, neighbours)]
-    proposed += parts(known, names)
-    kept = []
-    for pair in proposed:
-        left, right = of_id[pair.left], of_id[pair.right]
-        if barred(left, right, explicit=pair.explicit) or (pair.left in imported and pair.right in imported):
-            continue
-        if (pair.left, pair.right) in apart and not pair.explicit and pair.score < _SPELT:
-            continue
-        kept.append(_of_kinds(pair, left, right))
-    best = (item for item in best_of(kept).values() if item.score >= LEAST)
+    explicit, apart = stated(names)
+    rules = (titled, spelt_alike, acronyms, slips, lambda _: near, initialled, parts)
+
+    def allowed() -> Iterator[NamePair]:
+        for pair in chain(explicit, *(rule(names) for rule in rules)):
+            if round(pair.score + _KINDS_AGREE, 4) < least and not pair.explicit:
+                continue
+            if pair.left in imported and pair.right in imported:
+                continue
+            if (pair.left, pair.right) in apart and not pair.explicit and pair.score < _SPELT:
+                continue
+            left, right = names[pair.left], names[pair.right]
+            if not barred(left, right, explicit=pair.explicit):
+                yield _of_kinds(pair, left, right)
+
+    best = (item for item in best_of(allowed()).values() if item.score >= least or item.explicit)
     return sorted(best, key=lambda item: (item.left, item.right))
 
 
@@ -154,45 +151,50 @@ def _merges(
 ) -> tuple[dict[str, str], list[Merge], list[Failure]]:
     """Return the canonical entity of each merged alias, the rows of `merges`, and the failures of the vote."""
     section = settings.resolution
-    known, placed = known_of(documents, chunks, found.knowledge)
+    names = Names(documents, chunks, found.knowledge)
     asks = model is not None and section.vote != "off"
-    near = _near(known, embed, settings) if asks else []
-    pairs = candidates(documents, known, placed, found.knowledge, imported, near)
-    pairs = with_cosines(pairs, _cosines(pairs, known, embed))
+    near = _near(names, embed, settings) if asks else []
+    # Without a vote only a pair matters that reaches the threshold with all that its vectors can add.
+    pairs = candidates(names, imported, near, LEAST if asks else max(LEAST, round(section.threshold - _NEAR, 4)))
+    pairs = with_cosines(pairs, _cosines(pairs, names, embed))
     failures: list[Failure] = []
     if asks and model is not None:
-        pairs, failures = wait_for(voted(pairs, known, chunks, found.knowledge.mentions, model, section, progress))
-    aliases = grouped(known, pairs, section.threshold, imported)
-    return *_decided(aliases, marks, {name.id: name for name in known}), failures
+        pairs, failures = wait_for(voted(pairs, names, model, section, progress))
+    aliases = grouped(names, pairs, section.threshold, imported)
+    return *_decided(aliases, marks, names), failures
 
 
-def _near(known: Sequence[NameFeatures], embed: Embed, settings: Settings) -> list[NamePair]:
+def _near(known: Names, embed: Embed, settings: Settings) -> list[NamePair]:
     """Return pairs of names with similar embeddings; only a model's vote can merge them."""
-    if not known:
+    if not known.known.any():
         return []
     threshold = settings.synonyms.model_copy(update={"threshold": _NEAR_ENOUGH, "max_neighbours": 5})
-    ids, names = [name.id for name in known], [name.entity.name for name in known]
+    entities = [entity for entity, is_known in zip(known.entities, known.known.tolist(), strict=True) if is_known]
+    ids, names = [entity.id for entity in entities], [entity.name for entity in entities]
     found = find_synonyms(ids, names, embed(names), threshold, settings.communities.seed)
     return [pair_of(item.source_id, item.target_id, "near in meaning", 0.5) for item in found]
 
 
-def _cosines(pairs: Sequence[NamePair], known: Sequence[NameFeatures], embed: Embed) -> Mapping[tuple[str, str], float]:
+def _cosines(pairs: Sequence[NamePair], names: Names, embed: Embed) -> Mapping[tuple[str, str], float]:
     """Return the cosine of each pair's names, to 6 decimals."""
     if not pairs:
         return {}
-    name_of = {name.id: name.entity.name for name in known}
     ids = sorted({id_ for pair in pairs for id_ in (pair.left, pair.right)})
     row_of = {id_: row for row, id_ in enumerate(ids)}
-    vectors = embed([name_of[id_] for id_ in ids]).astype(np.float64)
-    left = vectors[[row_of[pair.left] for pair in pairs]]
-    right = vectors[[row_of[pair.right] for pair in pairs]]
-    cosines = np.round(np.einsum("ij,ij->i", left, right), 6).tolist()
-    return {(item.left, item.right): cosine for item, cosine in zip(pairs, cosines, strict=True)}
+    vectors = embed([names[id_].entity.name for id_ in ids])
+    cosines: dict[tuple[str, str], float] = {}
+    for first in range(0, len(pairs), _PAIRS_AT_ONCE):
+        some = pairs[first : first + _PAIRS_AT_ONCE]
+        left, right = (
+            vectors[[row_of[id_] for id_ in side]].astype(np.float64)
+            for side in ([pair.left for pair in some], [pair.right for pair in some])
+        )
+        found = np.round(np.einsum("ij,ij->i", left, right), 6).tolist()
+        cosines.update(((pair.left, pair.right), cosine) for pair, cosine in zip(some, found, strict=True))
+    return cosines
 
 
-def _decided(
-    aliases: Sequence[Alias], marks: UndoneMerges, known: Mapping[str, NameFeatures]
-) -> tuple[dict[str, str], list[Merge]]:
+def _decided(aliases: Sequence[Alias], marks: UndoneMerges, known: Names) -> tuple[dict[str, str], list[Merge]]:
     """Return the canonical entity of each merged alias, and all rows of `merges`, undone ones included."""
     groups: dict[str, list[Alias]] = {}
     for alias in aliases:
@@ -217,9 +219,7 @@ def _decided(
     return kept_of, sorted_by_id(rows)
 
 
-def _renamed(
-    group: Sequence[Alias], kept: str, others: Sequence[str], known: Mapping[str, NameFeatures]
-) -> tuple[list[Alias], str]:
+def _renamed(group: Sequence[Alias], kept: str, others: Sequence[str], known: Names) -> tuple[list[Alias], str]:
     """Return a group after its canonical name was split off, under the most frequent remaining name."""
     new = min(others, key=lambda id_: (-known[id_].entity.frequency, known[id_].entity.name, id_)) if others else kept
     pair_with = {member.alias: member.pair for member in group}
@@ -229,7 +229,7 @@ def _renamed(
     return [*renamed, Alias(kept, new, pair_with[new])], new
 
 
-def _row(alias: Alias, kept: str, known: Mapping[str, NameFeatures], *, undone: bool) -> Merge:
+def _row(alias: Alias, kept: str, known: Names, *, undone: bool) -> Merge:
     return Merge(
         id=short_id("merge", alias.alias, kept),
         entity_id=kept,

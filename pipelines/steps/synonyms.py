@@ -18,7 +18,7 @@ from conspectus.storage.arrays import Bools, Floats, Ints, Rows, Vectors, drop_p
 from conspectus.storage.blas_threads import one_blas_thread
 from conspectus.storage.records import Entity, Synonym
 from conspectus.storage.settings import SynonymSettings
-from conspectus.storage.tables import arrow_of
+from conspectus.storage.tables import arrow_of, taken
 from numpy.typing import NDArray
 
 # Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names, before sketches: 25 s of CPU (all pairs 46 s),
@@ -56,7 +56,7 @@ def synonyms_of(entities: Sequence[Entity], vectors: Windows, settings: SynonymS
     """
     rows = np.unique(vectors.rows)
     places = np.flatnonzero(arrow_of(Entity, entities, ["frequency"])["frequency"].to_numpy()[rows])
-    table = arrow_of(Entity, entities, ["id", "name"]).take(rows[places])
+    table = taken(arrow_of(Entity, entities, ["id", "name"]), rows[places])
     ids, names = (table[name].to_pylist() for name in ("id", "name"))
     return find_synonyms(ids, names, _picked(vectors.first(), places), settings, seed)
 

@@ -1,0 +1,211 @@
+"""What the documents say about each name: where it is mentioned, and which documents have it as their title.
+
+Everything is a column of row numbers, made once from the tables; nothing is held by name.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from conspectus.storage.arrays import Bools, Rows, gather
+from conspectus.storage.hashing import entity_id
+from conspectus.storage.records import Chunk, Document, Entity, Mention
+from conspectus.storage.tables import arrow_of, rows_among, value_of
+from conspectus.storage.text.normalise import entity_key
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Columns = NDArray[np.int32]
+"""Row numbers and offsets of many mentions."""
+
+_ELEMENTS_AT_ONCE = 1 << 22
+_CHUNKS_AT_ONCE = 4096
+_RARE = range(2, 13)
+"""Numbers of chunks of a name that tells something about the names beside it."""
+
+
+class Located(NamedTuple):
+    """A mention at characters [start, end) of a chunk's document, -1 without a span. Entity and chunk are rows."""
+
+    entity: int
+    chunk: int
+    start: int
+    end: int
+
+
+class Evidence:
+    """The mentions of entities by row, and the titles.
+
+    Args:
+        documents: All documents, sorted by id.
+        chunks: All chunks, sorted by id.
+        entities: The entities, sorted by id.
+        mentions: The mentions, sorted by id; those of relations are left out.
+
+    Attributes:
+        entity, chunk, start, end: (m,) columns of the mentions, as in `Located`.
+        title: (d,) the row of the entity that is the title of each document, -1 for none.
+        text_of_document, text_of_chunk, begin_of_chunk: Functions of a row.
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        entities: Sequence[Entity],
+        mentions: Sequence[Mention],
+    ) -> None:
+        from pyarrow import compute
+
+        self.chunks = chunks
+        self.text_of_document = value_of(documents, "text")
+        self.text_of_chunk, self.begin_of_chunk = value_of(chunks, "text"), value_of(chunks, "start")
+        ids = {record: arrow_of(record, rows, ["id"])["id"] for record, rows in
+               ((Document, documents), (Chunk, chunks), (Entity, entities))}  # fmt: skip
+        table = arrow_of(Mention, mentions, ["entity_id", "chunk_id", "start", "end", "match"])
+        owners = rows_among(table["entity_id"], ids[Entity])
+        kept = np.flatnonzero(owners >= 0)
+        self.entity = owners[kept]
+        self.chunk = rows_among(table["chunk_id"], ids[Chunk])[kept]
+        self.start, self.end = (_offsets(table[name])[kept] for name in ("start", "end"))
+        self._own = compute.not_equal(table["match"], "alias").to_numpy()[kept]
+        del owners, kept
+        self._of_entity, self._entity_starts = _grouped(len(entities), self.entity)
+        self._of_chunk, self._chunk_starts = _grouped(len(chunks), self.chunk, self.start, self.end)
+        self._document = rows_among(arrow_of(Chunk, chunks, ["document_id"])["document_id"], ids[Document])
+        self.title = _titles(documents, ids[Entity])
+        self._titled, self._title_starts = _grouped(len(entities) + 1, self.title + 1)
+        self._is_rare = lru_cache(1 << 16)(_Rarity(self._of_entity, self._entity_starts, self.chunk))
+
+    def mentions(self, entity: int, *, aliases: bool = False) -> Columns:
+        """Return the mentions of an entity in the order of their ids, on request also its titles' short forms."""
+        found: Columns = self._of_entity[self._entity_starts[entity] : self._entity_starts[entity + 1]]
+        return found if aliases else found[self._own[found]]
+
+    def titles(self, entity: int) -> frozenset[int]:
+        """Return the documents with a title."""
+        return frozenset(self._titled[self._title_starts[entity + 1] : self._title_starts[entity + 2]].tolist())
+
+    def first_offsets(self, entity: int) -> dict[int, int]:
+        """Return the documents that contain a name, and its first offset in each, -1 if it is the title."""
+        found = self.mentions(entity)
+        places: dict[int, int] = {}
+        for document, start in zip(self._document[self.chunk[found]].tolist(), self.start[found].tolist(), strict=True):
+            if start < places.get(document, start + 1):
+                places[document] = start
+        return places
+
+    def after(self, entity: int, most: int, characters: int) -> Iterator[str]:
+        """Yield the text after each of the first mentions of an entity that have a span."""
+        found = self.mentions(entity)[:most]
+        for number, end in zip(self.chunk[found].tolist(), self.end[found].tolist(), strict=True):
+            if end >= 0:
+                place = end - self.begin_of_chunk(number)
+                yield self.text_of_chunk(number)[place : place + characters]
+
+    def in_text(self, first: int, last: int, known: Bools) -> Columns:
+        """Return the mentions of known names with a span, in the order of the chunks [first, last) and their texts."""
+        found: Columns = self._of_chunk[self._chunk_starts[first] : self._chunk_starts[min(last, len(self.chunks))]]
+        named: Columns = found[(self.start[found] >= 0) & self._own[found] & known[self.entity[found]]]
+        return named
+
+    def first_row(self, chunk: int, known: Bools) -> int:
+        """Return the first row of the table of mentions that names a known name in the text of a chunk."""
+        return int(self.in_text(chunk, chunk + 1, known).min())
+
+    def openings(self, known: Bools, within: int) -> Columns:
+        """Return the first mention in each document with another title, if it is within some characters."""
+        begins = arrow_of(Chunk, self.chunks, ["ordinal"])["ordinal"].to_numpy() == 0
+        found = []
+        for start in range(0, len(self.chunks), _CHUNKS_AT_ONCE):
+            rows = self.in_text(start, start + _CHUNKS_AT_ONCE, known)
+            rows = rows[np.flatnonzero(np.diff(self.chunk[rows], prepend=-1))]
+            title = self.title[self._document[self.chunk[rows]]]
+            other = (title >= 0) & known[title] & (title != self.entity[rows])
+            found.append(rows[other & begins[self.chunk[rows]] & (self.start[rows] <= within)])
+        return np.concatenate([np.zeros(0, np.int32), *found])
+
+    def document_of(self, chunk: int) -> int:
+        """Return the document of a chunk."""
+        return int(self._document[chunk])
+
+    def located(self, row: int) -> Located:
+        """Return a mention."""
+        return Located(*(int(column[row]) for column in (self.entity, self.chunk, self.start, self.end)))
+
+    def share_document(self, left: Columns, right: Columns) -> Bools:
+        """Return whether a document contains both names, for pairs of names (p,)."""
+        sizes = np.diff(self._entity_starts)
+        ends = np.cumsum(sizes[left] + sizes[right])
+        parts = np.searchsorted(ends, np.arange(_ELEMENTS_AT_ONCE, ends[-1] if len(ends) else 0, _ELEMENTS_AT_ONCE))
+        shared = [
+            self._share_document(one, other)
+            for one, other in zip(np.split(left, parts), np.split(right, parts), strict=True)
+        ]
+        return np.concatenate(shared)
+
+    def sharing(self, entity: int, others: Columns) -> Columns:
+        """Return those of some names that stand in a document with a name."""
+        return others[self._share_document(np.full(len(others), entity), others)] if len(others) else others
+
+    def _share_document(self, left: Columns, right: Columns) -> Bools:
+        pairs = np.arange(len(left))
+        held = []
+        for rows in (left, right):
+            counts, places = gather(self._entity_starts, rows.astype(np.int64))
+            found = self._of_entity[places]
+            own = self._own[found]
+            held.append((np.repeat(pairs, counts) * len(self.title) + self._document[self.chunk[found]])[own])
+        shared = np.zeros(len(left), np.bool_)
+        shared[held[0][np.isin(held[0], held[1])] // max(len(self.title), 1)] = True
+        return shared
+
+    def rare_beside_both(self, left: int, right: int) -> int:
+        """Return the number of rare names that occur beside both names, in chunks that contain one of the two."""
+        mine, yours = (set(self.chunk[self.mentions(each)].tolist()) for each in (left, right))
+        return len((self._rare_in(mine - yours) & self._rare_in(yours - mine)) - {left, right})
+
+    def _rare_in(self, chunks: set[int]) -> set[int]:
+        starts = self._chunk_starts
+        found = {
+            int(each) for chunk in chunks for each in self.entity[self._of_chunk[starts[chunk] : starts[chunk + 1]]]
+        }
+        return {each for each in found if self._is_rare(each)}
+
+
+class _Rarity:
+    """Whether a name is in few chunks, but in more than one."""
+
+    def __init__(self, of_entity: Columns, starts: Rows, chunk: Columns) -> None:
+        self._of_entity, self._starts, self._chunk = of_entity, starts, chunk
+
+    def __call__(self, entity: int) -> bool:
+        found = self._of_entity[self._starts[entity] : self._starts[entity + 1]]
+        return len(np.unique(self._chunk[found])) in _RARE
+
+
+def _offsets(column: "pa.ChunkedArray") -> Columns:
+    return np.concatenate([np.zeros(0, np.int32), *(_offset_part(part) for part in column.chunks)])
+
+
+def _offset_part(part: "pa.Array") -> Columns:
+    return np.asarray(part.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
+
+
+def _grouped(n_groups: int, groups: Columns, *minor: Columns) -> tuple[Columns, Rows]:
+    """Return the rows sorted by group (and by other columns), and where each group begins and the last ends."""
+    starts = np.zeros(n_groups + 1, np.int64)
+    np.cumsum(np.bincount(groups, minlength=n_groups), out=starts[1:])
+    return np.lexsort((*minor[::-1], groups)).astype(np.int32), starts
+
+
+def _titles(documents: Sequence[Document], ids: "pa.ChunkedArray") -> Columns:
+    """Return the entity that is the title of each document, -1 for none."""
+    import pyarrow as pa
+
+    titles = arrow_of(Document, documents, ["title"])["title"].chunks
+    named = ([entity_id(entity_key(each)) if each.strip() else None for each in part.to_pylist()] for part in titles)
+    return rows_among(pa.chunked_array([pa.array(part, pa.string()) for part in named], pa.string()), ids)

@@ -1,0 +1,74 @@
+"""Which names are compared at all: keys, persons whose first names may be one, and what a text must contain."""
+
+import re
+from collections import defaultdict
+from itertools import combinations
+
+import numpy as np
+import pytest
+from conspectus.pipelines.resolution.alias_patterns import PATTERNS, TRIGGER
+from conspectus.pipelines.resolution.features import Names
+from conspectus.pipelines.resolution.keys import Blocks
+from conspectus.pipelines.resolution.person_names import agree
+from conspectus.pipelines.resolution.wordlists import NICKNAMES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.pipelines.resolution.marked import corpus
+
+KEYS = st.lists(st.sampled_from(["", "a", "b", "c", ("a", "b")]), max_size=30)
+FIRST = ["J.", "John", "Johann", "Quincy", "Mary", "Molly", "Mohammed", "Muhammad", *map(str.capitalize, NICKNAMES)]
+
+
+@given(KEYS, st.integers(2, 6))
+def test_blocks_are_the_rows_of_each_key(keys: list[str | tuple[str, str]], most: int) -> None:
+    blocks, expected = Blocks(), defaultdict(list)
+    for row, key in enumerate(keys):
+        blocks.add(key, row)
+        if key:
+            expected[key].append(row)
+    blocks.close()
+    assert {key: blocks[key].tolist() for key in expected} == expected
+    shared = [rows for rows in expected.values() if 2 <= len(rows) <= most]
+    assert [rows.tolist() for rows in blocks.shared(most)] == shared
+    pairs = [pair for left, right in blocks.pairs(most) for pair in zip(left.tolist(), right.tolist(), strict=True)]
+    assert sorted(pairs) == sorted(pair for rows in shared for pair in combinations(rows, 2))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(FIRST), min_size=1, max_size=2), min_size=2, max_size=8, unique_by=tuple))
+def test_all_persons_whose_names_agree_are_compared(given_names: list[list[str]]) -> None:
+    documents, chunks, found = corpus([f"[{' '.join(first)} Ashgrove|PERSON] left." for first in given_names])
+    names = Names(documents, chunks, found.knowledge)
+    rows = np.flatnonzero(names.known).astype(np.int32)
+    persons = {row: names.at(row).person for row in rows.tolist()}
+    agreeing = {
+        (one, other)
+        for (one, mine), (other, yours) in combinations(persons.items(), 2)
+        if mine and yours and agree(mine, yours)
+    }
+    assert agreeing <= set(names.keys.namesakes(rows))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_what_joins_two_names_has_a_trigger(pattern: re.Pattern[str], data: st.DataObject) -> None:
+    assert TRIGGER.search(data.draw(st.from_regex(pattern, fullmatch=True)))
+
+
+@given(st.lists(st.lists(st.sampled_from(["Vey", "Ei", "Orla", "Quist"]), max_size=4), min_size=1, max_size=6))
+def test_documents_are_shared_by_the_names_that_they_contain(texts: list[list[str]]) -> None:
+    marked = [f"{number}: {' '.join(f'[{name}|GPE]' for name in text)}" for number, text in enumerate(texts)]
+    documents, chunks, found = corpus(marked)
+    names = Names(documents, chunks, found.knowledge)
+    rows = np.flatnonzero(names.known).astype(np.int32)
+    texts_with = {
+        row: {place for place, text in enumerate(texts) if names.at(row).entity.name in text} for row in rows.tolist()
+    }
+    for one, own in texts_with.items():
+        sharing = set(names.evidence.sharing(one, rows).tolist())
+        assert sharing == {other for other, others in texts_with.items() if own & others}
+        assert len(names.at(one).documents) == len(own)
+        pairs = np.full(len(rows), one, np.int32), rows
+        assert names.evidence.share_document(*pairs).tolist() == [row in sharing for row in rows.tolist()]
