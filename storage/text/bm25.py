@@ -1,4 +1,4 @@
-"""Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over the terms of `analysis`, in bm25s' format."""
+"""Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over the terms of `analysis`, in bm25s files."""
 
 import json
 from bisect import bisect_left

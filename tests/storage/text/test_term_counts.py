@@ -50,7 +50,7 @@ def test_the_files_are_those_of_the_library(tmp_path: Path, monkeypatch: pytest.
     ranker.index(([[numbers[term] for term in bag] for bag in bags], numbers), show_progress=False)
     ranker.save(tmp_path / "library", show_progress=False)
     for path in (tmp_path / "library").iterdir():
-        told = json.loads if path.name == "params.index.json" else bytes
+        told = json.loads if path.suffix == ".json" else bytes  # the library takes orjson where it is installed
         assert told(path.read_bytes()) == told((tmp_path / "ours" / path.name).read_bytes()), path.name
 
 
