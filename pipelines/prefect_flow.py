@@ -10,7 +10,6 @@ entrypoint_type=EntrypointType.MODULE_PATH)` (EntrypointType is in prefect.deplo
 without a work pool. `Flow.from_source` is for flows in a repository, and does not find an installed module.
 """
 
-import logging
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -113,7 +112,6 @@ def index(
     failures themselves are rows of the index. An error that the user can fix ends the run as failed, with the error's
     message and no stack trace.
     """
-    logging.getLogger("bm25s").propagate = False  # it sets itself to DEBUG, which Prefect's handler would show
     try:
         chosen = load_settings(Path(settings_file) if settings_file else None, settings)
         progress = callers_progress()

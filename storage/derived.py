@@ -50,6 +50,14 @@ def derived_folder(index: StoredIndex, name: str, form: int, make: Callable[[Pat
     return _made(folder, folder / "made", make)
 
 
+def take_over(root: Path, version: str, name: str, form: int, made: Path) -> None:
+    """Make a folder that a build wrote, if it did, the derived files of a version (see `derived_folder`)."""
+    place = root / "cache" / name / f"{version}-{form}"
+    if made.is_dir() and not place.is_dir():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        made.replace(place)
+
+
 def _made(folder: Path, place: Path, make: Callable[[Path], None]) -> Path:
     making = folder / "making"
     try:

@@ -99,7 +99,10 @@ def _is_empty(root: Path) -> bool:
 
 @contextmanager
 def staging(root: Path) -> Iterator[Path]:
-    """Yield an empty folder to write a version into; it is removed unless `publish` took it."""
+    """Yield an empty folder to write a version into; it is removed unless `publish` took it.
+
+    So is what stands beside it under a name that begins with its own.
+    """
     versions = root / "versions"
     versions.mkdir(parents=True, exist_ok=True)
     for left_over in versions.glob(f"{_STAGING_PREFIX}*"):
@@ -109,7 +112,8 @@ def staging(root: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        for left_over in versions.glob(f"{folder.name}*"):
+            shutil.rmtree(left_over, ignore_errors=True)
 
 
 def version_name(settings: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:

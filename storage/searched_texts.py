@@ -1,6 +1,7 @@
 """The searched texts of chunks, and how often each has each term, which a large index maps (see `derived`)."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from conspectus.storage.arrays import Rows
 from conspectus.storage.derived import derived_folder
@@ -39,14 +40,12 @@ class SearchedTexts(MadeRows[str]):
 
 @per_index
 def term_counts(index: StoredIndex) -> TermCounts:
-    """Return how often each chunk of a large index has each term of its lexical index."""
+    """Return how often each chunk of a large index has each term of its lexical index; a build has counted them."""
     lexical = index.lexical()
     texts = SearchedTexts(index.each(Chunk), index.each(Document), joined(index).documents.tolist())
 
-    def bags() -> Iterator[list[str]]:
-        return (lexical.analysis.terms(text, row) for row, text in enumerate(texts))
+    def write(place: Path) -> None:
+        bags = (lexical.analysis.terms(text, row) for row, text in enumerate(texts))
+        TermCounts.of(bags, lexical.columns(), place.parent).write(place)
 
-    folder = derived_folder(
-        index, "term-counts", TermCounts.FORM, lambda place: TermCounts.of(bags(), lexical.columns()).write(place)
-    )
-    return TermCounts.open(folder)
+    return TermCounts.open(derived_folder(index, TermCounts.NAME, TermCounts.FORM, write))

@@ -85,7 +85,7 @@ class Analysis:
             return word_keys(text)
         language = self._language_of(row)
         if text.isascii() and language not in _LINKING:  # no compounds, and no pairs of characters
-            return [stem_in_language(key, language) for key in word_keys(text)]
+            return list(map(_stems(language).__getitem__, word_keys(text)))
         found = words(text)
         terms = [term for word in found for term in (self.stem(word.key, language), *self.parts(word.key, language))]
         return [*terms, *_pairs(found)]
@@ -212,20 +212,30 @@ def _pairs(found: Sequence[Word]) -> Iterator[str]:
             yield first.key + second.key
 
 
-@lru_cache(maxsize=200_000)
 def stem_in_language(key: str, language: str) -> str:
     """Return the stem of a word's key by the Snowball stemmer of a language; the key if there is none.
 
     >>> stem_in_language("databases", "en"), stem_in_language("häusern", "de"), stem_in_language("北", "zh")
     ('databas', 'haus', '北')
     """
-    name = _STEMMERS.get(language)
-    if name is None:
-        return key
-    stemmed: str = _stemmer(name).stemWord(key)
-    return stemmed or key
+    return _stems(language)[key]
 
 
-@cache
-def _stemmer(name: str) -> Any:  # noqa: ANN401 (the library has no types)
-    return snowballstemmer.stemmer(name)
+class _Stems(dict[str, str]):
+    """The stems of words of a language, found when they are asked for."""
+
+    def __init__(self, language: str) -> None:
+        name = _STEMMERS.get(language)
+        self._stemmer: Any = snowballstemmer.stemmer(name) if name else None  # the library has no types
+
+    def __missing__(self, key: str) -> str:
+        if self._stemmer is None:
+            return key
+        if len(self) >= _MOST_STEMS:
+            self.clear()
+        stem: str = self._stemmer.stemWord(key) or key
+        return self.setdefault(key, stem)
+
+
+_MOST_STEMS = 200_000
+_stems = cache(_Stems)

@@ -1,7 +1,6 @@
-"""Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over the terms of `analysis`, stored by bm25s."""
+"""Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over the terms of `analysis`, in bm25s files."""
 
 import json
-import logging
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -15,21 +14,27 @@ from conspectus.storage.text.analysis import PLAIN, Analysis
 from conspectus.storage.text.names import words
 from conspectus.storage.text.postings import TextColumn
 from conspectus.storage.text.term_counts import TermCounts
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 if TYPE_CHECKING:
-    import bm25s
     import pyarrow as pa
     from scipy.sparse import csc_array
 
 
 _VOCABULARY = "vocab.index.json"
+_PARAMETERS = "params.index.json"
+_METHOD = {"delta": 0.5, "method": "lucene", "idf_method": "lucene", "dtype": "float32", "int_dtype": "int32"}
+"""Of the format: delta is not used by this method."""
 _NO_WORDS = b"{}"
 _ANALYSIS = "analysis.json"
 
 
-def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str], k1: float, b: float) -> None:
-    """Write the BM25 index of texts into a folder; the same texts give the same bytes.
+def write_bm25(
+    folder: Path, texts: Sequence[str], languages: Sequence[str], k1: float, b: float, counts_folder: Path | None = None
+) -> None:
+    """Write the BM25 index of texts into a folder, in the format of bm25s; the same texts give the same bytes.
+
+    Few texts and terms are in memory at a time.
 
     Args:
         folder: The folder, which is created.
@@ -37,34 +42,41 @@ def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str], k1:
         languages: The language of each text, "" if unknown.
         k1: BM25's k1, the weight of repetitions.
         b: BM25's b, the weight of lengths.
+        counts_folder: Where to write the counts of the terms of the texts too (see `TermCounts.open`).
     """
     folder.mkdir(parents=True, exist_ok=True)
     analysis = Analysis.of(texts, languages)
     (folder / _ANALYSIS).write_bytes(analysis.packed())
-    ranker = _ranker_of(texts, analysis, k1, b)
-    if ranker is None:
+    numbers = _Numbers()
+    counts = TermCounts.of((analysis.terms(text, row) for row, text in enumerate(texts)), numbers, folder)
+    vocabulary = _numbered(numbers)
+    counts.renumber(np.array([vocabulary[term] for term in numbers], np.int32))
+    if counts_folder:
+        counts.write(counts_folder)
+    if not vocabulary:
         (folder / _VOCABULARY).write_bytes(_NO_WORDS)
         return
-    ranker.save(folder, show_progress=False)
+
+    def mapped(name: str, dtype: DTypeLike, length: int) -> NDArray[Any]:
+        return np.lib.format.open_memmap(_array_of(folder, name), "w+", dtype, (length,))
+
+    _, _, starts = counts.weights(len(vocabulary), k1, b, mapped)
+    np.save(_array_of(folder, "indptr"), starts)
+    vocabulary[""] = len(vocabulary)  # as bm25s does
+    (folder / _VOCABULARY).write_text(json.dumps(vocabulary, ensure_ascii=False, separators=(",", ":")), "utf-8")
+    parameters = {"k1": k1, "b": b, **_METHOD, "num_docs": len(texts), "version": "0.3.16", "backend": "numpy"}
+    (folder / _PARAMETERS).write_text(json.dumps(parameters, indent=4), "utf-8")
 
 
-def _library() -> Any:  # noqa: ANN401  (bm25s has no types)
-    import bm25s
-
-    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets DEBUG, whose lines go to the log of a host program
-    return bm25s
+def _array_of(folder: Path, name: str) -> Path:
+    return folder / f"{name}.csc.index.npy"
 
 
-def _ranker_of(texts: Sequence[str], analysis: Analysis, k1: float, b: float) -> "bm25s.BM25 | None":
-    """Return the ranker over texts; None if no text has a word, because bm25s rejects an empty corpus."""
-    bm25s = _library()
-    bags = [analysis.terms(text, row) for row, text in enumerate(texts)]
-    vocabulary = {word: i for i, word in enumerate(sorted({word for bag in bags for word in bag}))}
-    if not vocabulary:
-        return None
-    ranker = bm25s.BM25(method="lucene", k1=k1, b=b)
-    ranker.index(([[vocabulary[word] for word in bag] for bag in bags], vocabulary), show_progress=False)
-    return ranker
+class _Numbers(dict[str, int]):
+    """The numbers of terms, in the order in which they are asked for."""
+
+    def __missing__(self, term: str) -> int:
+        return self.setdefault(term, len(self))
 
 
 def _numbered(terms: Iterable[str]) -> dict[str, int]:
@@ -152,11 +164,9 @@ class Bm25:
             analysis = Analysis.unpacked(described.read_bytes()) if described.exists() else PLAIN
             if not (known := _read_vocabulary(folder) if vocabulary is None else vocabulary):
                 return cls(None, {}, n_rows, analysis)
-            found = json.loads((folder / "params.index.json").read_bytes())
+            found = json.loads((folder / _PARAMETERS).read_bytes())
             written = tuple(found[name] for name in ("dtype", "int_dtype", "backend", "num_docs"))
-            arrays = (
-                np.load(folder / f"{name}.csc.index.npy", mmap_mode="r") for name in ("data", "indices", "indptr")
-            )
+            arrays = (np.load(_array_of(folder, name), mmap_mode="r") for name in ("data", "indices", "indptr"))
             postings = _Postings(*(array.view(np.ndarray) for array in arrays))
         except (*UNREADABLE_ARRAY, AttributeError) as error:
             raise IndexCorrupt(f"{folder} is not a BM25 index: {error}") from error

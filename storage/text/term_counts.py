@@ -1,16 +1,24 @@
 """How often each term occurs in each text, as arrays: what BM25 is computed from."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
 
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, Vectors, gather
 from conspectus.storage.errors import IndexCorrupt
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 _ARRAYS = ("starts", "columns", "counts")
+_TEXTS_AT_ONCE = 1024
+_ENTRIES_AT_ONCE = 1 << 20
+
+
+def _in_memory(_name: str, dtype: DTypeLike, length: int) -> NDArray[Any]:
+    return np.empty(length, dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +31,7 @@ class TermCounts:
         counts: int32 (e,) how often the text has it.
     """
 
+    NAME = "term-counts"
     FORM = 1
     """Raised when the content of the files changes."""
 
@@ -31,19 +40,30 @@ class TermCounts:
     counts: NDArray[np.int32]
 
     @classmethod
-    def of(cls, bags: Iterable[Sequence[str]], vocabulary: Mapping[str, int]) -> "TermCounts":
-        """Return the counts of bags of terms that have columns in a vocabulary.
+    def of(
+        cls, bags: Iterable[Sequence[str]], vocabulary: Mapping[str, int], folder: Path | None = None
+    ) -> "TermCounts":
+        """Return the counts of bags of terms.
+
+        Args:
+            bags: the terms of each text.
+            vocabulary: the column of each term.
+            folder: a folder on whose disk the counts are, in unnamed files; None for memory.
 
         >>> TermCounts.of([["a", "b", "a"], []], {"a": 0, "b": 1})
         TermCounts(starts=array([0, 2, 2]), columns=array([0, 1], dtype=int32), counts=array([2, 1], dtype=int32))
         """
-        sizes, columns, counts = [0], list[int](), list[int]()
-        for bag in bags:
-            found = Counter(bag)
-            sizes.append(len(found))
-            columns += [vocabulary[term] for term in found]
-            counts += found.values()
-        return cls(np.cumsum(sizes), np.array(columns, np.int32), np.array(counts, np.int32))
+        sizes = [np.zeros(1, np.int64)]
+        parts = _Appended(folder), _Appended(folder)
+        bags = iter(bags)
+        while block := list(islice(bags, _TEXTS_AT_ONCE)):
+            texts = np.repeat(np.arange(len(block)), [len(bag) for bag in block])
+            columns = np.fromiter(map(vocabulary.__getitem__, chain.from_iterable(block)), np.int64, len(texts))
+            distinct, counts = np.unique(texts << 32 | columns, return_counts=True)
+            sizes.append(np.bincount(distinct >> 32, minlength=len(block)))
+            for part, array in zip(parts, (distinct & 0xFFFFFFFF, counts), strict=True):
+                part.append(array)
+        return cls(np.cumsum(np.concatenate(sizes)), *(part.array() for part in parts))
 
     def write(self, place: Path) -> None:
         """Write the counts into a new folder."""
@@ -69,6 +89,11 @@ class TermCounts:
         sizes, entries = gather(self.starts, rows)
         return TermCounts(np.append(0, np.cumsum(sizes)), self.columns[entries], self.counts[entries])
 
+    def renumber(self, numbers: NDArray[np.int32]) -> None:
+        """Give column i the number `numbers[i]`, in place."""
+        for _, entries, _ in self._blocks():
+            self.columns[entries] = numbers[self.columns[entries]]
+
     def renumbered(self, columns: NDArray[np.int32], numbers: NDArray[np.int32]) -> "TermCounts":
         """Return the counts with other numbers for all their columns, which ascend."""
         return TermCounts(self.starts, numbers[np.searchsorted(columns, self.columns)], self.counts)
@@ -79,18 +104,70 @@ class TermCounts:
         columns, counts = (self.columns, other.columns), (self.counts, other.counts)
         return TermCounts(starts, np.concatenate(columns), np.concatenate(counts))
 
-    def weights(self, n_terms: int, k1: float, b: float) -> tuple[Vectors, NDArray[np.int32], Ints]:
+    def weights(
+        self, n_terms: int, k1: float, b: float, make: Callable[[str, DTypeLike, int], NDArray[Any]] = _in_memory
+    ) -> tuple[Vectors, NDArray[np.int32], Ints]:
         """Return BM25's contributions of terms to scores: (data (e,), rows (e,), starts (n_terms + 1,)).
+
+        Args:
+            n_terms: the number of columns.
+            k1: BM25's k1.
+            b: BM25's b.
+            make: returns an array to fill, "data" or "indices", given its name, type and length.
 
         Lucene's variant: idf tf / (k1 (1 - b + b length / mean length) + tf), idf = log(1 + (n - df + .5) / (df + .5)).
         """
-        n_texts = self.n_texts
-        rows = np.repeat(np.arange(n_texts, dtype=np.int32), np.diff(self.starts))
-        lengths = np.bincount(rows, self.counts, n_texts)
-        found = np.bincount(self.columns, minlength=n_terms)
+        n_texts, n_entries = self.n_texts, len(self.columns)
+        lengths, found = np.zeros(n_texts), np.zeros(n_terms, np.int64)
+        for texts, entries, rows in self._blocks():
+            lengths[texts] = np.bincount(rows, self.counts[entries], texts.stop - texts.start)
+            found += np.bincount(self.columns[entries], minlength=n_terms)
         idf = np.log(1 + (n_texts - found + 0.5) / (found + 0.5)).astype(np.float32)
-        order = np.argsort(self.columns, kind="stable")
-        rows, columns, counts = rows[order], self.columns[order], self.counts[order]
         shift = k1 * ((1 - b) + b * lengths / lengths.mean())
-        data = idf[columns] * (counts / (shift[rows] + counts))
-        return data.astype(np.float32), rows, np.append(0, np.cumsum(found))
+        data, of_rows = make("data", np.float32, n_entries), make("indices", np.int32, n_entries)
+        starts = np.append(0, np.cumsum(found))
+        free = starts[:-1].copy()
+        for texts, entries, rows in self._blocks():
+            columns = self.columns[entries]
+            order = np.argsort(columns, kind="stable")
+            columns, rows, counts = columns[order], rows[order] + texts.start, self.counts[entries][order]
+            first = np.flatnonzero(np.diff(columns, prepend=-1))
+            sizes = np.diff(first, append=len(columns))
+            places = np.repeat(free[columns[first]] - first, sizes) + np.arange(len(columns))
+            free[columns[first]] += sizes
+            data[places] = idf[columns] * (counts / (shift[rows] + counts))
+            of_rows[places] = rows
+        return data, of_rows, starts
+
+    def _blocks(self) -> Iterator[tuple[slice, slice, Ints]]:
+        """Yield some texts after the others: (texts, their entries, the number of the text of each entry)."""
+        first = 0
+        while first < self.n_texts:
+            last = int(np.searchsorted(self.starts, self.starts[first] + _ENTRIES_AT_ONCE, "right")) - 1
+            last = min(max(last, first + 1), self.n_texts)
+            sizes = np.diff(self.starts[first : last + 1])
+            entries = slice(int(self.starts[first]), int(self.starts[last]))
+            yield slice(first, last), entries, np.repeat(np.arange(last - first), sizes)
+            first = last
+
+
+class _Appended:
+    """An int32 array that is made part by part, in memory or in an unnamed file."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._parts = [np.zeros(0, np.int32)]
+        self._file = None if folder is None else TemporaryFile(dir=folder)  # noqa: SIM115  (mapped at the end)
+
+    def append(self, part: Ints) -> None:
+        if self._file is None:
+            self._parts.append(part.astype(np.int32))
+        else:
+            part.astype(np.int32).tofile(self._file)
+
+    def array(self) -> NDArray[np.int32]:
+        """Return the whole array; no part can be added after that."""
+        if self._file is None or not self._file.tell():
+            return np.concatenate(self._parts)
+        with self._file:
+            self._file.flush()
+            return np.memmap(self._file, np.int32, "r+").view(np.ndarray)

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 ROOT = Path(__file__).parent.parent.parent
 TOUCHES = frozenset({"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "sqlite3.connect", "shutil.rmtree"})
 NEEDED = (
-    "bm25s", "faiss", "graspologic_native", "openai.resources.chat.completions", "openai.resources.embeddings",
+    "faiss", "graspologic_native", "openai.resources.chat.completions", "openai.resources.embeddings",
     "pyarrow.parquet", "scipy.sparse", "tokenizers", "conspectus.pipelines.build_index",
     "conspectus.pipelines.backends.llm",
 )  # fmt: skip

@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import bm25s
 import numpy as np
 import pytest
 from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.text import term_counts
 from conspectus.storage.text.bm25 import Bm25, MappedVocabulary, write_bm25
 from conspectus.storage.text.term_counts import TermCounts
 
@@ -37,8 +39,33 @@ def dense(index: Bm25) -> dict[str, list[float]]:
     return {term: weights[:, column].tolist() for term, column in index.vocabulary.items() if term}
 
 
-def test_weights_are_those_of_the_library(tmp_path: Path) -> None:
+@pytest.mark.parametrize("entries", [1, 3, 1 << 20])
+def test_the_files_are_those_of_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: int) -> None:
+    monkeypatch.setattr(term_counts, "_ENTRIES_AT_ONCE", entries)
+    monkeypatch.setattr(term_counts, "_TEXTS_AT_ONCE", entries)
+    index = written(tmp_path / "ours")
+    bags = [index.analysis.terms(text, row) for row, text in enumerate(TEXTS)]
+    numbers = {term: number for number, term in enumerate(sorted({term for bag in bags for term in bag}))}
+    ranker = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+    ranker.index(([[numbers[term] for term in bag] for bag in bags], numbers), show_progress=False)
+    ranker.save(tmp_path / "library", show_progress=False)
+    for path in (tmp_path / "library").iterdir():
+        told = json.loads if path.suffix == ".json" else bytes  # the library takes orjson where it is installed
+        assert told(path.read_bytes()) == told((tmp_path / "ours" / path.name).read_bytes()), path.name
+
+
+def test_weights_in_memory_are_those_of_the_files(tmp_path: Path) -> None:
     assert dense(Bm25.of(TEXTS, LANGUAGES, 1.2, 0.75)) == dense(written(tmp_path))
+
+
+def test_counts_beside_the_files_are_those_of_the_texts(tmp_path: Path) -> None:
+    write_bm25(tmp_path / "bm25", TEXTS, LANGUAGES, 1.2, 0.75, tmp_path / "counts")
+    found, expected = TermCounts.open(tmp_path / "counts"), counts_of(Bm25.open(tmp_path / "bm25", len(TEXTS)))
+    for row in range(len(TEXTS)):
+        ours, theirs = (each.of_rows(np.array([row])) for each in (found, expected))
+        assert dict(zip(ours.columns, ours.counts, strict=True)) == dict(
+            zip(theirs.columns, theirs.counts, strict=True)
+        )
 
 
 @pytest.mark.parametrize("mapped", [True, False])
@@ -64,7 +91,7 @@ def test_counts_are_read_back(tmp_path: Path) -> None:
     counts.write(tmp_path / "counts")
     found = TermCounts.open(tmp_path / "counts").of_rows(np.array([3, 0]))
     assert found.n_texts == 2
-    assert found.counts[: found.starts[1]].tolist() == [2, 1, 1]
+    assert found.counts[: found.starts[1]].tolist() == [1, 1, 2]
     (tmp_path / "counts" / "starts.npy").write_bytes(json.dumps([]).encode())
     with pytest.raises(IndexCorrupt, match="made again"):
         TermCounts.open(tmp_path / "counts")
