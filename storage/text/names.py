@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Generic, NamedTuple, TypeVar
 
 import regex
@@ -157,14 +157,24 @@ class NameMatcher(Generic[Value]):
             at, free_from = last + 1, end
         return matches
 
-    def each(self, text: str) -> Iterator[NameMatch[Value]]:
-        """Yield every occurrence of every name in a text, as if it were the only one: they may overlap."""
-        found = words(text)
-        for first, word in enumerate(found):
-            for last, names in self._endings(text, found, first) if word.key in self._first else ():
-                for name in names:
-                    start, end = _with_signs(name, text, word.start, found[last].end, 0)
-                    yield NameMatch(start, end, name.value)
+    def each(self, text: str) -> Iterator[tuple[int, int, Value]]:
+        """Yield every occurrence of every name in a text, as if it were the only one: (start, end, value)."""
+        keys, pieces = in_pieces(text)
+        begins = [at for at, key in enumerate(keys) if key in self._first]
+        ends = [*accumulate(map(len, pieces))] if begins else []
+        for first in begins:
+            state: int | None = self._first[keys[first]]
+            last, between = first, list[str | None]()
+            while state is not None:
+                for name in self._ending_at(state) if state in self._surfaces else ():
+                    if _allowed(between, name.between):
+                        yield *_with_signs(name, text, ends[2 * first], ends[2 * last + 1], 0), name.value
+                last += 1
+                state = self._next.get((state, keys[last])) if last < len(keys) else None
+                if state is not None:
+                    between.append(_gap(pieces[2 * last], keys[last - 1]))
+                    if between[-1] is None:
+                        break
 
     def _state(self, keys: Sequence[str]) -> int:
         # States are numbered in order of creation; 0 is the start.
@@ -237,7 +247,7 @@ def _nearest(names: Sequence[_Name[Value]], text: str, start: int, end: int) -> 
 
 
 def _allowed(in_text: Sequence[str | None], in_name: Sequence[str | None]) -> bool:
-    return all(
+    return in_text == in_name or all(
         ours == theirs or (not ours and theirs is not None and _MAY_BE_LEFT_OUT.issuperset(theirs))
         for ours, theirs in zip(in_text, in_name, strict=True)
     )
@@ -245,12 +255,16 @@ def _allowed(in_text: Sequence[str | None], in_name: Sequence[str | None]) -> bo
 
 def _between(text: str, word: Word, following: Word) -> str | None:
     """Return the significant punctuation between two words; None if no name can continue."""
-    gap = text[word.end : following.start]
+    return _gap(text[word.end : following.start], word.key)
+
+
+def _gap(gap: str, key: str) -> str | None:
+    """Return the significant punctuation of what stands between a word of some key and the next word."""
     if gap in ("", " "):
         return ""
     if len(gap) > _FARTHEST:
         return None
-    return _what_counts(gap, len(word.key) == 1 or word.key in ABBREVIATIONS)
+    return _what_counts(gap, len(key) == 1 or key in ABBREVIATIONS)
 
 
 @lru_cache(maxsize=10_000)
@@ -281,4 +295,4 @@ def is_capitalised(surfaces: Iterable[str]) -> bool:
 
 def is_other_word(surface: str, capitalised: bool) -> bool:
     """Return whether a lone word in a text is not the name that it reads like: "speed" is not the film "Speed"."""
-    return capitalised and not is_capitalised([surface]) and len(words(surface)) == 1
+    return capitalised and surface[:1] == surface[:1].lower() and len(words(surface)) == 1
