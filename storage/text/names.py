@@ -176,7 +176,8 @@ class NameMatcher(Generic[Value]):
         between: list[str | None] = []
         for last in range(first, len(keys)):
             if said in self._spoken:
-                names = [name for name in self._named(said) if _allowed(between, name.between)]
+                known = self._named(said)
+                names = [name for name in known if name.between == between or _allowed(between, name.between)]
                 if names:
                     endings.append((last, names))
             if said not in self._begun or last + 1 == len(keys):
@@ -253,12 +254,11 @@ def _nearest(names: Sequence[_Name[Value]], text: str, start: int, end: int) -> 
 
 
 def _allowed(in_text: Sequence[str | None], in_name: Sequence[str | None]) -> bool:
-    return in_text == in_name or (
-        len(in_text) == len(in_name)
-        and all(  # an Arabic letter may read like several words
-            ours == theirs or (not ours and theirs is not None and _MAY_BE_LEFT_OUT.issuperset(theirs))
-            for ours, theirs in zip(in_text, in_name, strict=True)
-        )
+    if in_text == in_name:
+        return True
+    return len(in_text) == len(in_name) and all(  # an Arabic letter may read like several words
+        ours == theirs or (not ours and theirs is not None and _MAY_BE_LEFT_OUT.issuperset(theirs))
+        for ours, theirs in zip(in_text, in_name, strict=True)
     )
 
 
