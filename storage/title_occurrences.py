@@ -139,9 +139,9 @@ def _write(index: StoredIndex, folder: Path) -> None:
             for chunk, text in enumerate(texts, start)
             for first, last, title in sorted(matcher.each(text))
         ]
-        for array, column in zip(found, np.array(rows, np.int64).reshape(-1, len(found)).T, strict=True):
-            array.append(column)
-    arrays: list[NDArray[Any]] = [owned, owners.astype(np.int32), *(array.array() for array in found)]
+        for appended, column in zip(found, np.array(rows, np.int64).reshape(-1, len(found)).T, strict=True):
+            appended.append(column)
+    arrays: list[NDArray[Any]] = [owned, owners.astype(np.int32), *(appended.array() for appended in found)]
     for name, array in zip(_ARRAYS, arrays, strict=True):
         np.save(folder / f"{name}.npy", array.astype(np.bool_) if name == "lower" else array)
     ids = [short_id("name", entity_key(surface)) for surface in surfaces]

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY
@@ -112,13 +112,20 @@ def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
 
 
+class HasNames(Protocol):
+    """A table of names that may be too large for a dictionary."""
+
+    def in_words(self, found: Sequence[Word]) -> list[int]:
+        """Return the numbers of the names that consist of consecutive words of a text, ascending; or of more."""
+
+
 class TableMatcher(Generic[Value]):
     """Finds the names of a table in texts, like `NameMatcher`, whose dictionary is made of the names that are near.
 
     `named` returns the names of some numbers with their values.
     """
 
-    def __init__(self, table: NameTable, named: Callable[[Sequence[int]], Mapping[str, Value]]) -> None:
+    def __init__(self, table: HasNames, named: Callable[[Sequence[int]], Mapping[str, Value]]) -> None:
         self._table = table
         self._named = named
 
