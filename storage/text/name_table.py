@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.text.names import NameMatch, NameMatcher, Word, words
+from conspectus.storage.text.names import NameMatch, NameMatcher, Word, word_keys, words
 from conspectus.storage.text.normalise import entity_key
 from numpy.typing import NDArray
 
@@ -48,10 +48,10 @@ class NameTable:
         for number, (name, in_texts) in enumerate(names):
             keys.append(_hash(_loose_key(name)))
             numbers_of_keys.append(number)
-            found = words(name) if in_texts else ()
+            found = word_keys(name) if in_texts else ()
             said = ""
-            for word in found:
-                said = f"{said} {word.key}"
+            for key in found:
+                said = f"{said} {key}"
                 beginnings.append(_hash(said))
             if found:
                 wholes.append(_hash(said))
