@@ -64,8 +64,8 @@ class Evidence:
     ) -> None:
         from pyarrow import compute
 
-        self.texts, self.chunk_texts = text_column(documents, Document, "text"), text_column(chunks, Chunk, "text")
-        self.entity_ids = text_column(entities, Entity, "id")
+        self.texts, self.chunk_texts = text_column(documents, "text"), text_column(chunks, "text")
+        self.entity_ids = text_column(entities, "id")
         self.begins = int32_of(arrow_of(Chunk, chunks, ["start"])["start"])
         ids = {record: arrow_of(record, rows, ["id"])["id"] for record, rows in
                ((Document, documents), (Chunk, chunks), (Entity, entities))}  # fmt: skip
