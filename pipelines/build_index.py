@@ -14,6 +14,7 @@ from conspectus.pipelines.build_report import BuildReport, build_report
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.index_writer import IndexWriter, VersionWriter
+from conspectus.pipelines.remote_index.sharing import open_memo
 from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, kept_marks
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.runner import (
@@ -38,7 +39,6 @@ from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.graph.walk_graph import walk
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.manifest import MEMO, current_manifest
-from conspectus.storage.memo import Memo
 from conspectus.storage.prepared import prepare
 from conspectus.storage.publishing import build_lock, staging
 from conspectus.storage.records import Chunk, Document, Failure
@@ -122,7 +122,7 @@ def build_from(
             return build_report(
                 index, plan.current, plan.previous_failures(), began, is_unchanged=True, retried=nothing
             )
-        memo = Memo(index / MEMO)
+        memo = open_memo(index / MEMO, shares=settings.build.share_results, progress=progress)
         graph = read_graph(settings.kg)
         earlier = earlier_communities(index, plan.current, settings)
         backend = source.backend or open_backend(settings, memo, run, progress, earlier, retry_failed=retry_failed)

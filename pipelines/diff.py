@@ -8,6 +8,7 @@ from typing import Any
 from conspectus.pipelines.build_plan import plan_build, source_of
 from conspectus.pipelines.estimation.estimate import estimate_plan
 from conspectus.pipelines.estimation.totals import Estimate
+from conspectus.pipelines.remote_index.sharing import open_memo_reader
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.extract.nlp import unannotated
 from conspectus.pipelines.steps.vectors import vector_kind, windows_of_chunks
@@ -15,7 +16,7 @@ from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import MEMO
-from conspectus.storage.memo import MemoReader
+from conspectus.storage.memo import Memo
 from conspectus.storage.records import Document
 from conspectus.storage.settings import Settings
 
@@ -83,7 +84,7 @@ def preview(inputs: Sequence[str | Path], index: Path, settings: Settings) -> Pr
     now = {document.id: document for document in plan.documents}
     same = {id_ for id_, document in now.items() if id_ in before and _content(document) == _content(before[id_])}
     chunks = split_documents(plan.documents, settings.chunks)
-    memo = MemoReader(index / MEMO)
+    memo = open_memo_reader(index / MEMO, shares=settings.build.share_results)
     return Preview(
         index=index,
         unchanged=plan.is_unchanged,
@@ -108,7 +109,7 @@ def _content(document: Document) -> tuple[object, ...]:
     return (document.sha256, document.title, document.uri, dict(document.metadata))
 
 
-def _without_vector(windows: Sequence[Sequence[str]], settings: Settings, memo: MemoReader) -> int:
+def _without_vector(windows: Sequence[Sequence[str]], settings: Settings, memo: Memo) -> int:
     embedder = open_embedder(settings.embedding, settings.embedding_server)
     keys = {digest(piece) for texts in windows for text in texts for piece in embedder.windows(text)}
     return len(memo.missing(vector_kind(embedder.name), keys))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from conspectus.pipelines.build_index import build_from
 from conspectus.pipelines.build_plan import BuildSource
 from conspectus.pipelines.readers.discover import STAGE
+from conspectus.pipelines.remote_index.sharing import open_memo
 from conspectus.pipelines.runner import Progress, RunHere, no_progress
 from conspectus.pipelines.steps.chunks import languages_of_chunks
 from conspectus.pipelines.steps.vectors import Embedding, texts_of_chunks
@@ -24,7 +25,6 @@ from conspectus.storage.manifest import (
     damaged_files,
     read_manifest,
 )
-from conspectus.storage.memo import Memo
 from conspectus.storage.publishing import build_lock, publish, staging
 from conspectus.storage.records import SKIP, Chunk, Document, Failure, Link, Relation
 from conspectus.storage.settings import EmbeddingSettings, LinkSettings, Settings
@@ -149,7 +149,7 @@ def _predicates(root: Path, folder: Path, made_with: Mapping[str, Any], settings
     embedding = Embedding(
         EmbeddingSettings.of_manifest(made_with["embedding"]),
         settings.embedding_server,
-        Memo(root / MEMO),
+        open_memo(root / MEMO, shares=settings.build.share_results),
         RunHere(progress),
     )
     predicates = embedding.windows(

@@ -56,7 +56,7 @@ class Memo:
         wanted = list(dict.fromkeys(keys))
         found: dict[str, bytes] = {}
         with self._connection() as connection:
-            for part in _parts(wanted):
+            for part in key_blocks(wanted):
                 marks = ",".join("?" * len(part))
                 query = f"SELECT key, value FROM results WHERE kind = ? AND key IN ({marks})"  # noqa: S608  (marks are ?)
                 found.update(connection.execute(query, (kind, *part)))
@@ -67,7 +67,7 @@ class Memo:
         wanted = list(dict.fromkeys(keys))
         known: set[str] = set()
         with self._connection() as connection:
-            for part in _parts(wanted):
+            for part in key_blocks(wanted):
                 marks = ",".join("?" * len(part))
                 query = f"SELECT key FROM results WHERE kind = ? AND key IN ({marks})"  # noqa: S608  (marks are ?)
                 known.update(key for (key,) in connection.execute(query, (kind, *part)))
@@ -185,7 +185,8 @@ class Memo:
             connection.close()
 
 
-def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+def key_blocks(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield keys in blocks that one statement may name."""
     for start in range(0, len(keys), _MOST_VARIABLES):
         yield keys[start : start + _MOST_VARIABLES]
 

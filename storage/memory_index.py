@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from conspectus.storage.text.bm25 import Bm25
+    from conspectus.storage.text.name_table import HasNames
     from conspectus.storage.vectors.windowed import WindowedIndex
 
 Record = TypeVar("Record")
@@ -28,8 +29,8 @@ class Parts:
 
     `rows` gives every table, `vectors` those of chunks, entities, relations, predicates and reports, and of
     descriptions if there are any. `undescribed` gives the entities without descriptions, for callers that need only
-    other
-    columns: descriptions may be more expensive.
+    other columns: descriptions may be more expensive. `entity_names` gives the names of the entities that are more than
+    noun phrases by their words, by row; None if a dictionary is to be made of them.
     """
 
     rows: Mapping[type, Rows]
@@ -37,6 +38,7 @@ class Parts:
     vectors: Mapping[str, "Callable[[], WindowedIndex]"]
     graph: Callable[[], Adjacency]
     lexical: "Callable[[], Bm25]"
+    entity_names: "Callable[[], HasNames] | None" = None
 
 
 class MemoryIndex(StoredIndex):
@@ -93,6 +95,11 @@ class MemoryIndex(StoredIndex):
     def lexical(self) -> "Bm25":
         """Return the lexical index of the chunks, each under its document's title."""
         return self.once(StoredIndex.lexical, self._parts.lexical)
+
+    def entity_names(self) -> "HasNames | None":
+        """Return the names of the entities by their words; None if a dictionary is to be made of them."""
+        make = self._parts.entity_names
+        return None if make is None else self.once(MemoryIndex.entity_names, make)
 
 
 class _Counts(Mapping[str, int]):

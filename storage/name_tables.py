@@ -52,7 +52,7 @@ def title_table(index: StoredIndex) -> NameTable:
     def write(folder: Path) -> None:
         folder.mkdir()
         names = TextColumn(lambda: index.arrow(Name, "name").column("name"))
-        NameTable.write(folder, ((name, True) for name in _each(names)))
+        NameTable.write(folder, ((name, True) for name in names))
 
     return NameTable.open(derived_folder(index, "title-names", FORM, write))
 
@@ -80,16 +80,8 @@ def _entity_folder(index: StoredIndex) -> Path:
 def _names(index: StoredIndex, aliases: Mapping[str, int]) -> Iterator[tuple[str, bool]]:
     table = index.arrow(Entity, "name", "types")
     names = TextColumn(lambda: table.column("name"))
-    yield from zip(_each(names), are_names(table.column("types")).tolist(), strict=True)
+    yield from zip(names, are_names(table.column("types")).tolist(), strict=True)
     yield from ((alias, True) for alias in aliases)
-
-
-_BATCH = 65_536
-
-
-def _each(texts: TextColumn) -> Iterator[str]:
-    for start in range(0, len(texts), _BATCH):
-        yield from texts[start : start + _BATCH]
 
 
 def _aliases(index: StoredIndex) -> Mapping[str, int]:
@@ -99,5 +91,5 @@ def _aliases(index: StoredIndex) -> Mapping[str, int]:
     row_of = index.ids(Entity)
     wanted = {entity_key(merge.alias) for merge in merges}
     names = TextColumn(lambda: index.arrow(Entity, "name").column("name"))
-    own_names = {key for key in map(entity_key, _each(names)) if key in wanted}
+    own_names = {key for key in map(entity_key, names) if key in wanted}
     return {merge.alias: row_of[merge.entity_id] for merge in merges if entity_key(merge.alias) not in own_names}

@@ -3,7 +3,7 @@
 import dataclasses
 import types
 import typing
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -87,15 +87,6 @@ def arrow_of(record: type, rows: Sequence[object], names: Sequence[str] | None =
     makers = _plainers(typing.cast(Hashable, record))
     columns = [pa.array(_column(rows, item.name, makers[item.name]), type=item.type) for item in shape]
     return pa.Table.from_arrays(columns, schema=shape)
-
-
-def value_of(rows: Sequence[object], name: str) -> Callable[[int], Any]:
-    """Return a function from a row to its value in one column, without the rest of the record."""
-    table = getattr(rows, "table", None)
-    if table is None:
-        return lambda row: getattr(rows[row], name)
-    column = table.column(name)
-    return lambda row: column[row].as_py()
 
 
 def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -> "pa.Table":

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Rows
+from conspectus.storage.appended_array import AppendedArray
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Rows, gather
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.walk_graph import NamedChunks, titles_of
@@ -21,10 +22,10 @@ from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.joins import Groups, joined
 from conspectus.storage.records import Chunk, Document, Name
 from conspectus.storage.settings import NameSettings
+from conspectus.storage.tables import codes_of
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word
 from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 from conspectus.storage.text.normalise import entity_key
-from conspectus.storage.text.postings import TextColumn
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
 FORM = 1
 """Raised when the content of the files changes."""
-_ARRAYS = ("owned", "owners", "titles", "chunks", "starts", "ends", "lower")
+_OF_OCCURRENCES = ("titles", "chunks", "starts", "ends", "lower")
+_ARRAYS = ("owned", "owners", *_OF_OCCURRENCES)
+_CHUNKS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,34 +128,45 @@ def title_occurrences(index: StoredIndex) -> TitleOccurrences:
 def _write(index: StoredIndex, folder: Path) -> None:
     import pyarrow as pa
 
-    least = NameSettings.of_manifest(index.manifest.settings["names"]).min_characters
-    titles = index.arrow(Document, "title").column("title").take(joined(index).documents).to_pylist()
-    own = [
-        [" ".join(each.split()) for each in titles_of(title, begin, least)]
-        for title, begin in zip(titles, begins(index, index.each(Chunk), titles), strict=True)
-    ]
-    surfaces = sorted({surface for each in own for surface in each})
-    number_of = {surface: number for number, surface in enumerate(surfaces)}
-    owned = [(number_of[surface], chunk) for chunk, each in enumerate(own) for surface in each]
-    matcher = NameMatcher(number_of)
-    found: list[tuple[int, int, int, int, bool]] = []
-    texts = TextColumn(lambda: index.arrow(Chunk, "text").column("text"))
-    for chunk in range(len(own)):
-        text = texts[chunk]
-        matches = sorted((match.start, match.end, match.value) for match in matcher.each(text))
-        found += [
-            (title, chunk, start, end, is_other_word(text[start:end], capitalised=True))
-            for start, end, title in matches
-        ]
-    arrays: list[NDArray[Any]] = [*np.array(owned, np.int32).reshape(-1, 2).T]
-    arrays += [*np.array(found, np.int32).reshape(-1, 5).T]
     folder.mkdir()
+    surfaces, owned, owners = _titles(index)
+    matcher = NameMatcher({surface: number for number, surface in enumerate(surfaces)})
+    found = [AppendedArray(folder) for _ in _OF_OCCURRENCES]
+    for start in range(0, index.manifest.rows["chunks"], _CHUNKS_AT_ONCE):
+        texts = index.arrow(Chunk, "text").column("text").slice(start, _CHUNKS_AT_ONCE).to_pylist()
+        rows = [
+            (title, chunk, first, last, is_other_word(text[first:last], capitalised=True))
+            for chunk, text in enumerate(texts, start)
+            for first, last, title in sorted(matcher.each(text))
+        ]
+        for appended, column in zip(found, np.array(rows, np.int64).reshape(-1, len(found)).T, strict=True):
+            appended.append(column)
+    arrays: list[NDArray[Any]] = [owned, owners.astype(np.int32), *(appended.array() for appended in found)]
     for name, array in zip(_ARRAYS, arrays, strict=True):
         np.save(folder / f"{name}.npy", array.astype(np.bool_) if name == "lower" else array)
     ids = [short_id("name", entity_key(surface)) for surface in surfaces]
     batch = pa.record_batch({"surface": pa.array(surfaces, pa.string()), "id": pa.array(ids, pa.string())})
     with pa.ipc.new_file(str(folder / "surfaces.arrow"), batch.schema) as stream:
         stream.write_batch(batch)
+
+
+def _titles(index: StoredIndex) -> tuple[list[str], NDArray[np.int32], Rows]:
+    """Return (titles as written, sorted; their numbers (p,), and beside them the chunks that have them (p,))."""
+    least = NameSettings.of_manifest(index.manifest.settings["names"]).min_characters
+    title_of, titles = codes_of(index.arrow(Document, "title").column("title"))
+    title_of = title_of[joined(index).documents]
+    own = [titles_of(title, Annotation((), ()), least) if title.strip() else [] for title in titles]
+    untitled = np.flatnonzero(np.array([not title.strip() for title in titles], np.bool_)[title_of])
+    chunks = index.each(Chunk)
+    beginnings = begins(index, (chunks[row] for row in untitled.tolist()), [""] * len(untitled))
+    title_of[untitled] = len(own) + np.arange(len(untitled))
+    own += [titles_of("", begin, least) for begin in beginnings]
+    surfaces = sorted({surface for each in own for surface in each})
+    number_of = {surface: number for number, surface in enumerate(surfaces)}
+    numbers = np.array([number_of[surface] for each in own for surface in each], np.int32)
+    starts = np.append(0, np.cumsum([len(each) for each in own], dtype=np.int64))
+    counts, entries = gather(starts, title_of)
+    return surfaces, numbers[entries], np.repeat(np.arange(len(title_of)), counts)
 
 
 def begins(index: StoredIndex, chunks: Iterable[Chunk], titles: Sequence[str]) -> Iterator[Annotation]:

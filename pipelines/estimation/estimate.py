@@ -24,6 +24,7 @@ from conspectus.pipelines.estimation.totals import Estimate, totals
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.incremental import changed_source
+from conspectus.pipelines.remote_index.sharing import open_memo_reader
 from conspectus.pipelines.runner import RunHere, no_progress
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import earlier_communities
@@ -40,7 +41,7 @@ from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import MEMO
-from conspectus.storage.memo import Memo, MemoReader
+from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk
 from conspectus.storage.settings import Settings, read_tuned
 
@@ -165,7 +166,7 @@ class _Rehearsal:
         self._plan = plan
         self._settings = settings
         self._retry = retry_failed
-        self._memo = MemoReader(plan.index / MEMO)
+        self._memo = open_memo_reader(plan.index / MEMO, shares=settings.build.share_results)
         self._graph: ImportedGraph | None = read_graph(settings.kg)
         self.chunks = split_documents(plan.documents, settings.chunks) if chunks is None else chunks
         self._texts = {digest(chunk.text): chunk.text for chunk in self.chunks}

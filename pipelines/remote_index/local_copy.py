@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.remote import is_url
 from conspectus.pipelines.remote_index.objects import Gone, Record, Store, Unreachable
+from conspectus.pipelines.remote_index.sharing import shared_memo
 from conspectus.storage.errors import ConspectusError, IndexBusy, IndexCorrupt, IndexNotFound
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.manifest import MANIFEST, Manifest, current_version, damaged_files, read_manifest
+from conspectus.storage.manifest import MANIFEST, MEMO, Manifest, current_version, damaged_files, read_manifest
 from conspectus.storage.publishing import Pruned, prune, set_current
 from conspectus.storage.settings import Settings
 from filelock import FileLock, Timeout
@@ -102,9 +103,10 @@ def written(place: str | Path, *, wait: float = 0.0, publishes: bool = True) -> 
             else:
                 (work / "CURRENT").unlink(missing_ok=True)  # of a build that could not be published
         before = _state(work)
-        yield work
-        if publishes and _state(work) != before:
-            _published_from(store, home, work, base)
+        with shared_memo(store, work / MEMO):
+            yield work
+            if publishes and _state(work) != before:
+                _published_from(store, home, work, base)
 
 
 def prune_remote(place: str, keep: int = 1, purging: Settings | None = None) -> "Purged":
@@ -128,6 +130,7 @@ def prune_remote(place: str, keep: int = 1, purging: Settings | None = None) -> 
         IndexUnusable: The store ignores conditions, refuses, or gives no answer.
     """
     from conspectus.pipelines.purge import Purged, purge
+    from conspectus.pipelines.remote_index.purging import purge_parts
 
     store = Store(place)
     current = _published(store)
@@ -138,6 +141,8 @@ def prune_remote(place: str, keep: int = 1, purging: Settings | None = None) -> 
             purge(copy, purging)
         with written(place) as work:
             forgotten = purge(work, purging).forgotten
+            for kind, count in purge_parts(store, work, purging).items():  # what is here is mostly there too
+                forgotten[kind] = max(count, forgotten.get(kind, 0))
     kept = {record.folder for record in store.latest(keep)}
     gone = {folder: size for folder, size in store.folders().items() if folder not in kept}
     if gone:

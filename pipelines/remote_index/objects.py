@@ -18,7 +18,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -49,7 +49,7 @@ _VERSION = re.compile(r"[0-9a-f]{12}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LARGEST_RECORD = 1_000
 _LARGEST_MANIFEST = 64_000_000
-_AT_ONCE = 8
+AT_ONCE = 8
 """Files that are sent or fetched at the same time."""
 _PROBES = 3
 """A probe that another program disturbed is repeated; a store without conditions fails each time."""
@@ -166,7 +166,7 @@ class Store:
             Gone: An object is missing.
             Unreachable: The store gives no answer.
         """
-        sizes = self._sizes(f"versions/{record.folder}")
+        sizes = self.sizes(f"versions/{record.folder}")
 
         def fetch_one(name: str) -> None:
             facts, path = files[name], pool / files[name]["sha256"]
@@ -186,11 +186,11 @@ class Store:
             finally:
                 part.unlink(missing_ok=True)
 
-        _at_once(fetch_one, {files[name]["sha256"]: name for name in names}.values())
+        at_once(fetch_one, {files[name]["sha256"]: name for name in names}.values())
 
     def damaged(self, record: Record, files: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """Return the files of a version whose objects are missing or differ from the manifest. All are read whole."""
-        sizes = self._sizes(f"versions/{record.folder}")
+        sizes = self.sizes(f"versions/{record.folder}")
 
         def is_damaged(name: str) -> bool:
             if sizes.get(name) != files[name]["bytes"]:
@@ -202,7 +202,7 @@ class Store:
             return whole.hexdigest() != str(files[name]["sha256"])
 
         names = sorted(files)
-        return [name for name, damaged in zip(names, _at_once(is_damaged, names), strict=True) if damaged]
+        return [name for name, damaged in zip(names, at_once(is_damaged, names), strict=True) if damaged]
 
     def probe(self) -> None:
         """Raise IndexUnusable unless the store keeps the condition that publishing rests on."""
@@ -234,8 +234,8 @@ class Store:
                 self._make_room(target)
                 self._system.put_file(str(folder / name), target)
 
-        _at_once(send, names)
-        sizes = self._sizes(f"versions/{place}")
+        at_once(send, names)
+        sizes = self.sizes(f"versions/{place}")
         lost = [name for name in names if sizes.get(name) != manifest.files[name]["bytes"]]
         if lost:
             raise IndexUnusable(f"{self.url}: {lost[0]} did not arrive whole; run the same command again")
@@ -253,7 +253,7 @@ class Store:
     def folders(self) -> dict[str, int]:
         """Return all folders of versions, published or left by a writer that was killed, with their bytes."""
         found: dict[str, int] = {}
-        for name, size in self._sizes("versions").items():
+        for name, size in self.sizes("versions").items():
             folder = name.partition("/")[0]
             found[folder] = found.get(folder, 0) + size
         return found
@@ -264,12 +264,26 @@ class Store:
             with self._asking():
                 self._system.rm(f"{self._root}/versions/{folder}", recursive=True)
 
+    def read_range(self, name: str, start: int, end: int) -> bytes:
+        """Return the bytes of an object from `start` to `end`, in one request. Raises Gone if there is none."""
+        with self._asking():
+            return bytes(self._system.cat_file(f"{self._root}/{name}", start=start, end=end))
+
+    def delete_objects(self, names: Iterable[str]) -> None:
+        """Delete objects; one that is not there is none to delete."""
+
+        def delete(name: str) -> None:
+            with suppress(Gone), self._asking():
+                self._system.rm_file(f"{self._root}/{name}")
+
+        at_once(delete, names)
+
     def _publish(self, folder: str, version: str, manifest: str, after: Record | None) -> Record:
         number = after.number + 1 if after else 1
         record = Record(number, folder, version, manifest, secrets.token_hex(8))
         name = f"published/{number:08d}"
         try:
-            made = self._create(name, record.content)
+            made = self.create(name, record.content)
         except Gone:
             raise
         except IndexUnusable as error:  # an answer that was lost: the object tells whether it was made
@@ -286,13 +300,13 @@ class Store:
 
     def _keeps_conditions(self) -> bool:
         name = f"probes/{secrets.token_hex(8)}"
-        kept = self._create(name, b"1") and not self._create(name, b"2") and self._read(name, 1) == b"1"
+        kept = self.create(name, b"1") and not self.create(name, b"2") and self._read(name, 1) == b"1"
         with self._asking():
             self._system.rm_file(f"{self._root}/{name}")
         return kept
 
-    def _create(self, name: str, data: bytes) -> bool:
-        """Create an object; return False if there is one of this name."""
+    def create(self, name: str, data: bytes) -> bool:
+        """Create an object, whole or not at all; return False if there is one of this name."""
         from fsspec.asyn import AsyncFileSystem  # type: ignore[import-untyped]
         from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
 
@@ -320,9 +334,9 @@ class Store:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
 
     def _numbers(self) -> list[int]:
-        return sorted(int(name) for name in self._sizes("published") if _RECORD.fullmatch(name))
+        return sorted(int(name) for name in self.sizes("published") if _RECORD.fullmatch(name))
 
-    def _sizes(self, place: str) -> dict[str, int]:
+    def sizes(self, place: str) -> dict[str, int]:
         """Return the sizes of all objects below a place, by their names below it."""
         prefix = f"{self._root}/{place}/"
         with self._asking():
@@ -375,9 +389,9 @@ def _create_locally(path: Path, data: bytes) -> bool:
     return True
 
 
-def _at_once(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def at_once(work: Callable[[Item], Result], items: Iterable[Item], limit: int = AT_ONCE) -> list[Result]:
     """Return the results of several transfers at a time; after the first error no further one begins."""
-    pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="store")
+    pool = ThreadPoolExecutor(limit, thread_name_prefix="store")
     try:
         return list(pool.map(work, items))
     finally:

@@ -125,7 +125,7 @@ def stated(names: Names) -> tuple[list[NamePair], set[tuple[str, str]]]:
     apart: set[tuple[str, str]] = set()
     for first, second, third, begins in _joined(names):
         left, right = names.at(first.entity), names.at(second.entity)
-        text, offset = names.evidence.text_of_chunk(first.chunk), names.evidence.begin_of_chunk(first.chunk)
+        text, offset = names.evidence.chunk_texts[first.chunk], int(names.evidence.begins[first.chunk])
         gap, after = text[first.end - offset : second.start - offset], text[second.end - offset :][:6]
         if _TWO.fullmatch(gap):
             apart.add((min(left.id, right.id), max(left.id, right.id)))
@@ -158,7 +158,7 @@ def _joined(names: Names) -> Iterator[tuple[Located, Located, Located | None, bo
     The texts are searched for triggers first, so that few of the many pairs of neighbours are compared with patterns.
     """
     evidence = names.evidence
-    for start in range(0, len(evidence.chunks), _CHUNKS_AT_ONCE):
+    for start in range(0, len(evidence.begins), _CHUNKS_AT_ONCE):
         rows = evidence.in_text(start, start + _CHUNKS_AT_ONCE, names.known)
         columns = (evidence.entity, evidence.chunk, evidence.start, evidence.end)
         entity, chunk, begin, end = (column[rows].astype(np.int64) for column in columns)
@@ -170,7 +170,7 @@ def _joined(names: Names) -> Iterator[tuple[Located, Located, Located | None, bo
             right.append(left[-1] + ahead)
         one, other = np.concatenate(left), np.concatenate(right)
         texts = {
-            number: (evidence.text_of_chunk(number), evidence.begin_of_chunk(number))
+            number: (evidence.chunk_texts[number], int(evidence.begins[number]))
             for number in np.unique(chunk[one]).tolist()
         }
         triggers = np.array(
@@ -228,7 +228,7 @@ def titled(names: Names) -> Iterator[NamePair]:
         first = evidence.located(row)
         number = evidence.document_of(first.chunk)
         title, name = names.at(int(evidence.title[number])), names.at(first.entity)
-        text = evidence.text_of_document(number)
+        text = evidence.texts[number]
         if name.titles or not _IS.match(text[first.end : first.end + 8]):
             continue
         if name.form.letters == title.form.letters and title.form.qualifier:
@@ -245,9 +245,9 @@ def _plain(words: Sequence[str]) -> list[str]:
 
 def _known_as(title: NameFeatures, text: str) -> bool:
     """Return whether the first sentences of a text contain "known as" and its title."""
-    if title.entity.name not in text:
+    if title.name not in text:
         return False
-    name = re.escape(title.entity.name)
+    name = re.escape(title.name)
     called = r"\b(?:known|called|nicknamed)\b(?:\s+\w+){0,3}?\s+(?:as\s+)?(?:the\s+)?[\"“'‘]?"
     return re.search(rf"{called}{name}\b", text) is not None
 

@@ -88,9 +88,9 @@ def kept_of(members: Sequence[NameFeatures], pairs: Sequence[NamePair], imported
             member.id not in imported,
             not member.titles,
             member.id in short,
-            -member.entity.frequency,
-            -len(member.entity.name),
-            member.entity.name,
+            -member.frequency,
+            -len(member.name),
+            member.name,
             member.id,
         ),
     )

@@ -4,14 +4,15 @@ Everything is a column of row numbers, made once from the tables; nothing is hel
 """
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from conspectus.storage.arrays import Bools, Rows, gather
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Chunk, Document, Entity, Mention
-from conspectus.storage.tables import arrow_of, rows_among, value_of
+from conspectus.storage.spilled import text_column
+from conspectus.storage.tables import arrow_of, rows_among
 from conspectus.storage.text.normalise import entity_key
 from numpy.typing import NDArray
 
@@ -48,7 +49,10 @@ class Evidence:
     Attributes:
         entity, chunk, start, end: (m,) columns of the mentions, as in `Located`.
         title: (d,) the row of the entity that is the title of each document, -1 for none.
-        text_of_document, text_of_chunk, begin_of_chunk: Functions of a row.
+        entity_ids: (n,) the ids of entities; like the texts, each is read when it is asked for.
+        texts: (d,) the texts of documents.
+        chunk_texts: (c,) the texts of chunks.
+        begins: (c,) where each chunk begins in its document.
     """
 
     def __init__(
@@ -60,9 +64,9 @@ class Evidence:
     ) -> None:
         from pyarrow import compute
 
-        self.chunks = chunks
-        self.text_of_document = value_of(documents, "text")
-        self.text_of_chunk, self.begin_of_chunk = value_of(chunks, "text"), value_of(chunks, "start")
+        self.texts, self.chunk_texts = text_column(documents, "text"), text_column(chunks, "text")
+        self.entity_ids = text_column(entities, "id")
+        self.begins = int32_of(arrow_of(Chunk, chunks, ["start"])["start"])
         ids = {record: arrow_of(record, rows, ["id"])["id"] for record, rows in
                ((Document, documents), (Chunk, chunks), (Entity, entities))}  # fmt: skip
         table = arrow_of(Mention, mentions, ["entity_id", "chunk_id", "start", "end", "match"])
@@ -70,24 +74,25 @@ class Evidence:
         kept = np.flatnonzero(owners >= 0)
         self.entity = owners[kept]
         self.chunk = rows_among(table["chunk_id"], ids[Chunk])[kept]
-        self.start, self.end = (_offsets(table[name])[kept] for name in ("start", "end"))
+        self.start, self.end = (int32_of(table[name])[kept] for name in ("start", "end"))
         self._own = compute.not_equal(table["match"], "alias").to_numpy()[kept]
         del owners, kept
-        self._of_entity, self._entity_starts = _grouped(len(entities), self.entity)
-        self._of_chunk, self._chunk_starts = _grouped(len(chunks), self.chunk, self.start, self.end)
+        self._of_entity = _Groups.of(len(entities), self.entity)
+        self._of_chunk = _Groups.of(len(chunks), self.chunk, self.start, self.end)
+        self._is_first = arrow_of(Chunk, chunks, ["ordinal"])["ordinal"].to_numpy() == 0
         self._document = rows_among(arrow_of(Chunk, chunks, ["document_id"])["document_id"], ids[Document])
+        self._marked = np.zeros(len(ids[Document]), np.bool_)
         self.title = _titles(documents, ids[Entity])
-        self._titled, self._title_starts = _grouped(len(entities) + 1, self.title + 1)
-        self._is_rare = lru_cache(1 << 16)(_Rarity(self._of_entity, self._entity_starts, self.chunk))
+        self._titled = _Groups.of(len(entities) + 1, self.title + 1)
 
     def mentions(self, entity: int, *, aliases: bool = False) -> Columns:
         """Return the mentions of an entity in the order of their ids, on request also its titles' short forms."""
-        found: Columns = self._of_entity[self._entity_starts[entity] : self._entity_starts[entity + 1]]
+        found = self._of_entity[entity]
         return found if aliases else found[self._own[found]]
 
     def titles(self, entity: int) -> frozenset[int]:
         """Return the documents with a title."""
-        return frozenset(self._titled[self._title_starts[entity + 1] : self._title_starts[entity + 2]].tolist())
+        return frozenset(self._titled[entity + 1].tolist())
 
     def first_offsets(self, entity: int) -> dict[int, int]:
         """Return the documents that contain a name, and its first offset in each, -1 if it is the title."""
@@ -103,12 +108,12 @@ class Evidence:
         found = self.mentions(entity)[:most]
         for number, end in zip(self.chunk[found].tolist(), self.end[found].tolist(), strict=True):
             if end >= 0:
-                place = end - self.begin_of_chunk(number)
-                yield self.text_of_chunk(number)[place : place + characters]
+                place = end - int(self.begins[number])
+                yield self.chunk_texts[number][place : place + characters]
 
     def in_text(self, first: int, last: int, known: Bools) -> Columns:
         """Return the mentions of known names with a span, in the order of the chunks [first, last) and their texts."""
-        found: Columns = self._of_chunk[self._chunk_starts[first] : self._chunk_starts[min(last, len(self.chunks))]]
+        found = self._of_chunk[first : min(last, len(self.begins))]
         named: Columns = found[(self.start[found] >= 0) & self._own[found] & known[self.entity[found]]]
         return named
 
@@ -118,14 +123,13 @@ class Evidence:
 
     def openings(self, known: Bools, within: int) -> Columns:
         """Return the first mention in each document with another title, if it is within some characters."""
-        begins = arrow_of(Chunk, self.chunks, ["ordinal"])["ordinal"].to_numpy() == 0
         found = []
-        for start in range(0, len(self.chunks), _CHUNKS_AT_ONCE):
+        for start in range(0, len(self.begins), _CHUNKS_AT_ONCE):
             rows = self.in_text(start, start + _CHUNKS_AT_ONCE, known)
             rows = rows[np.flatnonzero(np.diff(self.chunk[rows], prepend=-1))]
             title = self.title[self._document[self.chunk[rows]]]
             other = (title >= 0) & known[title] & (title != self.entity[rows])
-            found.append(rows[other & begins[self.chunk[rows]] & (self.start[rows] <= within)])
+            found.append(rows[other & self._is_first[self.chunk[rows]] & (self.start[rows] <= within)])
         return np.concatenate([np.zeros(0, np.int32), *found])
 
     def document_of(self, chunk: int) -> int:
@@ -138,7 +142,7 @@ class Evidence:
 
     def share_document(self, left: Columns, right: Columns) -> Bools:
         """Return whether a document contains both names, for pairs of names (p,)."""
-        sizes = np.diff(self._entity_starts)
+        sizes = np.diff(self._of_entity.starts)
         ends = np.cumsum(sizes[left] + sizes[right])
         parts = np.searchsorted(ends, np.arange(_ELEMENTS_AT_ONCE, ends[-1] if len(ends) else 0, _ELEMENTS_AT_ONCE))
         shared = [
@@ -147,21 +151,28 @@ class Evidence:
         ]
         return np.concatenate(shared)
 
+    def _share_document(self, left: Columns, right: Columns) -> Bools:
+        (first, mine), (second, yours) = self._documents_of(left), self._documents_of(right)
+        n_documents = len(self.title)
+        shared = np.zeros(len(left), np.bool_)
+        shared[first[np.isin(first * n_documents + mine, second * n_documents + yours)]] = True
+        return shared
+
     def sharing(self, entity: int, others: Columns) -> Columns:
         """Return those of some names that stand in a document with a name."""
-        return others[self._share_document(np.full(len(others), entity), others)] if len(others) else others
+        own = self._document[self.chunk[self.mentions(entity)]]
+        places, documents = self._documents_of(others)
+        self._marked[own] = True
+        shared = np.zeros(len(others), np.bool_)
+        shared[places[self._marked[documents]]] = True
+        self._marked[own] = False
+        return others[shared]
 
-    def _share_document(self, left: Columns, right: Columns) -> Bools:
-        pairs = np.arange(len(left))
-        held = []
-        for rows in (left, right):
-            counts, places = gather(self._entity_starts, rows.astype(np.int64))
-            found = self._of_entity[places]
-            own = self._own[found]
-            held.append((np.repeat(pairs, counts) * len(self.title) + self._document[self.chunk[found]])[own])
-        shared = np.zeros(len(left), np.bool_)
-        shared[held[0][np.isin(held[0], held[1])] // max(len(self.title), 1)] = True
-        return shared
+    def _documents_of(self, entities: Columns) -> tuple[Rows, Columns]:
+        """Return (places in `entities`, documents): the documents that contain some names, with repeats."""
+        places, found = self._of_entity.of_each(entities)
+        own = self._own[found]
+        return places[own], self._document[self.chunk[found[own]]]
 
     def rare_beside_both(self, left: int, right: int) -> int:
         """Return the number of rare names that occur beside both names, in chunks that contain one of the two."""
@@ -169,37 +180,39 @@ class Evidence:
         return len((self._rare_in(mine - yours) & self._rare_in(yours - mine)) - {left, right})
 
     def _rare_in(self, chunks: set[int]) -> set[int]:
-        starts = self._chunk_starts
-        found = {
-            int(each) for chunk in chunks for each in self.entity[self._of_chunk[starts[chunk] : starts[chunk + 1]]]
-        }
-        return {each for each in found if self._is_rare(each)}
+        found = {entity for chunk in chunks for entity in self.entity[self._of_chunk[chunk]].tolist()}
+        return {each for each in found if len(np.unique(self.chunk[self._of_entity[each]])) in _RARE}
 
 
-class _Rarity:
-    """Whether a name is in few chunks, but in more than one."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Groups:
+    """Rows by group: those of group i are `rows[starts[i] : starts[i + 1]]`."""
 
-    def __init__(self, of_entity: Columns, starts: Rows, chunk: Columns) -> None:
-        self._of_entity, self._starts, self._chunk = of_entity, starts, chunk
+    starts: Rows
+    rows: Columns
 
-    def __call__(self, entity: int) -> bool:
-        found = self._of_entity[self._starts[entity] : self._starts[entity + 1]]
-        return len(np.unique(self._chunk[found])) in _RARE
+    @classmethod
+    def of(cls, n_groups: int, groups: Columns, *minor: Columns) -> "_Groups":
+        """Return the rows by group; within a group by other columns, then ascending."""
+        starts = np.zeros(n_groups + 1, np.int64)
+        np.cumsum(np.bincount(groups, minlength=n_groups), out=starts[1:])
+        return cls(starts, np.lexsort((*minor[::-1], groups)).astype(np.int32))
+
+    def __getitem__(self, groups: int | slice) -> Columns:
+        """Return the rows of a group, or of a run of groups."""
+        first, last = (groups.start, groups.stop) if isinstance(groups, slice) else (groups, groups + 1)
+        return self.rows[self.starts[first] : self.starts[last]]
+
+    def of_each(self, groups: Columns) -> tuple[Rows, Columns]:
+        """Return (places in `groups`, rows): the rows of some groups, one group after the other."""
+        counts, entries = gather(self.starts, groups.astype(np.int64))
+        return np.repeat(np.arange(len(groups)), counts), self.rows[entries]
 
 
-def _offsets(column: "pa.ChunkedArray") -> Columns:
-    return np.concatenate([np.zeros(0, np.int32), *(_offset_part(part) for part in column.chunks)])
-
-
-def _offset_part(part: "pa.Array") -> Columns:
-    return np.asarray(part.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
-
-
-def _grouped(n_groups: int, groups: Columns, *minor: Columns) -> tuple[Columns, Rows]:
-    """Return the rows sorted by group (and by other columns), and where each group begins and the last ends."""
-    starts = np.zeros(n_groups + 1, np.int64)
-    np.cumsum(np.bincount(groups, minlength=n_groups), out=starts[1:])
-    return np.lexsort((*minor[::-1], groups)).astype(np.int32), starts
+def int32_of(column: "pa.ChunkedArray") -> Columns:
+    """Return a column of whole numbers, -1 for null."""
+    parts = (np.asarray(part.fill_null(-1).to_numpy(zero_copy_only=False), np.int32) for part in column.chunks)
+    return np.concatenate([np.zeros(0, np.int32), *parts])
 
 
 def _titles(documents: Sequence[Document], ids: "pa.ChunkedArray") -> Columns:

@@ -1,27 +1,27 @@
 """Features of a name: its parsed form, types, documents, gender; found when a rule asks for them."""
 
 import re
-from bisect import bisect_left
+from array import array
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from itertools import chain
 
 import numpy as np
-from conspectus.pipelines.resolution.evidence import Evidence
+from conspectus.pipelines.resolution.evidence import Evidence, int32_of
 from conspectus.pipelines.resolution.keys import NameKeys
 from conspectus.pipelines.resolution.parsed_name import Form, form_of
 from conspectus.pipelines.resolution.person_names import Person, person_of
 from conspectus.pipelines.resolution.wordlists import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.records import Chunk, Document, Entity
+from conspectus.storage.spilled import rows_by_id
 from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.nlp import CONCEPT, NAME
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 _NO_THINGS = frozenset({"DATE", "TIME", "CARDINAL", "ORDINAL", "PERCENT", "MONEY", "QUANTITY"})
+_NO_NAMES = HONORIFICS | GENERATIONS.keys() | CORPORATE.keys()
+"""Words that are no name by themselves."""
 _PERSON = frozenset({"person", "per", "people"})
 _PLACE = frozenset({"gpe", "loc", "fac", "geo", "place", "location", "city", "country", "region"})
 _ORGANISATION = frozenset({"org", "organization", "organisation", "company"})
@@ -37,8 +37,8 @@ _BORN = re.compile(rf"\b(?:was )?born\b|\(\s*(?:[^()]*; )?{_DATE}\s*[–-]\s*{_D
 
 _HEAD = 250
 """Characters at the beginning of a text that may give a date of birth."""
-_KEPT = 1 << 14
-"""Names whose features are kept after they were asked for."""
+_ROWS_AT_ONCE, _KEPT = 1 << 12, 1 << 14
+"""Names that are parsed at once, and names whose features are kept after they were asked for."""
 
 
 class NameFeatures:
@@ -46,31 +46,35 @@ class NameFeatures:
 
     Args:
         row: The row of the entity.
-        entity: The entity.
-        form: Its parsed name.
+        name: Its name.
+        types: Its types.
+        frequency: The number of chunks that mention it.
+        form: The parsed name.
         evidence: What the documents say about entities.
     """
 
-    def __init__(self, row: int, entity: Entity, form: Form, evidence: Evidence) -> None:
-        self.row, self.entity, self.form = row, entity, form
+    def __init__(
+        self, row: int, name: str, types: tuple[str, ...], frequency: int, form: Form, evidence: Evidence
+    ) -> None:
+        self.row, self.name, self.types, self.frequency, self.form = row, name, types, frequency, form
         self._evidence = evidence
 
     @property
     def id(self) -> str:
         """The id of the entity."""
-        return self.entity.id
+        return self._evidence.entity_ids[self.row]
 
     @property
     def kinds(self) -> frozenset[str]:
         """The coarse types: person, place, organisation, other; empty if unknown."""
-        return _kinds(self.entity.types)
+        return _kinds(self.types)
 
     @cached_property
     def documents(self) -> dict[int, int]:
         """The rows of the documents that contain the name, and its first offset in each, -1 if it is the title."""
         return self._evidence.first_offsets(self.row)
 
-    @cached_property
+    @property
     def titles(self) -> frozenset[int]:
         """The rows of the documents with the name as title."""
         return self._evidence.titles(self.row)
@@ -98,7 +102,7 @@ class NameFeatures:
     @cached_property
     def born(self) -> bool:
         """Whether a document with this title gives a date of birth."""
-        return any(_BORN.search(self._evidence.text_of_document(row)[:_HEAD]) is not None for row in self.titles)
+        return any(_tells_birth(self._evidence.texts[row][:_HEAD]) for row in self.titles)
 
     @cached_property
     def introduced(self) -> bool:
@@ -117,7 +121,7 @@ class NameFeatures:
     @property
     def is_untyped(self) -> bool:
         """Whether nothing is known about the type of the name."""
-        return not self.kinds and NAME in self.entity.types
+        return not self.kinds and NAME in self.types
 
 
 class Names:
@@ -131,58 +135,74 @@ class Names:
         found: The extraction.
 
     Attributes:
-        entities: (n,) all entities.
-        known: (n,) whether each is a name that may have variants.
+        known: (n,) whether each entity is a name that may have variants.
+        at: The features of a name, by the row of its entity.
         evidence: What the documents say about entities.
         keys: Which names may be variants of each other.
     """
 
     def __init__(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Knowledge) -> None:
-        entities, evidence = found.entities, Evidence(documents, chunks, found.entities, found.mentions)
-        self.entities, self.evidence, self.keys = entities, evidence, NameKeys()
-        self.known = np.zeros(len(entities), np.bool_)
-        for row, entity in enumerate(entities):
-            form = _form_of_name(entity)
+        evidence, keys = Evidence(documents, chunks, found.entities, found.mentions), NameKeys()
+        table = arrow_of(Entity, found.entities, ["name", "types", "frequency"])
+        names, frequencies = table["name"], int32_of(table["frequency"])
+        number_of: dict[tuple[str, ...], int] = {}
+        types = array("i")
+        self.known = np.zeros(len(table), np.bool_)
+        blocks = table.select(["name", "types"]).to_batches(_ROWS_AT_ONCE)
+        parts = (zip(*(column.to_pylist() for column in block.columns), strict=True) for block in blocks)
+        for row, (name, own) in enumerate(chain.from_iterable(parts)):
+            own_types = tuple(own)
+            types.append(number_of.setdefault(own_types, len(number_of)))
+            form = _form_of_name(name, own_types) if frequencies[row] else None
             if form is not None:
                 self.known[row] = True
-                self.keys.add(NameFeatures(row, entity, form, evidence))
-        self.keys.close()
+                keys.add(NameFeatures(row, name, own_types, int(frequencies[row]), form, evidence))
+        keys.close()
+        types_of = list(number_of)
 
         def made(row: int) -> NameFeatures:
-            entity = entities[row]
-            return NameFeatures(row, entity, form_of(entity.name), evidence)
+            name = names[row].as_py()
+            return NameFeatures(row, name, types_of[types[row]], int(frequencies[row]), form_of(name), evidence)
 
         # Not a method: with a reference to itself the evidence would stay in memory until cycles are collected.
         self.at = lru_cache(_KEPT)(made)
-        self._ids: pa.ChunkedArray = arrow_of(Entity, entities, ["id"])["id"]
+        self.evidence, self.keys, self._row_of = evidence, keys, rows_by_id(found.entities)
 
     def __contains__(self, id_: str) -> bool:
-        row = self._row(id_)
+        row = self._row_of.get(id_)
         return row is not None and bool(self.known[row])
 
     def __getitem__(self, id_: str) -> NameFeatures:
-        row = self._row(id_)
-        if row is None or not self.known[row]:
-            raise KeyError(id_)
-        return self.at(row)
-
-    def _row(self, id_: str) -> int | None:
-        row = bisect_left(range(len(self._ids)), id_, key=lambda row: self._ids[row].as_py())
-        return row if row < len(self._ids) and self._ids[row].as_py() == id_ else None
+        return self.at(self._row_of[id_])
 
 
-def _form_of_name(entity: Entity) -> Form | None:
+def _form_of_name(name: str, types: tuple[str, ...]) -> Form | None:
     """Return the parsed name of an entity that may have variants, None of another."""
-    types = set(entity.types)
-    if not entity.frequency or types <= _NO_THINGS or not any(sign.isalpha() for sign in entity.name):
+    if not _may_vary(types) or not any(map(str.isalpha, name)):
         return None
-    if types & IDENTIFIERS:  # distinguished by case and punctuation: CFLAGS is not --cflags
-        return None
-    if types <= {CONCEPT} | _NO_THINGS:
-        capitals = all(word[:1] != word[:1].lower() for word in entity.name.split() if len(word) > 3)
-        return form_of(entity.name) if capitals else None
-    form = form_of(entity.name)
-    return form if set(form.words) - HONORIFICS - GENERATIONS.keys() - CORPORATE.keys() else None
+    if _is_phrase(types):
+        capitals = all(word[:1] != word[:1].lower() for word in name.split() if len(word) > 3)
+        return form_of(name) if capitals else None
+    form = form_of(name)
+    return None if _NO_NAMES.issuperset(form.words) else form
+
+
+@lru_cache(maxsize=1_000)
+def _may_vary(types: tuple[str, ...]) -> bool:
+    """Return whether things of such types may have several names.
+
+    Identifiers are distinguished by case and punctuation: CFLAGS is not --cflags.
+    """
+    return not (set(types) <= _NO_THINGS or set(types) & IDENTIFIERS)
+
+
+@lru_cache(maxsize=1_000)
+def _is_phrase(types: tuple[str, ...]) -> bool:
+    return set(types) <= {CONCEPT} | _NO_THINGS
+
+
+def _tells_birth(text: str) -> bool:
+    return ("born" in text or "(" in text) and _BORN.search(text) is not None
 
 
 @lru_cache(maxsize=1_000)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from conspectus.pipelines.resolution.evidence import Columns
 from conspectus.pipelines.resolution.parsed_name import Form, number_of
-from conspectus.pipelines.resolution.person_names import sound
+from conspectus.pipelines.resolution.person_names import person_of, sound
 from conspectus.pipelines.resolution.wordlists import NICKNAMES, NO_FIRST_NAMES, SMALL_WORDS, STATES, TURNED, WELL_KNOWN
 from conspectus.storage.arrays import Ints, Rows
 from conspectus.storage.text.normalise import entity_key
@@ -112,7 +112,7 @@ class NameKeys:
 
     def add(self, name: "NameFeatures") -> None:
         """Add the keys of a name, in the order of rows."""
-        row, form = name.row, name.form
+        row, form, titles = name.row, name.form, name.titles
         for key_of, blocks in self.spelt.items():
             blocks.add(key_of(form), row)
         if len(form.words) > 1:
@@ -121,7 +121,7 @@ class NameKeys:
             self._add_word(name)
         if form.qualifier:
             self.qualified.add(form.letters, row)
-        if name.titles:
+        if titles:
             self.titles.add(form.letters, row)
         if state := state_in(form):
             self.states.add(state, row)
@@ -130,7 +130,7 @@ class NameKeys:
         if not is_persons(name):
             if is_qualified(form):
                 self.before_comma.add(before_comma(form), row)
-            if not (form.after_comma or form.qualifier or form.ranks or name.titles or form.begins_small):
+            if not (form.after_comma or form.qualifier or form.ranks or titles or form.begins_small):
                 self.without_comma.add(entity_key(" ".join(form.surfaces)), row)
 
     def _add_words(self, name: "NameFeatures") -> None:
@@ -144,7 +144,7 @@ class NameKeys:
         if len(words) <= _MOST_WORDS and name.kinds != {"person"}:
             for letters in initials(name.form):
                 self.initials.add(letters, row)
-        person = name.person
+        person = person_of(name.form)
         if person is not None and name.is_person:
             self.families.add(person.family, row)
             first = person.given[0]

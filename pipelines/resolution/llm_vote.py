@@ -59,7 +59,7 @@ async def voted(
     open_ = [
         candidate for candidate in pairs if settings.doubt <= candidate.score < settings.sure and not candidate.explicit
     ]
-    open_.sort(key=lambda item: (sorted((names[item.left].entity.name, names[item.right].entity.name)), item.reason))
+    open_.sort(key=lambda item: (sorted((names[item.left].name, names[item.right].name)), item.reason))
     batches = list(_batches(open_, names))
     shown = _Shown(names)
     progress("vote on names", 0, len(batches))
@@ -97,7 +97,7 @@ def _batches(pairs: Sequence[NamePair], names: Names) -> Iterator[list[NamePair]
     """
     batch: list[NamePair] = []
     for candidate in pairs:
-        ends = sorted((names[candidate.left].entity.name, names[candidate.right].entity.name))
+        ends = sorted((names[candidate.left].name, names[candidate.right].name))
         if batch and (len(batch) == _PAIRS_A_CALL or int(digest(*ends)[:8], 16) % _ONE_IN == 0):
             yield batch
             batch = []
@@ -138,11 +138,11 @@ class _Shown:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._digest_of = lru_cache(_KEPT)(lambda chunk: digest(names.evidence.text_of_chunk(chunk)))
+        self._digest_of = lru_cache(_KEPT)(lambda chunk: digest(names.evidence.chunk_texts[chunk]))
 
     def pair(self, number: int, pair: NamePair) -> str:
         """Return the text of a pair, its names in alphabetical order."""
-        names = sorted((pair.left, pair.right), key=lambda id_: (self._names[id_].entity.name, id_))
+        names = sorted((pair.left, pair.right), key=lambda id_: (self._names[id_].name, id_))
         return "\n".join([f"Pair {number}", *(self._name(id_) for id_ in names)])
 
     def sources(self, batch: Sequence[NamePair]) -> tuple[str, ...]:
@@ -157,8 +157,8 @@ class _Shown:
         return sorted(found, key=lambda item: (item.start < 0, self._digest_of(item.chunk), max(item.start, 0)))
 
     def _name(self, id_: str) -> str:
-        entity = self._names[id_].entity
-        lines = [f"- {' '.join(entity.name.split())[:_NAME_CHARACTERS]} ({', '.join(entity.types)})"]
+        name = self._names[id_]
+        lines = [f"- {' '.join(name.name.split())[:_NAME_CHARACTERS]} ({', '.join(name.types)})"]
         said: dict[str, None] = {}
         for mention in self._mentions(id_):
             if len(said) == _SENTENCES:
@@ -168,8 +168,8 @@ class _Shown:
 
     def _sentence(self, mention: Located) -> str:
         evidence = self._names.evidence
-        text = evidence.text_of_chunk(mention.chunk)
-        at = 0 if mention.start < 0 else mention.start - evidence.begin_of_chunk(mention.chunk)
+        text = evidence.chunk_texts[mention.chunk]
+        at = 0 if mention.start < 0 else mention.start - int(evidence.begins[mention.chunk])
         start, end = next((span for span in sentence_spans(text) if span[0] <= at < span[1]), (0, len(text)))
         start = max(start, at - _SENTENCE_CHARACTERS // 2)
         return " ".join(text[start : min(end, start + _SENTENCE_CHARACTERS)].split())

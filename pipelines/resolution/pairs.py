@@ -85,10 +85,6 @@ def _things_differ(left: NameFeatures, right: NameFeatures) -> bool:
     if left.titles and right.titles and left.titles != right.titles:
         return True
     for mine, yours in ((left, right), (right, left)):
-        if (
-            mine.kinds == {"person"}
-            and yours.kinds == {"place"}
-            and min(mine.entity.frequency, yours.entity.frequency) > 1
-        ):
+        if mine.kinds == {"person"} and yours.kinds == {"place"} and min(mine.frequency, yours.frequency) > 1:
             return True
     return left.is_person and right.is_person and conflict(left.person, right.person)

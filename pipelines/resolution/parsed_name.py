@@ -126,18 +126,18 @@ def form_of(name: str) -> Form:
         else:
             break
         words = words[:-1]
-    numbers = tuple(sorted(number for place in range(len(words)) if (number := _number(words, place)) is not None))
+    numbers = [number for place in range(len(words)) if (number := _number(words, place)) is not None]
     return Form(
         name=name,
-        words=tuple(ABBREVIATIONS.get(word, word) if len(words) > 1 else word for word, _, _ in words),
-        surfaces=tuple(surface for _, surface, _ in words),
-        numbers=numbers,
+        words=tuple([ABBREVIATIONS.get(word, word) if len(words) > 1 else word for word, _, _ in words]),
+        surfaces=tuple([surface for _, surface, _ in words]),
+        numbers=tuple(sorted(numbers)),
         ranks=tuple(ranks),
         epithets=tuple(epithets),
         generation=generation,
         form=form,
         qualifier=qualifier,
-        after_comma=tuple(word for word, _, late in words if late),
+        after_comma=() if comma < 0 else tuple([word for word, _, late in words if late]),
         article=article,
         called=called,
     )

@@ -38,14 +38,12 @@ def places(names: Names) -> Iterator[NamePair]:
 def thing(short: NameFeatures, held: Sequence[NameFeatures]) -> Iterator[NamePair]:
     """Yield "Lion" with "Cowardly Lion" if its documents contain no other name `held` with that word."""
     word = short.form.words[0]
-    most = max((item.entity.frequency for item in held), default=0)
-    held = [
-        item for item in held if item.entity.frequency > 1 or most < _OFTEN
-    ]  # drops names that a recogniser cut wrongly
+    most = max((item.frequency for item in held), default=0)
+    held = [item for item in held if item.frequency > 1 or most < _OFTEN]  # drops names that a recogniser cut wrongly
     if len({item.form.words for item in held}) != 1 or short.form.ranks or short.form.epithets:
         return
     for long in held:
-        often = min(short.entity.frequency, long.entity.frequency) >= _OFTEN
+        often = min(short.frequency, long.frequency) >= _OFTEN
         if often and _is_head(word, long) and share_of_documents(short, long) == 1:
             reason = "its main word alone; its documents have no other name with that word"
             yield pair_of(short.id, long.id, reason, 0.77, short=short.id)
@@ -56,7 +54,7 @@ def _is_head(word: str, long: NameFeatures) -> bool:
     form = long.form
     if form.after_comma or form.numbers or form.form is not None or long.titles or form.surfaces[0][:1].islower():
         return False
-    if len(long.entity.name.split()) == 1:  # M-DEL is not the DEL key
+    if len(long.name.split()) == 1:  # M-DEL is not the DEL key
         return False
     return len(form.words) == 2 and form.words[1] == word
 
@@ -142,22 +140,24 @@ def _person(short: NameFeatures, word: str, beside: Sequence[NameFeatures], name
         elif family:
             score = 0.84 if share == 1 else 0.77
         else:
-            # Pronouns, or use of the family name alone, show that it is a person.
-            known = bool(short.gender or long.gender) or _called_by_family(long, names)
-            score = 0.78 if known and share == 1 and _named_in_full_first(short, long) else 0.62
+            usual = share == 1 and _named_in_full_first(short, long)
+            score = 0.78 if usual and _is_known_person(short, long, names) else 0.62
         reason = "the family name alone" if family else "the first name alone"
         if ranks:
             reason = f"{reason}, with a rank" if family else "the first name with a rank"
         yield pair_of(short.id, long.id, f"{reason}; its documents name no other bearer", score, short=short.id)
 
 
-def _called_by_family(long: NameFeatures, names: Names) -> bool:
+def _is_known_person(short: NameFeatures, long: NameFeatures, names: Names) -> bool:
+    """Return whether pronouns, or use of the family name alone, show that a name is a person's."""
+    if short.gender or long.gender:
+        return True
     alone = names.evidence.sharing(long.row, names.keys.alone[long.form.words[-1]])
     return any(name.is_person or name.is_untyped for name in map(names.at, alone.tolist()))
 
 
 def _fits(short: NameFeatures, long: NameFeatures) -> bool:
-    return not (short.gender and long.gender and short.gender != long.gender and short.form.ranks)
+    return not (short.form.ranks and short.gender and long.gender and short.gender != long.gender)
 
 
 def _are_several(bearers: Sequence[NameFeatures]) -> bool:

@@ -169,8 +169,8 @@ def _near(known: Names, embed: Embed, settings: Settings) -> list[NamePair]:
     if not known.known.any():
         return []
     threshold = settings.synonyms.model_copy(update={"threshold": _NEAR_ENOUGH, "max_neighbours": 5})
-    entities = [entity for entity, is_known in zip(known.entities, known.known.tolist(), strict=True) if is_known]
-    ids, names = [entity.id for entity in entities], [entity.name for entity in entities]
+    every = [known.at(row) for row in np.flatnonzero(known.known).tolist()]
+    ids, names = [name.id for name in every], [name.name for name in every]
     found = find_synonyms(ids, names, embed(names), threshold, settings.communities.seed)
     return [pair_of(item.source_id, item.target_id, "near in meaning", 0.5) for item in found]
 
@@ -181,7 +181,7 @@ def _cosines(pairs: Sequence[NamePair], names: Names, embed: Embed) -> Mapping[t
         return {}
     ids = sorted({id_ for pair in pairs for id_ in (pair.left, pair.right)})
     row_of = {id_: row for row, id_ in enumerate(ids)}
-    vectors = embed([names[id_].entity.name for id_ in ids])
+    vectors = embed([names[id_].name for id_ in ids])
     cosines: dict[tuple[str, str], float] = {}
     for first in range(0, len(pairs), _PAIRS_AT_ONCE):
         some = pairs[first : first + _PAIRS_AT_ONCE]
@@ -221,7 +221,7 @@ def _decided(aliases: Sequence[Alias], marks: UndoneMerges, known: Names) -> tup
 
 def _renamed(group: Sequence[Alias], kept: str, others: Sequence[str], known: Names) -> tuple[list[Alias], str]:
     """Return a group after its canonical name was split off, under the most frequent remaining name."""
-    new = min(others, key=lambda id_: (-known[id_].entity.frequency, known[id_].entity.name, id_)) if others else kept
+    new = min(others, key=lambda id_: (-known[id_].frequency, known[id_].name, id_)) if others else kept
     pair_with = {member.alias: member.pair for member in group}
     if new == kept:
         return list(group), kept
@@ -233,9 +233,9 @@ def _row(alias: Alias, kept: str, known: Names, *, undone: bool) -> Merge:
     return Merge(
         id=short_id("merge", alias.alias, kept),
         entity_id=kept,
-        name=known[kept].entity.name,
+        name=known[kept].name,
         alias_id=alias.alias,
-        alias=known[alias.alias].entity.name,
+        alias=known[alias.alias].name,
         reason=alias.pair.reason,
         score=alias.pair.score,
         vote=alias.pair.vote,

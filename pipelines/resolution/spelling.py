@@ -35,7 +35,7 @@ def spelt_alike(names: Names) -> Iterator[NamePair]:
     for left, right in _with_one_key(names, sound_key):
         if left.form.letters != right.form.letters and _sounds_enough(left.form, right.form):
             near = share_document(left, right)
-            exotic = not (left.entity.name.isascii() and right.entity.name.isascii())
+            exotic = not (left.name.isascii() and right.name.isascii())
             together = 0 if near or exotic else min(names.evidence.rare_beside_both(left.row, right.row), 2)
             # Single words that sound alike are too often different names: Kannada and Canada.
             base = 0.7 if exotic or len(left.form.words) > 1 else 0.5
@@ -63,18 +63,18 @@ def _with_one_key(names: Names, key_of: Callable[[Form], Hashable]) -> Iterator[
 def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
     """Return the pair of two names with the same words; its score depends on what differs."""
     mine, yours = left.form, right.form
-    if _signs(left.entity.name) != _signs(right.entity.name) or len(mine.letters) < 2:
+    if _signs(left.name) != _signs(right.name) or len(mine.letters) < 2:
         return pair_of(left.id, right.id, "the same letters, but other signs or a single one", 0.3)
     near = share_document(left, right)
-    several = len(mine.words) > 1 or len(mine.letters) != len(left.entity.name)
+    several = len(mine.words) > 1 or len(mine.letters) != len(left.name)
     if mine.form is not None or yours.form is not None:
         several = len(mine.words) > 1
         company = left.kinds <= {"organisation"} >= right.kinds and left.kinds | right.kinds
         person = "person" in left.kinds ^ right.kinds
         whole, bare = (left, right) if mine.form is not None else (right, left)
-        rare = bare.entity.frequency > _MOST_TIMES * whole.entity.frequency  # one "Git PLC" among many "Git"
+        rare = bare.frequency > _MOST_TIMES * whole.frequency  # one "Git PLC" among many "Git"
         lone = near and company and not left.titles | right.titles and not rare
-        code = left.entity.name.isupper() and right.entity.name.isupper() and not company  # CREATE TABLE AS
+        code = left.name.isupper() and right.name.isupper() and not company  # CREATE TABLE AS
         score = 0.55 if code else 0.88 if several and not person else 0.8 if lone else 0.55
         return pair_of(left.id, right.id, "the same name with and without its legal form", score)
     if mine.ranks != yours.ranks or mine.epithets != yours.epithets:
@@ -83,7 +83,7 @@ def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
         # One word next to a rank or epithet: "Mr. Holmes" and "Holmes" are handled with the other short names.
         return pair_of(left.id, right.id, "the same word with and without a rank", 0.4, short=_ranked(left, right))
     if mine.article != yours.article and len(mine.words) == 1:
-        capitals = left.entity.name.isupper() and right.entity.name.isupper()
+        capitals = left.name.isupper() and right.name.isupper()
         score = 0.8 if near and (left.kinds & right.kinds or capitals) else 0.5
         return pair_of(left.id, right.id, "the same name with and without its article", score)
     if mine.qualifier != yours.qualifier:

@@ -28,6 +28,7 @@ from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.query.context import Context
 from conspectus.query.filter.bitmaps import Bitmaps, is_in
 from conspectus.query.filter.communities import permitted_communities, permitted_reports
+from conspectus.query.filter.names import PermittedNames
 from conspectus.query.filter.rows import PermittedRows
 from conspectus.query.filter.vectors import ViewVectors
 from conspectus.storage.graph.adjacency import Adjacency
@@ -94,8 +95,8 @@ def view_of(index: StoredIndex, document_ids: AbstractSet[str], embedder: Embedd
         embedder: the model that made the index's vectors.
         graph: whether statements found only in an imported graph are permitted.
     """
-    every = set(index.arrow(Document, "id").column("id").to_pylist())
-    if graph and document_ids >= every:
+    may_be_all = graph and len(document_ids) >= index.manifest.rows["documents"]
+    if may_be_all and document_ids >= set(index.arrow(Document, "id").column("id").to_pylist()):
         return index
     return MemoryIndex(index.root, index.manifest, _View(index, document_ids, embedder, graph).parts())
 
@@ -142,7 +143,12 @@ class _View:
             | ({DESCRIPTIONS: self.vectors.descriptions} if self._index.has_vectors(DESCRIPTIONS) else {}),
             graph=self.graph,
             lexical=self.lexical,
+            entity_names=self.entity_names if self._index.is_mapped(Entity) else None,
         )
+
+    def entity_names(self) -> PermittedNames:
+        """Return the names of the entities by their words."""
+        return PermittedNames(self._index, self._kept, self.known)
 
     def lexical(self) -> Bm25:
         """Return the lexical index of the permitted chunks; only their word frequencies count."""

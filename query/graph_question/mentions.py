@@ -8,6 +8,7 @@ one-word name (icelandic, Iceland; drowsy, Drowsiness).
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from conspectus.query.context import Context
@@ -16,8 +17,8 @@ from conspectus.query.graph_question.question_form import ReadQuestion
 from conspectus.query.walk.graph import KnowledgeGraph, is_id, kept_postings, open_graph, spoken
 from conspectus.storage.index import per_index
 from conspectus.storage.name_tables import alias_rows
-from conspectus.storage.text.names import words
-from conspectus.storage.text.postings import Postings
+from conspectus.storage.text.names import word_keys
+from conspectus.storage.text.postings import Postings, PostingsMaker
 from conspectus.storage.text.word_lists import zipf
 from conspectus.storage.text.words import FUNCTION_WORDS, without_accents
 
@@ -160,7 +161,7 @@ def _same_root(first: str, second: str) -> bool:
 
 def name_keys(name: str) -> tuple[str, ...]:
     """Return the words of a name in the form used for comparison: lower case, no accents, no possessive."""
-    return tuple(without_accents(word.key) for word in words(name) if word.key != "'s")
+    return tuple(without_accents(key) for key in word_keys(name) if key != "'s")
 
 
 @per_index
@@ -178,24 +179,27 @@ _FORM = 1
 
 def _by_words(graph: KnowledgeGraph, aliases: Iterable[tuple[str, int]]) -> dict[str, Postings]:
     """Return the rows of entities by whole name, word, initials, name as one word, and stem of a one-word name."""
-    found: dict[str, defaultdict[str, list[int]]] = {kind: defaultdict(list) for kind in _KINDS}
-    named = [(spoken(name), row) for row, name in enumerate(graph.names) if not is_id(name)]
-    for name, row in (*named, *aliases):
+    found = {kind: PostingsMaker() for kind in _KINDS}
+    alone: defaultdict[str, list[int]] = defaultdict(list)
+    named = ((spoken(name), row) for row, name in enumerate(graph.names) if not is_id(name))
+    for name, row in chain(named, aliases):
         keys = name_keys(name)
         if not keys:
             continue
-        found["whole"][" ".join(keys)].append(row)
+        found["whole"].add(" ".join(keys), row)
         content = [key for key in keys if key not in FUNCTION_WORDS]
         for key in set(content):
-            found["with"][key].append(row)
-        found["squeezed"]["".join(keys)].append(row)
+            found["with"].add(key, row)
+        found["squeezed"].add("".join(keys), row)
         if len(keys) > 1:
-            found["initials"]["".join(key[0] for key in keys)].append(row)
-            found["initials"]["".join(key[0] for key in content)].append(row)
-    for key, rows in found["whole"].items():
-        if " " not in key and len(key) >= _LEAST_OF_STEM and not key.isdigit():
-            found["stems"][stem_of(key)].extend(rows)
-    return {kind: Postings.of(rows) for kind, rows in found.items()}
+            found["initials"].add("".join(key[0] for key in keys), row)
+            found["initials"].add("".join(key[0] for key in content), row)
+        elif len(keys[0]) >= _LEAST_OF_STEM and not keys[0].isdigit():
+            alone[keys[0]].append(row)
+    for key, rows in alone.items():
+        for row in rows:
+            found["stems"].add(stem_of(key), row)
+    return {kind: made.postings() for kind, made in found.items()}
 
 
 def find_mentions(context: Context, asked: ReadQuestion, known: frozenset[str]) -> list[EntityMention]:

@@ -18,6 +18,7 @@ import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.storage.arrays import Rows
 from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.memory_index import MemoryIndex
 from conspectus.storage.name_tables import alias_rows, are_names, entity_table, title_table
 from conspectus.storage.records import Entity, Name
 from conspectus.storage.text.name_table import TableMatcher
@@ -214,6 +215,9 @@ class Linker:
                 return {**dict(merged[number - n_entities] for number in numbers if number >= n_entities), **rows}
 
             return TableMatcher(entity_table(self._index), named)
+        near = self._index.entity_names() if isinstance(self._index, MemoryIndex) else None
+        if near and not aliases:
+            return TableMatcher(near, lambda rows: {self._names[row]: row for row in rows})
         is_name = are_names(self._types).tolist()
         rows = {name: row for row, name in enumerate(self._names[:]) if is_name[row]}
         return NameMatcher({**aliases, **rows})

@@ -17,8 +17,8 @@ from conspectus.query.types import Step
 from conspectus.query.walk.graph import KnowledgeGraph, is_id, kept_postings, open_graph, predicate_vectors, spoken
 from conspectus.storage.index import per_index
 from conspectus.storage.name_tables import alias_rows
-from conspectus.storage.text.names import NameMatch, NameMatcher, Word, words
-from conspectus.storage.text.postings import Postings
+from conspectus.storage.text.names import NameMatch, NameMatcher, Word, word_keys, words
+from conspectus.storage.text.postings import Postings, PostingsMaker
 from conspectus.storage.text.words import FUNCTION_WORDS, PARTICLES, REQUESTS
 
 _MOST_NAMES_OF_WORD = 300
@@ -321,16 +321,15 @@ def _whole_key(found: Sequence[Word]) -> str:
 
 def _by_words(graph: KnowledgeGraph) -> dict[str, Postings]:
     """Return the rows of entities by the words of their whole names, and by each word except function words."""
-    whole: dict[str, list[int]] = {}
-    with_word: dict[str, list[int]] = {}
+    whole, with_word = PostingsMaker(), PostingsMaker()
     for row, name in enumerate(graph.names):
         if not is_id(name):
-            found = words(spoken(name))
-            if found:
-                whole.setdefault(_whole_key(found), []).append(row)
-            for key in {word.key for word in found} - FUNCTION_WORDS:
-                with_word.setdefault(key, []).append(row)
-    return {"whole": Postings.of(whole), "with": Postings.of(with_word)}
+            keys = word_keys(spoken(name))
+            if keys:
+                whole.add(" ".join(keys), row)
+            for key in set(keys) - FUNCTION_WORDS:
+                with_word.add(key, row)
+    return {"whole": whole.postings(), "with": with_word.postings()}
 
 
 _LONGEST_NAME = 30

@@ -118,6 +118,11 @@ class BuildSettings(SettingsSection):
     wait: float = Field(
         0, ge=0, le=604_800, description="seconds to wait for another build of the same index; 0: stop with an error"
     )
+    share_results: bool = Field(
+        True,
+        description="with an index in an object store: what was computed and paid for is kept there too, for other "
+        "writers",
+    )
     batch: str = Field(
         "",
         description="with a model: folder of batch files (OpenAI's JSONL); requests are written there instead of sent, "

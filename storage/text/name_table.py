@@ -9,12 +9,12 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.text.names import NameMatch, NameMatcher, Word, words
+from conspectus.storage.text.names import NameMatch, NameMatcher, Word, word_keys, words
 from conspectus.storage.text.normalise import entity_key
 from numpy.typing import NDArray
 
@@ -48,10 +48,10 @@ class NameTable:
         for number, (name, in_texts) in enumerate(names):
             keys.append(_hash(_loose_key(name)))
             numbers_of_keys.append(number)
-            found = words(name) if in_texts else ()
+            found = word_keys(name) if in_texts else ()
             said = ""
-            for word in found:
-                said = f"{said} {word.key}"
+            for key in found:
+                said = f"{said} {key}"
                 beginnings.append(_hash(said))
             if found:
                 wholes.append(_hash(said))
@@ -112,13 +112,20 @@ def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
 
 
+class HasNames(Protocol):
+    """A table of names that may be too large for a dictionary."""
+
+    def in_words(self, found: Sequence[Word]) -> list[int]:
+        """Return the numbers of the names that consist of consecutive words of a text, ascending; or of more."""
+
+
 class TableMatcher(Generic[Value]):
     """Finds the names of a table in texts, like `NameMatcher`, whose dictionary is made of the names that are near.
 
     `named` returns the names of some numbers with their values.
     """
 
-    def __init__(self, table: NameTable, named: Callable[[Sequence[int]], Mapping[str, Value]]) -> None:
+    def __init__(self, table: HasNames, named: Callable[[Sequence[int]], Mapping[str, Value]]) -> None:
         self._table = table
         self._named = named
 

@@ -17,8 +17,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
+from functools import lru_cache, partial
+from itertools import accumulate
 from typing import Generic, NamedTuple, TypeVar
 
 import regex
@@ -122,15 +122,19 @@ class NameMatcher(Generic[Value]):
     """
 
     def __init__(self, names: Mapping[str, Value]) -> None:
-        # A trie of word keys, flat: (state, key) -> next state.
-        self._first: dict[str, int] = {}
-        self._next: dict[tuple[int, str], int] = {}
-        self._surfaces: dict[int, list[str]] = {}
-        self._ending: dict[int, list[_Name[Value]]] = {}
-        self._values = names
+        # The names by their words, joined: one name, or several as a tuple. Most are their own words.
+        self._spoken: dict[str, str | tuple[str, ...]] = {}
+        # The first word of each name, and each longer part that a name of more words begins with.
+        self._begun: set[str] = set()
         for surface in sorted(names):
             if keys := word_keys(surface):
-                self._surfaces.setdefault(self._state(keys), []).append(surface)
+                spoken = " ".join(keys)
+                if spoken in self._spoken:
+                    self._spoken[spoken] = (*_each(self._spoken[spoken]), surface)
+                else:
+                    self._spoken[surface if spoken == surface else spoken] = surface
+                self._begun.update(accumulate(keys[: max(1, len(keys) - 1)], _joined))
+        self._named = lru_cache(_KEPT_NAMES)(partial(_named, self._spoken, names))
 
     def find(self, text: str, found: Sequence[Word] | None = None) -> list[NameMatch[Value]]:
         """Return the names in a text, in order and without overlaps.
@@ -139,69 +143,67 @@ class NameMatcher(Generic[Value]):
         match includes the signs around a name's words ("U.S.", "Apollo (band)") if the text has them too. `found`
         are the words of the text, if they are known already.
         """
-        found = words(text) if found is None else found
+        keys, bounds = _bounds(text, found)
         matches: list[NameMatch[Value]] = []
         at = free_from = 0
-        while at < len(found):
-            if found[at].key not in self._first:  # like most words
-                at += 1
+        for first in [place for place, key in enumerate(keys) if key in self._begun]:
+            if first < at:
                 continue
-            endings = self._endings(text, found, at)
-            if not endings:
-                at += 1
-                continue
-            last, names = endings[-1]
-            name = _nearest(names, text, found[at].start, found[last].end)
-            start, end = _with_signs(name, text, found[at].start, found[last].end, free_from)
-            matches.append(NameMatch(start, end, name.value))
-            at, free_from = last + 1, end
+            endings = self._endings(text, keys, bounds, first)
+            if endings:
+                last, names = endings[-1]
+                span = bounds[2 * first], bounds[2 * last + 1]
+                name = names[0] if len(names) == 1 else _nearest(names, text, *span)
+                start, end = _with_signs(name, text, *span, free_from)
+                matches.append(NameMatch(start, end, name.value))
+                at, free_from = last + 1, end
         return matches
 
-    def each(self, text: str) -> Iterator[NameMatch[Value]]:
-        """Yield every occurrence of every name in a text, as if it were the only one: they may overlap."""
-        found = words(text)
-        for first, word in enumerate(found):
-            for last, names in self._endings(text, found, first) if word.key in self._first else ():
+    def each(self, text: str) -> Iterator[tuple[int, int, Value]]:
+        """Yield every occurrence of every name in a text, as if it were the only one: (start, end, value)."""
+        keys, bounds = _bounds(text)
+        for first in [place for place, key in enumerate(keys) if key in self._begun]:
+            for last, names in self._endings(text, keys, bounds, first):
                 for name in names:
-                    start, end = _with_signs(name, text, word.start, found[last].end, 0)
-                    yield NameMatch(start, end, name.value)
+                    yield *_with_signs(name, text, bounds[2 * first], bounds[2 * last + 1], 0), name.value
 
-    def _state(self, keys: Sequence[str]) -> int:
-        # States are numbered in order of creation; 0 is the start.
-        state = self._first.setdefault(keys[0], len(self._first) + len(self._next) + 1)
-        for key in keys[1:]:
-            state = self._next.setdefault((state, key), len(self._first) + len(self._next) + 1)
-        return state
-
-    def _ending_at(self, state: int) -> "list[_Name[Value]]":
-        """Return the names that end in a state, made when the first text reaches it: most texts contain few names."""
-        if state not in self._ending:
-            self._ending[state] = [self._name(surface) for surface in self._surfaces[state]]
-        return self._ending[state]
-
-    def _name(self, surface: str) -> "_Name[Value]":
-        found = words(surface)
-        between = [_between(surface, *pair) for pair in pairwise(found)]
-        head, tail = surface[: found[0].start].lstrip(), surface[found[-1].end :].rstrip()
-        return _Name(entity_key(surface), between, head, tail, self._values[surface])
-
-    def _endings(self, text: str, found: Sequence[Word], first: int) -> "list[tuple[int, list[_Name[Value]]]]":
+    def _endings(
+        self, text: str, keys: Sequence[str], bounds: Sequence[int], first: int
+    ) -> "list[tuple[int, list[_Name[Value]]]]":
         """Return the last word, and the possible names, of each name that begins with a word, the longest name last."""
         endings: list[tuple[int, list[_Name[Value]]]] = []
-        state = self._first[found[first].key]
+        said = keys[first]
         between: list[str | None] = []
-        for at in range(first, len(found)):
-            if state in self._surfaces:
-                names = [name for name in self._ending_at(state) if _allowed(between, name.between)]
+        for last in range(first, len(keys)):
+            if said in self._spoken:
+                known = self._named(said)
+                names = [name for name in known if name.between == between or _allowed(between, name.between)]
                 if names:
-                    endings.append((at, names))
-            following = self._next.get((state, found[at + 1].key)) if at + 1 < len(found) else None
-            gap = None if following is None else _between(text, found[at], found[at + 1])
-            if following is None or gap is None:
+                    endings.append((last, names))
+            if said not in self._begun or last + 1 == len(keys):
                 break
-            state = following
+            gap = _between(text[bounds[2 * last + 1] : bounds[2 * last + 2]], keys[last])
+            if gap is None:
+                break
+            said = f"{said} {keys[last + 1]}"
             between.append(gap)
         return endings
+
+
+_KEPT_NAMES = 50_000
+"""Names of a matcher that are kept in the form in which texts are compared with them: .5 kB each."""
+
+
+def _joined(said: str, key: str) -> str:
+    return f"{said} {key}"
+
+
+def _bounds(text: str, found: Sequence[Word] | None = None) -> tuple[list[str], list[int]]:
+    """Return the keys of the words of a text, and where each begins and ends, one after the other."""
+    if found is not None:
+        return [word.key for word in found], [bound for word in found for bound in (word.start, word.end)]
+    keys, pieces = in_pieces(text)
+    return keys, list(accumulate(map(len, pieces)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +217,25 @@ class _Name(Generic[Value]):
     value: Value
 
 
+def _each(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names
+
+
+def _named(spoken: Mapping[str, str | tuple[str, ...]], values: Mapping[str, Value], said: str) -> list[_Name[Value]]:
+    """Return the names that consist of some words."""
+    return [_name(surface, values[surface]) for surface in _each(spoken[said])]
+
+
+def _name(surface: str, value: Value) -> _Name[Value]:
+    keys, pieces = in_pieces(surface)
+    between = list(map(_between, pieces[2:-1:2], keys))
+    return _Name(entity_key(surface), between, pieces[0].lstrip(), pieces[-1].rstrip(), value)
+
+
 def _with_signs(name: _Name[Value], text: str, start: int, end: int, free_from: int) -> tuple[int, int]:
     """Return the span of a name with the signs around its words, if the text has them: those before from a place on."""
+    if not name.head and not name.tail:
+        return start, end
     if text.startswith(name.tail, end):
         end += len(name.tail)
     if start - len(name.head) >= free_from and text.endswith(name.head, free_from, start):
@@ -226,8 +245,6 @@ def _with_signs(name: _Name[Value], text: str, start: int, end: int, free_from: 
 
 def _nearest(names: Sequence[_Name[Value]], text: str, start: int, end: int) -> _Name[Value]:
     """Return the name spelled most like the text, with most of the signs around the words there."""
-    if len(names) == 1:
-        return names[0]
 
     def likeness(name: _Name[Value]) -> int:
         surface = text[max(0, start - len(name.head)) : end + len(name.tail)]
@@ -237,20 +254,21 @@ def _nearest(names: Sequence[_Name[Value]], text: str, start: int, end: int) -> 
 
 
 def _allowed(in_text: Sequence[str | None], in_name: Sequence[str | None]) -> bool:
-    return all(
+    if in_text == in_name:
+        return True
+    return len(in_text) == len(in_name) and all(  # an Arabic letter may read like several words
         ours == theirs or (not ours and theirs is not None and _MAY_BE_LEFT_OUT.issuperset(theirs))
         for ours, theirs in zip(in_text, in_name, strict=True)
     )
 
 
-def _between(text: str, word: Word, following: Word) -> str | None:
-    """Return the significant punctuation between two words; None if no name can continue."""
-    gap = text[word.end : following.start]
+def _between(gap: str, before: str) -> str | None:
+    """Return the significant punctuation between two words; None if no name can continue. `before` is the first."""
     if gap in ("", " "):
         return ""
     if len(gap) > _FARTHEST:
         return None
-    return _what_counts(gap, len(word.key) == 1 or word.key in ABBREVIATIONS)
+    return _what_counts(gap, len(before) == 1 or before in ABBREVIATIONS)
 
 
 @lru_cache(maxsize=10_000)
@@ -270,8 +288,8 @@ def _key(surface: str) -> str:
 
 def is_worth_looking_for(name: str, min_characters: int) -> bool:
     """Return whether a name has several words, or one of at least `min_characters`."""
-    found = words(name)
-    return len(found) > 1 or (len(found) == 1 and len(found[0].key) >= min_characters)
+    found = word_keys(name)
+    return len(found) > 1 or (len(found) == 1 and len(found[0]) >= min_characters)
 
 
 def is_capitalised(surfaces: Iterable[str]) -> bool:
@@ -281,4 +299,4 @@ def is_capitalised(surfaces: Iterable[str]) -> bool:
 
 def is_other_word(surface: str, capitalised: bool) -> bool:
     """Return whether a lone word in a text is not the name that it reads like: "speed" is not the film "Speed"."""
-    return capitalised and not is_capitalised([surface]) and len(words(surface)) == 1
+    return capitalised and surface[:1] == surface[:1].lower() and len(word_keys(surface)) == 1

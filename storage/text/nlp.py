@@ -5,7 +5,7 @@ The findings of an annotator, the annotator protocol, and `open_annotator` for t
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -111,6 +111,18 @@ class Annotations(MadeRows[Annotation]):
 
         begins = np.frombuffer(self._ends, np.uint64)[1::3].astype(np.int64)
         return np.frombuffer(self._phrases, np.uint32).reshape(-1, 4), begins
+
+    def texts_of(self, wanted: Callable[[str], bool]) -> list[str]:
+        """Return the distinct texts of the phrases of wanted types, in no particular order."""
+        import numpy as np
+
+        phrases, begins = self.phrases()
+        ends = np.frombuffer(self._ends, np.uint64)[3::3].astype(np.int64)
+        shown = np.arange(len(phrases)) < np.repeat(ends, np.diff(begins))  # not those that only triples have
+        kinds = np.flatnonzero(np.bincount(phrases[:, 3], minlength=1))
+        of_these = [kind for kind in kinds.tolist() if wanted(self.texts[kind])]
+        texts = phrases[shown & np.isin(phrases[:, 3], of_these), 2]
+        return [self.texts[text] for text in np.flatnonzero(np.bincount(texts, minlength=1)).tolist()]
 
     def only(self, rows: "Rows", texts: "NDArray[np.uint32]", kinds: "NDArray[np.uint32]") -> "Annotations":
         """Return the annotations with only some phrases, with other texts and types, and the triples between these.

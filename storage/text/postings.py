@@ -1,10 +1,13 @@
 """Rows by keys: sorted keys, each with the rows that have it, in memory or mapped from a file."""
 
+from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
+
+import numpy as np
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +38,10 @@ class TextColumn(Sequence[str]):
             return [str(text) for text in self._texts[row].to_pylist()]
         return str(self._texts[int(row)])
 
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), _BLOCK):
+            yield from self[start : start + _BLOCK]
+
     def taken(self, rows: "Rows") -> list[str]:
         """Return the texts of some rows."""
         return [str(text) for text in self._texts.take(rows).to_pylist()]
@@ -48,8 +55,9 @@ class Postings:
     ([3, 1], [], ['fern', 'ferry'], True)
     """
 
-    def __init__(self, keys: Sequence[str], rows: "Sequence[list[int]] | pa.Array") -> None:
-        self._keys = keys
+    def __init__(self, keys: "Sequence[str] | pa.Array", rows: "Sequence[list[int]] | pa.Array") -> None:
+        self._given = keys
+        self._keys: Sequence[str] = keys if isinstance(keys, list) else TextColumn(lambda: keys)
         self._rows = rows
 
     @classmethod
@@ -64,14 +72,15 @@ class Postings:
         import pyarrow as pa
 
         table = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
-        return cls(TextColumn(lambda: table.column("key")), table.column("rows"))
+        return cls(table.column("key"), table.column("rows"))
 
     def save(self, path: Path) -> None:
         """Write the postings; equal ones give equal bytes."""
         import pyarrow as pa
 
-        rows = pa.array(self._rows, pa.large_list(pa.int32()))
-        batch = pa.record_batch({"key": pa.array(self._keys, pa.large_string()), "rows": rows})
+        rows = pa.array(self._rows, pa.large_list(pa.int32())) if isinstance(self._rows, list) else self._rows
+        keys = pa.array(self._given, pa.large_string()) if isinstance(self._given, list) else self._given
+        batch = pa.record_batch({"key": keys, "rows": rows})
         with pa.ipc.new_file(str(path), batch.schema) as stream:
             stream.write_batch(batch)
 
@@ -100,3 +109,49 @@ class Postings:
     def _place(self, key: str) -> int | None:
         place = bisect_left(self._keys, key)
         return place if place < len(self._keys) and self._keys[place] == key else None
+
+
+class PostingsMaker:
+    """Makes postings of pairs of a key and a row, in a tenth of the memory of a dictionary of lists.
+
+    >>> made = PostingsMaker()
+    >>> for key, row in (("ferry", 3), ("fern", 2), ("ferry", 1)):
+    ...     made.add(key, row)
+    >>> made.postings().get("ferry")
+    [3, 1]
+    """
+
+    def __init__(self) -> None:
+        self._keys: list[str] = []
+        self._rows = array("i")
+        self._blocks: list[pa.Array] = []
+
+    def add(self, key: str, row: int) -> None:
+        """Add a row to those of a key."""
+        self._keys.append(key)
+        self._rows.append(row)
+        if len(self._keys) == _BLOCK:
+            self._add_block()
+
+    def postings(self) -> Postings:
+        """Return the postings of the pairs so far."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        self._add_block()
+        keys = pa.chunked_array(self._blocks, pa.large_string()).combine_chunks()
+        order = compute.sort_indices(keys)  # stable: the rows of a key stay in order
+        keys = keys.take(order)
+        differ = compute.not_equal(keys.slice(1), keys.slice(0, max(len(keys) - 1, 0)))
+        starts = np.flatnonzero(np.append(np.ones(len(keys[:1]), np.bool_), differ.to_numpy(zero_copy_only=False)))
+        rows = np.frombuffer(self._rows, np.int32)[order.to_numpy()]
+        return Postings(keys.take(starts), pa.LargeListArray.from_arrays(np.append(starts, len(rows)), rows))
+
+    def _add_block(self) -> None:
+        import pyarrow as pa
+
+        self._blocks.append(pa.array(self._keys, pa.large_string()))
+        self._keys.clear()
+
+
+_BLOCK = 65_536

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
+from conspectus.storage.appended_array import AppendedArray
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, Vectors, gather
 from conspectus.storage.errors import IndexCorrupt
 from numpy.typing import DTypeLike, NDArray
@@ -54,7 +54,7 @@ class TermCounts:
         TermCounts(starts=array([0, 2, 2]), columns=array([0, 1], dtype=int32), counts=array([2, 1], dtype=int32))
         """
         sizes = [np.zeros(1, np.int64)]
-        parts = _Appended(folder), _Appended(folder)
+        parts = AppendedArray(folder), AppendedArray(folder)
         bags = iter(bags)
         while block := list(islice(bags, _TEXTS_AT_ONCE)):
             texts = np.repeat(np.arange(len(block)), [len(bag) for bag in block])
@@ -149,25 +149,3 @@ class TermCounts:
             entries = slice(int(self.starts[first]), int(self.starts[last]))
             yield slice(first, last), entries, np.repeat(np.arange(last - first), sizes)
             first = last
-
-
-class _Appended:
-    """An int32 array that is made part by part, in memory or in an unnamed file."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self._parts = [np.zeros(0, np.int32)]
-        self._file = None if folder is None else TemporaryFile(dir=folder)  # noqa: SIM115  (mapped at the end)
-
-    def append(self, part: Ints) -> None:
-        if self._file is None:
-            self._parts.append(part.astype(np.int32))
-        else:
-            part.astype(np.int32).tofile(self._file)
-
-    def array(self) -> NDArray[np.int32]:
-        """Return the whole array; no part can be added after that."""
-        if self._file is None or not self._file.tell():
-            return np.concatenate(self._parts)
-        with self._file:
-            self._file.flush()
-            return np.memmap(self._file, np.int32, "r+").view(np.ndarray)

@@ -97,6 +97,8 @@ def without_accents(text: str) -> str:
     >>> without_accents("Zoë Ångström, Łódź")
     'Zoe Angstrom, Łodz'
     """
+    if text.isascii():
+        return text
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
     return unicodedata.normalize("NFC", plain)
 

@@ -8,6 +8,7 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.filter.view import view_of
 from conspectus.query.menu import find_method
+from conspectus.query.question.linking import open_linker
 from conspectus.query.types import ignore_pieces
 from conspectus.query.walk import graph as walk_graph
 from conspectus.storage import mapped
@@ -63,6 +64,18 @@ def test_a_view_has_the_rows_of_a_view_of_tables_in_memory(films_and_pages: Cont
     assert view.lexical().scores(QUESTIONS[0]).any()
     assert view.rows(Mention)
     assert {entity.description for entity in view.rows(Entity)} != {""}
+
+
+def test_a_view_finds_its_names_as_a_view_of_tables_in_memory_does(films_and_pages: Context, large: Context) -> None:
+    documents = films_and_pages.index.rows(Document)
+    found = 0
+    for some in ({each.id for each in documents[place::3]} for place in range(3)):
+        views = [view_of(each.index, some, each.embedder, graph=True) for each in (films_and_pages, large)]
+        expected, mapped_names = map(open_linker, views)
+        for text in (*QUESTIONS, *(document.text for document in documents)):
+            assert mapped_names.link(text) == expected.link(text)
+            found += len(expected.link(text).entity_rows)
+    assert found
 
 
 def test_rows_are_those_of_the_table(large: Context) -> None:

@@ -6,7 +6,6 @@ by exact longest match. On multi-hop questions this linking helps more than any 
 """
 
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -30,67 +29,97 @@ class Sighting(NamedTuple):
     match: Match
 
 
-@dataclass(frozen=True, slots=True)
-class KnownName:
-    """The entity keys that a name in a text may refer to: by the name itself, or by another form of it."""
+class KnownName(NamedTuple):
+    """The entity keys that a name in a text may refer to: by the name itself, or by another form of it.
 
-    exact: frozenset[str]
-    alias: frozenset[str]
+    Each comes with how it is matched, exact ones first. `capitalised`: the name is always written with a capital.
+    """
+
+    keys: tuple[tuple[str, Match], ...]
     capitalised: bool
 
 
-def known_names(documents: Sequence[Document], found: Iterable[str], settings: NameSettings) -> dict[str, KnownName]:
+class KnownNames(Mapping[str, KnownName]):
+    """Names to search for, by their keys; each is made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._is_capitalised: dict[str, bool] = {}
+        self._titles: dict[str, set[str]] = {}
+        self._only_titles: set[str] = set()
+
+    def add(self, surface: str, title: str | None = None) -> None:
+        """Add a name, of itself or of the entity with this title's key."""
+        key = entity_key(surface)
+        is_new = key not in self._is_capitalised
+        self._is_capitalised[key] = is_capitalised([surface]) and (is_new or self._is_capitalised[key])
+        if title is None:
+            self._only_titles.discard(key)
+            return
+        self._titles.setdefault(key, set()).add(title)
+        if is_new:
+            self._only_titles.add(key)
+
+    def leave_out(self, names: Iterable[str]) -> None:
+        """Leave out names."""
+        for key in names:
+            del self._is_capitalised[key]
+
+    def __getitem__(self, key: str) -> KnownName:
+        capitalised = self._is_capitalised[key]
+        exact: list[tuple[str, Match]] = [] if key in self._only_titles else [(key, "exact")]
+        titles = self._titles.get(key, ())
+        return KnownName((*exact, *((title, "alias") for title in sorted(titles) if title != key)), capitalised)
+
+    def __len__(self) -> int:
+        return len(self._is_capitalised)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._is_capitalised)
+
+
+def known_names(documents: Sequence[Document], found: Iterable[str], settings: NameSettings) -> KnownNames:
     """Return every name to search for, by its key: titles and found names. Lone short words are left out."""
-    exact: defaultdict[str, set[str]] = defaultdict(set)
-    alias: defaultdict[str, set[str]] = defaultdict(set)
-    surfaces: defaultdict[str, set[str]] = defaultdict(set)
+    known = KnownNames()
     for document in documents:
         if document.title.strip():
             title, *others = title_names(document.title)
-            exact[entity_key(title)].add(entity_key(title))
-            surfaces[entity_key(title)].add(title)
+            known.add(title)
             for other in others:
-                alias[entity_key(other)].add(entity_key(title))
-                surfaces[entity_key(other)].add(other)
+                known.add(other, entity_key(title))
     for surface in found:
-        key = entity_key(surface)
-        exact[key].add(key)
-        surfaces[key].add(surface)
-    return {
-        key: KnownName(frozenset(exact[key]), frozenset(alias[key]), is_capitalised(surfaces[key]))
-        for key in sorted(surfaces)
-        if is_worth_looking_for(key, settings.min_characters)
-    }
+        known.add(surface)
+    known.leave_out([key for key in known if not is_worth_looking_for(key, settings.min_characters)])
+    return known
 
 
 def see(chunk: Chunk, annotation: Annotation, matcher: "NameMatcher[KnownName]") -> "ChunkSightings":
     """Return the sightings in one chunk: known names first, then annotated phrases that no longer name covers."""
+    text, offset = chunk.text, chunk.start
     sightings: list[Sighting] = []
-    covered: list[tuple[int, int, str]] = []
-    for match in matcher.find(chunk.text):
-        surface = chunk.text[match.start : match.end]
-        name = match.value
-        if is_other_word(surface, name.capitalised):
+    starts: list[int] = []
+    covered: list[tuple[int, str]] = []
+    for match in matcher.find(text):
+        surface = text[match.start : match.end]
+        keys, capitalised = match.value
+        if is_other_word(surface, capitalised):
             continue
-        start, end = chunk.start + match.start, chunk.start + match.end
-        kinds: tuple[tuple[frozenset[str], Match], ...] = ((name.exact, "exact"), (name.alias - name.exact, "alias"))
-        for keys, kind in kinds:
-            sightings += [Sighting(chunk, key, surface, None, start, end, kind) for key in sorted(keys)]
-        covered.append((match.start, match.end, min(name.exact or name.alias)))
+        start, end = offset + match.start, offset + match.end
+        sightings += [Sighting(chunk, key, surface, None, start, end, kind) for key, kind in keys]
+        starts.append(match.start)
+        covered.append((match.end, keys[0][0]))
 
-    starts = [start for start, _, _ in covered]
     stands_for: dict[Phrase, str] = {}
     for phrase in annotation.phrases:
-        cover = covered[bisect_right(starts, phrase.start) - 1] if covered else None  # covers do not overlap
-        if cover and not cover[0] <= phrase.start <= phrase.end <= cover[1]:
-            cover = None
-        stands_for[phrase] = cover[2] if cover else entity_key(phrase.text)
+        at = bisect_right(starts, phrase.start) - 1  # covers do not overlap
+        end, name = covered[at] if at >= 0 else (-1, "")
+        is_covered = phrase.end <= end
+        key = entity_key(phrase.text)
+        stands_for[phrase] = name if is_covered else key
         # If the cover is longer, the shorter phrase is part of another name and is ignored.
-        if cover is None or cover[:2] == (phrase.start, phrase.end):
-            start, end = chunk.start + phrase.start, chunk.start + phrase.end
-            key = entity_key(phrase.text)
-            surface = chunk.text[phrase.start : phrase.end]
-            sightings.append(Sighting(chunk, key, surface, phrase.type, start, end, "exact"))
+        if not is_covered or (starts[at], end) == (phrase.start, phrase.end):
+            surface = text[phrase.start : phrase.end]
+            span = offset + phrase.start, offset + phrase.end
+            sightings.append(Sighting(chunk, key, surface, phrase.type, *span, "exact"))
     return ChunkSightings(chunk, tuple(sightings), stands_for)
 
 
@@ -132,8 +161,9 @@ def title_sightings(
             own = {entity_key(title): title}
             for surface in _parts(title):
                 name = known.get(entity_key(surface))
-                for key in sorted(name.exact) if name else ():
-                    own.setdefault(key, surface)
+                for key, kind in name.keys if name else ():
+                    if kind == "exact":
+                        own.setdefault(key, surface)
             inside[document.id] = list(own.items())
     for chunk in chunks:
         for key, surface in inside.get(chunk.document_id, ()):

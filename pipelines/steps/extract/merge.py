@@ -27,7 +27,7 @@ from conspectus.storage.spilled import SortedRows, few_as_list, in_blocks, rows_
 from conspectus.storage.tables import arrow_of, schema
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import NameMatcher
-from conspectus.storage.text.nlp import CONCEPT, TITLE, Annotation, Triple
+from conspectus.storage.text.nlp import CONCEPT, TITLE, Annotation, Annotations, Triple
 from conspectus.storage.text.normalise import entity_key
 from numpy.typing import NDArray
 
@@ -69,8 +69,8 @@ def _read(
     settings: NameSettings,
 ) -> "tuple[Sightings, Statements]":
     """Return what the chunks mention and state; the names looked for are not kept."""
-    phrases = (phrase for annotation in annotations for phrase in annotation.phrases)
-    named = (phrase.text for phrase in phrases if phrase.type != CONCEPT and phrase.type not in IDENTIFIERS)
+    columns = annotations if isinstance(annotations, Annotations) else Annotations(annotations)
+    named = columns.texts_of(lambda kind: kind != CONCEPT and kind not in IDENTIFIERS)
     known = known_names(documents, named, settings)
     matcher = NameMatcher(known)
     sightings = Sightings()

@@ -4,20 +4,23 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 
 from conspectus.pipelines.runner import Runner, shards
 from conspectus.storage.hashing import digest
+from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import LANGUAGE, Chunk, Document, Failure
 from conspectus.storage.settings import ExtractionSettings
 from conspectus.storage.text.language import function_words, language_of
 from conspectus.storage.text.names import word_keys
-from conspectus.storage.text.nlp import Annotation, Annotations, Annotator, Phrase, Triple, open_annotator
+from conspectus.storage.text.nlp import Annotation, Annotator, Phrase, Triple, open_annotator
 
 STAGE = "extract"
-_READ_AT_ONCE = 10_000
+_READ_AT_ONCE = 1_000
 """Annotations read from the memo at once."""
+_KEY_BYTES = 32
 
 
 def languages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
@@ -47,30 +50,63 @@ def annotate_chunks(
 ) -> tuple[Sequence[Annotation], list[Failure]]:
     """Return the annotation of each chunk, in order, and a failure for each chunk that could not be annotated.
 
-    A failed chunk has an empty annotation. Only texts that are not in the memo are annotated. `languages` are those of
-    the chunks (see `languages_of`); if empty, they are unknown.
+    A failed chunk has an empty annotation; the others are read from the memo when they are asked for. Only texts that
+    are not in the memo are annotated. `languages` are those of the chunks (see `languages_of`); if empty, they are
+    unknown.
     """
     if not chunks:
         return [], []
-    languages = languages or [""] * len(chunks)
-    keys = [_key(settings, *each) for each in zip(languages, (chunk.text for chunk in chunks), strict=True)]
-    texts = {key: (language, chunk.text) for key, language, chunk in zip(keys, languages, chunks, strict=True)}
-    pending = [texts[key] for key in memo.missing(STAGE, keys)]
+    keys, pending = bytearray(), dict[str, tuple[str, str]]()
+    each = zip(languages or [""] * len(chunks), (chunk.text for chunk in chunks), strict=True)
+    while block := list(islice(each, _READ_AT_ONCE)):
+        own = [_key(settings, *of_chunk) for of_chunk in block]
+        keys += bytes.fromhex("".join(own))
+        missing = set(memo.missing(STAGE, own))
+        pending.update(pair for pair in zip(own, block, strict=True) if pair[0] in missing)
     work = partial(annotate_shard, settings=settings, memo_path=memo.path)
-    problems = dict(problem for part in run(STAGE, work, shards(pending, shard_size)) for problem in part)
+    parts = shards(list(pending.values()), shard_size)
+    problems = dict(problem for part in run(STAGE, work, parts) for problem in part)
+    found = _RememberedAnnotations(bytes(keys), memo)
+    failed = set(memo.missing(STAGE, pending))
+    failures = [
+        Failure(STAGE, chunks[row].id, "the chunk could not be annotated", problems.get(key, ""))
+        for row, key in enumerate(found.keys() if failed else ())
+        if key in failed
+    ]
+    return found, failures
 
-    annotations = Annotations()
-    failures = []
-    for start in range(0, len(keys), _READ_AT_ONCE):
-        block = keys[start : start + _READ_AT_ONCE]
-        found = memo.get_many(STAGE, block)
-        annotations.extend(_decode(found[key]) if key in found else Annotation((), ()) for key in block)
-        failures += [
-            Failure(STAGE, chunks[row].id, "the chunk could not be annotated", problems.get(key, ""))
-            for row, key in enumerate(block, start)
-            if key not in found
-        ]
-    return annotations, failures
+
+class _RememberedAnnotations(MadeRows[Annotation]):
+    """Annotations in the memo, each read when it is asked for, or many at once when all are; one that failed is empty.
+
+    Args:
+        keys: Their keys, 32 bytes each.
+        memo: The memo.
+    """
+
+    def __init__(self, keys: bytes, memo: Memo) -> None:
+        self._keys = keys
+        self._memo = memo
+
+    def keys(self) -> Iterator[str]:
+        """Yield the keys."""
+        return (self._keys[at : at + _KEY_BYTES].hex() for at in range(0, len(self._keys), _KEY_BYTES))
+
+    def __len__(self) -> int:
+        return len(self._keys) // _KEY_BYTES
+
+    def __iter__(self) -> Iterator[Annotation]:
+        keys = self.keys()
+        while block := list(islice(keys, _READ_AT_ONCE)):
+            yield from self._read(block)
+
+    def _made(self, row: int) -> Annotation:
+        (found,) = self._read([self._keys[_KEY_BYTES * row : _KEY_BYTES * (row + 1)].hex()])
+        return found
+
+    def _read(self, keys: Sequence[str]) -> Iterator[Annotation]:
+        found = self._memo.get_many(STAGE, keys)
+        return (_decode(found[key]) if key in found else Annotation((), ()) for key in keys)
 
 
 def unannotated(

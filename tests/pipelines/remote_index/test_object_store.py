@@ -5,11 +5,10 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -31,90 +30,12 @@ from mcp import Client, StdioServerParameters
 import conspectus
 from tests.command_line import conspectus as command
 from tests.command_line import conspectus_apart, start
-from tests.waiting import LIMIT, free_port, wait_until
+from tests.pipelines.remote_index.stores import SECRET, Server, objects_of, on_machine, on_server, put
+from tests.waiting import LIMIT, free_port
 
 REGEX = ("--set", "extraction.pipeline=regex")
 SETTINGS = {"extraction": {"pipeline": "regex"}}
-SECRET = "hunter2"
 KILLS = int(os.environ.get("CONSPECTUS_KILLS", "3"))
-
-
-class Server:
-    """The S3 server of moto, in a process of its own."""
-
-    def __init__(self) -> None:
-        self.url = f"http://127.0.0.1:{free_port()}"
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", self.url.rpartition(":")[2]],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        wait_until(self._answers)
-
-    def _answers(self) -> bool:
-        assert self.process.poll() is None, "moto ended"
-        try:
-            return httpx.get(self.url, timeout=LIMIT).is_success
-        except httpx.TransportError:
-            return False
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    running = Server()
-    yield running
-    running.process.kill()
-    running.process.wait()
-
-
-@pytest.fixture
-def url(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An empty folder of a bucket, and a machine that has fetched nothing."""
-    import s3fs  # type: ignore[import-untyped]
-
-    on_server(server.url, monkeypatch)
-    on_machine("first", tmp_path, monkeypatch)
-    bucket = f"bucket-{tmp_path.name.strip('_').replace('_', '-')[:40].lower()}"
-    s3fs.S3FileSystem().mkdir(bucket)
-    return f"s3://{bucket}/some/notes.index"
-
-
-def on_server(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import s3fs
-
-    s3fs.S3FileSystem.clear_instance_cache()
-    for name, value in {
-        "AWS_ENDPOINT_URL": url,
-        "AWS_ACCESS_KEY_ID": "someone",
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
-
-
-def on_machine(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Go on with another cache, as on another machine."""
-    monkeypatch.setenv("CONSPECTUS_CACHE", str(tmp_path / name))
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    (folder / "lamp.txt").write_text("The keeper Orla Finch repaired the lamp of Vey in 1911.", "utf-8")
-    (folder / "ferry.txt").write_text("The ferry Petrel crosses the bay twice a day. Mara Quill steers it.", "utf-8")
-    return folder
-
-
-def objects_of(url: str) -> dict[str, bytes]:
-    system, root = fsspec.core.url_to_fs(url)
-    system.invalidate_cache()
-    return {name.removeprefix(root.rstrip("/") + "/"): system.cat_file(name) for name in system.find(root)}
-
-
-def put(url: str, name: str, data: bytes) -> None:
-    system, root = fsspec.core.url_to_fs(url)
-    system.pipe_file(f"{root}/{name}", data)
 
 
 def test_a_version_travels_unchanged(url: str, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,13 +129,13 @@ def test_a_prune_stops_a_writer_whose_parts_it_deletes(url: str, notes: Path, mo
 
 def test_an_answer_that_was_lost_is_not_a_lost_race(url: str, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     conspectus.build(notes / "lamp.txt", url, conspectus.load_settings(overrides=SETTINGS))
-    create = Store._create
+    create = Store.create
 
     def twice(self: Store, name: str, data: bytes) -> bool:
         made = create(self, name, data)
         return create(self, name, data) if name.startswith("published/") else made  # the library sends it again
 
-    monkeypatch.setattr(Store, "_create", twice)
+    monkeypatch.setattr(Store, "create", twice)
     store = Store(url)
     base = store.current()
     assert base is not None

@@ -64,7 +64,7 @@ def test_documents_are_shared_by_the_names_that_they_contain(texts: list[list[st
     names = Names(documents, chunks, found.knowledge)
     rows = np.flatnonzero(names.known).astype(np.int32)
     texts_with = {
-        row: {place for place, text in enumerate(texts) if names.at(row).entity.name in text} for row in rows.tolist()
+        row: {place for place, text in enumerate(texts) if names.at(row).name in text} for row in rows.tolist()
     }
     for one, own in texts_with.items():
         sharing = set(names.evidence.sharing(one, rows).tolist())

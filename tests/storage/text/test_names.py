@@ -132,3 +132,9 @@ def test_many_names_in_much_text() -> None:
     matches = NameMatcher(names).find(text)
     assert time.process_time() - started < 5
     assert len(matches) > 1_000
+
+
+def test_a_letter_that_reads_like_several_words_is_one_word() -> None:
+    letter, words_ = "\ufdfa", "صلى الله عليه وسلم"
+    assert found(f"x {letter} y", words_) == found(f"x {words_} y", letter) == []
+    assert found(f"x {letter} {words_} y", words_, letter) == [(letter, letter), (words_, words_)]

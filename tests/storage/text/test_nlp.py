@@ -178,3 +178,9 @@ def test_only_some_phrases_stay_with_the_triples_between_them(given_: list[Annot
     numbers = np.array([columns.number(text) for text in texts], np.uint32)
     kinds = np.full(len(rows), columns.number(NAME), np.uint32)
     assert columns.only(np.array(rows, np.int64), numbers, kinds) == expected
+
+
+@given(st.lists(_ANNOTATIONS, max_size=5))
+def test_texts_of_types_are_those_of_phrases_and_not_of_what_only_triples_have(given_: list[Annotation]) -> None:
+    found = Annotations(given_).texts_of(lambda kind: kind != CONCEPT)
+    assert sorted(found) == sorted({each.text for one in given_ for each in one.phrases if each.type != CONCEPT})

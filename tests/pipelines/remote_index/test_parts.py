@@ -1,0 +1,339 @@
+"""Results of writers in an object store: nobody pays for what another one has."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conspectus.pipelines.incremental import add_documents
+from conspectus.pipelines.remote_index import shared_memo
+from conspectus.pipelines.remote_index.local_copy import written
+from conspectus.pipelines.remote_index.objects import Store
+from conspectus.pipelines.remote_index.parts import WHOLE, Parts, Result, encoded
+from conspectus.pipelines.remote_index.shared_memo import SharedMemo
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.storage.errors import BudgetReached, IndexBusy
+from conspectus.storage.settings import Settings, load_settings
+
+import conspectus
+from tests.graph_model import reply
+from tests.pipelines.remote_index.stores import objects_of, on_machine, put
+from tests.waiting import LIMIT, wait_until
+
+KILLS = int(os.environ.get("CONSPECTUS_KILLS", "3"))
+NAMES = ("Mary Quill", "Otto Brand", "Lena Storm", "Paul Reed", "Ida Marsh", "Jon Veil", "Tess Amber", "Gus Holm")
+
+
+@pytest.fixture
+def model() -> Iterator[FakeServer]:
+    with FakeServer(reply) as running:
+        yield running
+
+
+def chosen(model: FakeServer, **other: Any) -> Settings:  # noqa: ANN401  (values of settings)
+    """Settings with which every reply and every vector is bought."""
+    return load_settings(
+        overrides={
+            "llm": {"model": "m", "base_url": model.url, **other.pop("llm", {})},
+            "embedding": {"provider": "endpoint", "model": "e"},
+            "embedding_server": {"base_url": model.url},
+            "reports": {"min_size": 2},
+            "communities": {"update": "exact"},
+            **other,
+        }
+    )
+
+
+def people(folder: Path, *numbers: int) -> list[Path]:
+    """Files of which each names three people."""
+    folder.mkdir(exist_ok=True)
+    files = [folder / f"{number}.txt" for number in numbers]
+    for number, file in zip(numbers, files, strict=True):
+        first, second, third = (NAMES[(number + place) % len(NAMES)] for place in range(3))
+        file.write_text(f"{first} taught {second} in {1900 + number}. {second} painted {third}.", "utf-8")
+    return files
+
+
+def bought(model: FakeServer) -> Counter[str]:
+    """What was asked: prompts, and texts to embed."""
+    asked: Counter[str] = Counter()
+    for request in model.requests:
+        texts = request.body.get("input") or [json.dumps(request.body["messages"])]
+        asked.update([texts] if isinstance(texts, str) else texts)
+    return asked
+
+
+def parts_of(url: str) -> dict[str, tuple[str, list[Result]]]:
+    """All parts in a store, decoded."""
+    parts = Parts(Store(url))
+    return {name: parts.results(name, size) for name, size in parts.listing().sizes.items()}
+
+
+def memo_at(url: str, tmp_path: Path, name: str) -> SharedMemo:
+    return SharedMemo(tmp_path / name / "memo.sqlite", Parts(Store(url)))
+
+
+@pytest.fixture(params=["s3", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "s3":
+        return str(request.getfixturevalue("url"))
+    on_machine("first", tmp_path, monkeypatch)
+    return f"memory://{tmp_path.name}/notes.index"
+
+
+def test_nobody_pays_twice(place: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = chosen(model)
+    conspectus.build(people(tmp_path / "docs", 1, 2, 3), place, settings)
+    before = bought(model)
+    more = people(tmp_path / "docs", 1, 2, 3, 4)
+    estimated = conspectus.estimate(more, place, settings).total.calls
+
+    on_machine("second", tmp_path, monkeypatch)
+    assert conspectus.estimate(more, place, settings).total.calls == estimated
+    whole = conspectus.build(more, place, settings)
+    new = bought(model) - before
+    assert new
+    assert not new.keys() & before.keys()
+    with FakeServer(reply) as other:
+        local = conspectus.build(more, tmp_path / "local", chosen(other))
+    assert whole.manifest.files == local.manifest.files
+
+
+def test_what_a_failed_build_bought_is_there(
+    url: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = people(tmp_path / "docs", 1, 2, 3, 4)
+    with pytest.raises(BudgetReached):
+        conspectus.build(documents, url, chosen(model, llm={"max_tokens": 9_000, "max_output_tokens": 1_000}))
+    paid = len(bought(model))
+    assert paid > 1
+    on_machine("second", tmp_path, monkeypatch)
+    conspectus.build(documents, url, chosen(model, llm={"max_output_tokens": 1_000}))
+    assert len(bought(model)) > paid
+    assert set(bought(model).values()) == {1}
+
+
+def test_who_loses_the_race_has_not_paid_in_vain(
+    url: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = chosen(model)
+    first, ours, theirs = people(tmp_path / "docs", 1, 2, 3)
+    conspectus.build(first, url, settings)
+    with pytest.raises(IndexBusy), written(url) as folder:  # noqa: PT012
+        add_documents([ours], folder, settings)
+        on_machine("second", tmp_path, monkeypatch)
+        conspectus.add(theirs, url, settings)
+    before = bought(model)
+    on_machine("third", tmp_path, monkeypatch)
+    assert conspectus.add(ours, url, settings).manifest.rows["documents"] == 3
+    assert not (bought(model) - before).keys() & before.keys()
+
+
+KILLED = """
+import sys
+from conspectus.cli import main
+from conspectus.pipelines.remote_index import sharing
+sharing.SECONDS = .02
+main()
+"""
+
+
+def test_a_killed_writer_leaves_what_it_bought(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each on a machine of its own, so that only the store can tell the next one."""
+    people(tmp_path / "docs", *range(1, 9))
+    chance = random.Random(0)
+
+    def slow(request: FakeRequest) -> str:
+        time.sleep(0.05)
+        return reply(request)
+
+    with FakeServer(slow) as model:
+        options = ["--set", f"llm.base_url={model.url}", "--set", "llm.model=m", "--set", "llm.concurrency=1"]
+        kept: set[str] = set()
+        for number in range(KILLS):
+            on_machine(f"killed{number}", tmp_path, monkeypatch)
+            writer = subprocess.Popen(
+                [sys.executable, "-c", KILLED, "index", tmp_path / "docs", "--index", url, "--quiet", *options]
+            )
+            wait_until(partial(lambda before: parts_of(url).keys() - before, parts_of(url).keys()))
+            time.sleep(chance.uniform(0, 0.5))
+            writer.send_signal(signal.SIGKILL)
+            writer.communicate(timeout=LIMIT)
+            found = {result.key for kind, results in parts_of(url).values() for result in results if kind == "reply"}
+            assert kept <= found
+            kept = found
+        assert kept
+        on_machine("last", tmp_path, monkeypatch)
+        asked = len(model.requests)
+        conspectus.build(tmp_path / "docs", url, chosen(model, embedding={}))
+        replies = [result for kind, results in parts_of(url).values() for result in results if kind == "reply"]
+        assert len(model.requests) - asked == len({result.key for result in replies}) - len(kept)
+
+
+def test_writers_at_once_lose_nothing(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They send, merge and fetch at the same time, sometimes the same results."""
+    monkeypatch.setattr(shared_memo, "MANY", 3)
+    memos = [memo_at(place, tmp_path, f"machine{number}") for number in range(4)]
+
+    def write(number: int) -> None:
+        chance = random.Random(number)
+        for _turn in range(12):
+            keys = {f"{chance.randrange(200)}" for _ in range(9)}
+            memos[number].look_again()
+            lacking = memos[number].missing("k", keys)
+            memos[number].put_many("k", {key: key.encode() for key in lacking}, {key: [f"of {key}"] for key in lacking})
+            memos[number].send()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    mine: set[str] = set()
+    for memo in memos:
+        with memo._connection() as connection:
+            mine |= {key for (key,) in connection.execute("SELECT key FROM results")}
+    late = memo_at(place, tmp_path, "late")
+    assert late.get_many("k", mine) == {key: key.encode() for key in mine}
+    assert all(late.made_from(f"of {key}") == [("k", key)] for key in mine)
+    assert len(parts_of(place)) < 8
+
+
+def test_a_part_comes_only_if_it_is_needed(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = memo_at(url, tmp_path, "first")
+    for letter in "ab":
+        first.put_many("k", {f"{letter}{number}": random.Random(number).randbytes(20_000) for number in range(50)})
+        first.send()
+    first.put_many("other", {"a1": b"of another kind"})
+    first.send()
+    read: list[tuple[str, int]] = []
+    whole = Store.read_range
+
+    def counted(self: Store, name: str, start: int, end: int) -> bytes:
+        read.append((name, end - start))
+        return whole(self, name, start, end)
+
+    monkeypatch.setattr(Store, "read_range", counted)
+    second = memo_at(url, tmp_path, "second")
+    assert second.missing("k", ["c1"]) == ["c1"]
+    assert sum(size for _, size in read) <= 2 * WHOLE, "keys"
+    read.clear()
+    assert second.get_many("k", ["b1", "c1"]).keys() == {"b1"}
+    assert second.get_many("k", ["b2"]).keys() == {"b2"}
+    assert [size > 1_000_000 for _, size in read] == [True]
+    second.send()
+    assert len(parts_of(url)) == 3, "what came from the store is not sent"
+
+
+def test_a_reply_that_was_replaced_is_gone(url: str, tmp_path: Path) -> None:
+    first = memo_at(url, tmp_path, "first")
+    first.put_many("reply", {"a": b"half a reply", "b": b"other"})
+    first.send()
+    first.replace_many("reply", {"a": b"a whole reply"})
+    first.send()
+    second = memo_at(url, tmp_path, "second")
+    assert second.get_many("reply", ["a", "b"]) == {"a": b"a whole reply", "b": b"other"}
+    assert sorted(result.value for _, results in parts_of(url).values() for result in results) == [
+        b"a whole reply",
+        b"other",
+    ]
+
+
+def test_a_purge_leaves_nothing(
+    place: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def words() -> bytes:
+        decoded = [str(part).encode() for part in parts_of(place).values()]
+        return b"".join([*objects_of(place).values(), *decoded])
+
+    secret = "Zorblatt Quuxley met Mary Quill. Zorblatt Quuxley painted a vexiline house."
+    docs = people(tmp_path / "docs", 1, 2)
+    (tmp_path / "docs" / "secret.txt").write_text(secret, "utf-8")
+    settings = chosen(model, llm={"model": ""}, extraction={"pipeline": "regex"})
+    conspectus.build(tmp_path / "docs", place, settings)
+    extracted = next(kind for kind, _ in parts_of(place).values() if kind == "extract")
+    assert b"Zorblatt" in words()
+    late = memo_at(place, tmp_path, "late")
+    late.missing(extracted, ["nothing"])  # it began before the purge
+    late.put_many(extracted, {"late": b"Zorblatt"}, {"late": ["a text that is not in the index"]})
+
+    on_machine("second", tmp_path, monkeypatch)
+    conspectus.remove("secret.txt", place, settings)
+    put(place, "memo/anything", b"Zorblatt")
+    name = next(iter(parts_of(place)))
+    put(place, f"memo/{name[:-72]}{'0' * 64}.parquet", b"Zorblatt")
+    assert sum(conspectus.prune(place, purge=True, settings=settings).forgotten.values()) > 0
+    assert b"Zorblatt" not in words()
+    assert b"vexiline" not in words()
+    late.send()
+    assert "was purged meanwhile" in caplog.text
+    again = memo_at(place, tmp_path, "late")
+    again.missing(extracted, ["new"])
+    again.put_many(extracted, {"new": b"made after the purge"})
+    again.send()
+    assert b"Zorblatt" not in words()
+    assert b"made after the purge" in words()
+
+    on_machine("third", tmp_path, monkeypatch)
+    before = len(model.requests)
+    conspectus.build([*docs, *people(tmp_path / "docs", 3)], place, settings)
+    new = len(model.requests) - before
+    with FakeServer(reply) as other:
+        conspectus.build(docs, tmp_path / "local", chosen(other, llm={"model": ""}, extraction={"pipeline": "regex"}))
+        kept = len(bought(other))
+    assert 0 < new < kept, "what was made of the other texts is still there"
+
+
+@pytest.mark.parametrize("how", ["changed", "cut", "foreign", "of another kind", "no table"])
+def test_a_damaged_part_is_ignored(
+    how: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(shared_memo, "WHOLE", 100 if how == "changed" else 1 << 16)
+    first = memo_at(url, tmp_path, "first")
+    first.put_many("k", {"a": b"a" * 1000})
+    first.send()
+    ((name, _),) = parts_of(url).items()
+    data = objects_of(url)[f"memo/{name}"]
+    damaged = {
+        "changed": data[:10] + b"x" + data[11:],
+        "cut": data[: len(data) // 2],
+        "foreign": _foreign(),
+        "of another kind": encoded("other", [Result("a", b"", ())]),
+        "no table": b"",
+    }[how]
+    rightly_named = how in {"foreign", "of another kind"}
+    Store(url).delete_objects([f"memo/{name}"])
+    put(url, f"memo/{name[:-72]}{sha256(damaged).hexdigest()}.parquet" if rightly_named else f"memo/{name}", damaged)
+    second = memo_at(url, tmp_path, "second")
+    assert second.missing("k", ["a"]) == ["a"]
+    assert second.get_many("k", ["a"]) == {}
+    assert caplog.text.count("it is ignored") == 1
+    second.put_many("k", {"a": b"computed again"})
+    second.send()
+    assert memo_at(url, tmp_path, "third").get_many("k", ["a"]) == {"a": b"computed again"}
+
+
+def _foreign() -> bytes:
+    import io
+
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    sink = io.BytesIO()
+    parquet.write_table(pa.table({"key": ["a"], "value": [b"x"]}), sink)
+    return sink.getvalue()
+
+
+def test_sharing_can_be_turned_off(place: str, tmp_path: Path, model: FakeServer) -> None:
+    conspectus.build(people(tmp_path / "docs", 1), place, chosen(model, build={"share_results": False}))
+    assert not [name for name in objects_of(place) if name.startswith("memo/")]
+    conspectus.build(people(tmp_path / "docs", 2), place, chosen(model))
+    assert {kind for kind, _ in parts_of(place).values()} == {"reply", "embed endpoint:e"}
