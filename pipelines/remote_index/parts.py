@@ -1,6 +1,6 @@
 """Results in the store of an index: immutable Parquet files of one kind of result, named by the hash of their bytes.
 
-    URL/memo/<hash of the kind>/<sha256>.parquet    value, sources, key; sorted by key
+    URL/memo/<hash of the kind>/<sha256>.parquet    columns value, sources and key, sorted by key
     URL/memo/purged/<random>                        a purge began: what was computed before must not be sent any more
 
 Writers need no coordination: nobody changes a part, and two writers of the same results write the same object. What is
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
-MOST_BYTES = 16_000_000
-"""Bytes of the values of a part, before they are compressed. A larger value stays on its machine."""
-SMALL = 1_000_000
+MOST_BYTES = 8_000_000
+"""Bytes of the results of a part, before they are compressed. A larger result stays on its machine."""
+SMALL = 300_000
 """Bytes of an object below which it is merged with others."""
 WHOLE = 1 << 16
 """An object of at most so many bytes is read whole, not its keys first."""
@@ -124,7 +124,7 @@ class Parts:
         """Write parts, then delete those from which they were made.
 
         Args:
-            results: The kind and the results of each part to write, at most about `MOST_BYTES` of values each.
+            results: The kind and the results of each part to write, at most `MOST_BYTES` each.
             known_purges: The purges that had begun before the results were made or read.
             instead_of: Parts that are deleted, because what is to remain of them is among the results.
 
@@ -136,14 +136,14 @@ class Parts:
         """
         names = []
         for kind, rows in results:
-            data = encoded(kind, rows)
+            data = encoded(kind, rows, secrets.token_hex(8) if instead_of else "")
             names.append(f"{folder_of(kind)}/{sha256(data).hexdigest()}.parquet")
             self._store.create(f"memo/{names[-1]}", data)
         now = self.listing()
         if now.purges - known_purges:
             self.delete(names)
             raise PurgedMeanwhile
-        self.delete(sorted(set(instead_of) - set(names)))
+        self.delete(instead_of)
         return names, now
 
     def begin_purge(self) -> str:
@@ -157,8 +157,12 @@ class Parts:
         self._store.delete_objects([f"memo/{name}" for name in names])
 
 
-def encoded(kind: str, results: Sequence[Result]) -> bytes:
-    """Return the bytes of a part: the same for the same results in any order."""
+def encoded(kind: str, results: Sequence[Result], nonce: str = "") -> bytes:
+    """Return the bytes of a part: the same for the same results in any order.
+
+    A part made of others has a random `nonce`, and so a name that no other writer can be about to delete: of two
+    writers that turn the same results into each other's parts, each would delete what the other one relies on.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -173,7 +177,7 @@ def encoded(kind: str, results: Sequence[Result]) -> bytes:
     )
     sink = io.BytesIO()
     parquet.write_table(
-        table.replace_schema_metadata({_KIND: kind.encode()}),
+        table.replace_schema_metadata({_KIND: kind.encode(), "nonce": nonce}),
         sink,
         row_group_size=max(len(rows), 1),
         compression="zstd",

@@ -16,7 +16,7 @@ import logging
 import sqlite3
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import groupby
@@ -43,10 +43,10 @@ _log = logging.getLogger("conspectus")
 STEP = "fetch results"
 """What is reported while many parts are fetched."""
 MANY = 32
-"""So many small parts of a kind are merged."""
+"""This number of small parts of a kind is merged."""
 _MOST_MERGED = 64
-_FETCHED_AT_ONCE = 4
-"""Parts in memory while they are fetched."""
+_FETCHED_AT_ONCE = 2
+"""Large parts that are fetched, and in memory, at the same time."""
 _TRIES = 5
 """A part that was merged with others while it was fetched is found in another one."""
 
@@ -141,23 +141,29 @@ class SharedMemo(Memo):
         """Fetch parts that hold any of these keys; return whether any may have come."""
         if not keys:
             return False
-        came, tries = False, _TRIES
+
+        def fetch() -> bool:
+            came = self._learn(kind)
+            while wanted := self._parts_with(kind, keys):  # again if one of them was damaged
+                self._take_all(wanted)
+                came = True
+            return came
+
         with self._reading:
-            while self._reads and tries:
-                try:
-                    came |= self._learn(kind)
-                    wanted = self._parts_with(kind, keys)
-                    if not wanted:
-                        break
-                    self._take_all(wanted)
-                    came = True
-                except Gone:
-                    self._listed = None
-                    tries -= 1
-                except ConspectusError as error:
-                    self._reads = False
-                    _log.warning("going on without the results of other writers: %s", error)
-        return came
+            try:
+                return self._reads and self._settled(fetch)
+            except ConspectusError as error:
+                self._reads = False
+                _log.warning("going on without the results of other writers: %s", error)
+                return True
+
+    def _settled(self, work: Callable[[], bool]) -> bool:
+        """Return the result of work, which is done again with a new list of parts if one is not there any more."""
+        for _ in range(_TRIES):
+            with suppress(Gone):
+                return work()
+            self._listed = None
+        return work()
 
     def _now(self) -> Listing:
         """Return what the store held when it was last asked."""
@@ -283,12 +289,13 @@ class SharedMemo(Memo):
         purges = self._purges or frozenset()
         for kind in self._kinds_unsent():
             with self._reading:
-                self._learn(kind)  # what another writer sent meanwhile need not be sent
+                self._settled(partial(self._learn, kind))  # what another writer sent meanwhile need not be sent
         self._drop_replaced(purges)
         for last, results in self._unsent():
             names: list[str] = []
             if results:
-                names, now = self._parts.write(list(results.items()), purges)
+                written = [(kind, block) for kind, rows in results.items() for block in _blocks(rows)]
+                names, now = self._parts.write(written, purges)
                 with self._reading:
                     self._listed = now
                     self._learned.clear()
@@ -308,7 +315,7 @@ class SharedMemo(Memo):
                 is_more = False
                 for row, kind, key, value in rows:
                     if value is not None:
-                        size += len(value)
+                        size += len(value) + len(key)
                         if size > MOST_BYTES:
                             is_more = True
                             break
@@ -411,14 +418,17 @@ def _with_sources(connection: sqlite3.Connection, kind: str, pairs: Sequence[tup
 
 
 def _blocks(results: Iterable[Result]) -> Iterator[list[Result]]:
-    """Divide results into blocks of `MOST_BYTES` of values."""
+    """Divide results into blocks of `MOST_BYTES`; a result that has more by itself is left out."""
     block: list[Result] = []
-    size = 0
+    room = MOST_BYTES
     for result in results:
-        size += len(result.value)
-        if block and size > MOST_BYTES:
+        size = len(result.value) + sum(map(len, (result.key, *result.sources)))
+        if size > MOST_BYTES:
+            continue
+        if size > room:
             yield block
-            block, size = [], len(result.value)
+            block, room = [], MOST_BYTES
         block.append(result)
+        room -= size
     if block:
         yield block

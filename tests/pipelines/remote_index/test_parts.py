@@ -20,7 +20,7 @@ from conspectus.pipelines.incremental import add_documents
 from conspectus.pipelines.remote_index import shared_memo
 from conspectus.pipelines.remote_index.local_copy import written
 from conspectus.pipelines.remote_index.objects import Store
-from conspectus.pipelines.remote_index.parts import WHOLE, Parts, Result, encoded
+from conspectus.pipelines.remote_index.parts import WHOLE, Listing, Parts, Result, encoded
 from conspectus.pipelines.remote_index.shared_memo import SharedMemo
 from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.storage.errors import BudgetReached, IndexBusy
@@ -151,7 +151,6 @@ main()
 
 def test_a_killed_writer_leaves_what_it_bought(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each on a machine of its own, so that only the store can tell the next one."""
-    people(tmp_path / "docs", *range(1, 9))
     chance = random.Random(0)
 
     def slow(request: FakeRequest) -> str:
@@ -162,11 +161,13 @@ def test_a_killed_writer_leaves_what_it_bought(url: str, tmp_path: Path, monkeyp
         options = ["--set", f"llm.base_url={model.url}", "--set", "llm.model=m", "--set", "llm.concurrency=1"]
         kept: set[str] = set()
         for number in range(KILLS):
+            people(tmp_path / "docs", *range(5 + 2 * number))
             on_machine(f"killed{number}", tmp_path, monkeypatch)
+            before = parts_of(url).keys()
             writer = subprocess.Popen(
                 [sys.executable, "-c", KILLED, "index", tmp_path / "docs", "--index", url, "--quiet", *options]
             )
-            wait_until(partial(lambda before: parts_of(url).keys() - before, parts_of(url).keys()))
+            wait_until(partial(lambda before: parts_of(url).keys() - before, before))
             time.sleep(chance.uniform(0, 0.5))
             writer.send_signal(signal.SIGKILL)
             writer.communicate(timeout=LIMIT)
@@ -205,6 +206,23 @@ def test_writers_at_once_lose_nothing(place: str, tmp_path: Path, monkeypatch: p
     assert late.get_many("k", mine) == {key: key.encode() for key in mine}
     assert all(late.made_from(f"of {key}") == [("k", key)] for key in mine)
     assert len(parts_of(place)) < 8
+
+
+def test_two_that_merge_into_each_others_parts_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"memory://{tmp_path.name}/index"
+    a, b, c, d = (Result(letter, letter.encode(), ()) for letter in "abcd")
+    ours, theirs = Parts(Store(url)), Parts(Store(url))
+    rows, columns = [("k", [a, b]), ("k", [c, d])], [("k", [a, c]), ("k", [b, d])]
+    (in_rows, _), (in_columns, _) = ours.write(rows, frozenset()), ours.write(columns, frozenset())
+    listing = ours.listing
+
+    def meanwhile() -> Listing:
+        theirs.write(rows, frozenset(), in_columns)
+        return listing()
+
+    monkeypatch.setattr(ours, "listing", meanwhile)
+    ours.write(columns, frozenset(), in_rows)
+    assert {result.key for _, results in parts_of(url).values() for result in results} == set("abcd")
 
 
 def test_a_part_comes_only_if_it_is_needed(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
