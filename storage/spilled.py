@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record")
 
-BYTES_IN_MEMORY = 64 << 20
+BYTES_IN_MEMORY = 16 << 20
 """Bytes of a table up to which its rows stay in memory."""
 _CACHED_TEXTS = 64
 _PARTS = 32

@@ -97,6 +97,7 @@ def divide(
                 notes = (f"the communities were detected again: an update would lose {max(lost):.1%} of modularity",)
             else:
                 hierarchy = updated
+    del joined
     communities = sorted_rows(Community, _communities(hierarchy, relations, mentions, row_of))
     return Division(few_as_list(communities), notes)
 

@@ -63,16 +63,16 @@ class Adjacency:
         edges = canonical_edges(n_nodes, sources, targets, weights)
         # Of a row's neighbours the smaller ones come from `upper` and the larger ones from `lower`; both runs
         # are ascending already, so one stable sort by row leaves every row sorted.
-        rows = np.concatenate([edges.upper, edges.lower])
+        rows = np.concatenate([edges.upper, edges.lower], dtype=np.int32)
         order = np.argsort(rows, kind="stable")
-        columns = np.concatenate([edges.lower, edges.upper])[order]
+        columns = np.concatenate([edges.lower, edges.upper], dtype=np.int32)[order]
         doubled = np.concatenate([edges.weights, edges.weights])[order]
         rows = rows[order]
         indptr = np.zeros(n_nodes + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n_nodes), out=indptr[1:])
         return cls(
             indptr=indptr,
-            indices=columns.astype(np.int32),
+            indices=columns,
             weights=doubled,
             strength=np.bincount(rows, weights=doubled, minlength=n_nodes).astype(np.float64),
         )

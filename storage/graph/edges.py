@@ -53,20 +53,21 @@ def canonical_edges(n_nodes: int, sources: ArrayLike, targets: ArrayLike, weight
     check_weights("weights", weight)
 
     kept = (source != target) & (weight > 0)
-    lower, upper = np.minimum(source, target)[kept], np.maximum(source, target)[kept]
+    pairs = np.minimum(source, target)[kept] << 32 | np.maximum(source, target)[kept]
     weight = weight[kept]
+    del source, target, kept
 
-    order = np.lexsort((weight, upper, lower))
-    lower, upper, weight = lower[order], upper[order], weight[order]
-    first = np.ones(len(weight), dtype=bool)
-    first[1:] = (lower[1:] != lower[:-1]) | (upper[1:] != upper[:-1])
-    start = np.flatnonzero(first)
+    order = np.lexsort((weight, pairs))
+    pairs, weight = pairs[order], weight[order]
+    del order
+    start = np.flatnonzero(np.diff(pairs, prepend=-1))
     total = np.add.reduceat(weight, start) if len(start) else weight
     if len(total) and total.max() > np.finfo(np.float32).max:
         raise ValueError(f"an edge's weights sum to {total.max():g}, more than float32 can hold")
     rounded = total.astype(np.float32)
     start, rounded = start[rounded > 0], rounded[rounded > 0]  # weights that round to zero are dropped too
-    return Edges(n_nodes, lower[start], upper[start], rounded)
+    pairs = pairs[start]
+    return Edges(n_nodes, pairs >> 32, pairs & 0xFFFFFFFF, rounded)
 
 
 def node_ids(name: str, ids: ArrayLike, n_nodes: int) -> Ints:
