@@ -5,34 +5,36 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 import numpy as np
-from conspectus.pipelines.resolution.evidence import Located
-from conspectus.pipelines.resolution.features import NameFeatures, Names, share_document
+from conspectus.pipelines.resolution.evidence import Columns, Located
+from conspectus.pipelines.resolution.features import NameFeatures, Names
 from conspectus.pipelines.resolution.keys import initials
 from conspectus.pipelines.resolution.pairs import NamePair, pair_of
 from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import agree
 from conspectus.pipelines.resolution.wordlists import SMALL_WORDS, WORKS
 
+_AMBIGUOUS = 0.45
 
-def acronyms(names: Names) -> Iterator[NamePair]:
-    """Yield each acronym with the names whose initials it has.
+
+def acronyms(names: Names, least: float = 0.0) -> Iterator[NamePair]:
+    """Yield each acronym with the names whose initials it has, except ambiguous ones if their score is below `least`.
 
     If several long names in its documents have these initials, the acronym is ambiguous and no score is high.
     """
     for one in map(names.at, names.keys.acronyms):
-        long = map(names.at, names.keys.initials[one.form.letters].tolist())
-        found = [name for name in long if _capitalised(name.form)]
-        groups = {item.form.words for item in found}
-        near = {item.row: item.form.words for item in found if share_document(item, one)}
-        for item in found:
-            beside = item.row in near
-            alone = len(groups) == 1 or (beside and len(set(near.values())) == 1)
-            if alone and beside:
+        rows = names.keys.initials[one.form.letters]
+        near = {item.row: item for item in _capitalised(names, names.evidence.sharing(one.row, rows))}
+        words = (item.form.words for item in _capitalised(names, rows))
+        first = next(words, ())
+        several = any(each != first for each in words)
+        lone = not several or len({item.form.words for item in near.values()}) == 1
+        for item in near.values() if several and least > _AMBIGUOUS else _capitalised(names, rows):
+            if lone and item.row in near:
                 score = 0.85
-            elif alone:
-                score = 0.78 if len(one.form.letters) >= 4 else 0.62
+            elif several:
+                score = _AMBIGUOUS
             else:
-                score = 0.45
+                score = 0.78 if len(one.form.letters) >= 4 else 0.62
             yield pair_of(one.id, item.id, "its initial letters", score)
 
 
@@ -56,8 +58,10 @@ def abbreviates(short: Form, long: Form) -> bool:
     return letters[0] == text[0] and 2 * hits >= len(letters)
 
 
-def _capitalised(form: Form) -> bool:
-    return all(word[:1].isupper() for word in form.surfaces if word.casefold() not in SMALL_WORDS)
+def _capitalised(names: Names, rows: Columns) -> Iterator[NameFeatures]:
+    for name in map(names.at, rows.tolist()):
+        if all(word[:1].isupper() for word in name.form.surfaces if word.casefold() not in SMALL_WORDS):
+            yield name
 
 
 _FARTHEST = 140

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 Columns = NDArray[np.int32]
 """Row numbers and offsets of many mentions."""
 
-_ELEMENTS_AT_ONCE = 1 << 22
+_ELEMENTS_AT_ONCE = 1 << 20
 _CHUNKS_AT_ONCE = 4096
+_SOME = 64
 _RARE = range(2, 13)
 """Numbers of chunks of a name that tells something about the names beside it."""
 
@@ -177,11 +178,17 @@ class Evidence:
     def rare_beside_both(self, left: int, right: int) -> int:
         """Return the number of rare names that occur beside both names, in chunks that contain one of the two."""
         mine, yours = (set(self.chunk[self.mentions(each)].tolist()) for each in (left, right))
-        return len((self._rare_in(mine - yours) & self._rare_in(yours - mine)) - {left, right})
+        both = self._named_in(mine - yours) & self._named_in(yours - mine)
+        return sum(map(self._is_rare, both - {left, right}))
 
-    def _rare_in(self, chunks: set[int]) -> set[int]:
-        found = {entity for chunk in chunks for entity in self.entity[self._of_chunk[chunk]].tolist()}
-        return {each for each in found if len(np.unique(self.chunk[self._of_entity[each]])) in _RARE}
+    def _named_in(self, chunks: set[int]) -> set[int]:
+        return {entity for chunk in chunks for entity in self.entity[self._of_chunk[chunk]].tolist()}
+
+    def _is_rare(self, entity: int) -> bool:
+        """Return whether a name is in few chunks, but in more than one. Of a frequent name some mentions tell."""
+        found = self._of_entity[entity]
+        some = set(self.chunk[found[:_SOME]].tolist())
+        return len(some) <= _RARE[-1] and len(np.unique(self.chunk[found])) in _RARE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -43,10 +44,10 @@ def candidates(
     `least` is discarded.
     """
     explicit, apart = stated(names)
-    rules = (titled, spelt_alike, acronyms, slips, lambda _: near, initialled, parts)
+    first, last = (titled, spelt_alike, partial(acronyms, least=least - _KINDS_AGREE), slips), (initialled, parts)
 
     def allowed() -> Iterator[NamePair]:
-        for pair in chain(explicit, *(rule(names) for rule in rules)):
+        for pair in chain(explicit, *(rule(names) for rule in first), near, *(rule(names) for rule in last)):
             if round(pair.score + _KINDS_AGREE, 4) < least and not pair.explicit:
                 continue
             if pair.left in imported and pair.right in imported:
