@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from conspectus.pipelines.runner import Runner, shards
+from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.memo import Memo
@@ -176,7 +177,10 @@ def _encode(annotation: Annotation) -> bytes:
 
 
 def _decode(data: bytes) -> Annotation:
-    phrase_rows, triple_rows = json.loads(data)
-    phrases = tuple(Phrase(*row) for row in phrase_rows)
-    triples = tuple(Triple(phrases[s], p, phrases[o], start, end) for s, p, o, start, end in triple_rows)
+    try:
+        phrase_rows, triple_rows = json.loads(data)
+        phrases = tuple(Phrase(*row) for row in phrase_rows)
+        triples = tuple(Triple(phrases[s], p, phrases[o], start, end) for s, p, o, start, end in triple_rows)
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise IndexUnusable("the memo holds a damaged annotation; delete it to go on") from error
     return Annotation(phrases, triples)

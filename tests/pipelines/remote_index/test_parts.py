@@ -23,7 +23,7 @@ from conspectus.pipelines.remote_index.objects import Store
 from conspectus.pipelines.remote_index.parts import WHOLE, Listing, Parts, Result, encoded
 from conspectus.pipelines.remote_index.shared_memo import SharedMemo
 from conspectus.prompts.fake import FakeRequest, FakeServer
-from conspectus.storage.errors import BudgetReached, IndexBusy
+from conspectus.storage.errors import BudgetReached, IndexBusy, IndexUnusable
 from conspectus.storage.settings import Settings, load_settings
 
 import conspectus
@@ -337,6 +337,21 @@ def test_a_damaged_part_is_ignored(
     second.put_many("k", {"a": b"computed again"})
     second.send()
     assert memo_at(url, tmp_path, "third").get_many("k", ["a"]) == {"a": b"computed again"}
+
+
+def test_a_wrong_annotation_is_one_clear_error(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    people(tmp_path / "docs", 1)
+    conspectus.build(tmp_path / "docs", place, settings)
+    for name, (kind, results) in parts_of(place).items():
+        if kind == "extract":
+            Parts(Store(place)).write(
+                [(kind, [each._replace(value=b"[[], [[7]]]") for each in results])], frozenset(), [name]
+            )
+    on_machine("second", tmp_path, monkeypatch)
+    people(tmp_path / "docs", 2)
+    with pytest.raises(IndexUnusable, match="damaged annotation"):
+        conspectus.build(tmp_path / "docs", place, settings)
 
 
 def _foreign() -> bytes:
