@@ -135,21 +135,24 @@ class Annotations(MadeRows[Annotation]):
         import numpy as np
 
         phrases, begins = self.phrases()
+        begins_now = np.searchsorted(rows, begins)
+        found = Annotations(like=self)
+        stay = np.empty((len(rows), 4), np.uint32)
+        stay[:, :2], stay[:, 2], stay[:, 3] = phrases[rows, :2], texts, kinds
+        found._phrases.frombytes(stay.reshape(-1).view(np.uint8).data)
+        place = np.full(len(phrases), -1, np.int32)
+        del phrases, stay
+        place[rows] = np.arange(len(rows)) - np.repeat(begins_now[:-1], np.diff(begins_now))
+
         triples = np.frombuffer(self._triples, np.uint32).reshape(-1, 5)
         triples_begin = np.frombuffer(self._ends, np.uint64)[2::3].astype(np.int64)
-        begins_now = np.searchsorted(rows, begins)
-        place = np.full(len(phrases), -1, np.int32)
-        place[rows] = np.arange(len(rows)) - np.repeat(begins_now[:-1], np.diff(begins_now))
         first = np.repeat(begins[:-1], np.diff(triples_begin))
         subject, object_ = (place[first + triples[:, column]] for column in (0, 2))
-        stay = np.flatnonzero((subject >= 0) & (object_ >= 0))
-        triples = triples[stay]
-        triples[:, 0], triples[:, 2] = subject[stay], object_[stay]
-
-        found = Annotations(like=self)
-        found._phrases.frombytes(np.column_stack([phrases[rows, :2], texts, kinds]).tobytes())
-        found._triples.frombytes(triples.tobytes())
-        ends = np.column_stack([begins_now, begins_now, np.searchsorted(stay, triples_begin)])
+        between = np.flatnonzero((subject >= 0) & (object_ >= 0))
+        triples = triples[between]
+        triples[:, 0], triples[:, 2] = subject[between], object_[between]
+        found._triples.frombytes(triples.reshape(-1).view(np.uint8).data)
+        ends = np.column_stack([begins_now, begins_now, np.searchsorted(between, triples_begin)])
         found._ends = array("Q", ends.astype(np.uint64).tobytes())
         return found
 
