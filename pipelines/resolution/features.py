@@ -14,7 +14,7 @@ from conspectus.pipelines.resolution.person_names import Person, person_of
 from conspectus.pipelines.resolution.wordlists import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.records import Chunk, Document, Entity
-from conspectus.storage.spilled import rows_by_id
+from conspectus.storage.spilled import rows_by_id, text_column
 from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.nlp import CONCEPT, NAME
@@ -135,6 +135,7 @@ class Names:
         found: The extraction.
 
     Attributes:
+        names: (n,) the names of all entities.
         known: (n,) whether each entity is a name that may have variants.
         at: The features of a name, by the row of its entity.
         evidence: What the documents say about entities.
@@ -144,7 +145,7 @@ class Names:
     def __init__(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Knowledge) -> None:
         evidence, keys = Evidence(documents, chunks, found.entities, found.mentions), NameKeys()
         table = arrow_of(Entity, found.entities, ["name", "types", "frequency"])
-        names, frequencies = table["name"], int32_of(table["frequency"])
+        self.names, frequencies = text_column(found.entities, "name"), int32_of(table["frequency"])
         number_of: dict[tuple[str, ...], int] = {}
         types = array("i")
         self.known = np.zeros(len(table), np.bool_)
@@ -158,10 +159,10 @@ class Names:
                 self.known[row] = True
                 keys.add(NameFeatures(row, name, own_types, int(frequencies[row]), form, evidence))
         keys.close()
-        types_of = list(number_of)
+        names, types_of = self.names, list(number_of)
 
         def made(row: int) -> NameFeatures:
-            name = names[row].as_py()
+            name = names[row]
             return NameFeatures(row, name, types_of[types[row]], int(frequencies[row]), form_of(name), evidence)
 
         # Not a method: with a reference to itself the evidence would stay in memory until cycles are collected.

@@ -170,8 +170,8 @@ def _near(known: Names, embed: Embed, settings: Settings) -> list[NamePair]:
     if not known.known.any():
         return []
     threshold = settings.synonyms.model_copy(update={"threshold": _NEAR_ENOUGH, "max_neighbours": 5})
-    every = [known.at(row) for row in np.flatnonzero(known.known).tolist()]
-    ids, names = [name.id for name in every], [name.name for name in every]
+    rows = np.flatnonzero(known.known).tolist()
+    ids, names = [known.evidence.entity_ids[row] for row in rows], [known.names[row] for row in rows]
     found = find_synonyms(ids, names, embed(names), threshold, settings.communities.seed)
     return [pair_of(item.source_id, item.target_id, "near in meaning", 0.5) for item in found]
 
