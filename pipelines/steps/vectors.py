@@ -196,16 +196,16 @@ class Embedding:
             part = keys[start : start + _VECTORS_AT_ONCE]
             found = self.memo.get_many(kind, part)
             missing.update(key for key in part if key not in found)
-            sizes = {len(value) // 4 for value in found.values()} | (
+            sizes = {len(value) / 4 for value in found.values()} | (
                 {vectors.shape[1]} if vectors is not None else set()
             )
-            if len(sizes) > 1:
+            if len(sizes) > 1 or not all(map(float.is_integer, map(float, sizes))):
                 raise IndexUnusable(
-                    f"the memo {self.memo.path} holds vectors of {min(sizes)} and of {max(sizes)} numbers of {name}: "
+                    f"the memo {self.memo.path} holds vectors of {min(sizes):g} and of {max(sizes):g} numbers of {name}: "
                     f"its server has another model under this name now; delete the memo to embed everything again"
                 )
             if vectors is None and found:
-                vectors = np.empty((len(keys), sizes.pop()), np.float32)
+                vectors = np.empty((len(keys), int(sizes.pop())), np.float32)
             if vectors is not None and not missing:
                 vectors[start : start + len(part)] = [np.frombuffer(found[key], np.float32) for key in part]
         if missing or vectors is None:
