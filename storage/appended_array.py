@@ -2,34 +2,38 @@
 
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any, Generic, TypeVar
 
 import numpy as np
-from conspectus.storage.arrays import Ints
 from numpy.typing import NDArray
 
+Number = TypeVar("Number", np.int32, np.float64)
 
-class AppendedArray:
-    """An int32 array (n,), made part by part.
+
+class AppendedArray(Generic[Number]):
+    """An array (n,) of numbers, made part by part.
 
     Args:
         folder: a folder on whose disk it is; None for memory.
+        kind: the type of its numbers.
     """
 
-    def __init__(self, folder: Path | None) -> None:
-        self._parts = [np.zeros(0, np.int32)]
+    def __init__(self, folder: Path | None, kind: type[Number] = np.int32) -> None:  # type: ignore[assignment]
+        self._kind: type[Any] = kind
+        self._parts: list[NDArray[Any]] = [np.zeros(0, kind)]
         self._file = None if folder is None else TemporaryFile(dir=folder)  # noqa: SIM115  (mapped at the end)
 
-    def append(self, part: Ints) -> None:
+    def append(self, part: "NDArray[Any]") -> None:
         """Add a part at the end."""
         if self._file is None:
-            self._parts.append(part.astype(np.int32))
+            self._parts.append(part.astype(self._kind))
         else:
-            part.astype(np.int32).tofile(self._file)
+            part.astype(self._kind).tofile(self._file)
 
-    def array(self) -> NDArray[np.int32]:
+    def array(self) -> NDArray[Number]:
         """Return the whole array; no part can be added after that."""
         if self._file is None or not self._file.tell():
             return np.concatenate(self._parts)
         with self._file:
             self._file.flush()
-            return np.memmap(self._file, np.int32, "r+").view(np.ndarray)
+            return np.memmap(self._file, self._kind, "r+").view(np.ndarray)

@@ -46,6 +46,11 @@ def spilling_to(folder: Path) -> Iterator[None]:
         _FOLDER.reset(before)
 
 
+def spill_folder() -> Path | None:
+    """Return the folder of the innermost `spilling_to`; None outside."""
+    return _FOLDER.get()
+
+
 def in_blocks(record: type[Record], rows: Iterable[Record]) -> "Iterator[pa.Table]":
     """Yield rows as Arrow tables, so that the rows made one after the other are never in memory together."""
     block: list[Record] = []

@@ -12,10 +12,11 @@ from itertools import count as numbers
 from itertools import islice
 
 import numpy as np
+from conspectus.storage.appended_array import AppendedArray
 from conspectus.storage.arrays import Bools, Floats, Ints, Rows, gather
 from conspectus.storage.joins import Groups
 from conspectus.storage.records import Chunk, Document, Mention, Span
-from conspectus.storage.spilled import documents_of_chunks, text_column
+from conspectus.storage.spilled import documents_of_chunks, spill_folder, text_column
 from conspectus.storage.tables import arrow_of, codes_of, rows_of_ids
 from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.sentences import sentence_spans
@@ -208,7 +209,8 @@ def _tf_idf(placed: SentenceIndex) -> tuple[WordRows, Ints]:
     vocabulary: defaultdict[str, int] = defaultdict(code.__next__)
     n_words: Ints = np.zeros(len(placed), np.int64)
     distinct: Ints = np.zeros(len(placed), np.int64)
-    blocks: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+    folder = spill_folder() if len(placed) > _ROWS_AT_ONCE else None
+    held, said, weights = AppendedArray(folder), AppendedArray(folder), AppendedArray(folder, np.float64)
     rows = iter(range(len(placed)))
     while block := list(islice(rows, _ROWS_AT_ONCE)):
         codes = array("q")
@@ -222,14 +224,18 @@ def _tf_idf(placed: SentenceIndex) -> tuple[WordRows, Ints]:
         order = np.argsort(first)  # words in the order of the text, as long as sums depend on it
         first, times = first[order], times[order]
         distinct[block] = np.bincount(row_of[first], minlength=len(block))
-        blocks.append((np.array(codes, np.int32)[first], times.astype(np.int32)))
+        held.append(np.array(codes, np.int32)[first])
+        said.append(times)
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(distinct)])
-    words = np.concatenate([np.zeros(0, np.int32), *(words for words, _ in blocks)])
-    times = np.concatenate([np.zeros(0, np.int32), *(times for _, times in blocks)])
+    words, counts = held.array(), said.array()
     idf = np.log((1 + len(placed)) / np.maximum(np.bincount(words, minlength=len(vocabulary)), 1))
-    values = (1 + np.log(np.arange(1, times.max(initial=0) + 1)))[times - 1] * idf[words]
-    some = distinct > 0
-    norms = np.zeros(len(placed))
-    norms[some] = np.sqrt(np.add.reduceat(values * values, indptr[:-1][some])) if some.any() else 0.0
-    values /= np.repeat(np.maximum(norms, 1e-12), distinct)
-    return WordRows(indptr, words, values, idf), n_words
+    worth = 1 + np.log(np.maximum(np.arange(counts.max(initial=0) + 1), 1))
+    for start in range(0, len(placed), _ROWS_AT_ONCE):
+        sizes = distinct[start : start + _ROWS_AT_ONCE]
+        own = slice(indptr[start], indptr[start + len(sizes)])
+        values = worth[counts[own]] * idf[words[own]]
+        norms = np.zeros(len(sizes))
+        begins = np.cumsum(sizes) - sizes
+        norms[sizes > 0] = np.sqrt(np.add.reduceat(values * values, begins[sizes > 0])) if len(values) else 0.0
+        weights.append(values / np.repeat(np.maximum(norms, 1e-12), sizes))
+    return WordRows(indptr, words, weights.array(), idf), n_words

@@ -201,7 +201,7 @@ class Embedding:
             )
             if len(sizes) > 1 or not all(map(float.is_integer, map(float, sizes))):
                 raise IndexUnusable(
-                    f"the memo {self.memo.path} holds vectors of {min(sizes):g} and of {max(sizes):g} numbers of {name}: "
+                    f"the memo {self.memo.path} holds vectors of {min(sizes):g} and {max(sizes):g} numbers of {name}: "
                     f"its server has another model under this name now; delete the memo to embed everything again"
                 )
             if vectors is None and found:

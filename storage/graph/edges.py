@@ -86,7 +86,7 @@ def node_ids(name: str, ids: ArrayLike, n_nodes: int) -> Ints:
     outside = (array < 0) | (array >= n_nodes)
     if outside.any():
         raise ValueError(f"{name} contains node {array[outside][0]} in a graph of {n_nodes} nodes")
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def check_weights(name: str, weights: Floats) -> None:
