@@ -14,7 +14,6 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
-import numpy as np
 from conspectus.storage.arrays import Bools, Rows
 from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.mapped import MAPPED_ROWS, IdRows, TableRows
@@ -154,11 +153,6 @@ def documents_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) 
     """Return the row of the document of each chunk, (chunks,)."""
     ids = arrow_of(Document, documents, ["id"])["id"]
     return rows_of_ids(arrow_of(Chunk, chunks, ["document_id"])["document_id"], ids)
-
-
-def some_of(rows: Sequence[Record], places: Sequence[int]) -> list[Record]:
-    """Return some rows."""
-    return rows.at(np.asarray(places, np.int64)) if isinstance(rows, TableRows) else [rows[row] for row in places]
 
 
 def rows_by_id(rows: Sequence[Any]) -> Mapping[str, int]:

@@ -110,6 +110,7 @@ class NlpBackend:
         sentences = self._of(documents, chunks, extraction)
         entities, settings = extraction.knowledge.entities, self._settings.reports
         made = report_communities(communities, entities, sentences, len(chunks), settings, documents)
+        self._sentences = None  # nothing is made of them any more
         return Reports(made, [])
 
     def _model_reports(

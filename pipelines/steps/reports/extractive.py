@@ -19,7 +19,8 @@ from conspectus.storage.arrays import Floats, Ints, Rows, gather
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Document, Entity, Finding, Report
 from conspectus.storage.settings import ReportSettings
-from conspectus.storage.spilled import few_as_list, some_of, sorted_rows, text_column
+from conspectus.storage.spilled import few_as_list, sorted_rows
+from conspectus.storage.tables import arrow_of, codes_of
 from conspectus.storage.text.nlp import CONCEPT
 from conspectus.storage.text.tokens import count_each, count_tokens
 
@@ -36,13 +37,13 @@ def report_communities(
 
     The headings of `documents` provide titles for communities whose sentences are under one of them.
     """
-    row_of = {id_: row for row, id_ in enumerate(text_column(entities, "id"))}
+    by_id = _Members(entities)
     told = (each for each in communities if each.same_as is None and each.size >= settings.min_size and each.chunk_ids)
     titles = Titles(documents, sentences.placed)
 
     def made() -> Iterator[Report]:
         while block := list(islice(told, _COMMUNITIES_AT_ONCE)):
-            members = [leading(some_of(entities, [row_of[id_] for id_ in each.entity_ids])) for each in block]
+            members = [leading(list(map(by_id.__getitem__, each.entity_ids))) for each in block]
             titled = [titles.of(each) for each in members]
             heads = count_each(f"# {title}" for title in titled)
             for community, of_community, title, head in zip(block, members, titled, heads, strict=True):
@@ -54,6 +55,22 @@ def report_communities(
                     yield _report(community, title, findings, n_chunks, tokens)
 
     return few_as_list(sorted_rows(Report, made()))
+
+
+class _Members:
+    """The entities by id, with what reports read of them; each is made when it is asked for."""
+
+    def __init__(self, entities: Sequence[Entity]) -> None:
+        table = arrow_of(Entity, entities, ["id", "name", "type", "frequency"])
+        self._row_of = {id_: row for row, id_ in enumerate(table["id"].to_pylist())}
+        self._names = table["name"].to_pylist()
+        kinds, self._kinds = codes_of(table["type"])
+        self._kind, self._frequency = kinds.astype(np.int32), table["frequency"].to_numpy()
+
+    def __getitem__(self, id_: str) -> Entity:
+        row = self._row_of[id_]
+        kind = self._kinds[self._kind[row]]
+        return Entity(id_, self._names[row], kind, (kind,), "", int(self._frequency[row]), 0)
 
 
 def _finding(row: int, members: Sequence[Entity], rows_of: Sequence[Rows], sentences: SentenceIndex) -> Finding:
