@@ -79,17 +79,19 @@ def divide(
     """
     relations = _dividing(relations)
     row_of = {entity.id: row for row, entity in enumerate(entities)}
-    joined = edges_of(row_of, relations, sentences.placed.of_entity if sentences else None)
+    named = sentences.placed.of_entity if sentences else None
+    edges = canonical_edges(len(entities), *edges_of(row_of, relations, named))
     hierarchy = leiden.hierarchical_leiden(
         len(entities),
-        *joined,
+        edges.lower,
+        edges.upper,
+        edges.weights,
         max_cluster_size=settings.max_cluster_size,
         resolution=settings.resolution,
         seed=settings.seed,
     )
     notes: tuple[str, ...] = ()
     if earlier and entities:
-        edges = canonical_edges(len(entities), *joined)
         updated = _updated(row_of, edges, earlier(sentences is not None), settings)
         if updated:
             lost = losses(hierarchy, updated, edges, settings.resolution)
@@ -97,7 +99,7 @@ def divide(
                 notes = (f"the communities were detected again: an update would lose {max(lost):.1%} of modularity",)
             else:
                 hierarchy = updated
-    del joined
+    del edges
     communities = sorted_rows(Community, _communities(hierarchy, relations, mentions, row_of))
     return Division(few_as_list(communities), notes)
 
