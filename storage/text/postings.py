@@ -7,8 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-import numpy as np
-
 if TYPE_CHECKING:
     import pyarrow as pa
     from conspectus.storage.arrays import Rows
@@ -135,6 +133,7 @@ class PostingsMaker:
 
     def postings(self) -> Postings:
         """Return the postings of the pairs so far."""
+        import numpy as np
         import pyarrow as pa
         from pyarrow import compute
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-LARGEST = 1_700_000
+LARGEST = 1_800_000
 """Bytes of a wheel; nine tenths of it is source code (DECISIONS.md says what it would take to halve it)."""
 
 
