@@ -49,6 +49,8 @@ PREFIXES = {
 
 _FORM = 1
 """Raised when the content of a store changes."""
+_LOADED_AT_ONCE = 64 << 20
+"""Bytes of triples that are loaded at once: 1.4 million take .6 GB so, 1.1 whole, and the store is a quarter larger."""
 
 
 @per_index
@@ -72,12 +74,26 @@ def _write(index: StoredIndex, folder: Path) -> None:
             for block in _relations(index):
                 stream.write(block)
         store = ox.Store(str(folder))
-        store.bulk_load(path=str(lines), format=ox.RdfFormat.N_TRIPLES)
+        for triples in _whole_lines(lines):
+            store.bulk_load(input=triples, format=ox.RdfFormat.N_TRIPLES)
         store.flush()
     except (SyntaxError, ValueError) as error:
         raise IndexCorrupt(f"{index.root}: its graph cannot be written as RDF: {error}") from error
     finally:
         lines.unlink(missing_ok=True)
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    """Yield a file in blocks of whole lines."""
+    rest: bytes = b""
+    with path.open("rb") as stream:
+        while data := stream.read(_LOADED_AT_ONCE):
+            end = data.rfind(b"\n") + 1
+            if end:
+                yield rest + data[:end]
+            rest = data[end:] if end else rest + data
+    if rest:
+        yield rest
 
 
 def _entities(index: StoredIndex) -> Iterator[str]:
