@@ -22,7 +22,7 @@ from tests.end_to_end.watching import watching
 from tests.graph_model import reply
 from tests.waiting import HELD, LIMIT, wait_until
 
-ROUNDS = (Moment(0.25, "touch"), Moment(0.4, "touch"), Moment(0.985, "touch"))
+ROUNDS = (Moment(0.25, "touch"), Moment(0.4, "touch"), Moment(0.95, "touch"))
 """Among the calls, and while the version is put in force."""
 
 
