@@ -3,9 +3,10 @@
     python -m benchmarks.killing                   30 moments offline, and 30 with a model at 50 ms a reply
     python -m benchmarks.killing --moments 3 --mode model
 
-Half of the moments are drawn by time, half by the files that Python touches. After each kill the current version is
-verified and read, and the next build is compared with an uninterrupted one: the checksums must be equal, and no cached
-result may be computed again. Another process reads the index throughout. The exit status is 1 if any check fails.
+A third of the moments are drawn by time, a third by openings of the memo, a third by the other files that Python
+touches. After each kill the current version is verified and read, and the next build is compared with an uninterrupted
+one: the checksums must be equal, and no cached result may be computed again. Another process reads the index
+throughout. The exit status is 1 if any check fails.
 "again, in flight" counts requests sent twice because their reply had not arrived when the build died.
 """
 

@@ -44,7 +44,7 @@ def with_model(url: str) -> Settings:
 
 @dataclass(frozen=True)
 class Moment:
-    """When a build is killed: at a share of the time that the twin took, or at a share of what it touched."""
+    """When a build is killed: at a share of the time that the twin took, or of its touches of the memo or of files."""
 
     share: float
     by: str
@@ -53,14 +53,15 @@ class Moment:
         """Return the job with its end."""
         if self.by == "time":
             return Job(job.source, job.index, job.settings, after=self.share * twin.seconds)
-        return Job(job.source, job.index, job.settings, touch=1 + int(self.share * twin.touches))
+        touch = 1 + int(self.share * twin.touches[self.by])
+        return Job(job.source, job.index, job.settings, kind=self.by, touch=touch)
 
 
 def moments(number: int, seed: int) -> Iterator[Moment]:
-    """Draw moments, by time and by touch in turn: little time passes while a version is published."""
+    """Draw moments, by time and by touches in turn: little time passes while a version is published."""
     chance = random.Random(seed)
     for place in range(number):
-        yield Moment(chance.random(), ("time", "touch")[place % 2])
+        yield Moment(chance.random(), ("time", "memo", "files")[place % 3])
 
 
 @dataclass(frozen=True)

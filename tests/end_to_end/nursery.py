@@ -2,8 +2,9 @@
 
 `python -m tests.end_to_end.nursery warm|cold` reads one `Job` a line as JSON and answers each with a line of JSON:
 {"killed", "seconds"} and, of a build that ended, {"touches", "given", "version"} or {"error"}. A *touch* is a file of
-the index that Python opens, renames, makes or removes: a job says at which of them, or after how many seconds, kill -9
-comes.
+the index that Python opens, renames, makes or removes: a job says at which of those of the memo, at which of the other
+ones, or after how many seconds, kill -9 comes. How often the memo is opened depends on when replies come; the other
+touches of a build are always the same.
 """
 
 import importlib
@@ -35,13 +36,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Job:
-    """One build, and when it is killed: after some seconds, at a touch, or never."""
+    """One build, and when it is killed: after some seconds, at a touch of a kind ("memo", "files"), or never."""
 
     source: str
     index: str
     settings: Mapping[str, Mapping[str, object]]
     after: float | None = None
-    touch: int | None = None
+    kind: str = ""
+    touch: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Built:
 
     killed: bool
     seconds: float
-    touches: int = 0
+    touches: Mapping[str, int] = field(default_factory=dict)
     given: Mapping[str, int] = field(default_factory=dict)
     version: str = ""
     error: str = ""
@@ -112,13 +114,14 @@ def _child(job: Job, pipe: int) -> None:
     from conspectus.storage.errors import ConspectusError
     from conspectus.storage.settings import load_settings
 
-    touched = 0
+    touches: Counter[str] = Counter()
+    memo = str(Path(job.index, "cache"))
 
     def touch(event: str, arguments: tuple[Any, ...]) -> None:
-        nonlocal touched
-        if event in TOUCHES and arguments and str(arguments[0]).startswith(job.index):
-            touched += 1
-            if touched == job.touch:
+        if event in TOUCHES and arguments and (path := str(arguments[0])).startswith(job.index):
+            kind = "memo" if path.startswith(memo) else "files"
+            touches[kind] += 1
+            if kind == job.kind and touches[kind] == job.touch:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(touch)
@@ -126,7 +129,7 @@ def _child(job: Job, pipe: int) -> None:
     try:
         sections = {name: dict(values) for name, values in job.settings.items()}
         report = build_index([job.source], Path(job.index), load_settings(overrides=sections), watched)
-        told: dict[str, object] = {"touches": touched, "given": watched.given, "version": report.version}
+        told: dict[str, object] = {"touches": touches, "given": watched.given, "version": report.version}
     except ConspectusError as error:
         told = {"error": f"{type(error).__name__}: {error}"}
     os.write(pipe, json.dumps(told).encode())
