@@ -4,6 +4,7 @@ The aliases name a use, not only a dtype; the docstring of a signature states th
 """
 
 import mmap
+from collections.abc import Sequence
 from tokenize import TokenError
 
 import numpy as np
@@ -104,6 +105,17 @@ def places_within(groups: npt.NDArray[np.integer]) -> Ints:
     _, starts, sizes = np.unique(groups, return_index=True, return_counts=True)
     places: Ints = np.arange(len(groups)) - np.repeat(starts, sizes)
     return places
+
+
+def ranks(texts: Sequence[str]) -> SmallInts:
+    """Return the place of each text in alphabetical order.
+
+    >>> ranks(["fern", "ferry", "bay"])
+    array([1, 2, 0], dtype=int32)
+    """
+    ranks = np.empty(len(texts), np.int32)
+    ranks[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    return ranks
 
 
 def _ranges(starts: Ints, counts: Ints) -> Ints:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, gather
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, SmallInts, gather
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import entity_id, mention_id
@@ -20,11 +20,6 @@ from conspectus.storage.records import Chunk, Claim, Community, Document, Entity
 from conspectus.storage.tables import arrow_of, codes_of, rows_among, rows_of_ids
 from conspectus.storage.text.normalise import entity_key, title_names
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    pass
-
-Codes = NDArray[np.int32]
 
 FORM = 2
 """Raised when the content of the files changes."""
@@ -94,13 +89,13 @@ class Joined:
         documents: (c,) the document of each chunk.
     """
 
-    chunks: Codes
-    entities: Codes
-    relations: Codes
-    short: Codes
-    sources: Codes
-    targets: Codes
-    documents: Codes
+    chunks: SmallInts
+    entities: SmallInts
+    relations: SmallInts
+    short: SmallInts
+    sources: SmallInts
+    targets: SmallInts
+    documents: SmallInts
 
 
 @per_index
@@ -142,7 +137,7 @@ def claims_of_entities(index: StoredIndex) -> Groups:
 
 
 @per_index
-def parents_of_communities(index: StoredIndex) -> Codes:
+def parents_of_communities(index: StoredIndex) -> SmallInts:
     """Return the row of the first appearance of each community's parent (g,), -1 for none."""
     if not index.is_mapped(Mention):
         return _parents_of_communities(index)
@@ -150,7 +145,7 @@ def parents_of_communities(index: StoredIndex) -> Codes:
 
 
 @per_index
-def entities_of_titles(index: StoredIndex) -> Codes:
+def entities_of_titles(index: StoredIndex) -> SmallInts:
     """Return the row of the entity that has the name in each document's title (d,), -1 for none."""
     if not index.is_mapped(Mention):
         return _entities_of_titles(index)
@@ -243,17 +238,17 @@ def _claims_of_entities(index: StoredIndex) -> Groups:
     return _pairs(index, Entity, ends[ends >= 0], claims[ends >= 0])
 
 
-def _reports_of_communities(index: StoredIndex) -> Codes:
+def _reports_of_communities(index: StoredIndex) -> SmallInts:
     communities = index.arrow(Community, "id").column("id")
     return rows_among(communities, index.arrow(Report, "community_id").column("community_id"))
 
 
-def _parents_of_communities(index: StoredIndex) -> Codes:
+def _parents_of_communities(index: StoredIndex) -> SmallInts:
     parents = _rows_of(index, Community, "parent_id", Community)
     return np.append(_first_appearances(index), np.int32(-1))[parents]
 
 
-def _entities_of_titles(index: StoredIndex) -> Codes:
+def _entities_of_titles(index: StoredIndex) -> SmallInts:
     import pyarrow as pa
 
     codes, titles = codes_of(index.arrow(Document, "title").column("title"))
@@ -262,7 +257,7 @@ def _entities_of_titles(index: StoredIndex) -> Codes:
     return rows_among(found, index.arrow(Entity, "id").column("id"))[codes]
 
 
-def _first_appearances(index: StoredIndex) -> Codes:
+def _first_appearances(index: StoredIndex) -> SmallInts:
     repeated = index.arrow(Community, "same_as").column("same_as").is_valid().to_numpy()
     own = np.arange(len(repeated), dtype=np.int32)
     return np.where(repeated, _rows_of(index, Community, "same_as", Community), own)
@@ -280,7 +275,7 @@ def _reports_of_entities(index: StoredIndex) -> Groups:
     return _pairs(index, Entity, entities, report_of[communities])
 
 
-def _listed(index: StoredIndex, column: str, target: type, communities: Rows) -> tuple[Rows, Codes]:
+def _listed(index: StoredIndex, column: str, target: type, communities: Rows) -> tuple[Rows, SmallInts]:
     """Return (communities, rows of the target table): what some communities list in a column of ids."""
     from pyarrow import compute
 
@@ -337,12 +332,12 @@ def _joined(index: StoredIndex) -> Joined:
     return Joined(chunks, entities, relations, _short_forms(index), *others)
 
 
-def _rows_of(index: StoredIndex, record: type, column: str, target: type) -> Codes:
+def _rows_of(index: StoredIndex, record: type, column: str, target: type) -> SmallInts:
     """Return the row of the target table that each id of a column names, -1 for none."""
     return rows_among(index.arrow(record, column).column(column), index.arrow(target, "id").column("id"))
 
 
-def _short_forms(index: StoredIndex) -> Codes:
+def _short_forms(index: StoredIndex) -> SmallInts:
     """Return which mentions are short forms of titles.
 
     Mentions by a name that resolution merged into another are not: they name the entity themselves. A merged mention
@@ -352,7 +347,7 @@ def _short_forms(index: StoredIndex) -> Codes:
     from pyarrow import compute
 
     table = index.arrow(Mention, "match", "entity_id")
-    short: Codes = compute.equal(table.column("match"), "alias").to_numpy().astype(np.int32)
+    short: SmallInts = compute.equal(table.column("match"), "alias").to_numpy().astype(np.int32)
     aliases: defaultdict[str, list[str]] = defaultdict(list)
     for merge in index.rows(Merge):
         if not merge.undone:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
 from conspectus.storage.arrays import Bools, Rows
-from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.mapped import MAPPED_ROWS, IdRows, TableRows
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of, by_id, rows_of_ids, schema
@@ -124,22 +123,16 @@ def sorted_rows(record: type[Record], rows: Iterable[Record]) -> TableRows[Recor
     return found.rows()
 
 
-class _Texts(MadeRows[str]):
+class _Texts(TextColumn):
     """A column of texts of a table, each read when it is asked for; the last ones are kept."""
 
     def __init__(self, table: "pa.Table", name: str) -> None:
         texts = table.column(name)
-        self._length = len(texts)
-        self._read = lru_cache(_CACHED_TEXTS)(lambda row: str(texts[row]))
+        super().__init__(lambda: texts)
+        self._kept = lru_cache(_CACHED_TEXTS)(lambda row: str(texts[row]))
 
-    def __len__(self) -> int:
-        return self._length
-
-    def __iter__(self) -> Iterator[str]:
-        return map(self._read, range(self._length))
-
-    def _made(self, row: int) -> str:
-        return self._read(row)
+    def _text(self, row: int) -> str:
+        return self._kept(row)
 
 
 def text_column(rows: Sequence[object], name: str) -> Sequence[str]:

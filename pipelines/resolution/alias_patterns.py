@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 import numpy as np
-from conspectus.pipelines.resolution.evidence import Columns, Located
+from conspectus.pipelines.resolution.evidence import Located
 from conspectus.pipelines.resolution.features import NameFeatures, Names
 from conspectus.pipelines.resolution.keys import initials
 from conspectus.pipelines.resolution.pairs import NamePair, pair_of
 from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import agree
 from conspectus.pipelines.resolution.wordlists import SMALL_WORDS, WORKS
+from conspectus.storage.arrays import SmallInts
 
 _AMBIGUOUS = 0.45
 
@@ -58,7 +59,7 @@ def abbreviates(short: Form, long: Form) -> bool:
     return letters[0] == text[0] and 2 * hits >= len(letters)
 
 
-def _capitalised(names: Names, rows: Columns) -> Iterator[NameFeatures]:
+def _capitalised(names: Names, rows: SmallInts) -> Iterator[NameFeatures]:
     for name in map(names.at, rows.tolist()):
         if all(word[:1].isupper() for word in name.form.surfaces if word.casefold() not in SMALL_WORDS):
             yield name

@@ -8,19 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from conspectus.storage.arrays import Bools, Rows, gather
+from conspectus.storage.arrays import Bools, Rows, SmallInts, gather
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Chunk, Document, Entity, Mention
 from conspectus.storage.spilled import text_column
 from conspectus.storage.tables import arrow_of, rows_among
 from conspectus.storage.text.normalise import entity_key
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Columns = NDArray[np.int32]
-"""Row numbers and offsets of many mentions."""
 
 _ELEMENTS_AT_ONCE = 1 << 20
 _CHUNKS_AT_ONCE = 4096
@@ -86,7 +82,7 @@ class Evidence:
         self.title = _titles(documents, ids[Entity])
         self._titled = _Groups.of(len(entities) + 1, self.title + 1)
 
-    def mentions(self, entity: int, *, aliases: bool = False) -> Columns:
+    def mentions(self, entity: int, *, aliases: bool = False) -> SmallInts:
         """Return the mentions of an entity in the order of their ids, on request also its titles' short forms."""
         found = self._of_entity[entity]
         return found if aliases else found[self._own[found]]
@@ -112,17 +108,17 @@ class Evidence:
                 place = end - int(self.begins[number])
                 yield self.chunk_texts[number][place : place + characters]
 
-    def in_text(self, first: int, last: int, known: Bools) -> Columns:
+    def in_text(self, first: int, last: int, known: Bools) -> SmallInts:
         """Return the mentions of known names with a span, in the order of the chunks [first, last) and their texts."""
         found = self._of_chunk[first : min(last, len(self.begins))]
-        named: Columns = found[(self.start[found] >= 0) & self._own[found] & known[self.entity[found]]]
+        named: SmallInts = found[(self.start[found] >= 0) & self._own[found] & known[self.entity[found]]]
         return named
 
     def first_row(self, chunk: int, known: Bools) -> int:
         """Return the first row of the table of mentions that names a known name in the text of a chunk."""
         return int(self.in_text(chunk, chunk + 1, known).min())
 
-    def openings(self, known: Bools, within: int) -> Columns:
+    def openings(self, known: Bools, within: int) -> SmallInts:
         """Return the first mention in each document with another title, if it is within some characters."""
         found = []
         for start in range(0, len(self.begins), _CHUNKS_AT_ONCE):
@@ -141,7 +137,7 @@ class Evidence:
         """Return a mention."""
         return Located(*(int(column[row]) for column in (self.entity, self.chunk, self.start, self.end)))
 
-    def share_document(self, left: Columns, right: Columns) -> Bools:
+    def share_document(self, left: SmallInts, right: SmallInts) -> Bools:
         """Return whether a document contains both names, for pairs of names (p,)."""
         sizes = np.diff(self._of_entity.starts)
         ends = np.cumsum(sizes[left] + sizes[right])
@@ -152,14 +148,14 @@ class Evidence:
         ]
         return np.concatenate(shared)
 
-    def _share_document(self, left: Columns, right: Columns) -> Bools:
+    def _share_document(self, left: SmallInts, right: SmallInts) -> Bools:
         (first, mine), (second, yours) = self._documents_of(left), self._documents_of(right)
         n_documents = len(self.title)
         shared = np.zeros(len(left), np.bool_)
         shared[first[np.isin(first * n_documents + mine, second * n_documents + yours)]] = True
         return shared
 
-    def sharing(self, entity: int, others: Columns) -> Columns:
+    def sharing(self, entity: int, others: SmallInts) -> SmallInts:
         """Return those of some names that stand in a document with a name."""
         own = self._document[self.chunk[self.mentions(entity)]]
         places, documents = self._documents_of(others)
@@ -169,7 +165,7 @@ class Evidence:
         self._marked[own] = False
         return others[shared]
 
-    def _documents_of(self, entities: Columns) -> tuple[Rows, Columns]:
+    def _documents_of(self, entities: SmallInts) -> tuple[Rows, SmallInts]:
         """Return (places in `entities`, documents): the documents that contain some names, with repeats."""
         places, found = self._of_entity.of_each(entities)
         own = self._own[found]
@@ -196,33 +192,33 @@ class _Groups:
     """Rows by group: those of group i are `rows[starts[i] : starts[i + 1]]`."""
 
     starts: Rows
-    rows: Columns
+    rows: SmallInts
 
     @classmethod
-    def of(cls, n_groups: int, groups: Columns, *minor: Columns) -> "_Groups":
+    def of(cls, n_groups: int, groups: SmallInts, *minor: SmallInts) -> "_Groups":
         """Return the rows by group; within a group by other columns, then ascending."""
         starts = np.zeros(n_groups + 1, np.int64)
         np.cumsum(np.bincount(groups, minlength=n_groups), out=starts[1:])
         return cls(starts, np.lexsort((*minor[::-1], groups)).astype(np.int32))
 
-    def __getitem__(self, groups: int | slice) -> Columns:
+    def __getitem__(self, groups: int | slice) -> SmallInts:
         """Return the rows of a group, or of a run of groups."""
         first, last = (groups.start, groups.stop) if isinstance(groups, slice) else (groups, groups + 1)
         return self.rows[self.starts[first] : self.starts[last]]
 
-    def of_each(self, groups: Columns) -> tuple[Rows, Columns]:
+    def of_each(self, groups: SmallInts) -> tuple[Rows, SmallInts]:
         """Return (places in `groups`, rows): the rows of some groups, one group after the other."""
         counts, entries = gather(self.starts, groups.astype(np.int64))
         return np.repeat(np.arange(len(groups)), counts), self.rows[entries]
 
 
-def int32_of(column: "pa.ChunkedArray") -> Columns:
+def int32_of(column: "pa.ChunkedArray") -> SmallInts:
     """Return a column of whole numbers, -1 for null."""
     parts = (np.asarray(part.fill_null(-1).to_numpy(zero_copy_only=False), np.int32) for part in column.chunks)
     return np.concatenate([np.zeros(0, np.int32), *parts])
 
 
-def _titles(documents: Sequence[Document], ids: "pa.ChunkedArray") -> Columns:
+def _titles(documents: Sequence[Document], ids: "pa.ChunkedArray") -> SmallInts:
     """Return the entity that is the title of each document, -1 for none."""
     import pyarrow as pa
 

@@ -9,11 +9,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.pipelines.resolution.evidence import Columns
 from conspectus.pipelines.resolution.parsed_name import Form, number_of
 from conspectus.pipelines.resolution.person_names import person_of, sound
 from conspectus.pipelines.resolution.wordlists import NICKNAMES, NO_FIRST_NAMES, SMALL_WORDS, STATES, TURNED, WELL_KNOWN
-from conspectus.storage.arrays import Ints, Rows
+from conspectus.storage.arrays import Ints, Rows, SmallInts
 from conspectus.storage.text.normalise import entity_key
 
 if TYPE_CHECKING:
@@ -50,23 +49,23 @@ class Blocks:
         self._hashes, self._rows = hashes[order], rows[order]
         self._added = array("q"), array("i")
 
-    def __getitem__(self, key: Hashable) -> Columns:
+    def __getitem__(self, key: Hashable) -> SmallInts:
         """Return the rows of the names with a key, ascending."""
         first, last = np.searchsorted(self._hashes, [hash(key), hash(key) + 1])
         return self._rows[first:last]
 
     @property
-    def rows(self) -> Columns:
+    def rows(self) -> SmallInts:
         """The rows of all names with a key, by key."""
         return self._rows
 
-    def shared(self, most: int) -> Iterator[Columns]:
+    def shared(self, most: int) -> Iterator[SmallInts]:
         """Yield the rows of each key that several names have, at most so many; by their first row."""
         starts, sizes = self._runs(most)
         for place in np.argsort(self._rows[starts], kind="stable").tolist():
             yield self._rows[starts[place] : starts[place] + sizes[place]]
 
-    def pairs(self, most: int) -> Iterator[tuple[Columns, Columns]]:
+    def pairs(self, most: int) -> Iterator[tuple[SmallInts, SmallInts]]:
         """Yield the pairs (p,) of the names that share a key with at most so many; many pairs at once."""
         starts, sizes = self._runs(most)
         for size in range(2, most + 1):
@@ -171,7 +170,7 @@ class NameKeys:
         for blocks in (*self.spelt.values(), *(each for each in vars(self).values() if isinstance(each, Blocks))):
             blocks.close()
 
-    def namesakes(self, rows: Columns) -> list[tuple[int, int]]:
+    def namesakes(self, rows: SmallInts) -> list[tuple[int, int]]:
         """Return the pairs of some persons whose first names may be one: by sound, nickname or initial."""
         tokens, owners = (
             np.frombuffer(column, dtype) for column, dtype in zip(self._tokens, (np.int64, np.int32), strict=True)

@@ -5,16 +5,15 @@ Everything is a column: a sentence is a document, a chunk and two offsets; its w
 
 from array import array
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count as numbers
 from itertools import islice
 
 import numpy as np
 from conspectus.storage.appended_array import AppendedArray
 from conspectus.storage.arrays import Bools, Floats, Ints, Rows, gather
 from conspectus.storage.joins import Groups
+from conspectus.storage.numbering import numbering
 from conspectus.storage.records import Chunk, Document, Mention, Span
 from conspectus.storage.spilled import documents_of_chunks, spill_folder, text_column
 from conspectus.storage.tables import arrow_of, codes_of, rows_of_ids
@@ -205,8 +204,7 @@ def _mentioned(
 
 def _tf_idf(placed: SentenceIndex) -> tuple[WordRows, Ints]:
     """Return unit rows of (1 + log tf) * log((1 + n) / df), one column a word, and the number of words of each row."""
-    code = numbers()
-    vocabulary: defaultdict[str, int] = defaultdict(code.__next__)
+    vocabulary = numbering()
     n_words: Ints = np.zeros(len(placed), np.int64)
     distinct: Ints = np.zeros(len(placed), np.int64)
     folder = spill_folder() if len(placed) > _ROWS_AT_ONCE else None

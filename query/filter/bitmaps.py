@@ -10,10 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.storage.arrays import Bools, Ints, Rows, runs
+from conspectus.storage.arrays import Bools, Ints, Rows, SmallInts, runs
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.joins import (
-    Codes,
     entities_of_titles,
     joined,
     mentions_of_chunks,
@@ -129,12 +128,12 @@ class Bitmaps:
         return details
 
     @cached_property
-    def _entities(self) -> Codes:
+    def _entities(self) -> SmallInts:
         """The entities of the permitted mentions, (s,)."""
         return self.joined.entities[self.supported]
 
     @cached_property
-    def _relations(self) -> Codes:
+    def _relations(self) -> SmallInts:
         """The relations of the permitted mentions, (s,)."""
         return self.joined.relations[self.supported]
 
@@ -198,7 +197,7 @@ class Bitmaps:
         return _count_distinct(len(wanted), self.joined.entities[mentions], documents, starts)
 
 
-def at(mask: Bools, rows: Codes) -> Bools:
+def at(mask: Bools, rows: SmallInts) -> Bools:
     """Return the mask at some rows; False for row -1, which is none.
 
     >>> at(np.array([False, True]), np.array([1, -1, 0], np.int32)).tolist()
@@ -216,21 +215,21 @@ def is_in(column: "pa.ChunkedArray", values: Iterable[str]) -> Bools:
     return np.asarray(found.to_numpy(), np.bool_)
 
 
-def _marked(n_rows: int, rows: Codes | Ints) -> Bools:
+def _marked(n_rows: int, rows: SmallInts | Ints) -> Bools:
     """Return which of `n_rows` rows are given; row -1 is none."""
     found = np.zeros(n_rows + 1, np.bool_)
     found[rows] = True
     return found[:-1]
 
 
-def _fewer(rows: Codes, starts: Ints) -> Bools:
+def _fewer(rows: SmallInts, starts: Ints) -> Bools:
     """Return which groups have fewer members among `rows` (-1 is none) than from one of `starts` to the next."""
     counts = np.bincount(rows[rows >= 0], minlength=len(starts) - 1)
     found: Bools = counts < np.diff(starts)
     return found
 
 
-def _count_distinct(n_groups: int, groups: Codes, *members: Codes | Ints) -> Ints:
+def _count_distinct(n_groups: int, groups: SmallInts, *members: SmallInts | Ints) -> Ints:
     """Return the number of distinct members (of several columns) of each group, (n_groups,)."""
     order, starts = runs(groups, *members)
     return np.bincount(groups[order[starts]], minlength=n_groups)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, Vectors
 from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.numbering import numbering
 from conspectus.storage.text.analysis import PLAIN, Analysis
 from conspectus.storage.text.names import words
 from conspectus.storage.text.postings import TextColumn
@@ -47,7 +48,7 @@ def write_bm25(
     folder.mkdir(parents=True, exist_ok=True)
     analysis = Analysis.of(texts, languages)
     (folder / _ANALYSIS).write_bytes(analysis.packed())
-    numbers = _Numbers()
+    numbers = numbering()
     counts = TermCounts.of((analysis.terms(text, row) for row, text in enumerate(texts)), numbers, folder)
     vocabulary = _numbered(numbers)
     counts.renumber(np.array([vocabulary[term] for term in numbers], np.int32))
@@ -70,13 +71,6 @@ def write_bm25(
 
 def _array_of(folder: Path, name: str) -> Path:
     return folder / f"{name}.csc.index.npy"
-
-
-class _Numbers(dict[str, int]):
-    """The numbers of terms, in the order in which they are asked for."""
-
-    def __missing__(self, term: str) -> int:
-        return self.setdefault(term, len(self))
 
 
 def _numbered(terms: Iterable[str]) -> dict[str, int]:

@@ -4,13 +4,13 @@ The findings of an annotator, the annotator protocol, and `open_annotator` for t
 """
 
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from conspectus.storage.made_rows import MadeRows
+from conspectus.storage.numbering import numbering
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +75,7 @@ class Annotations(MadeRows[Annotation]):
     """
 
     def __init__(self, annotations: Iterable[Annotation] = (), like: "Annotations | None" = None) -> None:
-        self._number: defaultdict[str, int] = defaultdict(count().__next__) if like is None else like._number
+        self._number: dict[str, int] = numbering() if like is None else like._number
         self._listed: list[str] = [] if like is None else like._listed
         # Start, end, text and type of each phrase; subject, predicate, object, start and end of each triple.
         self._phrases, self._triples = array("I"), array("I")

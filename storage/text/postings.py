@@ -34,15 +34,18 @@ class TextColumn(Sequence[str]):
     def __getitem__(self, row: int | slice) -> str | list[str]:
         if isinstance(row, slice):
             return [str(text) for text in self._texts[row].to_pylist()]
-        return str(self._texts[int(row)])
+        return self._text(int(row))
 
     def __iter__(self) -> Iterator[str]:
-        for start in range(0, len(self), _BLOCK):
-            yield from self[start : start + _BLOCK]
+        for start in range(0, len(self), _TEXTS_AT_ONCE):
+            yield from self[start : start + _TEXTS_AT_ONCE]
 
     def taken(self, rows: "Rows") -> list[str]:
         """Return the texts of some rows."""
         return [str(text) for text in self._texts.take(rows).to_pylist()]
+
+    def _text(self, row: int) -> str:
+        return str(self._texts[row])
 
 
 class Postings:
@@ -154,3 +157,4 @@ class PostingsMaker:
 
 
 _BLOCK = 65_536
+_TEXTS_AT_ONCE = 1024

@@ -9,18 +9,18 @@ sorting.
 """
 
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from conspectus.pipelines.steps.extract.find_names import ChunkSightings, Sighting, known_names, see, title_sightings
-from conspectus.storage.arrays import Ints, runs
+from conspectus.storage.arrays import Ints, SmallInts, ranks, runs
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import entity_id, mention_id, short_id
 from conspectus.storage.mapped import TableRows
+from conspectus.storage.numbering import numbering
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.settings import NameSettings
 from conspectus.storage.spilled import SortedRows, few_as_list, in_blocks, rows_by_id, sorted_rows, spilled, text_column
@@ -29,13 +29,9 @@ from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import CONCEPT, TITLE, Annotation, Annotations, Triple
 from conspectus.storage.text.normalise import entity_key
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Numbers = NDArray[np.int32]
-"""Numbers of keys, chunks and the like, and offsets."""
 
 _MATCHES = ("exact", "alias", "chunk")
 _ALIAS = _MATCHES.index("alias")
@@ -90,7 +86,7 @@ class Sightings:
     """
 
     def __init__(self, sightings: Iterable[Sighting] = ()) -> None:
-        self.keys, self.surfaces, self.types, self.chunks, self.documents = (_numbers() for _ in range(5))
+        self.keys, self.surfaces, self.types, self.chunks, self.documents = (numbering() for _ in range(5))
         self._columns = tuple(array("i") for _ in range(8))
         self.add(sightings)
 
@@ -115,26 +111,21 @@ class Sightings:
 class SightingColumns(NamedTuple):
     """The numbers of each sighting's key, surface, type, chunk and document, its span, and its kind of match."""
 
-    key: Numbers
-    surface: Numbers
-    type: Numbers
-    chunk: Numbers
-    document: Numbers
-    start: Numbers
-    end: Numbers
-    match: Numbers
+    key: SmallInts
+    surface: SmallInts
+    type: SmallInts
+    chunk: SmallInts
+    document: SmallInts
+    start: SmallInts
+    end: SmallInts
+    match: SmallInts
 
     def distinct(self, rows: Ints, *names: str) -> Ints:
         """Return the first of some rows for each distinct combination of columns, in the order of the combinations."""
         return rows[_distinct(*(getattr(self, name)[rows] for name in names))]
 
 
-def _numbers() -> defaultdict[str, int]:
-    """Return a mapping that numbers its keys as they are asked for."""
-    return defaultdict(count().__next__)
-
-
-def _distinct(*columns: Numbers) -> Ints:
+def _distinct(*columns: SmallInts) -> Ints:
     """Return the first place of each distinct combination, in the order of the combinations."""
     order, starts = runs(*columns)
     return order[starts]
@@ -143,12 +134,10 @@ def _distinct(*columns: Numbers) -> Ints:
 class _Ranked:
     """The texts of the values of each group, the most frequent first, ties in alphabetical order."""
 
-    def __init__(self, groups: Numbers, values: Numbers | Ints, texts: Sequence[str], n_groups: int) -> None:
-        rank = np.empty(len(texts), np.int64)
-        rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    def __init__(self, groups: SmallInts, values: Ints | SmallInts, texts: Sequence[str], n_groups: int) -> None:
         pairs, counts = np.unique(groups * np.int64(len(texts) or 1) + values, return_counts=True)
         group, value = np.divmod(pairs, len(texts) or 1)
-        order = np.lexsort((rank[value], -counts, group))
+        order = np.lexsort((ranks(texts)[value], -counts, group))
         self._texts, self._values = texts, value[order]
         self._starts = np.searchsorted(group[order], np.arange(n_groups + 1))
 
@@ -188,7 +177,7 @@ class Statements:
 
     def __init__(self, chunks: Sequence[Chunk], stated: Iterable[StatedTriple] = ()) -> None:
         self.chunks = chunks
-        self.keys, self.predicates, self.told = (_numbers() for _ in range(3))
+        self.keys, self.predicates, self.told = (numbering() for _ in range(3))
         self._row_of = rows_by_id(chunks)
         self._columns = tuple(array("i") for _ in range(7))
         self.add(stated)
@@ -202,7 +191,7 @@ class Statements:
             for column, value in zip(self._columns, row, strict=True):
                 column.append(value)
 
-    def columns(self) -> tuple[Numbers, ...]:
+    def columns(self) -> tuple[SmallInts, ...]:
         """Return chunk, source, predicate, target, start, end and words told of each triple."""
         return tuple(np.frombuffer(column, np.int32) for column in self._columns)
 
@@ -267,7 +256,7 @@ def _entities(
     """Yield the entities of some sightings."""
     found = sightings.columns()
     named = found.distinct(rows[found.match[rows] != _ALIAS], "key", "document", "start", "end")
-    written = _numbers()
+    written = numbering()
     spelt = np.array([written[" ".join(surface.split())] for surface in sightings.surfaces], np.int64)
     names = _Ranked(found.key[named], spelt[found.surface[named]], list(written), len(keys))
     typed = found.distinct(rows[found.type[rows] >= 0], "key", "document", "start", "end", "type")
@@ -315,7 +304,7 @@ def _relations(stated: Statements, kept: set[str], mentions: "SortedRows[Mention
     """Return the relations between entities, sorted by id, and add their mentions to `mentions`."""
     import pyarrow as pa
 
-    keys, folded = list(stated.keys), _numbers()
+    keys, folded = list(stated.keys), numbering()
     same = np.array([folded[entity_key(predicate)] for predicate in stated.predicates], np.int64)
     is_kept = np.array([key in kept for key in keys], np.bool_)
     columns = stated.columns()

@@ -5,12 +5,11 @@ key is found by sorting.
 """
 
 from array import array
-from collections import defaultdict
 from collections.abc import Sequence
-from itertools import count
 
 import numpy as np
-from conspectus.storage.arrays import Bools, Ints, SmallInts, places_within, runs
+from conspectus.storage.arrays import Bools, Ints, SmallInts, places_within, ranks, runs
+from conspectus.storage.numbering import numbering
 from conspectus.storage.records import Chunk
 from conspectus.storage.text.nlp import CONCEPT, Annotations
 from conspectus.storage.text.normalise import entity_key
@@ -120,7 +119,7 @@ class PassagePlaces:
     """Where passages stand in their documents, in columns of numbers."""
 
     def __init__(self) -> None:
-        self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        self._numbers = numbering()
         self._documents, self._starts, self._ends = array("i"), array("q"), array("q")
 
     def add(self, chunk: Chunk) -> None:
@@ -156,7 +155,7 @@ class PassagePlaces:
 
 def _keys(texts: Sequence[str], used: NDArray[np.uint32]) -> tuple[list[str], SmallInts]:
     """Return the keys of some texts, given by number, and the number of the key of each text (-1: of the others)."""
-    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    numbers = numbering()
     key_of_text = np.full(len(texts), -1, np.int32)
     for text in np.flatnonzero(np.bincount(used, minlength=len(texts))).tolist():
         key_of_text[text] = numbers[entity_key(texts[text])]
@@ -176,10 +175,3 @@ def _most_frequent(size: int, group: Numbers, value: Numbers, times: Ints, rank:
     most, often = np.zeros(size, np.int64), np.zeros(size, np.int64)
     most[group[best]], often[group[best]] = value[best], said[best]
     return most, often
-
-
-def ranks(texts: Sequence[str]) -> SmallInts:
-    """Return the place of each text in alphabetical order."""
-    ranks = np.empty(len(texts), np.int32)
-    ranks[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
-    return ranks

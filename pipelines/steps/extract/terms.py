@@ -11,9 +11,8 @@ in every build.
 """
 
 from array import array
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain, count, pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -21,9 +20,10 @@ import regex
 from conspectus.pipelines.steps.extract.candidates import candidates, common_foreign_words
 from conspectus.pipelines.steps.extract.clauses import with_all_clauses
 from conspectus.pipelines.steps.extract.name_types import types_of
-from conspectus.pipelines.steps.extract.seen_phrases import PassagePlaces, SeenPhrases, ranks
+from conspectus.pipelines.steps.extract.seen_phrases import PassagePlaces, SeenPhrases
 from conspectus.pipelines.steps.extract.termhood import WordStatistics, c_values_of, folded_phrase, is_form_word
-from conspectus.storage.arrays import Floats, Rows, SmallInts, places_within, runs
+from conspectus.storage.arrays import Floats, Rows, SmallInts, places_within, ranks, runs
+from conspectus.storage.numbering import numbering
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.structure.terms import EXPLAINED
 from conspectus.storage.text.identifiers import IDENTIFIERS
@@ -125,7 +125,7 @@ class _Forms:
     """The forms of each concept, by its folded key; a name that reads like one is a form of it."""
 
     def __init__(self, seen: SeenPhrases, concepts: Sequence[int]) -> None:
-        self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        self._numbers = numbering()
         self._seen = seen
         of = np.full(len(seen.keys), -1, np.int32)
         for row in concepts:

@@ -13,6 +13,7 @@ from operator import itemgetter
 import numpy as np
 import regex
 from conspectus.storage.arrays import Ints, SmallInts
+from conspectus.storage.numbering import numbering
 from conspectus.storage.text.analysis import stem_in_language
 from conspectus.storage.text.names import in_pieces
 from conspectus.storage.text.word_lists import shares_of_common_words
@@ -42,7 +43,7 @@ class WordCounts:
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self._numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        self._numbers = numbering()
         self._stem_of = array("q")
         self._said, self._capital, self._named, self._passages = (np.empty(0, np.int32) for _ in range(4))
         self._forget_occurrences()
