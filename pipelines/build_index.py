@@ -130,13 +130,12 @@ def build_from(
         split = announced(progress, "split", split_documents)
         chunks: Sequence[Chunk]
         chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
-        if len(chunks) >= _MANY_CHUNKS:
-            free_large_arrays_at_once()
-            with spilling_to(index):
-                plan = replace(plan, documents=spilled(Document, in_blocks(Document, plan.documents)))
-                chunks = spilled(Chunk, in_blocks(Chunk, chunks))
         marks = None if source.maker else plan.marks
         with memo.kept_open(), staging(index) as folder, spilling_to(index):
+            if len(chunks) >= _MANY_CHUNKS:
+                free_large_arrays_at_once()
+                plan = replace(plan, documents=spilled(Document, in_blocks(Document, plan.documents)))
+                chunks = spilled(Chunk, in_blocks(Chunk, chunks))
             writer = VersionWriter(folder, settings)
             made = index_steps(
                 Build(plan.documents, chunks, graph, marks, settings, backend, embedding, writer, progress)

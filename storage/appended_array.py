@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Number = TypeVar("Number", np.int32, np.float64)
+Number = TypeVar("Number", np.int32, np.float32, np.float64)
 
 
 class AppendedArray(Generic[Number]):
@@ -28,7 +28,7 @@ class AppendedArray(Generic[Number]):
         if self._file is None:
             self._parts.append(part.astype(self._kind))
         else:
-            part.astype(self._kind).tofile(self._file)
+            part.astype(self._kind, copy=False).tofile(self._file)
 
     def array(self) -> NDArray[Number]:
         """Return the whole array; no part can be added after that."""

@@ -3,7 +3,6 @@
 Servers do not guarantee that. The cache does: a text that was embedded once keeps its vector, bit for bit.
 """
 
-import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from conspectus.pipelines.runner import Runner, driver_of, shards
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.storage.appended_array import AppendedArray
 from conspectus.storage.arrays import Ints, Rows, Vectors
 from conspectus.storage.errors import IndexUnusable, SettingsError
 from conspectus.storage.hashing import digest
@@ -130,14 +130,12 @@ class Embedding:
         some = list(islice(blocks, 2))
         if len(some) < 2:
             return some[0] if some else None
-        n_rows, dimension = 0, some[0].shape[1]
-        with tempfile.TemporaryFile(dir=self.memo.path.parent) as file:
-            while some:
-                n_rows += len(some[0])
-                file.write(some.pop(0).data)
-                some += islice(blocks, 1)
-            file.flush()
-            return np.memmap(file, np.float32, "r", shape=(n_rows, dimension))
+        dimension = some[0].shape[1]
+        joined = AppendedArray(self.memo.path.parent, np.float32)
+        while some:
+            joined.append(some.pop(0).ravel())
+            some += islice(blocks, 1)
+        return joined.array().reshape(-1, dimension)
 
     def first_windows(self, texts: Sequence[str], step: str) -> Vectors:
         """Return the vector of the first window of each text, one row a text."""
