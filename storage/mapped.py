@@ -118,8 +118,14 @@ class IdRows(Mapping[str, int]):
     """The row of each id of a sorted column, by binary search. Safe to share between threads."""
 
     def __init__(self, ids: Sequence[str]) -> None:
+        after_last = 0
+
         def found(id_: str) -> int:
-            row = bisect_left(ids, id_)
+            nonlocal after_last
+            row = after_last  # many ask in the order of the ids
+            if row >= len(ids) or ids[row] != id_:
+                row = bisect_left(ids, id_)
+            after_last = row + 1
             return row if row < len(ids) and ids[row] == id_ else -1
 
         self._ids = ids

@@ -25,7 +25,7 @@ from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Community, Document, Entity, Failure
 from conspectus.storage.settings import Settings, read_tuned
-from conspectus.storage.text.nlp import Annotation, Annotations, only_lead
+from conspectus.storage.text.nlp import Annotations
 
 
 class NlpBackend:
@@ -60,11 +60,9 @@ class NlpBackend:
         """Return names, noun phrases and the statements between them."""
         annotations, failures = self._annotations(documents, chunks)
         merged = announced(self._progress, "merge names", merge)(documents, chunks, annotations, self._settings.names)
-        return Extraction(merged, [], Annotations(map(only_lead, annotations)), failures)
+        return Extraction(merged, [], annotations.leads(), failures)
 
-    def _annotations(
-        self, documents: Sequence[Document], chunks: Sequence[Chunk]
-    ) -> tuple[Sequence[Annotation], list[Failure]]:
+    def _annotations(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> tuple[Annotations, list[Failure]]:
         """Return the terms of each chunk with what is stated between them, and what could not be read."""
         settings, languages = self._settings, languages_of(documents, chunks)
         annotations, failures = annotate_chunks(

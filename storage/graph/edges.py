@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.records import Relation
-from conspectus.storage.tables import arrow_of, codes_of
+from conspectus.storage.tables import arrow_of, rows_of_ids
 from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MAX_NODES = 2**31 - 1
 
@@ -97,12 +101,28 @@ def check_weights(name: str, weights: Floats) -> None:
         raise ValueError(f"{name} must not be negative, but the least is {weights.min():g}")
 
 
+def degrees_among(relations: Sequence[Relation], ids: "pa.Array") -> Ints:
+    """Return the number of distinct neighbours of each entity.
+
+    Args:
+        relations: Relations between the entities.
+        ids: (n,) The ids of the entities, in any order.
+
+    Raises:
+        IndexCorrupt: an end of a relation is not among the ids.
+    """
+    import pyarrow as pa
+
+    table = arrow_of(Relation, relations, ["source_id", "target_id"])
+    sources, targets = (rows_of_ids(table[name], pa.chunked_array([ids])) for name in ("source_id", "target_id"))
+    pairs = np.unique(np.append(sources << 32 | targets, targets << 32 | sources))
+    return np.bincount(pairs >> 32, minlength=len(ids))
+
+
 def degrees_of(relations: Sequence[Relation]) -> dict[str, int]:
     """Return the number of distinct neighbours of each end of the relations."""
     import pyarrow as pa
 
     table = arrow_of(Relation, relations, ["source_id", "target_id"])
-    ends, ids = codes_of(pa.chunked_array([*table["source_id"].chunks, *table["target_id"].chunks], pa.string()))
-    sources, targets = ends.reshape(2, -1)
-    pairs = np.unique(np.append(sources * len(ids) + targets, targets * len(ids) + sources))
-    return dict(zip(ids, np.bincount(pairs // max(len(ids), 1), minlength=len(ids)).tolist(), strict=True))
+    ids = pa.chunked_array([*table["source_id"].chunks, *table["target_id"].chunks], pa.string()).unique()
+    return dict(zip(ids.to_pylist(), degrees_among(relations, ids).tolist(), strict=True))

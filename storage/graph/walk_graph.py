@@ -108,7 +108,7 @@ def name_chunks(
 
 def titles_of(title: str, annotation: Annotation, min_characters: int) -> list[str]:
     """Return the names by which passages may refer to a chunk: its document's title, or the name it begins with."""
-    first = lead(annotation)
+    first = lead(annotation.phrases)
     own = title_names(title) or ((first.text,) if first else ())
     return [" ".join(surface.split()) for surface in own if is_worth_looking_for(surface, min_characters)]
 

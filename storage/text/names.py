@@ -223,10 +223,12 @@ def _each(names: str | tuple[str, ...]) -> tuple[str, ...]:
 
 def _named(spoken: Mapping[str, str | tuple[str, ...]], values: Mapping[str, Value], said: str) -> list[_Name[Value]]:
     """Return the names that consist of some words."""
-    return [_name(surface, values[surface]) for surface in _each(spoken[said])]
+    return [_name(surface, values[surface], said) for surface in _each(spoken[said])]
 
 
-def _name(surface: str, value: Value) -> _Name[Value]:
+def _name(surface: str, value: Value, said: str) -> _Name[Value]:
+    if surface == said and said.isascii():  # nothing but its words
+        return _Name(said, [""] * said.count(" "), "", "", value)
     keys, pieces = in_pieces(surface)
     between = list(map(_between, pieces[2:-1:2], keys))
     return _Name(entity_key(surface), between, pieces[0].lstrip(), pieces[-1].rstrip(), value)

@@ -156,6 +156,19 @@ class Annotations(MadeRows[Annotation]):
         found._ends = array("Q", ends.astype(np.uint64).tobytes())
         return found
 
+    def leads(self) -> "Annotations":
+        """Return the annotations with nothing but their leads: what is needed of them once names are merged."""
+        found = Annotations()
+        for row in range(len(self)):
+            first, _, shown = self._ends[3 * row + 1 : 3 * row + 4]
+            own = lead(map(self._phrase, range(first, shown)))
+            found.extend([Annotation((own,) if own else (), ())])
+        return found
+
+    def _phrase(self, row: int) -> Phrase:
+        start, end, text, kind = self._phrases[4 * row : 4 * row + 4]
+        return Phrase(start, end, self.texts[text], self.texts[kind])
+
     def number(self, text: str) -> int:
         """Return the number of a text, a type or a predicate, which is new if the text is."""
         return self._number[text]
@@ -192,20 +205,17 @@ _LEAD_WITHIN = 12
 """A text about something names it within this many characters."""
 
 
-def lead(annotation: Annotation) -> Phrase | None:
-    """Return the name at the beginning of a text, which is probably its subject; None if there is none there."""
-    for phrase in annotation.phrases:
+def lead(phrases: Iterable[Phrase]) -> Phrase | None:
+    """Return the name at the beginning of a text, which is probably its subject; None if there is none there.
+
+    `phrases` are those of the text, in its order.
+    """
+    for phrase in phrases:
         if phrase.start > _LEAD_WITHIN:
             return None
         if phrase.type not in {CONCEPT, "DATE"}:
             return phrase
     return None
-
-
-def only_lead(annotation: Annotation) -> Annotation:
-    """Return an annotation with nothing but its lead, if it has one: what is needed of it once names are merged."""
-    found = lead(annotation)
-    return Annotation((found,) if found else (), ())
 
 
 class Annotator(Protocol):

@@ -24,7 +24,8 @@ from conspectus.pipelines.steps.extract.find_names import (
     title_sightings,
 )
 from conspectus.pipelines.steps.extract.llm import LOST_RECORD, STAGE, ChunkExtraction
-from conspectus.pipelines.steps.extract.merge import Knowledge, Sightings, entities_of
+from conspectus.pipelines.steps.extract.merge import Knowledge
+from conspectus.pipelines.steps.extract.sightings import Sightings, entities_of
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.hashing import entity_id, short_id
@@ -67,7 +68,8 @@ def merge_extractions(
     known = known_names(documents, (name for one in stated for name in one.names.values()), settings)
     matcher = NameMatcher(known)
 
-    sightings = Sightings()
+    ordered = [chunk for chunk, _ in pairs]
+    sightings = Sightings(ordered)
     claims: list[Claim] = []
     instances: list[_Instance] = []
     for one in stated:
@@ -76,7 +78,7 @@ def merge_extractions(
         instances += _instances(one, seen)
         claims += (_claim(one.chunk, claim) for claim in one.claims)
     claims = without_repeats(claims, {chunk.id: chunk.document_id for chunk, _ in pairs})
-    sightings.add(title_sightings(documents, [chunk for chunk, _ in pairs], known))
+    sightings.add(title_sightings(documents, ordered, known))
 
     relations, relation_mentions, relation_descriptions = _relations(instances)
     titles = {entity_key(document.title) for document in documents}

@@ -24,14 +24,8 @@ from conspectus.pipelines.steps.extract.llm import (
     passages_of,
     raise_if_unanswered,
 )
-from conspectus.pipelines.steps.extract.merge import (
-    Knowledge,
-    Sightings,
-    StatedTriple,
-    Statements,
-    knowledge_of,
-    statements,
-)
+from conspectus.pipelines.steps.extract.merge import Knowledge, StatedTriple, Statements, knowledge_of, statements
+from conspectus.pipelines.steps.extract.sightings import Sightings
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages, prompt_text
@@ -126,8 +120,8 @@ def merge_open(documents: Sequence[Document], found: Sequence[Annotated], settin
     found = sorted(found, key=lambda one: one.chunk.id)
     known = known_names(documents, _names(found), settings)
     matcher = NameMatcher(known)
-    sightings = Sightings()
-    stated = Statements([one.chunk for one in found])
+    sightings = Sightings([one.chunk for one in found])
+    stated = Statements(sightings)
     for one in found:
         seen = see(one.chunk, one.annotation, matcher)
         sightings.add(seen.sightings)

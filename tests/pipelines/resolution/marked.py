@@ -8,7 +8,8 @@ import numpy as np
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.steps.extract.find_names import Sighting
-from conspectus.pipelines.steps.extract.merge import Sightings, StatedTriple, Statements, knowledge_of
+from conspectus.pipelines.steps.extract.merge import StatedTriple, Statements, knowledge_of
+from conspectus.pipelines.steps.extract.sightings import Sightings
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.records import Chunk, Document
@@ -51,11 +52,9 @@ def corpus(texts: Mapping[str, str] | Sequence[str]) -> tuple[list[Document], li
                 stated.append(StatedTriple(chunk, ends[0], between, ends[1], 0, len(plain)))
     order = sorted(range(len(documents)), key=lambda row: documents[row].id)
     chunks.sort(key=lambda each: each.id)
-    return (
-        [documents[row] for row in order],
-        chunks,
-        Extraction(knowledge_of(Sightings(sightings), Statements(chunks, stated)), [], [], []),
-    )
+    seen = Sightings(chunks, sightings)
+    found = Extraction(knowledge_of(seen, Statements(seen, stated)), [], [], [])
+    return [documents[row] for row in order], chunks, found
 
 
 def embed(texts: Sequence[str]) -> "np.ndarray[tuple[int, int], np.dtype[np.float32]]":

@@ -2,8 +2,10 @@ import itertools
 from random import Random
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from conspectus.storage.graph.edges import canonical_edges
+from conspectus.storage.graph.edges import canonical_edges, degrees_among, degrees_of
+from conspectus.storage.records import Relation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,3 +68,10 @@ def test_refuses(n_nodes: int, sources: list[int], targets: list[int], weights: 
 
 def columns(edges: list[Edge]) -> tuple[list[int], list[int], list[float]]:
     return [e[0] for e in edges], [e[1] for e in edges], [e[2] for e in edges]
+
+
+def test_degrees_count_neighbours_once_in_either_direction() -> None:
+    ends = [("a", "b"), ("b", "a"), ("a", "b"), ("c", "c"), ("b", "c")]
+    relations = [Relation(f"r{row}", *each, "", "", 1.0, ()) for row, each in enumerate(ends)]
+    assert degrees_of(relations) == {"a": 1, "b": 2, "c": 2}
+    assert degrees_among(relations, pa.array(["d", "c", "b", "a"])).tolist() == [0, 2, 2, 1]

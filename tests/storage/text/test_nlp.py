@@ -5,7 +5,7 @@ from itertools import count, pairwise
 import numpy as np
 import pytest
 from conspectus.storage.errors import MissingPart
-from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Annotations, Phrase, Triple, open_annotator
+from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Annotations, Phrase, Triple, lead, open_annotator
 from conspectus.storage.text.regex_annotator import RegexAnnotator
 from conspectus.storage.text.spacy_annotator import SpacyAnnotator
 from hypothesis import given
@@ -178,6 +178,12 @@ def test_only_some_phrases_stay_with_the_triples_between_them(given_: list[Annot
     numbers = np.array([columns.number(text) for text in texts], np.uint32)
     kinds = np.full(len(rows), columns.number(NAME), np.uint32)
     assert columns.only(np.array(rows, np.int64), numbers, kinds) == expected
+
+
+@given(st.lists(_ANNOTATIONS, max_size=5))
+def test_leads_are_those_of_the_texts(given_: list[Annotation]) -> None:
+    leads = Annotations(given_).leads()
+    assert [each.phrases for each in leads] == [tuple(filter(None, [lead(each.phrases)])) for each in given_]
 
 
 @given(st.lists(_ANNOTATIONS, max_size=5))

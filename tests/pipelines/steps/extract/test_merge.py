@@ -1,12 +1,16 @@
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 from conspectus.pipelines.steps.extract.find_names import Sighting
-from conspectus.pipelines.steps.extract.merge import Knowledge, Sightings, Statements, knowledge_of, merge
+from conspectus.pipelines.steps.extract.merge import Knowledge, Statements, knowledge_of, merge
+from conspectus.pipelines.steps.extract.sightings import Sightings
+from conspectus.storage import spilled
 from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Document, Mention
 from conspectus.storage.settings import ChunkSettings, NameSettings
+from conspectus.storage.spilled import spilling_to
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase, Triple
 from conspectus.storage.text.normalise import entity_key
 from hypothesis import given
@@ -167,9 +171,10 @@ def test_nothing_in_nothing_out() -> None:
     assert merge([], [], [], NameSettings()) == Knowledge([], [], [])
 
 
+_CHUNKS = [Chunk(f"c{number}", f"d{number // 2}", 0, 0, 9, "", 1) for number in range(4)]
 _NAMED = st.builds(
     Sighting,
-    st.sampled_from([Chunk(f"c{number}", f"d{number // 2}", 0, 0, 9, "", 1) for number in range(4)]),
+    st.sampled_from(_CHUNKS),
     st.sampled_from(["ada", "bo", "key"]),
     st.sampled_from(["Ada", "ada", " A  da", "Bo"]),
     st.sampled_from([None, "PERSON", "ORG", CONCEPT]),
@@ -188,11 +193,14 @@ def ranked(votes: Counter[str]) -> list[str]:
 
 
 @given(st.lists(_NAMED.map(lambda each: each._replace(end=None if each.start is None else each.start + 2))))
-def test_columns_give_what_dictionaries_give(sightings: list[Sighting]) -> None:
+def test_columns_give_what_dictionaries_give(
+    tmp_path_factory: pytest.TempPathFactory, sightings: list[Sighting]
+) -> None:
     """The rules written out, a sighting at a time."""
     kept = {each.key for each in sightings if each.type != CONCEPT}
     kept |= {each.key for each in sightings if len({place(other) for other in sightings if other.key == each.key}) > 1}
-    found = knowledge_of(Sightings(sightings), Statements([]))
+    all_at_once = Sightings(_CHUNKS, sightings)
+    found = knowledge_of(all_at_once, Statements(all_at_once))
     assert {each.id for each in found.entities} == set(map(entity_id, kept))
     for key in kept:
         own = [each for each in sightings if each.key == key]
@@ -213,6 +221,7 @@ def test_columns_give_what_dictionaries_give(sightings: list[Sighting]) -> None:
             made = Mention(id_, each.chunk.id, owner, None, each.start, each.end, each.match, each.surface, "")
             mentions.setdefault(id_, made)
     assert list(found.mentions) == [mentions[id_] for id_ in sorted(mentions)]
-    halves = Sightings(sightings[: len(sightings) // 2])
-    halves.add(sightings[len(sightings) // 2 :])
-    assert knowledge_of(halves, Statements([])) == found
+    with spilling_to(tmp_path_factory.getbasetemp()), patch.object(spilled, "BYTES_IN_MEMORY", 50):
+        halves = Sightings(_CHUNKS, sightings[: len(sightings) // 2])
+        halves.add(sightings[len(sightings) // 2 :])
+        assert knowledge_of(halves, Statements(halves)) == found
