@@ -34,7 +34,6 @@ from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import Before, divide
 from conspectus.pipelines.steps.sentences import place_sentences, sentences_of
-from conspectus.storage.arrays import Rows, Vectors
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import changed_nodes, is_worse, losses, updated_leiden
 from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
@@ -86,20 +85,16 @@ def large(n_nodes: int, rng: np.random.Generator) -> None:
     new = rng.integers(0, n_nodes, (2, 1000))
     before = canonical_edges(n_nodes, source, target, np.ones(len(source)))
     edges = canonical_edges(n_nodes, *np.append([source, target], new, axis=1), np.ones(len(source) + 1000))
-    fresh = _timed("hierarchy", lambda: hierarchical_leiden(n_nodes, *_ends_and_weights(before), seed=0))
+    fresh = _timed("hierarchy", lambda: hierarchical_leiden(before, seed=0))
     changed = changed_nodes(edges, before, np.arange(n_nodes))
     levels = list(fresh.levels)
     updated = _timed("update", lambda: updated_leiden(edges, levels, changed, seed=0, max_cluster_size=10))
-    again = _timed("again", lambda: hierarchical_leiden(n_nodes, *_ends_and_weights(edges), seed=0))
+    again = _timed("again", lambda: hierarchical_leiden(edges, seed=0))
     lost = losses(again, updated, edges)
-    print(f"{len(edges.weights):,} edges, {len(again.communities):,} communities; the update loses {lost[0]:.2%}")
+    print(f"{len(edges.weights):,} edges, {len(again):,} communities; the update loses {lost[0]:.2%}")
 
 
 _EDGES_OF_A_NODE, _NEAR = 4, 200
-
-
-def _ends_and_weights(edges: Edges) -> tuple[Rows, Rows, Vectors]:
-    return edges.lower, edges.upper, edges.weights
 
 
 def _timed(what: str, work: Callable[[], Hierarchy]) -> Hierarchy:
@@ -231,13 +226,7 @@ def divided_anew(world: World, settings: Settings) -> World:
     """Return the same with communities computed from scratch."""
     edges, chosen = world.edges, settings.communities
     hierarchy = hierarchical_leiden(
-        edges.n_nodes,
-        edges.lower,
-        edges.upper,
-        edges.weights,
-        seed=chosen.seed,
-        max_cluster_size=chosen.max_cluster_size,
-        resolution=chosen.resolution,
+        edges, seed=chosen.seed, max_cluster_size=chosen.max_cluster_size, resolution=chosen.resolution
     )
     communities = [
         Community(
@@ -261,7 +250,7 @@ def ring(people: int, documents: int, chance: random.Random, updates: int = 40) 
         return canonical_edges(people, lower, upper, np.ones(len(pairs), np.float32))
 
     def detect(edges: Edges) -> Hierarchy:
-        return hierarchical_leiden(people, edges.lower, edges.upper, edges.weights, seed=7, max_cluster_size=10)
+        return hierarchical_leiden(edges, seed=7, max_cluster_size=10)
 
     def parts(hierarchy: Hierarchy) -> set[bytes]:
         return {(labels == label).tobytes() for labels in hierarchy.levels for label in np.unique(labels)}
@@ -292,8 +281,7 @@ def joined(before: Before) -> Edges:
     """Return the edges between the entities."""
     from conspectus.pipelines.steps.communities import edges_of
 
-    row_of = {entity.id: row for row, entity in enumerate(before.entities)}
-    return canonical_edges(len(row_of), *edges_of(row_of, before.relations, before.named))
+    return edges_of(before.entities, before.relations, before.named)
 
 
 def reported(world: World, settings: Settings) -> set[str]:

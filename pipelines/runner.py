@@ -167,6 +167,25 @@ def _give_memory_back() -> None:
         trim(0)
 
 
+@contextmanager
+def giving_memory_back() -> Iterator[None]:
+    """Return freed memory to the system every second, while compiled code runs that lets other threads run."""
+    is_done = threading.Event()
+
+    def give() -> None:
+        while not is_done.wait(1):
+            _give_memory_back()
+
+    giver = threading.Thread(target=give, name="memory", daemon=True)
+    giver.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        giver.join()
+        _give_memory_back()
+
+
 def free_large_arrays_at_once() -> None:
     """Let the C library map every array of a megabyte, and unmap it when it is freed.
 

@@ -1,5 +1,6 @@
 """An array that is made part by part, in memory or in an unnamed file, which is gone when nobody maps it any more."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Generic, TypeVar
@@ -7,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Number = TypeVar("Number", np.int32, np.float32, np.float64)
+Number = TypeVar("Number", np.int32, np.int64, np.float32, np.float64)
 
 
 class AppendedArray(Generic[Number]):
@@ -37,3 +38,9 @@ class AppendedArray(Generic[Number]):
         with self._file:
             self._file.flush()
             return np.memmap(self._file, self._kind, "r+").view(np.ndarray)
+
+
+def append_each(columns: "Iterable[AppendedArray[Any]]", parts: "Iterable[NDArray[Any]]") -> None:
+    """Add a part at the end of each of several arrays."""
+    for column, part in zip(columns, parts, strict=True):
+        column.append(part)

@@ -4,7 +4,8 @@ The aliases name a use, not only a dtype; the docstring of a signature states th
 """
 
 import mmap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from tokenize import TokenError
 
 import numpy as np
@@ -116,6 +117,20 @@ def ranks(texts: Sequence[str]) -> SmallInts:
     ranks = np.empty(len(texts), np.int32)
     ranks[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
     return ranks
+
+
+def parts_of(starts: Ints, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
+    """Yield ranges [first, last) of consecutive groups, each with about `size` members: at most one group more.
+
+    Args:
+        starts: (n + 1,) offsets; the members of group i are `starts[i]` to `starts[i + 1]`.
+        size: The number of members of a range.
+
+    >>> [*parts_of(np.array([0, 2, 3, 9, 10]), 4)], [*parts_of(np.array([0]))]
+    ([(0, 2), (2, 4)], [])
+    """
+    full = np.searchsorted(starts, np.arange(starts[0], starts[-1], size), side="right") - 1
+    return pairwise(np.unique([0, *full.tolist(), len(starts) - 1]).tolist())
 
 
 def _ranges(starts: Ints, counts: Ints) -> Ints:

@@ -17,10 +17,15 @@ from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import entity_id, mention_id
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Merge, Relation, Report
+from conspectus.storage.spilled import array_of
 from conspectus.storage.tables import arrow_of, codes_of, rows_among, rows_of_ids
 from conspectus.storage.text.normalise import entity_key, title_names
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PAIRS_AT_ONCE = 1 << 19
 FORM = 2
 """Raised when the content of the files changes."""
 
@@ -39,12 +44,25 @@ class Groups:
         >>> Groups.of(np.array([1, 0, 1]), np.array([5, 4, 5]), 2)[1].tolist()
         [5]
         """
-        pairs = groups.astype(np.int64) << 32 | members  # sorted in a third of the time of two columns
-        pairs.sort()
-        pairs = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]
-        starts = np.zeros(n_groups + 1, np.int64)
-        np.cumsum(np.bincount(pairs >> 32, minlength=n_groups), out=starts[1:])
-        return cls(starts, pairs & 0xFFFFFFFF)
+        return cls.of_pairs(groups.astype(np.int64) << 32 | members, n_groups)
+
+    @classmethod
+    def of_pairs(cls, pairs: Ints, n_groups: int) -> "Groups":
+        """Return the distinct pairs, each `group << 32 | member`; their array is used up. Many spill.
+
+        >>> Groups.of_pairs(np.array([1 << 32 | 5, 4, 1 << 32 | 5]), 2)[1].tolist()
+        [5]
+        """
+        pairs.sort()  # in a third of the time of two columns
+        distinct, last = array_of(len(pairs), np.int64), -1
+        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+            block = pairs[start : start + _PAIRS_AT_ONCE]
+            distinct.append(block[np.diff(block, prepend=last) != 0])
+            last = block[-1]
+        members = distinct.array()
+        starts = np.searchsorted(members, np.arange(n_groups + 1) << 32)
+        members &= 0xFFFFFFFF
+        return cls(starts, members)
 
     def __getitem__(self, group: int) -> Ints:
         """Return the members of a group, ascending."""
@@ -65,14 +83,17 @@ class Groups:
         return np.repeat(np.arange(len(groups)), counts), self.members[entries]
 
 
-def chunks_by_entity(entity_ids: Sequence[str], chunk_ids: Sequence[str], mentions: Sequence[Mention]) -> Groups:
+def chunks_by_entity(
+    entity_ids: "pa.ChunkedArray", chunk_ids: "pa.ChunkedArray | pa.Array", mentions: Sequence[Mention]
+) -> Groups:
     """Return the rows of the chunks that mention each entity, both in the order of their ids."""
-    import pyarrow as pa
-
     table = arrow_of(Mention, mentions, ["entity_id", "chunk_id"])
-    table = table.filter(table["entity_id"].is_valid())
-    entities, chunks = (pa.chunked_array([ids], pa.string()) for ids in (entity_ids, chunk_ids))
-    return Groups.of(rows_of_ids(table["entity_id"], entities), rows_of_ids(table["chunk_id"], chunks), len(entity_ids))
+    pairs = array_of(len(table), np.int64)
+    for start in range(0, len(table), _PAIRS_AT_ONCE):
+        block = table.slice(start, _PAIRS_AT_ONCE)
+        block = block.filter(block["entity_id"].is_valid())
+        pairs.append(rows_of_ids(block["entity_id"], entity_ids) << 32 | rows_of_ids(block["chunk_id"], chunk_ids))
+    return Groups.of_pairs(pairs.array(), len(entity_ids))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
+from conspectus.storage.appended_array import AppendedArray, Number
 from conspectus.storage.arrays import Bools, Rows
 from conspectus.storage.mapped import MAPPED_ROWS, IdRows, TableRows
 from conspectus.storage.records import Chunk, Document
@@ -30,6 +31,8 @@ BYTES_IN_MEMORY = 16 << 20
 _CACHED_TEXTS = 64
 _PARTS = 32
 """Parts into which a table is divided by id, to be sorted one after the other."""
+_FEW_IDS = 8 * _PARTS
+"""Fewer ids do not tell how the others are distributed."""
 
 _FOLDER: ContextVar[Path | None] = ContextVar("folder of spilled rows", default=None)
 
@@ -47,6 +50,11 @@ def spilling_to(folder: Path) -> Iterator[None]:
 def spill_folder() -> Path | None:
     """Return the folder of the innermost `spilling_to`; None outside."""
     return _FOLDER.get()
+
+
+def array_of(n: int, kind: type[Number]) -> AppendedArray[Number]:
+    """Return an array for about `n` numbers, to be made part by part; that of many numbers spills."""
+    return AppendedArray(_FOLDER.get() if n * kind().nbytes >= BYTES_IN_MEMORY // 4 else None, kind)
 
 
 def in_blocks(record: type[Record], rows: Iterable[Record]) -> "Iterator[pa.Table]":
@@ -197,6 +205,8 @@ class SortedRows(Generic[Record]):
 
         if not self._parts:
             ids = sorted(id_ for block in self._waiting for id_ in block["id"].to_pylist())
+            if len(ids) < _FEW_IDS:  # of long rows; most ids are hashes
+                ids = [f"{part:03x}" for part in range(1 << 12)]
             self._bounds = [ids[len(ids) * part // _PARTS] for part in range(1, _PARTS)]
             for _ in range(_PARTS):
                 file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (open until it is read)

@@ -266,7 +266,7 @@ def codes_of(column: "pa.ChunkedArray") -> "tuple[Ints, list[Any]]":
     return np.concatenate([np.zeros(0, np.int64), *codes]), values
 
 
-def rows_among(ids: "pa.ChunkedArray", known: "pa.ChunkedArray") -> "NDArray[np.int32]":
+def rows_among(ids: "pa.ChunkedArray", known: "pa.ChunkedArray | pa.Array") -> "NDArray[np.int32]":
     """Return the row of each id among the known ones, -1 for null and for an unknown id."""
     import numpy as np
     from pyarrow import compute
@@ -275,7 +275,7 @@ def rows_among(ids: "pa.ChunkedArray", known: "pa.ChunkedArray") -> "NDArray[np.
     return np.asarray(compute.fill_null(rows, -1).to_numpy(), np.int32)
 
 
-def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "Ints":
+def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray | pa.Array") -> "Ints":
     """Return the table row of each id; IndexCorrupt for an unknown id."""
     import numpy as np
 

@@ -8,14 +8,17 @@ When an index is updated, its communities are updated too (`communities.update`)
 fresh hierarchy.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from conspectus.pipelines.runner import giving_memory_back
 from conspectus.pipelines.steps.sentences import RowsOf, Sentences, place_sentences
-from conspectus.storage.arrays import Floats, Rows, gather
+from conspectus.storage.appended_array import append_each
+from conspectus.storage.arrays import Floats, Ints, Rows, parts_of, runs
 from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import Labels, changed_nodes, is_worse, losses, updated_leiden
@@ -26,13 +29,20 @@ from conspectus.storage.manifest import Manifest, damaged_files
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings, Settings
-from conspectus.storage.spilled import few_as_list, sorted_rows, text_column
-from conspectus.storage.tables import arrow_of, rows_of_ids
+from conspectus.storage.spilled import SortedRows, array_of, few_as_list
+from conspectus.storage.tables import arrow_of, by_id, rows_among, rows_of_ids, schema
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_RELATIONS = 1_500_000
 """With more relations, only those that documents state join entities: Leiden would need hours for all."""
 _MOST_NAMES = 12
 """A sentence that names more entities is a list, and weak evidence for any pair of them."""
+_RELATIONS_AT_ONCE = 1 << 19
+_MEMBERS_AT_ONCE = 1 << 18
+"""Entities and chunks of the communities that are made together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +87,15 @@ def divide(
     document states are ignored. With `earlier`, the communities of that version are updated, so that unchanged ones
     stay; if the update is worse than a fresh hierarchy (`is_worse`), the fresh one is returned, with a note.
     """
-    relations = _dividing(relations)
-    row_of = {entity.id: row for row, entity in enumerate(entities)}
-    named = sentences.placed.of_entity if sentences else None
-    edges = canonical_edges(len(entities), *edges_of(row_of, relations, named))
-    hierarchy = leiden.hierarchical_leiden(
-        len(entities),
-        edges.lower,
-        edges.upper,
-        edges.weights,
-        max_cluster_size=settings.max_cluster_size,
-        resolution=settings.resolution,
-        seed=settings.seed,
-    )
+    ids = _ids(entities)
+    edges = edges_of(entities, relations, sentences.placed.of_entity if sentences else None)
+    with giving_memory_back():  # graspologic frees what it has read bit by bit
+        hierarchy = leiden.hierarchical_leiden(
+            edges, max_cluster_size=settings.max_cluster_size, resolution=settings.resolution, seed=settings.seed
+        )
     notes: tuple[str, ...] = ()
     if earlier and entities:
-        updated = _updated(row_of, edges, earlier(sentences is not None), settings)
+        updated = _updated(ids, edges, earlier(sentences is not None), settings)
         if updated:
             lost = losses(hierarchy, updated, edges, settings.resolution)
             if is_worse(lost):
@@ -100,37 +103,44 @@ def divide(
             else:
                 hierarchy = updated
     del edges
-    communities = sorted_rows(Community, _communities(hierarchy, relations, mentions, row_of))
-    return Division(few_as_list(communities), notes)
+    communities = SortedRows(Community)
+    for block in _communities(hierarchy, ids, relations, mentions):
+        communities.add(block)
+    return Division(few_as_list(communities.rows()), notes)
+
+
+def _ids(entities: Sequence[Entity]) -> "pa.ChunkedArray":
+    return arrow_of(Entity, entities, ["id"])["id"]
 
 
 def _updated(
-    row_of: Mapping[str, int], edges: Edges, before: Before, settings: CommunitySettings
+    ids: "pa.ChunkedArray", edges: Edges, before: Before, settings: CommunitySettings
 ) -> leiden.Hierarchy | None:
     """Return the updated hierarchy of an earlier version, None if it had none."""
     if not before.communities:
         return None
-    old_row_of = {entity.id: row for row, entity in enumerate(before.entities)}
-    old_edges = canonical_edges(len(old_row_of), *edges_of(old_row_of, _dividing(before.relations), before.named))
-    row_now = np.fromiter((row_of.get(item, -1) for item in old_row_of), np.int64, len(old_row_of))
+    old_edges = edges_of(before.entities, before.relations, before.named)
     return updated_leiden(
         edges,
-        _labels(row_of, before.communities),
-        changed_nodes(edges, old_edges, row_now),
+        _labels(ids, before.communities),
+        changed_nodes(edges, old_edges, rows_among(_ids(before.entities), ids).astype(np.int64)),
         seed=settings.seed,
         max_cluster_size=settings.max_cluster_size,
         resolution=settings.resolution,
     )
 
 
-def _labels(row_of: Mapping[str, int], communities: Sequence[Community]) -> list[Labels]:
+def _labels(ids: "pa.ChunkedArray", communities: Sequence[Community]) -> list[Labels]:
     """Return the labels of each level by entity row, -1 for new entities."""
-    deepest = max(community.level for community in communities)
-    labels = [np.full(len(row_of), -1, np.int64) for _ in range(deepest + 1)]
-    for label, community in enumerate(communities):
-        rows = [row_of[id_] for id_ in community.entity_ids if id_ in row_of]
-        labels[community.level][rows] = label
-    return labels
+    from pyarrow import compute
+
+    table = arrow_of(Community, communities, ["level", "entity_ids"])
+    levels, lists = table["level"].to_numpy(), table["entity_ids"]
+    rows = rows_among(compute.list_flatten(lists), ids)
+    community = np.repeat(np.arange(len(table)), compute.list_value_length(lists).to_numpy())
+    labels = np.full((int(levels.max()) + 1, len(ids)), -1, np.int64)
+    labels[levels[community][rows >= 0], rows[rows >= 0]] = community[rows >= 0]
+    return list(labels)
 
 
 def not_divided(relations: Sequence[Relation]) -> tuple[str, ...]:
@@ -141,88 +151,152 @@ def not_divided(relations: Sequence[Relation]) -> tuple[str, ...]:
     return (f"{left_out:,} relations of the graph join no communities",)
 
 
-def _dividing(relations: Sequence[Relation]) -> Sequence[Relation]:
-    if len(relations) <= MOST_RELATIONS:
-        return relations
+def _dividing(relations: Sequence[Relation]) -> "pa.Table":
+    """Return what communities need of the relations that join entities, sorted by id."""
     from pyarrow import compute
 
-    table = arrow_of(Relation, relations)
-    return TableRows(table.filter(compute.greater(compute.list_value_length(table["chunk_ids"]), 0)), Relation)
+    table = arrow_of(Relation, relations, ["id", "source_id", "target_id", "weight", "chunk_ids"])
+    if not isinstance(relations, TableRows):
+        table = by_id(table)
+    stated = compute.greater(compute.list_value_length(table["chunk_ids"]), 0)
+    table = table.drop_columns("chunk_ids")
+    return table if len(table) <= MOST_RELATIONS or compute.all(stated).as_py() else table.filter(stated)
 
 
-def edges_of(
-    row_of: Mapping[str, int], relations: Sequence[Relation], named: RowsOf | None
-) -> tuple[Rows, Rows, Floats]:
-    """Return the edges of the entity graph: the rows of both ends, and weights; a pair may occur several times."""
-    sources, targets = _ends(row_of, relations)
-    weights = arrow_of(Relation, relations, ["weight"])["weight"].to_numpy()
-    columns = [(sources, targets, weights), *(_named_together(row_of, named) if named else ())]
-    source, target, weight = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return source, target, weight
+def edges_of(entities: Sequence[Entity], relations: Sequence[Relation], named: RowsOf | None) -> Edges:
+    """Return the edges of the entity graph.
+
+    Args:
+        entities: the entities.
+        relations: the relations that join entities; of very many, only those that documents state.
+        named: the sentence rows that name each entity, if shared sentences join entities.
+    """
+    ids, stated = _ids(entities), _dividing(relations)
+    n_edges = len(stated) + (len(named.grouped()[1].members) if named else 0)
+    columns = array_of(n_edges, np.int32), array_of(n_edges, np.int32), array_of(n_edges, np.float64)
+    for block in chain(_related(ids, stated), _named_together(ids, named) if named else ()):
+        append_each(columns, block)
+    return canonical_edges(len(ids), *(column.array() for column in columns))
 
 
-def _named_together(row_of: Mapping[str, int], named: RowsOf) -> Iterator[tuple[Rows, Rows, Floats]]:
+def _related(ids: "pa.ChunkedArray", relations: "pa.Table") -> Iterator[tuple[Rows, Rows, Floats]]:
+    """Yield the entity rows of both ends of relations, and their weights."""
+    for start in range(0, len(relations), _RELATIONS_AT_ONCE):
+        block = relations.slice(start, _RELATIONS_AT_ONCE)
+        ends = (rows_of_ids(block[name], ids) for name in ("source_id", "target_id"))
+        yield *ends, block["weight"].to_numpy()
+
+
+def _named_together(ids: "pa.ChunkedArray", named: RowsOf) -> Iterator[tuple[Rows, Rows, Floats]]:
     """Yield the pairs of entities that share a sentence, and their weights, for each number of names in a sentence."""
-    ids, rows = named.grouped()
-    own = np.fromiter((row_of[id_] for id_ in ids), np.int64, len(ids))
-    entities, sentences = np.repeat(own, np.diff(rows.starts)), rows.members
-    order = np.lexsort((entities, sentences))
-    entities = entities[order]
-    _, first, sizes = np.unique(sentences[order], return_index=True, return_counts=True)
-    for size in range(2, _MOST_NAMES + 1):
-        members = entities[first[sizes == size, None] + np.arange(size)]
-        for one, other in combinations(range(size), 2):
-            yield members[:, one], members[:, other], np.full(len(members), 1 / (size - 1))
-
-
-def _ends(row_of: Mapping[str, int], relations: Sequence[Relation]) -> tuple[Rows, Rows]:
-    """Return the entity rows of both ends of each relation."""
     import pyarrow as pa
 
-    table, ids = (
-        arrow_of(Relation, relations, ["source_id", "target_id"]),
-        pa.chunked_array([list(row_of)], pa.string()),
-    )
-    return rows_of_ids(table["source_id"], ids), rows_of_ids(table["target_id"], ids)
+    names, rows = named.grouped()
+    own = rows_of_ids(pa.chunked_array([names], pa.string()), ids)
+    pairs = array_of(len(rows.members), np.int64)
+    for first, last in parts_of(rows.starts):
+        entities = np.repeat(own[first:last], np.diff(rows.starts[first : last + 1]))
+        pairs.append(rows.members[rows.starts[first] : rows.starts[last]] << 32 | entities)
+    of_sentences = Groups.of_pairs(pairs.array(), int(rows.members.max(initial=-1)) + 1)
+    for first, last in parts_of(of_sentences.starts):
+        starts, sizes = of_sentences.starts[first:last], np.diff(of_sentences.starts[first : last + 1])
+        for size in range(2, _MOST_NAMES + 1):
+            members = of_sentences.members[starts[sizes == size, None] + np.arange(size)]
+            for one, other in combinations(range(size), 2):
+                yield members[:, one], members[:, other], np.full(len(members), 1 / (size - 1))
 
 
 def _communities(
-    hierarchy: leiden.Hierarchy,
-    relations: Sequence[Relation],
-    mentions: Sequence[Mention],
-    row_of: Mapping[str, int],
-) -> Iterator[Community]:
-    """Yield the communities of every level."""
-    chunk_ids = sorted(arrow_of(Mention, mentions, ["chunk_id"])["chunk_id"].unique().to_pylist())
-    chunks_of = chunks_by_entity(list(row_of), chunk_ids, mentions)
-    sources, targets = _ends(row_of, relations)
-    ids_of_entities = list(row_of)
-    ids_of_relations = text_column(relations, "id")
-
-    first_id: dict[int, str] = {}
-    above: dict[int, str] = {}
+    hierarchy: leiden.Hierarchy, ids: "pa.ChunkedArray", relations: Sequence[Relation], mentions: Sequence[Mention]
+) -> "Iterator[pa.Table]":
+    """Yield the communities of every level, in blocks."""
+    stated = _dividing(relations)
+    chunk_ids = arrow_of(Mention, mentions, ["chunk_id"])["chunk_id"].unique().sort()
+    made = _Communities(
+        hierarchy,
+        (ids.combine_chunks(), stated["id"].combine_chunks(), chunk_ids),
+        chunks_by_entity(ids, chunk_ids, mentions),
+    )
+    ends = array_of(len(stated), np.int32), array_of(len(stated), np.int32)
+    for *block, _ in _related(ids, stated):
+        append_each(ends, block)
+    source, target = (end.array() for end in ends)
     for level, membership in enumerate(hierarchy.levels):
-        within = np.flatnonzero(membership[sources] == membership[targets])
-        inside = Groups.of(membership[sources[within]], within, len(hierarchy.communities))
-        standing: dict[int, str] = {}
-        for found in hierarchy.at(level):
-            ids = tuple([ids_of_entities[row] for row in found.members.tolist()])
-            _, entries = gather(chunks_of.starts, found.members)
-            id_ = standing[found.id] = short_id("community", str(level), *ids)
-            parent = None if level == 0 else above[found.id if found.id in above else found.parent or 0]
-            yield Community(
-                id=id_,
-                level=level,
-                parent_id=parent,
-                same_as=first_id.get(found.id),
-                oversized=found.oversized,
-                entity_ids=ids,
-                relation_ids=tuple(sorted([ids_of_relations[row] for row in inside[found.id].tolist()])),
-                chunk_ids=tuple([chunk_ids[row] for row in np.unique(chunks_of.members[entries]).tolist()]),
-                size=len(ids),
-            )
-            first_id.setdefault(found.id, id_)
-        above = standing
+        within = np.flatnonzero(membership[source] == membership[target])
+        yield from made.at(level, Groups.of(membership[source[within]], within, len(hierarchy)))
+
+
+class _Communities:
+    """Makes the communities of each level, the coarsest first.
+
+    Args:
+        hierarchy: the communities, by rows of entities.
+        ids: the ids of entities, relations and chunks.
+        chunks_of: the rows of the chunks that mention each entity.
+    """
+
+    def __init__(
+        self, hierarchy: leiden.Hierarchy, ids: "tuple[pa.Array, pa.Array, pa.Array]", chunks_of: Groups
+    ) -> None:
+        self._hierarchy = hierarchy
+        self._ids = ids
+        self._chunks_of = chunks_of
+        self._first_ids = np.zeros(len(hierarchy), _ID)
+        self._above = self._first_ids
+
+    def at(self, level: int, inside: Groups) -> "Iterator[pa.Table]":
+        """Yield the communities of a level, given the relations inside each."""
+        import pyarrow as pa
+
+        membership, standing = self._hierarchy.levels[level], np.zeros(len(self._hierarchy), _ID)
+        order, firsts = runs(membership)
+        starts = np.append(firsts, len(order))
+        sizes_of_all = np.append(0, np.cumsum(1 + np.diff(self._chunks_of.starts)[order]))[starts]
+        for first, last in parts_of(sizes_of_all, _MEMBERS_AT_ONCE):
+            members = order[starts[first] : starts[last]]
+            found = membership[order[starts[first:last]]]
+            sizes = np.diff(starts[first : last + 1])
+            places, chunks = self._chunks_of.of_each(members)
+            chunks_in = Groups.of(np.repeat(np.arange(len(found)), sizes)[places], chunks, len(found))
+            entities, relations, chunks_of = self._ids
+            lists = _lists(entities, sizes, members)
+            ids = [short_id("community", str(level), *own) for own in lists.to_pylist()]
+            standing[found] = ids
+            new = self._hierarchy.first[found] == level
+            parents = np.where(new, self._hierarchy.parents[found], found)
+            counts, within = inside.of_each(found)
+            columns = {
+                "id": pa.array(ids, pa.string()),
+                "level": np.full(len(found), level),
+                "parent_id": _texts(self._above[parents], np.full(len(found), level == 0)),
+                "same_as": _texts(self._first_ids[found], new),
+                "oversized": self._hierarchy.oversized[found],
+                "entity_ids": lists,
+                "relation_ids": _lists(relations, np.bincount(counts, minlength=len(found)), within),
+                "chunk_ids": _lists(chunks_of, np.diff(chunks_in.starts), chunks_in.members),
+                "size": sizes,
+            }
+            yield pa.table(columns, schema=schema(Community))
+            self._first_ids[found[new]] = standing[found[new]]
+        self._above = standing
+
+
+_ID = "S16"
+
+
+def _texts(ids: "NDArray[np.bytes_]", absent: "NDArray[np.bool_]") -> "pa.Array":
+    """Return ids as texts, null where they are absent."""
+    import pyarrow as pa
+
+    return pa.array(ids, pa.binary(), mask=absent).cast(pa.string())
+
+
+def _lists(ids: "pa.Array", sizes: Ints, rows: Rows) -> "pa.Array":
+    """Return lists of the ids of rows, list after list."""
+    import pyarrow as pa
+
+    starts = np.append(0, np.cumsum(sizes)).astype(np.int32)
+    return pa.ListArray.from_arrays(starts, ids.take(pa.array(rows)), schema(Community).field("entity_ids").type)
 
 
 def earlier_communities(root: Path, current: Manifest | None, settings: Settings) -> Earlier | None:

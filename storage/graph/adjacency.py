@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Floats, Ints, Vectors, gather
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Floats, Ints, Vectors, gather, parts_of
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.edges import canonical_edges
+from conspectus.storage.spilled import array_of
 from numpy.typing import ArrayLike, NDArray
 
+_EDGES_AT_ONCE = 1 << 20
 _DTYPES: dict[str, np.dtype[Any]] = {
     "indptr": np.dtype("<i8"),
     "indices": np.dtype("<i4"),
@@ -61,21 +63,24 @@ class Adjacency:
         (array([0, 1, 3, 4]), array([1, 0, 2, 1], dtype=int32), array([1. , 1.5, 0.5]))
         """
         edges = canonical_edges(n_nodes, sources, targets, weights)
-        # Of a row's neighbours the smaller ones come from `upper` and the larger ones from `lower`; both runs
-        # are ascending already, so one stable sort by row leaves every row sorted.
-        rows = np.concatenate([edges.upper, edges.lower], dtype=np.int32)
-        order = np.argsort(rows, kind="stable")
-        columns = np.concatenate([edges.lower, edges.upper], dtype=np.int32)[order]
-        doubled = np.concatenate([edges.weights, edges.weights])[order]
-        rows = rows[order]
-        indptr = np.zeros(n_nodes + 1, dtype=np.int64)
-        np.cumsum(np.bincount(rows, minlength=n_nodes), out=indptr[1:])
-        return cls(
-            indptr=indptr,
-            indices=columns,
-            weights=doubled,
-            strength=np.bincount(rows, weights=doubled, minlength=n_nodes).astype(np.float64),
-        )
+        starts = np.searchsorted(edges.lower, np.arange(n_nodes + 1, dtype=np.int32))
+        degrees = np.diff(starts)
+        for start in range(0, len(edges.upper), _EDGES_AT_ONCE):
+            degrees += np.bincount(edges.upper[start : start + _EDGES_AT_ONCE], minlength=n_nodes)
+        indptr = np.append(0, np.cumsum(degrees))
+        columns, doubled = array_of(2 * len(edges.weights), np.int32), array_of(2 * len(edges.weights), np.float32)
+        strength = np.zeros(n_nodes)
+        for first, last in parts_of(indptr, _EDGES_AT_ONCE):
+            # Of a row's neighbours the smaller ones come from `upper` and the larger ones from `lower`; both runs
+            # are ascending already, so one stable sort by row leaves every row sorted.
+            smaller, larger = (edges.upper >= first) & (edges.upper < last), slice(starts[first], starts[last])
+            rows = np.concatenate([edges.upper[smaller], edges.lower[larger]]) - first
+            order = np.argsort(rows, kind="stable")
+            columns.append(np.concatenate([edges.lower[smaller], edges.upper[larger]])[order])
+            weights_of_rows = np.concatenate([edges.weights[smaller], edges.weights[larger]])[order]
+            doubled.append(weights_of_rows)
+            strength[first:last] = np.bincount(rows[order], weights_of_rows, last - first)
+        return cls(indptr, columns.array(), doubled.array(), strength)
 
     def save(self, folder: Path) -> None:
         """Write `indptr.npy`, `indices.npy`, `weights.npy`, `strength.npy`; equal graphs give equal bytes."""

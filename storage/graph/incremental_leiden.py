@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.storage.arrays import Bools, Floats
-from conspectus.storage.graph.edges import Edges
+from conspectus.storage.arrays import Bools, Floats, SmallInts
+from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.leiden import Hierarchy, groups, hierarchical_leiden, hierarchy_of, modularity
 from numpy.typing import NDArray
 
@@ -45,7 +45,7 @@ def changed_nodes(now: Edges, before: Edges, row_now: Labels) -> Bools:
     changed[ends[ends >= 0]] = True
     lower, upper, weights = lower[~gone], upper[~gone], before.weights[~gone]
     old_keys = np.minimum(lower, upper) * now.n_nodes + np.maximum(lower, upper)
-    new_keys = now.lower * now.n_nodes + now.upper
+    new_keys = now.lower.astype(np.int64) * now.n_nodes + now.upper
     _, old_places, new_places = np.intersect1d(old_keys, new_keys, assume_unique=True, return_indices=True)
     same = np.isclose(weights[old_places], now.weights[new_places], rtol=1e-6, atol=0.0)
     for keys, kept in ((old_keys, old_places[same]), (new_keys, new_places[same])):
@@ -128,8 +128,8 @@ class _Subgraph:
     """A subgraph: its nodes (ascending), and its edges by positions in `nodes`."""
 
     nodes: Labels
-    lower: Labels
-    upper: Labels
+    lower: SmallInts
+    upper: SmallInts
     weights: Floats
 
     def matrix(self) -> "csr_array":
@@ -180,11 +180,10 @@ class _Dividing:
         if not free.any():
             return start
         if free.all():
-            n, ends = len(free), (part.lower, part.upper)
-            whole = hierarchical_leiden(
-                n, *ends, part.weights, seed=self.seed, max_cluster_size=n, resolution=self.resolution
-            )
-            return _numbered(whole.levels[0])
+            n = len(free)
+            edges = canonical_edges(n, part.lower, part.upper, part.weights)
+            whole = hierarchical_leiden(edges, seed=self.seed, max_cluster_size=n, resolution=self.resolution)
+            return _numbered(whole.levels[0].astype(np.int64))
         return _connected(part, moved_nodes(part.matrix(), start, free, self.resolution))
 
 
@@ -268,7 +267,7 @@ def _parts(whole: _Subgraph, labels: Labels, settled: Bools) -> Iterator[_Subgra
     within = np.flatnonzero(labels[whole.lower] == labels[whole.upper])
     within = within[np.argsort(labels[whole.lower[within]], kind="stable")]
     label_of_edge = labels[whole.lower[within]]
-    place = np.zeros(len(labels), np.int64)
+    place = np.zeros(len(labels), np.int32)
     for nodes in groups(labels):
         if settled[nodes[0]]:
             continue

@@ -1,12 +1,12 @@
 """Hierarchical Leiden: community detection, repeated inside every community above a maximum size."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import Floats, Ints, runs
-from conspectus.storage.graph.edges import Edges, canonical_edges, check_weights, node_ids
+from conspectus.storage.arrays import Bools, Ints, SmallInts, runs
+from conspectus.storage.graph.edges import Edges, check_weights, node_ids
 from numpy.typing import ArrayLike
 
 _EDGES_AT_ONCE = 65_536
@@ -36,19 +36,27 @@ class Group:
 class Hierarchy:
     """Partitions of all nodes, each refining the one above it.
 
-    A community that is not split appears on all deeper levels with the same id, so `communities` lists every set of
-    nodes once, as reports need it. On level l the communities with `communities[i].level < l` are unsplit ones.
+    A community that is not split appears on all deeper levels with the same id, so every set of nodes has one, as
+    reports need it. On level l the communities with `first[id] < l` are unsplit ones.
 
     Attributes:
-        communities: Every distinct set of nodes; `communities[i].id == i`.
-        levels: One int64 (n,) array per level, coarsest first: the id of each node's community. At least one level,
+        levels: One int32 (n,) array per level, coarsest first: the id of each node's community. At least one level,
             even for a graph without nodes.
+        first: int32 (c,), the first level that each community appears on.
+        parents: int32 (c,), the community above each, -1 on level 0.
+        oversized: bool (c,), see `Group`.
     """
 
-    communities: tuple[Group, ...]
-    levels: tuple[Ints, ...]
+    levels: tuple[SmallInts, ...]
+    first: SmallInts
+    parents: SmallInts
+    oversized: Bools
 
-    def at(self, level: int) -> tuple[Group, ...]:
+    def __len__(self) -> int:
+        """Return the number of communities, distinct sets of nodes."""
+        return len(self.first)
+
+    def at(self, level: int) -> Iterator[Group]:
         """Return the communities of a level, by id; a level below the deepest returns the deepest.
 
         Raises:
@@ -56,15 +64,18 @@ class Hierarchy:
         """
         if level < 0:
             raise ValueError(f"level must not be negative, but is {level}")
-        standing = np.unique(self.levels[min(level, len(self.levels) - 1)])
-        return tuple(self.communities[i] for i in standing.tolist())
+        labels = self.levels[min(level, len(self.levels) - 1)]
+        order, starts = runs(labels)
+        return map(self._group, labels[order[starts]].tolist(), np.split(order, starts[1:]) if len(order) else [])
+
+    def _group(self, id_: int, members: Ints) -> Group:
+        level = int(self.first[id_])
+        parent = int(self.parents[id_]) if level else None
+        return Group(id_, level, parent, members, bool(self.oversized[id_]))
 
 
 def hierarchical_leiden(
-    n_nodes: int,
-    sources: ArrayLike,
-    targets: ArrayLike,
-    weights: ArrayLike,
+    edges: Edges,
     *,
     seed: int,
     max_cluster_size: int = 10,
@@ -79,15 +90,11 @@ def hierarchical_leiden(
     well-connected communities" (2019); the recursion is that of Edge et al., "From Local to Global" (2024),
     section 3.1.4. The implementation is graspologic-native.
 
-    The same edges and seed give the same hierarchy, whatever their order and direction. A node without edges
-    is a singleton community on level 0. Parallel edges are summed, self-loops and zero weights dropped, and
-    the weights divided by their mean.
+    The same edges and seed give the same hierarchy. A node without edges is a singleton community on level 0. The
+    weights are divided by their mean.
 
     Args:
-        n_nodes: Number of nodes, 0 .. n_nodes - 1.
-        sources: int (m,), one end of each undirected edge.
-        targets: int (m,), the other end.
-        weights: float (m,), not negative.
+        edges: The edges of the graph.
         seed: Random seed, in 0 .. 2**64 - 1.
         max_cluster_size: Larger communities are split further if possible; at least 1.
         resolution: Resolution of modularity, above 0; higher gives more and smaller communities.
@@ -95,9 +102,11 @@ def hierarchical_leiden(
         iterations: Iterations of Leiden, each from the result of the last; at least 1.
 
     Raises:
-        ValueError: An argument is out of range; for the edges see `canonical_edges`.
+        ValueError: An argument is out of range.
 
-    >>> hierarchy = hierarchical_leiden(7, [0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3], [1.0] * 7, seed=0)
+    >>> from conspectus.storage.graph.edges import canonical_edges
+    >>> two_triangles = canonical_edges(7, [0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3], [1.0] * 7)
+    >>> hierarchy = hierarchical_leiden(two_triangles, seed=0)
     >>> [community.members.tolist() for community in hierarchy.at(0)]
     [[0, 1, 2], [3, 4, 5], [6]]
     """
@@ -106,16 +115,14 @@ def hierarchical_leiden(
     _check("resolution", resolution, 0 < resolution < np.inf, "above 0 and finite")
     _check("randomness", randomness, 0 < randomness < np.inf, "above 0 and finite")
     _check("iterations", iterations, iterations >= 1, "at least 1")
-    edges = canonical_edges(n_nodes, sources, targets, weights)
+    own = np.arange(edges.n_nodes)
     if len(edges.weights) == 0:
-        return hierarchy_of([np.arange(n_nodes)], max_cluster_size)
+        return hierarchy_of([own], max_cluster_size)
 
     import graspologic_native
 
-    # Randomness is relative to gains in weight; a mean of 1 makes it independent of the unit.
-    scaled = edges.weights.astype(np.float64) / edges.weights.mean(dtype=np.float64)
     rows = graspologic_native.hierarchical_leiden(
-        edges=_NamedEdges(edges, scaled, n_nodes),
+        edges=_NamedEdges(edges),
         resolution=resolution,
         randomness=randomness,
         iterations=iterations,
@@ -124,18 +131,20 @@ def hierarchical_leiden(
         seed=seed,
     )
 
-    # graspologic lists a node on each level down to its last community; below that the label stays. Labels
-    # from n_nodes on are graspologic's; a node without edges is its own label.
     nodes, depths, clusters = (
-        np.fromiter((int(getattr(row, name)) for row in rows), np.int64, len(rows))
+        np.fromiter((int(getattr(row, name)) for row in rows), np.int32, len(rows))
         for name in ("node", "level", "cluster")
     )
     del rows
-    labels = [np.arange(n_nodes)]
-    for depth in range(depths.max() + 1):
-        labels.append(labels[-1].copy())
-        labels[-1][nodes[depths == depth]] = n_nodes + clusters[depths == depth]
-    return hierarchy_of(labels[1:], max_cluster_size)
+
+    def labels() -> Iterator[Ints]:
+        # graspologic lists a node on each level down to its last community; below that the label stays. Labels
+        # from n_nodes on are graspologic's; a node without edges is its own label.
+        for depth in range(int(depths.max()) + 1):
+            own[nodes[depths == depth]] = np.int64(edges.n_nodes) + clusters[depths == depth]
+            yield own
+
+    return hierarchy_of(labels(), max_cluster_size)
 
 
 class _NamedEdges(Sequence[tuple[str, str, float]]):
@@ -144,18 +153,21 @@ class _NamedEdges(Sequence[tuple[str, str, float]]):
     A list of them would take 250 bytes an edge beside graspologic's own copy.
     """
 
-    def __init__(self, edges: Edges, weights: Floats, n_nodes: int) -> None:
-        self._columns = edges.lower, edges.upper, weights
-        self._width = len(str(n_nodes))
+    def __init__(self, edges: Edges) -> None:
+        self._edges = edges
 
     def __len__(self) -> int:
-        return len(self._columns[0])
+        return len(self._edges.weights)
 
     def __iter__(self) -> Iterator[tuple[str, str, float]]:
-        width = self._width
+        edges, width = self._edges, len(str(self._edges.n_nodes))
+        # Randomness is relative to gains in weight; a mean of 1 makes it independent of the unit.
+        mean = edges.weights.mean(dtype=np.float64)
         for start in range(0, len(self), _EDGES_AT_ONCE):
-            block = (column[start : start + _EDGES_AT_ONCE].tolist() for column in self._columns)
-            for lower, upper, weight in zip(*block, strict=True):
+            block = slice(start, start + _EDGES_AT_ONCE)
+            scaled = edges.weights[block].astype(np.float64) / mean
+            columns = edges.lower[block].tolist(), edges.upper[block].tolist(), scaled.tolist()
+            for lower, upper, weight in zip(*columns, strict=True):
                 yield f"{lower:0{width}}", f"{upper:0{width}}", weight
 
     def __getitem__(self, place: Any) -> Any:  # noqa: ANN401  (graspologic only iterates)
@@ -212,26 +224,24 @@ def modularity(
     return float(within - resolution * np.square(share / 2).sum())
 
 
-def hierarchy_of(labels: list[Ints], max_cluster_size: int) -> Hierarchy:
+def hierarchy_of(labels: Iterable[Ints], max_cluster_size: int) -> Hierarchy:
     """Return the hierarchy of labellings, coarsest first, each a refinement of the previous one."""
-    levels: list[Ints] = []
-    found: list[tuple[int, int | None, Ints]] = []
+    levels: list[SmallInts] = []
+    first, parents, sizes = (np.zeros(0, np.int32) for _ in range(3))
     for level, labelling in enumerate(labels):
-        standing = np.full(len(labelling), -1, dtype=np.int64)
-        for members in groups(labelling):
-            parent = int(levels[-1][members[0]]) if levels else None
-            if parent is not None and len(found[parent][2]) == len(members):
-                standing[members] = parent  # a part of the same size is the same set
-            else:
-                standing[members] = len(found)
-                found.append((level, parent, members))
-        levels.append(standing)
-    whole = set(levels[-1].tolist())
-    communities = tuple(
-        Group(i, level, parent, members, i in whole and len(members) > max_cluster_size)
-        for i, (level, parent, members) in enumerate(found)
-    )
-    return Hierarchy(communities, tuple(levels))
+        _, least, label, count = np.unique(labelling, return_index=True, return_inverse=True, return_counts=True)
+        order = np.argsort(least)  # by the smallest member
+        above = levels[-1][least[order]] if levels else np.full(len(order), -1, np.int32)
+        new = sizes[above] != count[order] if levels else np.ones(len(order), np.bool_)
+        ids = np.where(new, len(sizes) + np.cumsum(new) - 1, above)  # a part of the same size is the same set
+        first = np.append(first, np.full(np.count_nonzero(new), level, np.int32))
+        parents, sizes = np.append(parents, above[new]), np.append(sizes, count[order][new].astype(np.int32))
+        standing = np.empty(len(order), np.int32)
+        standing[order] = ids
+        levels.append(standing[label])
+    oversized = np.zeros(len(sizes), np.bool_)
+    oversized[levels[-1]] = True
+    return Hierarchy(tuple(levels), first, parents, oversized & (sizes > max_cluster_size))
 
 
 def groups(labelling: Ints) -> list[Ints]:

@@ -19,14 +19,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from conspectus.storage.arrays import Bools
+from conspectus.storage.appended_array import append_each
+from conspectus.storage.arrays import Bools, parts_of
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
 from conspectus.storage.joins import Groups, chunks_by_entity
 from conspectus.storage.name_tables import are_names
 from conspectus.storage.records import Chunk, Document, Entity, Link, Mention, Name
 from conspectus.storage.settings import LinkSettings, NameSettings, Settings, WalkGraphSettings
-from conspectus.storage.spilled import text_column
+from conspectus.storage.spilled import array_of, text_column
 from conspectus.storage.structure.links import link_edges
 from conspectus.storage.tables import arrow_of, sorted_by_id
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for
@@ -122,10 +123,10 @@ def walk_graph(
     settings: WalkGraphSettings,
 ) -> Adjacency:
     """Return the graph over `len(chunks) + len(entities)` nodes."""
-    chunk_ids = list(text_column(chunks, "id"))
-    named = are_names(arrow_of(Entity, entities, ["types"])["types"])
-    holding = chunks_by_entity(list(text_column(entities, "id")), chunk_ids, mentions)
-    return graph_of(len(chunks), named, holding, NamedChunks.of(names, held_by, chunk_ids), settings)
+    of_entities, chunk_ids = arrow_of(Entity, entities, ["id", "types"]), arrow_of(Chunk, chunks, ["id"])["id"]
+    holding = chunks_by_entity(of_entities["id"], chunk_ids, mentions)
+    named_chunks = NamedChunks.of(names, held_by, chunk_ids.to_pylist())
+    return graph_of(len(chunks), are_names(of_entities["types"]), holding, named_chunks, settings)
 
 
 def graph_of(
@@ -146,16 +147,17 @@ def graph_of(
     places, targets = owners.of_each(held)
     weights = 1 / np.sqrt(1 + np.diff(holders.starts)[held[places]])
 
-    sizes = np.diff(holding.starts)
-    kept = np.repeat(named & (sizes > 1), sizes)
-    nodes = np.repeat(np.arange(len(named)), sizes)[kept] + n_chunks
-    occurrences = settings.occurrence_weight / np.sqrt(np.repeat(sizes, sizes)[kept])
-    return Adjacency.from_edges(
-        n_chunks + len(named),
-        np.concatenate([holders.members[precise][places], holding.members[kept]]),
-        np.concatenate([targets, nodes]),
-        np.concatenate([weights, occurrences]),
-    )
+    n_edges = len(places) + len(holding.members)
+    columns = array_of(n_edges, np.int32), array_of(n_edges, np.int32), array_of(n_edges, np.float64)
+    append_each(columns, (holders.members[precise][places], targets, weights))
+    for first, last in parts_of(holding.starts):
+        sizes = np.diff(holding.starts[first : last + 1])
+        kept = np.repeat(named[first:last] & (sizes > 1), sizes)
+        nodes = np.repeat(np.arange(first, last), sizes)[kept] + n_chunks
+        occurrences = settings.occurrence_weight / np.sqrt(np.repeat(sizes, sizes)[kept])
+        own = holding.members[holding.starts[first] : holding.starts[last]][kept]
+        append_each(columns, (own, nodes, occurrences))
+    return Adjacency.from_edges(n_chunks + len(named), *(column.array() for column in columns))
 
 
 def with_links(graph: Adjacency, chunks: Sequence[Chunk], links: Sequence[Link], settings: LinkSettings) -> Adjacency:
@@ -165,7 +167,7 @@ def with_links(graph: Adjacency, chunks: Sequence[Chunk], links: Sequence[Link],
     )
     if not weights.any():
         return graph
-    held = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    held = np.repeat(np.arange(graph.n_nodes, dtype=np.int32), np.diff(graph.indptr))
     once = held < graph.indices  # every edge is stored twice
     return Adjacency.from_edges(
         graph.n_nodes,

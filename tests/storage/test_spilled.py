@@ -31,6 +31,7 @@ def small(folder: Path, rows_at_once: int = 4) -> Iterator[None]:
         patch.object(spilling, "BYTES_IN_MEMORY", 200),
         patch.object(spilling, "ROWS_AT_ONCE", rows_at_once),
         patch.object(spilling, "_PARTS", 5),
+        patch.object(spilling, "_FEW_IDS", 8),
     ):
         yield
 
@@ -45,6 +46,18 @@ def test_sorted(tmp_path_factory: pytest.TempPathFactory, ids: list[str], size: 
         done = found.rows()
     assert list(done) == sorted(rows, key=lambda row: row.id.encode())
     assert {id_: rows_by_id(done)[id_] for id_ in ids} == {row.id: place for place, row in enumerate(done)}
+
+
+def test_few_long_rows_do_not_tell_where_others_belong(tmp_path: Path) -> None:
+    rows = [link(hashlib.sha256(bytes([row])).hexdigest()) for row in range(200)]
+    first = sorted(rows, key=lambda row: row.id)[:5]
+    with small(tmp_path):
+        found = SortedRows(Link)
+        for block in (first, [row for row in rows if row not in first]):
+            found.add(arrow_of(Link, block))
+        sizes = [file.tell() for file, _ in found._parts]
+        assert max(sizes) < 2 * min(sizes)
+        assert [row.id for row in found.rows()] == sorted(row.id for row in rows)
 
 
 @given(IDS, st.data())

@@ -2,6 +2,8 @@ import random
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from conspectus.storage.index import StoredIndex
 from conspectus.storage.joins import Groups
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings
+from conspectus.storage.spilled import spilling_to
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,17 @@ def test_the_order_of_the_input_leaves_no_trace(communities: list[Community], co
         chance.shuffle(each)
     shuffled = Corpus(corpus.entities, relations, mentions, with_rows(corpus, dict(of_entity)))
     assert communities_of(shuffled) == communities
+
+
+def test_large_ones_are_made_in_blocks(communities: list[Community], corpus: Corpus, tmp_path: Path) -> None:
+    with (
+        spilling_to(tmp_path),
+        patch("conspectus.storage.spilled.BYTES_IN_MEMORY", 400),
+        patch("conspectus.storage.joins._PAIRS_AT_ONCE", 50),
+        patch("conspectus.pipelines.steps.communities._RELATIONS_AT_ONCE", 20),
+        patch("conspectus.pipelines.steps.communities._MEMBERS_AT_ONCE", 10),
+    ):
+        assert communities_of(corpus) == communities
 
 
 def test_settings_matter(communities: list[Community], corpus: Corpus) -> None:

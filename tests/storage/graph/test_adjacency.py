@@ -1,10 +1,13 @@
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from conspectus.storage import spilled
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import forward_push
+from conspectus.storage.spilled import spilling_to
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
@@ -16,7 +19,10 @@ def a_graph() -> Adjacency:
     return Adjacency.from_edges(5, [0, 1, 3, 1], [1, 2, 1, 0], [1.0, 2.0, 0.5, 3.0])
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 5)), max_size=40))
+SOME_EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 5)), max_size=40)
+
+
+@given(SOME_EDGES)
 def test_equals_scipy_on_the_doubled_edges(edges: list[tuple[int, int, int]]) -> None:
     sources, targets, weights = (np.array([e[k] for e in edges], dtype=np.int64) for k in range(3))
     graph = Adjacency.from_edges(10, sources, targets, weights)
@@ -43,6 +49,25 @@ def test_types_are_those_on_disk() -> None:
         np.float32,
         np.float64,
     ]
+
+
+@given(SOME_EDGES, st.integers(1, 9))
+def test_many_edges_are_made_into_rows_in_parts(
+    tmp_path_factory: pytest.TempPathFactory, edges: list[tuple[int, int, int]], size: int
+) -> None:
+    columns = [[edge[k] for edge in edges] for k in range(3)]
+    whole = Adjacency.from_edges(10, *columns)
+    with (
+        spilling_to(tmp_path_factory.getbasetemp()),
+        patch.object(spilled, "BYTES_IN_MEMORY", 4),
+        patch("conspectus.storage.graph.edges._EDGES_AT_ONCE", size),
+        patch("conspectus.storage.graph.adjacency._EDGES_AT_ONCE", size),
+    ):
+        graph = Adjacency.from_edges(10, *columns)
+    for name in ("indptr", "indices", "weights", "strength"):
+        one, other = getattr(graph, name), getattr(whole, name)
+        assert one.dtype == other.dtype
+        assert one.tobytes() == other.tobytes()
 
 
 @pytest.mark.parametrize("graph", [a_graph(), Adjacency.from_edges(0, [], [], []), Adjacency.from_edges(3, [], [], [])])

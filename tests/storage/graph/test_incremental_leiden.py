@@ -19,7 +19,7 @@ def edges_of(n_nodes: int, weights: Weights) -> Edges:
 
 
 def fresh(edges: Edges, size: int = 4) -> Hierarchy:
-    return hierarchical_leiden(edges.n_nodes, edges.lower, edges.upper, edges.weights, seed=1, max_cluster_size=size)
+    return hierarchical_leiden(edges, seed=1, max_cluster_size=size)
 
 
 def updated(edges: Edges, before: Hierarchy, changed: Bools, size: int = 4) -> Hierarchy:
@@ -83,10 +83,11 @@ def test_the_laws_of_an_updated_hierarchy(change: tuple[int, Weights, int, Weigh
     for coarse, fine in itertools.pairwise(hierarchy.levels):
         for label in np.unique(fine):
             assert len(np.unique(coarse[fine == label])) == 1
-    for each in hierarchy.communities:
-        assert connected(now, each.members.tolist())
-        inside = each.id in np.unique(hierarchy.levels[-1])
-        assert each.oversized == (inside and len(each.members) > size)
+    for level in range(len(hierarchy.levels)):
+        for each in hierarchy.at(level):
+            assert connected(now, each.members.tolist())
+            inside = each.id in np.unique(hierarchy.levels[-1])
+            assert each.oversized == (inside and len(each.members) > size)
     again = updated(now, fresh(old, size), changed, size)
     assert [each.tolist() for each in again.levels] == [each.tolist() for each in hierarchy.levels]
 

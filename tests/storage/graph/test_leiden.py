@@ -1,6 +1,7 @@
 import itertools
 import subprocess
 import sys
+from collections.abc import Sequence
 from random import Random
 
 import igraph
@@ -8,9 +9,11 @@ import networkx
 import numpy as np
 import pytest
 from conspectus.storage.arrays import Floats, Ints
-from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
+from conspectus.storage.graph.edges import canonical_edges
+from conspectus.storage.graph.leiden import Group, Hierarchy, hierarchical_leiden, modularity
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 
 Columns = tuple[Ints, Ints, Floats]
 
@@ -39,13 +42,22 @@ def planted(groups: int, size: int, seed: int) -> networkx.Graph:
     return networkx.planted_partition_graph(groups, size, 0.8, 0.01, seed=seed)
 
 
+def divided(n_nodes: int, edges: Sequence[ArrayLike], **options: float) -> Hierarchy:
+    return hierarchical_leiden(canonical_edges(n_nodes, *edges), **options)  # type: ignore[arg-type]
+
+
+def distinct(hierarchy: Hierarchy) -> list[Group]:
+    """Return every set of nodes once, by id."""
+    return [each for level in range(len(hierarchy.levels)) for each in hierarchy.at(level) if each.level == level]
+
+
 def sets(hierarchy: Hierarchy, level: int) -> list[list[int]]:
     return [community.members.tolist() for community in hierarchy.at(level)]
 
 
 def same(one: Hierarchy, other: Hierarchy) -> bool:
     def plain(hierarchy: Hierarchy) -> list[tuple[int, int | None, list[int], bool]]:
-        return [(c.level, c.parent, c.members.tolist(), c.oversized) for c in hierarchy.communities]
+        return [(c.level, c.parent, c.members.tolist(), c.oversized) for c in distinct(hierarchy)]
 
     return plain(one) == plain(other) and [x.tolist() for x in one.levels] == [x.tolist() for x in other.levels]
 
@@ -54,8 +66,9 @@ def same(one: Hierarchy, other: Hierarchy) -> bool:
 @given(graphs(), st.integers(1, 8), st.integers(0, 3))
 def test_the_laws_of_a_hierarchy(graph: tuple[int, Columns], size: int, seed: int) -> None:
     n_nodes, edges = graph
-    hierarchy = hierarchical_leiden(n_nodes, *edges, seed=seed, max_cluster_size=size)
-    communities = hierarchy.communities
+    hierarchy = divided(n_nodes, edges, seed=seed, max_cluster_size=size)
+    communities = distinct(hierarchy)
+    assert len(hierarchy) == len(communities)
 
     assert [c.id for c in communities] == list(range(len(communities)))
     order = [(c.level, int(c.members[0])) for c in communities]
@@ -97,7 +110,7 @@ def test_order_and_direction_of_edges_do_not_matter(graph: tuple[int, Columns], 
     rows = list(zip(*(e.tolist() for e in edges), strict=True))
     random.shuffle(rows)
     turned = columns([(t, s, w) if i % 2 else (s, t, w) for i, (s, t, w) in enumerate(rows)])
-    one, other = (hierarchical_leiden(n_nodes, *e, seed=5, max_cluster_size=3) for e in (edges, turned))
+    one, other = (divided(n_nodes, e, seed=5, max_cluster_size=3) for e in (edges, turned))
     assert same(one, other)
 
 
@@ -105,17 +118,16 @@ def test_order_and_direction_of_edges_do_not_matter(graph: tuple[int, Columns], 
 @given(graphs(), st.sampled_from([2.0**-10, 2.0**10]))
 def test_the_unit_of_the_weights_does_not_matter(graph: tuple[int, Columns], unit: float) -> None:
     n_nodes, (sources, targets, weights) = graph
-    one, other = (
-        hierarchical_leiden(n_nodes, sources, targets, weights * u, seed=5, max_cluster_size=3) for u in (1, unit)
-    )
+    one, other = (divided(n_nodes, (sources, targets, weights * u), seed=5, max_cluster_size=3) for u in (1, unit))
     assert same(one, other)
 
 
 def test_another_process_finds_the_same() -> None:
     script = (
-        "import networkx, zlib; from conspectus.storage.graph.leiden import hierarchical_leiden\n"
+        "import networkx, zlib; from conspectus.storage.graph.edges import canonical_edges\n"
+        "from conspectus.storage.graph.leiden import hierarchical_leiden\n"
         "g = networkx.gnm_random_graph(300, 900, seed=4)\n"
-        "h = hierarchical_leiden(300, *zip(*g.edges()), [1.0] * 900, seed=9)\n"
+        "h = hierarchical_leiden(canonical_edges(300, *zip(*g.edges()), [1.0] * 900), seed=9)\n"
         "print([zlib.crc32(level.tobytes()) for level in h.levels])"
     )
     runs = [
@@ -129,7 +141,7 @@ def test_another_process_finds_the_same() -> None:
 @pytest.mark.parametrize("graph", [networkx.karate_club_graph(), planted(8, 12, 1), planted(20, 30, 2)])
 def test_as_good_as_igraph(graph: networkx.Graph, seed: int) -> None:
     n_nodes, edges = from_networkx(graph)
-    hierarchy = hierarchical_leiden(n_nodes, *edges, seed=seed)
+    hierarchy = divided(n_nodes, edges, seed=seed)
     reference = igraph.Graph(n_nodes, np.column_stack(edges[:2])).community_leiden(
         objective_function="modularity", weights=edges[2].tolist(), n_iterations=10
     )
@@ -140,45 +152,45 @@ def test_as_good_as_igraph(graph: networkx.Graph, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_recovers_a_planted_partition(seed: int) -> None:
     n_nodes, edges = from_networkx(planted(8, 12, seed))
-    hierarchy = hierarchical_leiden(n_nodes, *edges, seed=seed, max_cluster_size=12)
+    hierarchy = divided(n_nodes, edges, seed=seed, max_cluster_size=12)
     assert sets(hierarchy, 0) == [list(range(start, start + 12)) for start in range(0, 96, 12)]
     assert len(hierarchy.levels) == 1
-    assert not any(community.oversized for community in hierarchy.communities)
+    assert not any(community.oversized for community in distinct(hierarchy))
 
 
 def test_splits_what_is_too_large_and_carries_down_the_rest() -> None:
     """Four pairs of cliques, each pair tied weakly: worth joining among others, worth splitting alone."""
     ties = [(u, v, 1.0 if u // 8 == v // 8 else 0.2) for u, v in itertools.combinations(range(64), 2)]
     edges = columns([tie for tie in ties if tie[0] // 16 == tie[1] // 16] + [(64, 65, 1.0)])
-    hierarchy = hierarchical_leiden(66, *edges, seed=1, max_cluster_size=8)
+    hierarchy = divided(66, edges, seed=1, max_cluster_size=8)
     assert sets(hierarchy, 0) == [*[list(range(k, k + 16)) for k in range(0, 64, 16)], [64, 65]]
     assert sets(hierarchy, 1) == [[64, 65], *[list(range(k, k + 8)) for k in range(0, 64, 8)]]
-    assert [community.parent for community in hierarchy.communities[5:]] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert [community.parent for community in distinct(hierarchy)[5:]] == [0, 0, 1, 1, 2, 2, 3, 3]
     assert hierarchy.levels[0][64] == hierarchy.levels[1][64] == 4
-    assert not any(community.oversized for community in hierarchy.communities)
+    assert not any(community.oversized for community in distinct(hierarchy))
 
 
 def test_a_clique_stays_whole_and_says_so() -> None:
     n_nodes, edges = from_networkx(networkx.complete_graph(12))
-    (clique,) = hierarchical_leiden(n_nodes, *edges, seed=1).communities
+    (clique,) = divided(n_nodes, edges, seed=1).at(0)
     assert len(clique.members) == 12
     assert clique.oversized
-    (clique,) = hierarchical_leiden(n_nodes, *edges, seed=1, max_cluster_size=12).communities
+    (clique,) = divided(n_nodes, edges, seed=1, max_cluster_size=12).at(0)
     assert not clique.oversized
 
 
 @pytest.mark.parametrize("n_nodes", [0, 1, 4])
 def test_without_edges_each_node_is_alone(n_nodes: int) -> None:
     for edges in (([], [], []), ([0, 0], [0, 0], [1.0, 0.0])) if n_nodes else (([], [], []),):
-        hierarchy = hierarchical_leiden(n_nodes, *edges, seed=1)
+        hierarchy = divided(n_nodes, edges, seed=1)
         assert sets(hierarchy, 0) == [[node] for node in range(n_nodes)]
         assert [level.tolist() for level in hierarchy.levels] == [list(range(n_nodes))]
-        assert not any(community.oversized for community in hierarchy.communities)
+        assert not any(community.oversized for community in distinct(hierarchy))
 
 
 def test_a_level_past_the_deepest_is_the_deepest() -> None:
     n_nodes, edges = from_networkx(networkx.karate_club_graph())
-    hierarchy = hierarchical_leiden(n_nodes, *edges, seed=1)
+    hierarchy = divided(n_nodes, edges, seed=1)
     assert len(hierarchy.levels) > 1
     assert sets(hierarchy, 99) == sets(hierarchy, len(hierarchy.levels) - 1)
     with pytest.raises(ValueError, match="must not be negative"):
@@ -199,7 +211,7 @@ def test_a_level_past_the_deepest_is_the_deepest() -> None:
 def test_refuses(option: str, value: float) -> None:
     options = {"seed": 1, option: value}
     with pytest.raises(ValueError, match=f"{option} must be .*, but is {value}"):
-        hierarchical_leiden(2, [0], [1], [1.0], **options)  # type: ignore[arg-type]
+        divided(2, ([0], [1], [1.0]), **options)
 
 
 @settings(deadline=None)
@@ -236,5 +248,5 @@ def test_modularity_refuses(arguments: tuple[object, ...], message: str) -> None
 
 def test_sixteen_thousand_nodes() -> None:
     ends = np.random.default_rng(0).integers(0, 16_000, (2, 60_000))
-    hierarchy = hierarchical_leiden(16_000, ends[0], ends[1], np.ones(60_000), seed=1)
+    hierarchy = divided(16_000, (*ends, np.ones(60_000)), seed=1)
     assert sum(len(community.members) for community in hierarchy.at(9)) == 16_000
