@@ -21,8 +21,8 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.searched_texts import SearchedTexts
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
-from conspectus.storage.spilled import documents_of_chunks, text_column
-from conspectus.storage.tables import arrow_of
+from conspectus.storage.spilled import documents_of_chunks
+from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of, batches_of, rows_of_ids, taken
 from conspectus.storage.text.embedded import (
     chunk_windows,
     description_text,
@@ -65,6 +65,22 @@ def _at(rows: Rows, entities: Sequence[Entity]) -> Iterator[Entity]:
     wanted = np.zeros(len(entities), np.bool_)
     wanted[rows] = True
     return compress(entities, wanted.tolist())
+
+
+def _stated_texts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterator[str]:
+    """Yield the texts of the relations that documents state; the names of a block of them are in memory together."""
+    names = arrow_of(Entity, entities, ["id", "name"])
+    ends = [
+        rows_of_ids(column, names["id"]).astype(np.int32)
+        for column in arrow_of(Relation, relations, ["source_id", "target_id"]).columns
+    ]
+    batches, waiting = batches_of(names), iter(relations)
+    for start in range(0, len(relations), ROWS_AT_ONCE):
+        rows = np.unique(np.concatenate([rows[start : start + ROWS_AT_ONCE] for rows in ends]))
+        found = taken(names, rows.astype(np.int64), batches)
+        name_of = dict(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        block = islice(waiting, ROWS_AT_ONCE)
+        yield from (relation_text(relation, name_of) for relation in block if relation.chunk_ids)
 
 
 def texts_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> SearchedTexts:
@@ -165,12 +181,10 @@ class Embedding:
 
     def relations(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> Windows:
         """Return the vectors of the relations that documents state, by their rows."""
-        name_of = dict(zip(text_column(entities, "id"), text_column(entities, "name"), strict=True))
         from pyarrow import compute
 
         stated = compute.list_value_length(arrow_of(Relation, relations, ["chunk_ids"])["chunk_ids"]).to_numpy() > 0
-        texts = (relation_text(relation, name_of) for relation in relations if relation.chunk_ids)
-        return self.windows(texts, "embed relations").at(np.flatnonzero(stated))
+        return self.windows(_stated_texts(entities, relations), "embed relations").at(np.flatnonzero(stated))
 
     def predicates(self, relations: Sequence[Relation]) -> Windows:
         """Return the vectors of the distinct predicates, in their order."""
