@@ -49,8 +49,8 @@ EXACT_NAMES = 50_000
 MOST_SYNONYMS = 50
 """Maximum synonyms that one entity contributes: more would join a hub to everything."""
 _BLOCK_PAIRS = 512
-_SIGNS_AT_ONCE = 1 << 15
-"""Pairs of signs compared at once: as many as fit into the cache of a processor."""
+_DISTANCES_AT_ONCE = 1 << 16
+"""Distances of sketches computed at once: as many as fit into the cache of a processor."""
 _PAIRS_AT_ONCE = 1 << 20
 
 
@@ -199,23 +199,23 @@ def _sketched_pairs(vectors: Vectors, sketches: Sketches, rows: Ints, least: flo
     angle = np.arccos(min(least, 1.0)) / np.pi  # the share of directions that separate two vectors
     most_apart = int(_SKETCH * angle + _DEVIATIONS * np.sqrt(_SKETCH * angle * (1 - angle)))
     farthest = _SLACK * 2 * (1 - least) * _SKETCH * (_QUANTUM / _DEPTH_OF_ONE) ** 2
-    some = sketches[rows].astype(np.int16)
+    some = sketches[rows].astype(np.float32)
     signs = np.packbits(some > 0, axis=1).view(np.uint64)
-    words = np.ascontiguousarray(signs.T)
-    step = max(_SIGNS_AT_ONCE // max(len(rows), 1), 1)
-    found = []
+    # Squared distances as one product. All sums are of whole numbers below 2^24: exact in float32, in any order.
+    squares = np.einsum("ij,ij->i", some, some)[:, None]
+    ones = np.ones_like(squares)
+    one, other = np.hstack([some, squares, ones]), np.hstack([-2 * some, ones, squares])
+    step = max(_DISTANCES_AT_ONCE // max(len(rows), 1), 1)
     for first in range(0, len(rows), step):
-        apart = sum(np.bitwise_count(word[first : first + step, None] ^ word[None, first:]) for word in words)
-        left, right = np.divmod(np.flatnonzero(apart <= most_apart), len(rows) - first)
-        found.append(np.stack([left, right])[:, left < right] + first)
-    ends = np.concatenate(found, axis=1) if found else np.empty((2, 0), np.int64)
-    for start in range(0, ends.shape[1], _BLOCK_PAIRS):
-        a, b = ends[:, start : start + _BLOCK_PAIRS]
-        apart_by = (some[a] - some[b]).astype(np.float32)
-        near = np.einsum("ij,ij->i", apart_by, apart_by) <= farthest
-        a, b = rows[a[near]], rows[b[near]]
-        kept = np.einsum("ij,ij->i", vectors[a], vectors[b]) >= least
-        yield a[kept] * len(vectors) + b[kept]
+        distances = one[first : first + step] @ other[first:].T
+        left, right = np.divmod(np.flatnonzero(distances <= farthest), len(rows) - first)
+        ends = np.stack([left, right])[:, left < right] + first
+        for start in range(0, ends.shape[1], _BLOCK_PAIRS):
+            a, b = ends[:, start : start + _BLOCK_PAIRS]
+            alike = np.bitwise_count(signs[a] ^ signs[b]).sum(axis=1) <= most_apart
+            a, b = rows[a[alike]], rows[b[alike]]
+            kept = np.einsum("ij,ij->i", vectors[a], vectors[b]) >= least
+            yield a[kept] * len(vectors) + b[kept]
 
 
 def _partitions(vectors: Vectors, seed: int) -> tuple[Ints, Ints, Sketches]:
