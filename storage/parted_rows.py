@@ -7,6 +7,7 @@ import numpy as np
 from conspectus.storage import spilled
 from conspectus.storage.appended_array import AppendedArray
 from conspectus.storage.arrays import SmallInts
+from numpy.typing import NDArray
 
 _PARTS = 32
 """Parts into which many rows are divided."""
@@ -32,9 +33,12 @@ class PartedRows:
         self._files: list[AppendedArray[np.int32]] = []
         self._parts: list[SmallInts] = []
 
-    def add(self, numbers: Iterable[int]) -> None:
-        """Add the numbers of rows, row after row."""
-        self._waiting.extend(numbers)
+    def add(self, numbers: "Iterable[int] | NDArray[np.integer]") -> None:
+        """Add rows: an array of them, or their numbers row after row."""
+        if isinstance(numbers, np.ndarray):
+            self._waiting.frombytes(numbers.astype(np.int32).tobytes())
+        else:
+            self._waiting.extend(numbers)
         if len(self._waiting) * self._waiting.itemsize >= spilled.BYTES_IN_MEMORY and (
             folder := spilled.spill_folder()
         ):

@@ -15,10 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.pipelines.steps.vectors import Windows
-from conspectus.storage.arrays import Bools, Floats, Ints, Rows, Vectors, drop_pages
+from conspectus.storage.appended_array import AppendedArray
+from conspectus.storage.arrays import Bools, Floats, Ints, Rows, Vectors, drop_pages, runs
 from conspectus.storage.blas_threads import one_blas_thread
+from conspectus.storage.parted_rows import PartedRows
 from conspectus.storage.records import Entity, Synonym
 from conspectus.storage.settings import SynonymSettings
+from conspectus.storage.spilled import spill_folder
 from conspectus.storage.tables import arrow_of, taken
 from numpy.typing import NDArray
 
@@ -185,13 +188,12 @@ def _pairs_of_partitions(vectors: Vectors, least: float, seed: int) -> Iterator[
     The products are small: on two threads they took four times the processor time.
     """
     with one_blas_thread():
-        rows, partitions, sketches = _partitions(vectors, seed)
-        order = np.argsort(partitions, kind="stable")
-        bounds = np.searchsorted(partitions[order], np.arange(_PARTITIONS + 1))
-        for i in range(_PARTITIONS):
-            drop_pages(vectors)
-            own = rows[order[bounds[i] : bounds[i + 1]]].astype(np.int64)
-            yield from _sketched_pairs(vectors, sketches, own, least)
+        entries, sketches = _partitions(vectors, seed)
+        for part in entries.parts():
+            order, starts = runs(part[:, 0])
+            for own in np.split(part[order, 1].astype(np.int64), starts[1:]):
+                drop_pages(vectors)
+                yield from _sketched_pairs(vectors, sketches, own, least)
 
 
 def _sketched_pairs(vectors: Vectors, sketches: Sketches, rows: Ints, least: float) -> Iterator[Ints]:
@@ -218,8 +220,8 @@ def _sketched_pairs(vectors: Vectors, sketches: Sketches, rows: Ints, least: flo
             yield a[kept] * len(vectors) + b[kept]
 
 
-def _partitions(vectors: Vectors, seed: int) -> tuple[Ints, Ints, Sketches]:
-    """Return (row, partition) entries, rows ascending, the partitions in which each vector is deepest, and sketches.
+def _partitions(vectors: Vectors, seed: int) -> tuple[PartedRows, Sketches]:
+    """Return the partitions in which each vector is deepest, (partition, row) with ascending rows, and sketches.
 
     A partition is a random direction of plus and minus ones, and the depth the inner product with it.
     Components are converted to whole numbers, so a depth is exact and does not depend on the other vectors. A vector
@@ -227,19 +229,17 @@ def _partitions(vectors: Vectors, seed: int) -> tuple[Ints, Ints, Sketches]:
     """
     signs = np.random.default_rng(seed).integers(0, 2, (_PARTITIONS + _SKETCH, vectors.shape[1]))
     directions = (2 * signs - 1).astype(np.float32)
-    sketches = np.empty((len(vectors), _SKETCH), np.int8)
-    rows, partitions = [], []
+    entries, sketches = PartedRows(2), AppendedArray(spill_folder(), np.int8)
     for start in range(0, len(vectors), _BLOCK_ROWS):
         depths = np.rint(vectors[start : start + _BLOCK_ROWS] * _QUANTUM) @ directions.T
-        sketches[start : start + _BLOCK_ROWS] = np.rint(depths[:, _PARTITIONS:] / _DEPTH_OF_ONE).clip(-127, 127)
+        sketches.append(np.rint(depths[:, _PARTITIONS:] / _DEPTH_OF_ONE).clip(-127, 127).ravel())
         depths = depths[:, :_PARTITIONS]
         place = _PARTITIONS - _PARTITIONS_OF_A_VECTOR
         last = np.partition(depths, place, axis=1)[:, place]
         row, partition = np.divmod(np.flatnonzero(depths >= last[:, None]), _PARTITIONS)
-        rows.append((row + start).astype(np.int32))
-        partitions.append(partition.astype(np.int16))
+        entries.add(np.column_stack([partition, row + start]))
         drop_pages(vectors)
-    return np.concatenate(rows), np.concatenate(partitions), sketches
+    return entries, sketches.array().reshape(-1, _SKETCH)
 
 
 def _near_pairs(vectors: Vectors, rows: Ints, least: float, others: Vectors | None = None) -> Iterator[Ints]:
