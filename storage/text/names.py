@@ -190,7 +190,7 @@ class NameMatcher(Generic[Value]):
         return endings
 
 
-_KEPT_NAMES = 50_000
+_KEPT_NAMES = 20_000
 """Names of a matcher that are kept in the form in which texts are compared with them: .5 kB each."""
 
 

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.numbering import numbering
@@ -78,7 +78,8 @@ class Annotations(MadeRows[Annotation]):
         self._number: dict[str, int] = numbering() if like is None else like._number
         self._listed: list[str] = [] if like is None else like._listed
         # Start, end, text and type of each phrase; subject, predicate, object, start and end of each triple.
-        self._phrases, self._triples = array("I"), array("I")
+        self._phrases: Any = array("I")
+        self._triples: Any = array("I")
         # By text: the end of its phrases, the end of those that only its triples have, the end of its triples.
         self._ends = array("Q", (0, 0, 0))
         self.extend(annotations)
@@ -99,6 +100,11 @@ class Annotations(MadeRows[Annotation]):
             for start, end, text, kind in phrases:
                 self._phrases.extend((start, end, number[text], number[kind]))
             self._ends.extend((shown, len(self._phrases) // 4, len(self._triples) // 5))
+
+    def spill(self) -> "Annotations":
+        """Move the phrases and triples to unnamed files, as a large build does; nothing can be added any more."""
+        self._phrases, self._triples = _spilled(self._phrases), _spilled(self._triples)
+        return self
 
     def phrases(self) -> "tuple[NDArray[np.uint32], Ints]":
         """Return the phrases in columns, not copied: nothing can be added while they are in use.
@@ -154,7 +160,7 @@ class Annotations(MadeRows[Annotation]):
         found._triples.frombytes(triples.reshape(-1).view(np.uint8).data)
         ends = np.column_stack([begins_now, begins_now, np.searchsorted(between, triples_begin)])
         found._ends = array("Q", ends.astype(np.uint64).tobytes())
-        return found
+        return found.spill()
 
     def leads(self) -> "Annotations":
         """Return the annotations with nothing but their leads: what is needed of them once names are merged."""
@@ -166,7 +172,7 @@ class Annotations(MadeRows[Annotation]):
         return found
 
     def _phrase(self, row: int) -> Phrase:
-        start, end, text, kind = self._phrases[4 * row : 4 * row + 4]
+        start, end, text, kind = self._phrases[4 * row : 4 * row + 4].tolist()
         return Phrase(start, end, self.texts[text], self.texts[kind])
 
     def number(self, text: str) -> int:
@@ -188,17 +194,31 @@ class Annotations(MadeRows[Annotation]):
 
     def _made(self, row: int) -> Annotation:
         _, first, before, shown, last, end = self._ends[3 * row : 3 * row + 6]
-        numbers, texts = iter(self._phrases[4 * first : 4 * last]), self.texts
+        numbers, texts = iter(self._phrases[4 * first : 4 * last].tolist()), self.texts
         phrases = tuple(
             Phrase(start, stop, texts[text], texts[kind])
             for start, stop, text, kind in zip(numbers, numbers, numbers, numbers, strict=True)
         )
-        said = iter(self._triples[5 * before : 5 * end])
+        said = iter(self._triples[5 * before : 5 * end].tolist())
         triples = tuple(
             Triple(phrases[subject], texts[predicate], phrases[object_], start, stop)
             for subject, predicate, object_, start, stop in zip(said, said, said, said, said, strict=True)
         )
         return Annotation(phrases[: shown - first], triples)
+
+
+def _spilled(numbers: "array[int]") -> "array[int] | NDArray[np.uint32]":
+    """Return numbers in an unnamed file; the same if they are few, or if nothing spills."""
+    import numpy as np
+    from conspectus.storage import spilled
+    from conspectus.storage.appended_array import AppendedArray
+
+    folder = spilled.spill_folder()
+    if folder is None or len(numbers) * numbers.itemsize < spilled.BYTES_IN_MEMORY:
+        return numbers
+    column = AppendedArray(folder)
+    column.append(np.frombuffer(numbers, np.int32))
+    return column.array().view(np.uint32)
 
 
 _LEAD_WITHIN = 12

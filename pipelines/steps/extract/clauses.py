@@ -78,7 +78,8 @@ def with_all_clauses(chunks: Sequence[Chunk], annotations: Annotations, language
     if _LANGUAGES.keys().isdisjoint(languages):
         return annotations
     each = zip(chunks, annotations, languages, strict=True)
-    return Annotations((with_clauses(chunk.text, found, language) for chunk, found, language in each), like=annotations)
+    found = (with_clauses(chunk.text, own, language) for chunk, own, language in each)
+    return Annotations(found, like=annotations).spill()
 
 
 def with_clauses(text: str, annotation: Annotation, language: str) -> Annotation:

@@ -68,7 +68,7 @@ def choose_terms(
         sizes.append(statistics.add(chunk.text, language))
         places.add(chunk)
         sound.extend([candidates(chunk.text, annotation, language, foreign)])
-    seen = SeenPhrases(places, sound, languages)
+    seen = SeenPhrases(places, sound.spill(), languages)
     del places
     terms = _terms(seen, types_of(seen, statistics, chunks), statistics, listed_terms(documents))
     del statistics

@@ -1,10 +1,13 @@
 import subprocess
 import sys
 from itertools import count, pairwise
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from conspectus.storage import spilled
 from conspectus.storage.errors import MissingPart
+from conspectus.storage.spilled import spilling_to
 from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Annotations, Phrase, Triple, lead, open_annotator
 from conspectus.storage.text.regex_annotator import RegexAnnotator
 from conspectus.storage.text.spacy_annotator import SpacyAnnotator
@@ -178,6 +181,20 @@ def test_only_some_phrases_stay_with_the_triples_between_them(given_: list[Annot
     numbers = np.array([columns.number(text) for text in texts], np.uint32)
     kinds = np.full(len(rows), columns.number(NAME), np.uint32)
     assert columns.only(np.array(rows, np.int64), numbers, kinds) == expected
+
+
+@given(st.lists(_ANNOTATIONS, max_size=5))
+def test_annotations_in_files_are_those_in_memory(
+    tmp_path_factory: pytest.TempPathFactory, given_: list[Annotation]
+) -> None:
+    with spilling_to(tmp_path_factory.getbasetemp()), patch.object(spilled, "BYTES_IN_MEMORY", 1):
+        found = Annotations(given_).spill()
+        assert found == given_
+        assert found.leads() == Annotations(given_).leads()
+        phrases, _ = found.phrases()
+        assert found.only(np.arange(len(phrases)), phrases[:, 2], phrases[:, 3])[: len(given_)] == list(
+            Annotations(given_).only(np.arange(len(phrases)), phrases[:, 2], phrases[:, 3])
+        )
 
 
 @given(st.lists(_ANNOTATIONS, max_size=5))
