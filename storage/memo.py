@@ -20,6 +20,9 @@ _MOST_VARIABLES = 500
 _PAGE_BYTES = 16_384
 """Page size of a new file: ten vectors of 384 numbers fill one to 97 %, two fill SQLite's default page to 80 %."""
 
+_LONGEST_LOG = 64 << 20
+"""Bytes of the write-ahead log beyond which a writer empties it: readers beside keep SQLite from doing so by itself."""
+
 _OTHERS = "key NOT IN (SELECT name FROM temp.held)"
 _MADE_FROM_OTHERS = """
     key NOT IN (SELECT key FROM sources WHERE kind = :kind AND source IN (SELECT name FROM temp.held))
@@ -97,6 +100,14 @@ class Memo:
                 "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)",
                 [(source, kind, key) for key, item in (sources or {}).items() for source in item],
             )
+            connection.commit()
+            if self._bytes_of_log() > _LONGEST_LOG:
+                connection.execute("PRAGMA busy_timeout=1000")  # if a reader holds it longer, a later writer empties it
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def _bytes_of_log(self) -> int:
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return log.stat().st_size if log.is_file() else 0
 
     def add_all_of(self, path: Path) -> None:
         """Add all results of another memo, of which no process is writing; an existing key keeps its first value."""
@@ -216,8 +227,7 @@ class MemoReader(Memo):
     def _connection(self) -> Iterator[sqlite3.Connection]:
         # Without a log the file is complete, and `immutable` keeps SQLite from creating files in the folder, which
         # even a read-only connection would do.
-        log = self.path.with_name(f"{self.path.name}-wal")
-        how = "mode=ro" if log.is_file() and log.stat().st_size else "mode=ro&immutable=1"
+        how = "mode=ro" if self._bytes_of_log() else "mode=ro&immutable=1"
         try:
             connection = sqlite3.connect(f"{self.path.resolve().as_uri()}?{how}", uri=True, timeout=60)
         except sqlite3.OperationalError as error:

@@ -78,6 +78,21 @@ def test_what_was_written_while_the_file_was_kept_open_is_whole_afterwards(tmp_p
     assert MemoReader(path).get_many("reply", ["a"]) == {"a": b"1"}
 
 
+def test_a_long_log_is_emptied_once_no_reader_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conspectus.storage.memo._LONGEST_LOG", 100_000)
+    memo, log = Memo(tmp_path / "memo.sqlite"), tmp_path / "memo.sqlite-wal"
+    reader = sqlite3.connect(memo.path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM results").fetchall()
+    memo.put_many("kind", {"a": b"r" * 200_000})
+    assert log.stat().st_size > 100_000
+    reader.execute("COMMIT")
+    memo.put_many("kind", {"b": b"s"})
+    assert log.stat().st_size == 0
+    assert reader.execute("SELECT count(*) FROM results").fetchone() == (2,)
+    reader.close()
+
+
 def test_a_damaged_memo_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "memo.sqlite"
     path.write_bytes(b"this is no database" * 1000)
