@@ -260,8 +260,9 @@ class _SummedUp(Pending[Descriptions]):
             )
             for relation in self._knowledge.relations
         ]
+        entities = self._knowledge.entities
         return Descriptions(
-            with_descriptions(self._knowledge.entities, lambda id_: texts.get(id_, "")), relations, failures
+            with_descriptions(entities, (texts.get(each.id, "") for each in entities)), relations, failures
         )
 
 

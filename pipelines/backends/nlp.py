@@ -25,6 +25,7 @@ from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Community, Document, Entity, Failure
 from conspectus.storage.settings import Settings, read_tuned
+from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.nlp import Annotations
 
 
@@ -78,7 +79,8 @@ class NlpBackend:
         knowledge = extraction.knowledge
         sentences = self._of(documents, chunks, extraction)
         how = self._settings.descriptions
-        described = with_descriptions(knowledge.entities, lambda id_: quoted(id_, sentences, how))
+        rows_of = sentences.placed.of_entity.of_each(arrow_of(Entity, knowledge.entities, ["id"])["id"])
+        described = with_descriptions(knowledge.entities, (quoted(rows, sentences, how) for rows in rows_of))
         if self._reporter:
             self._described = described
         return Ready(Descriptions(described, knowledge.relations, []))

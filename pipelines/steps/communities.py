@@ -172,7 +172,7 @@ def edges_of(entities: Sequence[Entity], relations: Sequence[Relation], named: R
         named: the sentence rows that name each entity, if shared sentences join entities.
     """
     ids, stated = _ids(entities), _dividing(relations)
-    n_edges = len(stated) + (len(named.grouped()[1].members) if named else 0)
+    n_edges = len(stated) + (len(named.rows.members) if named else 0)
     columns = array_of(n_edges, np.int32), array_of(n_edges, np.int32), array_of(n_edges, np.float64)
     for block in chain(_related(ids, stated), _named_together(ids, named) if named else ()):
         append_each(columns, block)
@@ -189,10 +189,7 @@ def _related(ids: "pa.ChunkedArray", relations: "pa.Table") -> Iterator[tuple[Ro
 
 def _named_together(ids: "pa.ChunkedArray", named: RowsOf) -> Iterator[tuple[Rows, Rows, Floats]]:
     """Yield the pairs of entities that share a sentence, and their weights, for each number of names in a sentence."""
-    import pyarrow as pa
-
-    names, rows = named.grouped()
-    own = rows_of_ids(pa.chunked_array([names], pa.string()), ids)
+    own, rows = rows_of_ids(named.ids, ids), named.rows
     pairs = array_of(len(rows.members), np.int64)
     for first, last in parts_of(rows.starts):
         entities = np.repeat(own[first:last], np.diff(rows.starts[first : last + 1]))

@@ -14,6 +14,7 @@ from conspectus.prompts.embedding.windows import cut_windows
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
+from conspectus.storage.arrays import Rows
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Failure
 from conspectus.storage.settings import DescriptionSettings
@@ -21,11 +22,8 @@ from conspectus.storage.text.tokens import count_each, count_tokens, token_spans
 from pydantic import BaseModel, Field
 
 
-def quoted(entity_id: str, sentences: Sentences, settings: DescriptionSettings) -> str:
-    """Return up to `settings.sentences` sentences that mention an entity, in text order; "" if none does."""
-    rows = sentences.placed.of_entity.get(entity_id)
-    if rows is None:
-        return ""
+def quoted(rows: Rows, sentences: Sentences, settings: DescriptionSettings) -> str:
+    """Return up to `settings.sentences` of the sentences that mention an entity, in text order, by their rows."""
     chosen = sorted(sentences.most_central(rows, settings.sentences))
     return " ".join(" ".join(sentences.placed.text(row).split()) for row in chosen)
 

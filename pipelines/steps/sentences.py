@@ -7,50 +7,70 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.storage.appended_array import AppendedArray
-from conspectus.storage.arrays import Bools, Floats, Ints, Rows, gather
+from conspectus.storage.appended_array import AppendedArray, append_each
+from conspectus.storage.arrays import Bools, Floats, Ints, Rows, SmallInts, gather
 from conspectus.storage.joins import Groups
 from conspectus.storage.numbering import numbering
 from conspectus.storage.records import Chunk, Document, Mention, Span
-from conspectus.storage.spilled import documents_of_chunks, spill_folder, text_column
-from conspectus.storage.tables import arrow_of, codes_of, rows_of_ids
+from conspectus.storage.spilled import array_of, documents_of_chunks, spill_folder, text_column
+from conspectus.storage.tables import arrow_of, rows_among, rows_of_ids
 from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _MOST_CHARACTERS = 400
 """Tokens of a 'sentence' (a table, a list) that is too long to quote."""
 _FEWEST_WORDS = 4
 _SAYS_THE_SAME = 0.7
 _ROWS_AT_ONCE = 50_000
+_MENTIONS_AT_ONCE = 1 << 19
+_SENTENCES_OF_CHUNK = 8
+"""How many a chunk has, more or less."""
+_NO_ROWS: Rows = np.zeros(0, np.int64)
 
 
 class RowsOf(Mapping[str, Rows]):
-    """The rows of each key, ascending."""
+    """The rows of each key, ascending. To look up many keys, number them at once: a dictionary takes far more memory.
 
-    def __init__(self, keys: Mapping[str, int], rows: Groups) -> None:
-        self._keys = keys
-        self._rows = rows
+    Attributes:
+        ids: the keys.
+        rows: the rows of each.
+    """
 
-    def grouped(self) -> tuple[list[str], Groups]:
-        """Return the keys, and the rows of each."""
-        return list(self._keys), self._rows
+    def __init__(self, keys: "pa.Array", rows: Groups) -> None:
+        self.ids = keys
+        self.rows = rows
+
+    def of_each(self, keys: "pa.ChunkedArray | pa.Array") -> Iterator[Rows]:
+        """Yield the rows of each of some keys; a key may have none."""
+        numbers = rows_among(keys, self.ids)
+        for number in numbers.tolist():
+            yield self.rows[number] if number >= 0 else _NO_ROWS
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        return {key: number for number, key in enumerate(self)}
 
     def __getitem__(self, key: str) -> Rows:
         """Return the rows of a key."""
-        return self._rows[self._keys[key]]
+        return self.rows[self._numbers[key]]
 
     def __iter__(self) -> Iterator[str]:
         """Yield the keys."""
-        return iter(self._keys)
+        return iter(self.ids.to_pylist())
 
     def __len__(self) -> int:
         """Return the number of keys."""
-        return len(self._keys)
+        return len(self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +87,10 @@ class SentenceIndex:
     texts: Sequence[str]
     document_ids: Sequence[str]
     chunk_ids: Sequence[str]
-    document_of: Ints
-    chunk_of: Ints
-    starts: Ints
-    ends: Ints
+    document_of: SmallInts
+    chunk_of: SmallInts
+    starts: SmallInts
+    ends: SmallInts
     of_entity: RowsOf
 
     def __len__(self) -> int:
@@ -105,7 +125,7 @@ class Sentences:
     """Sentences with their lengths in tokens and their tf-idf rows; only `quotable` ones have a length."""
 
     placed: SentenceIndex
-    n_tokens: Rows
+    n_tokens: SmallInts
     weights: WordRows
     quotable: Bools
     _sums: Floats = field(repr=False)
@@ -145,7 +165,7 @@ def sentences_of(documents: Sequence[Document], chunks: Sequence[Chunk], mention
     placed = place_sentences(documents, chunks, mentions)
     weights, n_words = _tf_idf(placed)
     quotable = (placed.ends - placed.starts <= _MOST_CHARACTERS) & (n_words >= _FEWEST_WORDS)
-    n_tokens = np.zeros(len(placed), np.int64)
+    n_tokens = np.zeros(len(placed), np.int32)
     n_tokens[quotable] = count_each(placed.text(row) for row in np.flatnonzero(quotable).tolist())
     return Sentences(placed, n_tokens, weights, quotable, np.zeros(len(weights.idf)))
 
@@ -159,8 +179,10 @@ def place_sentences(
     begins = arrow_of(Chunk, chunks, ["start"])["start"].to_numpy()
     order = np.lexsort((begins, within))
     bounds = np.searchsorted(within[order], np.arange(len(documents) + 1))
-    columns = document_of, chunk_of, starts, ends = array("i"), array("i"), array("i"), array("i")
+    waiting = document_of, chunk_of, starts, ends = array("i"), array("i"), array("i"), array("i")
+    columns = [array_of(_SENTENCES_OF_CHUNK * len(chunks), np.int32) for _ in waiting]
     first_row = np.zeros(len(documents) + 1, np.int64)
+    n_rows = 0
     for number, text in enumerate(texts):
         own = order[bounds[number] : bounds[number + 1]]
         numbers_of_chunks, chunk_starts = own.tolist(), begins[own].tolist()
@@ -169,8 +191,13 @@ def place_sentences(
             chunk_of.append(numbers_of_chunks[max(0, bisect_right(chunk_starts, start) - 1)])
             starts.append(start)
             ends.append(end)
-        first_row[number + 1] = len(starts)
-    in_document, in_chunk, begin, end_at = (np.array(column, np.int64) for column in columns)
+        first_row[number + 1] = n_rows + len(starts)
+        if len(starts) >= _ROWS_AT_ONCE or number + 1 == len(documents):
+            n_rows += len(starts)
+            append_each(columns, (np.array(each, np.int32) for each in waiting))
+            for each in waiting:
+                del each[:]
+    in_document, in_chunk, begin, end_at = (column.array() for column in columns)
     of_entity = _mentioned(chunks, within, mentions, first_row, (in_document, begin))
     chunk_ids = text_column(chunks, "id")
     return SentenceIndex(texts, document_ids, chunk_ids, in_document, in_chunk, begin, end_at, of_entity)
@@ -181,32 +208,36 @@ def _mentioned(
     within: Rows,
     mentions: Sequence[Mention],
     first_row: Ints,
-    sentences: tuple[Ints, Ints],
+    sentences: tuple[SmallInts, SmallInts],
 ) -> RowsOf:
     """Return the rows that mention each entity: a mention is in the last sentence that begins before it.
 
     `within` is the document of each chunk, `sentences` the document and the start of each.
     """
+    import pyarrow as pa
     from pyarrow import compute
 
     table = arrow_of(Mention, mentions, ["entity_id", "chunk_id", "start"])
-    placed = table.filter(compute.and_(table["entity_id"].is_valid(), table["start"].is_valid()))
-    owner, entities = codes_of(placed["entity_id"])
-    document = within[rows_of_ids(placed["chunk_id"], arrow_of(Chunk, chunks, ["id"])["id"])]
-    start = placed["start"].to_numpy()
-    del placed
+    entities, chunk_ids = table["entity_id"].unique().drop_null(), arrow_of(Chunk, chunks, ["id"])["id"]
     # One sorted key a sentence: its document, then its start.
-    longest = 1 + max(start.max(initial=0), sentences[1].max(initial=0))
-    rows = np.searchsorted(sentences[0] * longest + sentences[1], document * longest + start, side="right") - 1
-    keys = {id_: number for number, id_ in enumerate(entities)}
-    return RowsOf(keys, Groups.of(owner, np.maximum(rows, first_row[document]), len(entities)))
+    longest = 1 + max(compute.max(table["start"]).as_py() or 0, int(sentences[1].max(initial=0)))
+    keys = sentences[0] * np.int64(longest) + sentences[1]
+    pairs = array_of(len(table), np.int64)
+    for start in range(0, len(table), _MENTIONS_AT_ONCE):
+        placed = table.slice(start, _MENTIONS_AT_ONCE)
+        placed = placed.filter(compute.and_(placed["entity_id"].is_valid(), placed["start"].is_valid()))
+        document = within[rows_of_ids(placed["chunk_id"], chunk_ids)]
+        rows = np.searchsorted(keys, document * longest + placed["start"].to_numpy(), side="right") - 1
+        pairs.append(rows_of_ids(placed["entity_id"], entities) << 32 | np.maximum(rows, first_row[document]))
+    found = Groups.of_pairs(pairs.array(), len(entities))
+    has = np.diff(found.starts) > 0
+    return RowsOf(entities.filter(pa.array(has)), Groups(found.starts[np.append(has, True)], found.members))
 
 
-def _tf_idf(placed: SentenceIndex) -> tuple[WordRows, Ints]:
+def _tf_idf(placed: SentenceIndex) -> tuple[WordRows, SmallInts]:
     """Return unit rows of (1 + log tf) * log((1 + n) / df), one column a word, and the number of words of each row."""
     vocabulary = numbering()
-    n_words: Ints = np.zeros(len(placed), np.int64)
-    distinct: Ints = np.zeros(len(placed), np.int64)
+    n_words, distinct = np.zeros(len(placed), np.int32), np.zeros(len(placed), np.int32)
     folder = spill_folder() if len(placed) > _ROWS_AT_ONCE else None
     held, said, weights = AppendedArray(folder), AppendedArray(folder), AppendedArray(folder, np.float64)
     rows = iter(range(len(placed)))
@@ -224,8 +255,9 @@ def _tf_idf(placed: SentenceIndex) -> tuple[WordRows, Ints]:
         distinct[block] = np.bincount(row_of[first], minlength=len(block))
         held.append(np.array(codes, np.int32)[first])
         said.append(times)
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(distinct)])
-    words, counts = held.array(), said.array()
+    ends = array_of(len(placed), np.int64)
+    ends.append(np.append(0, np.cumsum(distinct, dtype=np.int64)))
+    indptr, words, counts = ends.array(), held.array(), said.array()
     idf = np.log((1 + len(placed)) / np.maximum(np.bincount(words, minlength=len(vocabulary)), 1))
     worth = 1 + np.log(np.maximum(np.arange(counts.max(initial=0) + 1), 1))
     for start in range(0, len(placed), _ROWS_AT_ONCE):

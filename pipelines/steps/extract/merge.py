@@ -7,7 +7,7 @@ frequent surface and its type the majority, ties in alphabetical order. Two ment
 Sightings (sightings.py) and triples are rows of numbers: what counts once is found by sorting.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -220,10 +220,10 @@ class _RelationMaker:
         return found
 
 
-def with_descriptions(entities: Iterable[Entity], told: Callable[[str], str]) -> Sequence[Entity]:
-    """Return entities, sorted by id, with what is told of each, by its id, after the description of a graph."""
+def with_descriptions(entities: Iterable[Entity], told: Iterable[str]) -> Sequence[Entity]:
+    """Return entities, sorted by id, with what is told of each after the description of a graph."""
     described = (
-        replace(entity, description=" ".join(filter(None, (entity.description, told(entity.id)))))
-        for entity in entities
+        replace(entity, description=" ".join(filter(None, (entity.description, of_entity))))
+        for entity, of_entity in zip(entities, told, strict=True)
     )
     return few_as_list(spilled(Entity, in_blocks(Entity, described)))

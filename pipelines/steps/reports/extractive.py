@@ -11,16 +11,17 @@ Lin and Bilmes (2010), "Multi-document summarization via budgeted maximization o
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from conspectus.pipelines.steps.reports.titles import NAMES_IN_TITLE, Titles
-from conspectus.pipelines.steps.sentences import SentenceIndex, Sentences, WordRows
-from conspectus.storage.arrays import Floats, Ints, Rows, gather
+from conspectus.pipelines.steps.sentences import RowsOf, SentenceIndex, Sentences, WordRows
+from conspectus.storage.arrays import Floats, Ints, Rows, gather, parts_of
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Document, Entity, Finding, Report
 from conspectus.storage.settings import ReportSettings
 from conspectus.storage.spilled import few_as_list, sorted_rows
-from conspectus.storage.tables import arrow_of, codes_of
+from conspectus.storage.tables import arrow_of, batches_of, rows_of_ids, taken
 from conspectus.storage.text.nlp import CONCEPT
 from conspectus.storage.text.tokens import count_each, count_tokens
 
@@ -37,44 +38,68 @@ def report_communities(
 
     The headings of `documents` provide titles for communities whose sentences are under one of them.
     """
-    by_id = _Members(entities)
-    told = (each for each in communities if each.same_as is None and each.size >= settings.min_size and each.chunk_ids)
     titles = Titles(documents, sentences.placed)
 
     def made() -> Iterator[Report]:
-        while block := list(islice(told, _COMMUNITIES_AT_ONCE)):
-            members = [leading(list(map(by_id.__getitem__, each.entity_ids))) for each in block]
-            titled = [titles.of(each) for each in members]
+        for block in _told(communities, entities, sentences.placed.of_entity, settings.min_size):
+            titled = [titles.of(each.members, each.rows_of) for each in block]
             heads = count_each(f"# {title}" for title in titled)
-            for community, of_community, title, head in zip(block, members, titled, heads, strict=True):
-                rows_of = [sentences.placed.of_entity.get(member.id, _NO_ROWS) for member in of_community]
-                chosen = most_telling(sentences, rows_of, settings.findings, settings.max_tokens - head)
+            for told, title, head in zip(block, titled, heads, strict=True):
+                chosen = most_telling(sentences, told.rows_of, settings.findings, settings.max_tokens - head)
                 if chosen:
-                    findings = [_finding(row, of_community, rows_of, sentences.placed) for row in chosen]
+                    findings = [_finding(row, told, sentences.placed) for row in chosen]
                     tokens = head + sum(_TOKENS_A_MARK + _tokens(row, sentences) for row in chosen)
-                    yield _report(community, title, findings, n_chunks, tokens)
+                    yield _report(told, title, findings, n_chunks, tokens)
 
     return few_as_list(sorted_rows(Report, made()))
 
 
-class _Members:
-    """The entities by id, with what reports read of them; each is made when it is asked for."""
+class _Told(NamedTuple):
+    """A community that is reported on: its members in the order of display, and the sentence rows that name each."""
 
-    def __init__(self, entities: Sequence[Entity]) -> None:
-        table = arrow_of(Entity, entities, ["id", "name", "type", "frequency"])
-        self._row_of = {id_: row for row, id_ in enumerate(table["id"].to_pylist())}
-        self._names = table["name"].to_pylist()
-        kinds, self._kinds = codes_of(table["type"])
-        self._kind, self._frequency = kinds.astype(np.int32), table["frequency"].to_numpy()
-
-    def __getitem__(self, id_: str) -> Entity:
-        row = self._row_of[id_]
-        kind = self._kinds[self._kind[row]]
-        return Entity(id_, self._names[row], kind, (kind,), "", int(self._frequency[row]), 0)
+    id: str
+    level: int
+    n_chunks: int
+    members: Sequence[Entity]
+    rows_of: Sequence[Rows]
 
 
-def _finding(row: int, members: Sequence[Entity], rows_of: Sequence[Rows], sentences: SentenceIndex) -> Finding:
-    named = (member.name for member, rows in zip(members, rows_of, strict=True) if _has(rows, row))
+def _told(
+    communities: Sequence[Community], entities: Sequence[Entity], named: RowsOf, least: int
+) -> Iterator[list[_Told]]:
+    """Yield the communities that are reported on, in blocks."""
+    from pyarrow import compute
+
+    table = arrow_of(Community, communities, ["id", "level", "same_as", "chunk_ids", "size", "entity_ids"])
+    known = arrow_of(Entity, entities, ["id", "name", "type", "frequency"])
+    n_chunks, sizes = compute.list_value_length(table["chunk_ids"]).to_numpy(), table["size"].to_numpy()
+    wanted = np.flatnonzero(table["same_as"].is_null().to_numpy() & (sizes >= least) & (n_chunks > 0))
+    batches, batches_of_known = batches_of(table), batches_of(known)
+    for first, last in parts_of(np.append(0, np.cumsum(sizes[wanted])), _MEMBERS_AT_ONCE):
+        rows = wanted[first:last]
+        block = taken(table, rows, batches)
+        ids = compute.list_flatten(block["entity_ids"]).unique()
+        columns = taken(known, rows_of_ids(ids, known["id"]), batches_of_known).to_pydict()
+        members = {
+            id_: Entity(id_, name, kind, (kind,), "", frequency, 0)
+            for id_, name, kind, frequency in zip(*columns.values(), strict=True)
+        }
+        rows_of = dict(zip(members, named.of_each(ids), strict=True))
+        told = []
+        for id_, level, of_community, count in zip(
+            block["id"].to_pylist(),
+            block["level"].to_pylist(),
+            block["entity_ids"].to_pylist(),
+            n_chunks[rows].tolist(),
+            strict=True,
+        ):
+            shown = leading([members[each] for each in of_community])
+            told.append(_Told(id_, level, count, shown, [rows_of[each.id] for each in shown]))
+        yield told
+
+
+def _finding(row: int, told: _Told, sentences: SentenceIndex) -> Finding:
+    named = (member.name for member, rows in zip(told.members, told.rows_of, strict=True) if _has(rows, row))
     summary = ", ".join(islice(named, NAMES_IN_TITLE))
     return Finding(summary, " ".join(sentences.text(row).split()), (sentences.span(row),))
 
@@ -92,17 +117,17 @@ def _tokens(row: int, sentences: Sentences) -> int:
     return int(sentences.n_tokens[row]) if line == text else count_tokens(line)
 
 
-def _report(community: Community, title: str, findings: Sequence[Finding], n_chunks: int, n_tokens: int) -> Report:
+def _report(told: _Told, title: str, findings: Sequence[Finding], n_chunks: int, n_tokens: int) -> Report:
     # A finding's summary consists of names in it, and the report's is its first finding: neither is repeated.
     full_text = "\n".join([f"# {title}", "", *(f"- {finding.explanation}" for finding in findings)])
     return Report(
-        id=short_id("report", community.id),
-        community_id=community.id,
-        level=community.level,
+        id=short_id("report", told.id),
+        community_id=told.id,
+        level=told.level,
         title=title,
         summary=findings[0].explanation,
         findings=tuple(findings),
-        rating=_rating(len(community.chunk_ids), n_chunks),
+        rating=_rating(told.n_chunks, n_chunks),
         full_text=full_text,
         n_tokens=n_tokens,
     )
@@ -126,7 +151,7 @@ def leading(members: Sequence[Entity]) -> list[Entity]:
     return sorted(members, key=key)
 
 
-_COMMUNITIES_AT_ONCE = 1_000
+_MEMBERS_AT_ONCE = 1 << 16
 _NO_ROWS: Rows = np.zeros(0, np.int64)
 _TOKENS_A_MARK = 1
 """The token of the hyphen before each sentence of a list."""

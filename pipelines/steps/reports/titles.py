@@ -42,9 +42,11 @@ class Titles:
             if places:
                 self._headings[document.id] = [place.start for place in places], places
 
-    def of(self, members: Sequence[Entity]) -> str:
-        """Return a title of a community; a title has a letter if any member's name has one."""
-        rows_of = [self._sentences.of_entity.get(each.id, _NO_ROWS) for each in members]
+    def of(self, members: Sequence[Entity], rows_of: Sequence[Rows]) -> str:
+        """Return a title of a community, given the sentences of each member.
+
+        It has a letter if any member's name has one.
+        """
         names = self.telling(members, rows_of)
         heading = self._heading(rows_of) if self._headings else ""
         told = ", ".join(name for name in names if name.casefold() not in heading.casefold())

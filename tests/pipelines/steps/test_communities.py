@@ -6,6 +6,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from conspectus.pipelines.steps.communities import Before, Division, divide
 from conspectus.pipelines.steps.sentences import RowsOf, Sentences, sentences_of
@@ -199,7 +200,7 @@ def test_no_entities() -> None:
 def with_rows(corpus: Corpus, of_entity: Mapping[str, Rows]) -> Sentences:
     groups = np.repeat(np.arange(len(of_entity)), [len(rows) for rows in of_entity.values()])
     members = np.concatenate([np.zeros(0, np.int64), *of_entity.values()])
-    rows = RowsOf({id_: place for place, id_ in enumerate(of_entity)}, Groups.of(groups, members, len(of_entity)))
+    rows = RowsOf(pa.array(list(of_entity), pa.string()), Groups.of(groups, members, len(of_entity)))
     return replace(corpus.sentences, placed=replace(corpus.sentences.placed, of_entity=rows))
 
 

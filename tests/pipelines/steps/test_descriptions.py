@@ -27,7 +27,10 @@ def corpus() -> tuple[list[Document], list[Chunk], list[Mention]]:
 
 
 def describe(entities: Sequence[Entity], sentences: Sentences, settings: DescriptionSettings) -> dict[str, str]:
-    return {each.id: quoted(each.id, sentences, settings) for each in entities}
+    return {
+        each.id: quoted(sentences.placed.of_entity.get(each.id, np.array([], int)), sentences, settings)
+        for each in entities
+    }
 
 
 def entity(id_: str) -> Entity:
@@ -68,9 +71,9 @@ def test_the_order_of_entities_leaves_no_trace() -> None:
     assert describe(some, sentences, DescriptionSettings()) == describe(some[::-1], sentences, DescriptionSettings())
 
 
-def test_descriptions_are_filled_in_by_id() -> None:
+def test_descriptions_are_filled_in_in_order() -> None:
     some = [entity("a"), entity("b")]
-    assert with_descriptions(some, {"a": "", "b": "said"}.__getitem__) == [
+    assert with_descriptions(some, ["", "said"]) == [
         some[0],
         replace(some[1], description="said"),
     ]
