@@ -145,8 +145,13 @@ class _Texts(TextColumn):
 
 def text_column(rows: Sequence[object], name: str) -> Sequence[str]:
     """Return a column of texts of rows; of a table each text is read when it is asked for."""
+    return _Texts(rows.table, name) if isinstance(rows, TableRows) else values_of(rows, name)
+
+
+def values_of(rows: Sequence[object], name: str) -> list[Any]:
+    """Return all values of a column of rows."""
     if isinstance(rows, TableRows):
-        return _Texts(rows.table, name)
+        return list(rows.table.column(name).to_pylist())
     return [getattr(row, name) for row in rows]
 
 

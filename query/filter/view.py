@@ -201,7 +201,7 @@ class _View:
         chunks = list(known.chunks)
         first = begins(self._index, chunks, [title_of[chunk.document_id] for chunk in chunks])
         settings = NameSettings.of_manifest(self._settings["names"])
-        return NamedChunks.of(*name_chunks(known.documents, chunks, [*first], settings), ids)
+        return name_chunks(known.documents, chunks, [*first], settings)
 
     @cached_property
     def links(self) -> list[Link]:

@@ -12,24 +12,24 @@ Nodes are the chunks, then the entities, both in table order. Three kinds of edg
 Noun phrases that are not names are excluded: they join unrelated passages.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from conspectus.storage.appended_array import append_each
-from conspectus.storage.arrays import Bools, parts_of
+from conspectus.storage.arrays import Bools, parts_of, ranks
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
 from conspectus.storage.joins import Groups, chunks_by_entity
 from conspectus.storage.name_tables import are_names
+from conspectus.storage.numbering import numbering
 from conspectus.storage.records import Chunk, Document, Entity, Link, Mention, Name
 from conspectus.storage.settings import LinkSettings, NameSettings, Settings, WalkGraphSettings
-from conspectus.storage.spilled import array_of, text_column
+from conspectus.storage.spilled import array_of, documents_of_chunks, text_column, values_of
 from conspectus.storage.structure.links import link_edges
-from conspectus.storage.tables import arrow_of, sorted_by_id
+from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for
 from conspectus.storage.text.nlp import Annotation, lead
 from conspectus.storage.text.normalise import entity_key, title_names
@@ -53,17 +53,6 @@ class NamedChunks(NamedTuple):
     owners: Groups
     holders: Groups
 
-    @classmethod
-    def of(
-        cls, names: Sequence[Name], held_by: Mapping[str, AbstractSet[str]], chunk_ids: Sequence[str]
-    ) -> "NamedChunks":
-        """Return names with the chunks, given by id, that contain each."""
-        row_of = {id_: row for row, id_ in enumerate(chunk_ids)}
-        owners = ((number, row_of[id_]) for number, name in enumerate(names) for id_ in name.chunk_ids)
-        holders = ((number, row_of[id_]) for number, name in enumerate(names) for id_ in held_by.get(name.id, ()))
-        pairs = (np.array([*each], np.int64).reshape(-1, 2) for each in (owners, holders))
-        return cls(names, *(Groups.of(each[:, 0], each[:, 1], len(names)) for each in pairs))
-
 
 def walk(
     documents: Sequence[Document],
@@ -75,9 +64,9 @@ def walk(
     settings: Settings,
 ) -> Walk:
     """Return the names that refer to chunks, and the graph over chunks and entities."""
-    names, held_by = name_chunks(documents, chunks, annotations, settings.names)
-    graph = walk_graph(chunks, entities, mentions, names, held_by, settings.walk_graph)
-    return Walk(names, with_links(graph, chunks, links, settings.links))
+    names = name_chunks(documents, chunks, annotations, settings.names)
+    graph = walk_graph(chunks, entities, mentions, names, settings.walk_graph)
+    return Walk(names.names, with_links(graph, chunks, links, settings.links))
 
 
 def name_chunks(
@@ -85,26 +74,40 @@ def name_chunks(
     chunks: Sequence[Chunk],
     annotations: Sequence[Annotation],
     settings: NameSettings,
-) -> tuple[list[Name], dict[str, set[str]]]:
-    """Return the names that refer to chunks, sorted by id, and by name id the chunks whose text contains each."""
-    title_of = dict(zip(text_column(documents, "id"), text_column(documents, "title"), strict=True))
-    owners: defaultdict[str, set[str]] = defaultdict(set)
-    surfaces: defaultdict[str, set[str]] = defaultdict(set)
-    for chunk, annotation in zip(chunks, annotations, strict=True):
-        for surface in titles_of(title_of[chunk.document_id], annotation, settings.min_characters):
-            owners[entity_key(surface)].add(chunk.id)
-            surfaces[entity_key(surface)].add(surface)
-    matcher = NameMatcher({min(surfaces[key]): key for key in owners})
-    held_by: defaultdict[str, set[str]] = defaultdict(set)
-    for chunk in chunks:
-        for match in matcher.find(chunk.text):
-            surface = chunk.text[match.start : match.end]
-            if not is_other_word(surface, is_capitalised(surfaces[match.value])):
-                held_by[match.value].add(chunk.id)
+) -> NamedChunks:
+    """Return the names that refer to chunks, and the chunks whose text contains them."""
+    titles, of_chunk = text_column(documents, "title"), documents_of_chunks(documents, chunks)
+    numbers = numbering()
+    surfaces: list[tuple[str, ...]] = []
+    owning, owners, holding, holders = array("i"), array("i"), array("i"), array("i")
+    for row, (document, annotation) in enumerate(zip(of_chunk.tolist(), annotations, strict=True)):
+        for surface in titles_of(titles[document], annotation, settings.min_characters):
+            number = numbers[entity_key(surface)]
+            if number == len(surfaces):
+                surfaces.append((surface,))
+            elif surface not in surfaces[number]:
+                surfaces[number] += (surface,)
+            owning.append(number)
+            owners.append(row)
+    proper = list(map(is_capitalised, surfaces))
+    matcher = NameMatcher({min(written): number for number, written in enumerate(surfaces)})
+    for row, text in enumerate(text_column(chunks, "text")):
+        for match in matcher.find(text):
+            if not is_other_word(text[match.start : match.end], proper[match.value]):
+                holding.append(match.value)
+                holders.append(row)
+    ids = [short_id("name", key) for key in numbers]
+    places = ranks(ids)
+    owned, held = (
+        Groups.of(places[np.array(names, np.int32)], np.array(rows, np.int32), len(ids))
+        for names, rows in ((owning, owners), (holding, holders))
+    )
+    counts, chunk_ids = np.diff(held.starts).tolist(), values_of(chunks, "id")
     names = [
-        Name(short_id("name", key), min(surfaces[key]), tuple(sorted(owners[key])), len(held_by[key])) for key in owners
+        Name(ids[number], min(surfaces[number]), tuple(sorted(chunk_ids[row] for row in owned[place].tolist())), count)
+        for place, (number, count) in enumerate(zip(np.argsort(places).tolist(), counts, strict=True))
     ]
-    return sorted_by_id(names), {short_id("name", key): found for key, found in held_by.items()}
+    return NamedChunks(names, owned, held)
 
 
 def titles_of(title: str, annotation: Annotation, min_characters: int) -> list[str]:
@@ -118,15 +121,13 @@ def walk_graph(
     chunks: Sequence[Chunk],
     entities: Sequence[Entity],
     mentions: Sequence[Mention],
-    names: Sequence[Name],
-    held_by: Mapping[str, AbstractSet[str]],
+    names: NamedChunks,
     settings: WalkGraphSettings,
 ) -> Adjacency:
     """Return the graph over `len(chunks) + len(entities)` nodes."""
     of_entities, chunk_ids = arrow_of(Entity, entities, ["id", "types"]), arrow_of(Chunk, chunks, ["id"])["id"]
     holding = chunks_by_entity(of_entities["id"], chunk_ids, mentions)
-    named_chunks = NamedChunks.of(names, held_by, chunk_ids.to_pylist())
-    return graph_of(len(chunks), are_names(of_entities["types"]), holding, named_chunks, settings)
+    return graph_of(len(chunks), are_names(of_entities["types"]), holding, names, settings)
 
 
 def graph_of(

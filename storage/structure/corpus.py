@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from enum import IntFlag
 from functools import cached_property
 from posixpath import dirname
-from typing import Any
 
 import numpy as np
-from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Document, LinkKind
+from conspectus.storage.spilled import values_of
 from conspectus.storage.structure.outline import SectionSpan, chunks_between, section_spans
 from numpy.typing import NDArray
 
@@ -158,13 +157,6 @@ class Corpus:
         """Return a link from characters [start, end) of a document."""
         text = " ".join(document.text[start : min(end, start + _LONGEST_TEXT)].split())
         return FoundLink(kind, self.chunk_of(document, start, end), target, text, start, end)
-
-
-def values_of(rows: Sequence[Any], column: str) -> list[Any]:
-    """Return the values of a column of a table, or of a field of records."""
-    if isinstance(rows, TableRows):
-        return list(rows.table.column(column).to_pylist())
-    return [getattr(row, column) for row in rows]
 
 
 def folder_of(document: Document) -> str:

@@ -47,7 +47,7 @@ def searched(index: StoredIndex, kept: Bools) -> NamedChunks:
     chunks = [chunk for chunk, chosen in zip(index.rows(Chunk), kept, strict=True) if chosen]
     documents = [title_of[chunk.document_id] for chunk in chunks]
     first = begins(index, chunks, [document.title for document in documents])
-    return NamedChunks.of(*name_chunks(documents, chunks, [*first], NameSettings()), [chunk.id for chunk in chunks])
+    return name_chunks(documents, chunks, [*first], NameSettings())
 
 
 def test_a_part_has_the_names_that_its_own_titles_give(index: StoredIndex) -> None:

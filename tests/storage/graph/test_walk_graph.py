@@ -5,8 +5,8 @@ from math import sqrt
 import pytest
 from conspectus.query.context import Context
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.graph.walk_graph import name_chunks, walk_graph
-from conspectus.storage.records import Chunk, Document, Entity, Mention, Name
+from conspectus.storage.graph.walk_graph import NamedChunks, name_chunks, walk_graph
+from conspectus.storage.records import Chunk, Document, Entity, Mention
 from conspectus.storage.settings import NameSettings, WalkGraphSettings
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
 
@@ -16,6 +16,7 @@ TEXTS = {
     "Gamma Ray (band)": "Gamma Ray played on Beta Moon.",
 }
 NOTHING = Annotation((), ())
+NO_NAMES = name_chunks([], [], [], NameSettings())
 
 
 def corpus(texts: dict[str, str]) -> tuple[list[Document], list[Chunk]]:
@@ -23,11 +24,9 @@ def corpus(texts: dict[str, str]) -> tuple[list[Document], list[Chunk]]:
     return documents, [Chunk(f"c{i}", each.id, 0, 0, each.n_chars, each.text, 1) for i, each in enumerate(documents)]
 
 
-def names_of(
-    texts: dict[str, str], annotations: list[Annotation] | None = None
-) -> tuple[list[Name], dict[str, set[str]]]:
+def names_of(texts: dict[str, str]) -> NamedChunks:
     documents, chunks = corpus(texts)
-    return name_chunks(documents, chunks, annotations or [NOTHING] * len(chunks), NameSettings())
+    return name_chunks(documents, chunks, [NOTHING] * len(chunks), NameSettings())
 
 
 def edges(graph: Adjacency) -> dict[tuple[int, int], float]:
@@ -48,20 +47,22 @@ def entity(id_: str, *types: str) -> Entity:
 
 
 def test_names_stand_for_their_documents_chunks() -> None:
-    names, held_by = names_of(TEXTS)
+    names, owners, holders = names_of(TEXTS)
     assert [each.id for each in names] == sorted(each.id for each in names)
-    found = {each.name: (each.chunk_ids, each.mentioned_in, held_by.get(each.id, set())) for each in names}
+    found = {
+        each.name: (each.chunk_ids, each.mentioned_in, owners[place].tolist(), holders[place].tolist())
+        for place, each in enumerate(names)
+    }
     assert found == {
-        "Alpha Station": (("c0",), 2, {"c0", "c1"}),
-        "Beta Moon": (("c1",), 3, {"c0", "c1", "c2"}),
-        "Gamma Ray (band)": (("c2",), 0, set()),
-        "Gamma Ray": (("c2",), 1, {"c2"}),
+        "Alpha Station": (("c0",), 2, [0], [0, 1]),
+        "Beta Moon": (("c1",), 3, [1], [0, 1, 2]),
+        "Gamma Ray (band)": (("c2",), 0, [2], []),
+        "Gamma Ray": (("c2",), 1, [2], [2]),
     }
 
 
 def test_the_weights_of_name_edges() -> None:
-    names, held_by = names_of(TEXTS)
-    graph = walk_graph(corpus(TEXTS)[1], [], [], names, held_by, WalkGraphSettings())
+    graph = walk_graph(corpus(TEXTS)[1], [], [], names_of(TEXTS), WalkGraphSettings())
     # Alpha Station is in two chunks, Beta Moon in three; c0 and c1 name each other.
     assert edges(graph) == pytest.approx({(0, 1): 1 / sqrt(3) + 1 / sqrt(4), (1, 2): 1 / sqrt(4)})
 
@@ -81,7 +82,7 @@ def test_the_weights_of_occurrence_edges() -> None:
         mention("moon", "c0"), mention("moon", "c1"), mention("moon", "c2"),
         Mention("r", "c0", None, "relation", 0, 1, "exact", "", ""),
     ]  # fmt: skip
-    graph = walk_graph(chunks, entities, mentions, [], {}, WalkGraphSettings())
+    graph = walk_graph(chunks, entities, mentions, NO_NAMES, WalkGraphSettings())
     assert graph.n_nodes == 3 + 4
     # A noun phrase joins nothing, nor does a name that one chunk holds; a second mention in a chunk adds nothing.
     assert edges(graph) == pytest.approx(
@@ -91,19 +92,19 @@ def test_the_weights_of_occurrence_edges() -> None:
         },
         rel=1e-6,
     )  # fmt: skip
-    heavier = walk_graph(chunks, entities, mentions, [], {}, WalkGraphSettings(occurrence_weight=0.2))
+    heavier = walk_graph(chunks, entities, mentions, NO_NAMES, WalkGraphSettings(occurrence_weight=0.2))
     assert edges(heavier)[0, 3] == pytest.approx(0.2 / sqrt(2))
-    assert edges(walk_graph(chunks, entities, mentions, [], {}, WalkGraphSettings(occurrence_weight=0))) == {}
+    assert edges(walk_graph(chunks, entities, mentions, NO_NAMES, WalkGraphSettings(occurrence_weight=0))) == {}
 
 
 def test_a_title_of_many_chunks_joins_nothing() -> None:
     documents, _ = corpus({"Alpha Station": "x" * 30, "Beta Moon": "Alpha Station is near."})
     chunks = [Chunk(f"c{i}", "d0", i, 10 * i, 10 * i + 10, "x" * 10, 1) for i in range(3)]
     chunks.append(Chunk("c3", "d1", 0, 0, 22, "Alpha Station is near.", 1))
-    names, held_by = name_chunks(documents, chunks, [NOTHING] * 4, NameSettings())
+    names = name_chunks(documents, chunks, [NOTHING] * 4, NameSettings())
     joined = {(0, 3): 1 / sqrt(2), (1, 3): 1 / sqrt(2), (2, 3): 1 / sqrt(2)}
     for most, want in ((3, joined), (2, {})):
-        graph = walk_graph(chunks, [], [], names, held_by, WalkGraphSettings(most_owners=most))
+        graph = walk_graph(chunks, [], [], names, WalkGraphSettings(most_owners=most))
         assert edges(graph) == pytest.approx(want)
 
 
@@ -112,33 +113,32 @@ def test_an_untitled_text_is_known_by_the_name_it_begins_with() -> None:
     documents = [Document(f"d{i}", title, "", text, {}, len(text), "") for i, (title, text) in enumerate(texts.items())]
     chunks = [Chunk(f"c{i}", each.id, 0, 0, each.n_chars, each.text, 1) for i, each in enumerate(documents)]
     lead = Annotation((Phrase(0, 13, "Alpha Station", "ORG"),), ())
-    names, held_by = name_chunks(documents, chunks, [lead, lead], NameSettings())
-    assert {each.name: each.chunk_ids for each in names} == {"Alpha Station": ("c0",), "Beta Moon": ("c1",)}
-    graph = walk_graph(chunks, [], [], names, held_by, WalkGraphSettings())
+    names = name_chunks(documents, chunks, [lead, lead], NameSettings())
+    assert {each.name: each.chunk_ids for each in names.names} == {"Alpha Station": ("c0",), "Beta Moon": ("c1",)}
+    graph = walk_graph(chunks, [], [], names, WalkGraphSettings())
     assert edges(graph) == pytest.approx({(0, 1): 1 / sqrt(3)})
 
 
 def test_a_word_is_not_the_title_that_it_reads_like() -> None:
-    names, _ = names_of({"Speed": "A film.", "Cars": "The speed of cars.", "Films": "Speed is a film of 1994."})
+    names = names_of({"Speed": "A film.", "Cars": "The speed of cars.", "Films": "Speed is a film of 1994."}).names
     assert {each.name: each.mentioned_in for each in names} == {"Speed": 1, "Cars": 0, "Films": 0}
 
 
 def test_short_lone_titles_are_not_looked_for() -> None:
-    names, _ = names_of({"It": "A novel.", "Up": "It is a film.", "Jaws": "It is up."})
+    names = names_of({"It": "A novel.", "Up": "It is a film.", "Jaws": "It is up."}).names
     assert [each.name for each in names] == ["Jaws"]
 
 
 def test_documents_of_one_title_are_one_name() -> None:
-    names, held_by = names_of({"Alpha Station": "One.", " alpha  station": "Two.", "Beta Moon": "On Alpha Station."})
-    station = next(each for each in names if each.name == "Alpha Station")
-    assert station.chunk_ids == ("c0", "c1")
-    assert held_by[station.id] == {"c2"}
+    names = names_of({"Alpha Station": "One.", " alpha  station": "Two.", "Beta Moon": "On Alpha Station."})
+    (place,) = (place for place, each in enumerate(names.names) if each.name == "Alpha Station")
+    assert names.names[place].chunk_ids == ("c0", "c1")
+    assert names.holders[place].tolist() == [2]
 
 
 def test_no_chunks() -> None:
-    names, held_by = names_of({})
-    assert (names, held_by) == ([], {})
-    assert walk_graph([], [], [], names, held_by, WalkGraphSettings()).n_nodes == 0
+    assert names_of({}).names == []
+    assert walk_graph([], [], [], NO_NAMES, WalkGraphSettings()).n_nodes == 0
 
 
 def test_the_graph_of_an_index_is_that_of_its_tables(context: Context) -> None:
