@@ -43,6 +43,8 @@ _DEPTH_OF_ONE = 320
 # Components are multiples of 1/8192: sums of them are exact in float32 below 2^24, in any order.
 _QUANTUM = 1 << 13
 _BLOCK_ROWS = 2048
+_DEPTHS_AT_ONCE = 512
+"""Vectors whose depths in all partitions are computed at once: 9 MB."""
 
 Sketches = NDArray[np.int8]
 """Sketches (n, 128) of vectors."""
@@ -230,8 +232,8 @@ def _partitions(vectors: Vectors, seed: int) -> tuple[PartedRows, Sketches]:
     signs = np.random.default_rng(seed).integers(0, 2, (_PARTITIONS + _SKETCH, vectors.shape[1]))
     directions = (2 * signs - 1).astype(np.float32)
     entries, sketches = PartedRows(2), AppendedArray(spill_folder(), np.int8)
-    for start in range(0, len(vectors), _BLOCK_ROWS):
-        depths = np.rint(vectors[start : start + _BLOCK_ROWS] * _QUANTUM) @ directions.T
+    for start in range(0, len(vectors), _DEPTHS_AT_ONCE):
+        depths = np.rint(vectors[start : start + _DEPTHS_AT_ONCE] * _QUANTUM) @ directions.T
         sketches.append(np.rint(depths[:, _PARTITIONS:] / _DEPTH_OF_ONE).clip(-127, 127).ravel())
         depths = depths[:, :_PARTITIONS]
         place = _PARTITIONS - _PARTITIONS_OF_A_VECTOR

@@ -133,6 +133,8 @@ class Annotations(MadeRows[Annotation]):
     def only(self, rows: "Rows", texts: "NDArray[np.uint32]", kinds: "NDArray[np.uint32]") -> "Annotations":
         """Return the annotations with only some phrases, with other texts and types, and the triples between these.
 
+        None can be added to them.
+
         Args:
             rows: (k,) rows of phrases (see `phrases`), ascending.
             texts: (k,) The number of the text of each.
@@ -145,10 +147,11 @@ class Annotations(MadeRows[Annotation]):
         found = Annotations(like=self)
         stay = np.empty((len(rows), 4), np.uint32)
         stay[:, :2], stay[:, 2], stay[:, 3] = phrases[rows, :2], texts, kinds
-        found._phrases.frombytes(stay.reshape(-1).view(np.uint8).data)
+        found._phrases = _spilled(stay.reshape(-1))
         place = np.full(len(phrases), -1, np.int32)
         del phrases, stay
-        place[rows] = np.arange(len(rows)) - np.repeat(begins_now[:-1], np.diff(begins_now))
+        place[rows] = np.arange(len(rows), dtype=np.int32)
+        place[rows] -= np.repeat(begins_now[:-1].astype(np.int32), np.diff(begins_now))
 
         triples = np.frombuffer(self._triples, np.uint32).reshape(-1, 5)
         triples_begin = np.frombuffer(self._ends, np.uint64)[2::3].astype(np.int64)
@@ -157,10 +160,10 @@ class Annotations(MadeRows[Annotation]):
         between = np.flatnonzero((subject >= 0) & (object_ >= 0))
         triples = triples[between]
         triples[:, 0], triples[:, 2] = subject[between], object_[between]
-        found._triples.frombytes(triples.reshape(-1).view(np.uint8).data)
+        found._triples = _spilled(triples.reshape(-1))
         ends = np.column_stack([begins_now, begins_now, np.searchsorted(between, triples_begin)])
         found._ends = array("Q", ends.astype(np.uint64).tobytes())
-        return found.spill()
+        return found
 
     def leads(self) -> "Annotations":
         """Return the annotations with nothing but their leads: what is needed of them once names are merged."""
@@ -207,7 +210,7 @@ class Annotations(MadeRows[Annotation]):
         return Annotation(phrases[: shown - first], triples)
 
 
-def _spilled(numbers: "array[int]") -> "array[int] | NDArray[np.uint32]":
+def _spilled(numbers: "array[int] | NDArray[np.uint32]") -> "array[int] | NDArray[np.uint32]":
     """Return numbers in an unnamed file; the same if they are few, or if nothing spills."""
     import numpy as np
     from conspectus.storage import spilled

@@ -4,6 +4,7 @@ Identifiers are found here (see storage/text/identifiers.py). Numbers, reference
 markup and code, and words that only join others are left out.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -25,6 +26,8 @@ _ENGLISH = frozenset({"", "en"})
 _KEPT_PHRASES = 30_000
 """Phrases whose trimmed form is kept in memory: .5 kB each."""
 _MARKUP = regex.compile(r"[|{}\[\]<>=\\\"#@;*^~`$%?]|://|\.{2,}|\n\s*\n|^[^(]*\)|\([^)]*$")
+_SIGNS = re.compile(r"[^\w ,'’-]")
+"""Some sign that all markup has: found in a tenth of the time."""
 _LETTERS = regex.compile(r"\p{L}{2}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _DATE = regex.compile(
     r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\b|\b\d{2}s\b",
@@ -150,7 +153,7 @@ def _is_idle(
 
 def _is_sound(text: str, found: Sequence[Word], kind: str) -> bool:
     """Return whether a phrase may be a name: it has letters, and is not markup, a number or a section reference."""
-    if _MARKUP.search(text) or not _LETTERS.search(text) or text.count(",") > _MOST_COMMAS:
+    if (_SIGNS.search(text) and _MARKUP.search(text)) or not _LETTERS.search(text) or text.count(",") > _MOST_COMMAS:
         return False
     if kind == "DATE":
         return _DATE.search(text) is not None

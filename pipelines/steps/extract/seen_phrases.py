@@ -5,7 +5,7 @@ key is found by sorting.
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from conspectus.storage.arrays import Bools, Ints, SmallInts, places_within, ranks, runs
@@ -16,6 +16,7 @@ from conspectus.storage.text.normalise import entity_key
 from numpy.typing import NDArray
 
 Numbers = Ints | SmallInts
+_PHRASES_AT_ONCE = 1 << 19
 
 
 class SeenPhrases:
@@ -41,7 +42,6 @@ class SeenPhrases:
         self.passages = np.repeat(np.arange(len(begins) - 1, dtype=np.int32), np.diff(begins))
         self.keys, self._key_of_text = _keys(self._texts, self._phrases[:, 2])
         self._once = self._first_at_each_place(passages)
-        self.counts = np.bincount(self.rows()[self._once], minlength=len(self.keys))
         self._count_forms(languages)
 
     def rows(self) -> SmallInts:
@@ -83,19 +83,34 @@ class SeenPhrases:
         once[again[order[starts]]] = True
         return once
 
+    def _in_blocks(self) -> Iterator[tuple[NDArray[np.uint32], SmallInts]]:
+        """Yield the phrases that count, and their passages, in blocks."""
+        for start in range(0, max(len(self._once), 1), _PHRASES_AT_ONCE):
+            some = slice(start, start + _PHRASES_AT_ONCE)
+            yield self._phrases[some][self._once[some]], self.passages[some][self._once[some]]
+
     def _count_forms(self, languages: Sequence[str]) -> None:
-        """Find the surface, the language and the type of each phrase."""
+        """Count the phrases, and find the surface, the language and the type of each."""
         codes = sorted(set(languages))
         code_of = {code: number for number, code in enumerate(codes)}
-        code = np.array([code_of[language] for language in languages], np.int32)[self.passages]
-        kinds, kind = np.unique(self._phrases[:, 3], return_inverse=True)
+        code_of_passage = np.array([code_of[language] for language in languages], np.int32)
+        kinds = np.unique(np.concatenate([np.unique(some[:, 3]) for some, _ in self._in_blocks()]))
         names = [self._texts[number] for number in kinds.tolist()]
-        form = (self._phrases[:, 2].astype(np.int64) * len(names) + kind) * len(codes) + code
-        del code, kind
-        form, said = np.unique(form[self._once], return_counts=True)
+        forms: list[Ints] = []
+        counts: list[Ints] = []
+        for some, passages in self._in_blocks():
+            kind = np.searchsorted(kinds, some[:, 3])
+            form = (some[:, 2].astype(np.int64) * len(names) + kind) * len(codes) + code_of_passage[passages]
+            form, said = np.unique(form, return_counts=True)
+            forms.append(form)
+            counts.append(said)
+        form, said = np.concatenate(forms), np.concatenate(counts)
+        order, starts = runs(form)
+        form, said = form[order[starts]], np.add.reduceat(said[order], starts) if len(starts) else said
         text_and_kind, code = np.divmod(form, len(codes) or 1)
         text, kind = np.divmod(text_and_kind, len(names) or 1)
         key = self._key_of_text[text]
+        self.counts = np.bincount(key, said, len(self.keys)).astype(np.int64)
         self._surfaces, _ = _most_frequent(len(self.keys), key, text, said, ranks(self._texts))
         of_most, _ = _most_frequent(len(self.keys), key, code, said, np.arange(len(codes)))
         self.languages = [codes[number] for number in of_most.tolist()]
