@@ -89,7 +89,8 @@ class Sightings:
         """The id of the entity of each key, once all are numbered."""
         import pyarrow as pa
 
-        return pa.array(map(entity_id, self.keys), pa.string(), size=len(self.keys))
+        ids = map(entity_id.__wrapped__, self.keys)  # each once: a cache would only be filled
+        return pa.array(ids, pa.string(), size=len(self.keys))
 
     @cached_property
     def document_of(self) -> SmallInts:
