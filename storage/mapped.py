@@ -26,7 +26,6 @@ MAPPED_ROWS = 10_000
 """Rows from which a table is mapped; smaller ones are read from Parquet in milliseconds."""
 FORM = 1
 """Raised when the content of mapped files changes."""
-_BATCH = 65_536
 _CACHED_ROWS = 1024
 _CACHED_IDS = 16_384
 _CACHED_DOCUMENTS = 64
@@ -49,7 +48,7 @@ def write_mapped(source: Path, record: type, folder: Path) -> None:
         with pq.ParquetFile(source) as stored, pa.ipc.new_file(str(folder / "rows.arrow"), shape) as target:
             if not stored.schema_arrow.equals(shape):
                 raise IndexCorrupt(f"{source} has columns {stored.schema_arrow.names}, not those of {record.__name__}")
-            for batch in stored.iter_batches(_BATCH):
+            for batch in stored.iter_batches(tables.ROWS_AT_ONCE):
                 batch.validate(full=True)  # texts are UTF-8 and list offsets are valid: not checked later
                 if "id" in shape.names and len(batch):
                     before = _last_of_sorted(source, batch.column("id"), before)
