@@ -23,6 +23,7 @@ from conspectus.pipelines.runner import (
     Runner,
     announced,
     free_large_arrays_at_once,
+    giving_memory_back,
     no_progress,
     open_runner,
 )
@@ -112,7 +113,7 @@ def build_from(
     began = time.perf_counter()
     lock = build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 0))
     runner = nullcontext(run) if run else open_runner(settings.build.runner, progress)
-    with lock, prompts_of(settings.llm.prompts), _rare_garbage_collection(), runner as run:
+    with lock, prompts_of(settings.llm.prompts), _rare_garbage_collection(), giving_memory_back(), runner as run:
         if settings.llm.model and settings.extracts_with and current_manifest(index) is None:
             begin_to_load()
             import_package()  # meanwhile: it is needed as soon as the documents are read

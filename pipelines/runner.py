@@ -169,7 +169,10 @@ def _give_memory_back() -> None:
 
 @contextmanager
 def giving_memory_back() -> Iterator[None]:
-    """Return freed memory to the system every second, while compiled code runs that lets other threads run."""
+    """Return freed memory to the system every second while the block runs: steps of a large build free it in pieces.
+
+    Leiden's compiled code, for example, frees the names of nodes one by one while it reads edges.
+    """
     is_done = threading.Event()
 
     def give() -> None:

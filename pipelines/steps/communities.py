@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.pipelines.runner import giving_memory_back
 from conspectus.pipelines.steps.sentences import RowsOf, Sentences, place_sentences
 from conspectus.storage.appended_array import append_each
 from conspectus.storage.arrays import Floats, Ints, Rows, parts_of, runs
@@ -89,10 +88,9 @@ def divide(
     """
     ids = _ids(entities)
     edges = edges_of(entities, relations, sentences.placed.of_entity if sentences else None)
-    with giving_memory_back():  # graspologic frees what it has read bit by bit
-        hierarchy = leiden.hierarchical_leiden(
-            edges, max_cluster_size=settings.max_cluster_size, resolution=settings.resolution, seed=settings.seed
-        )
+    hierarchy = leiden.hierarchical_leiden(
+        edges, max_cluster_size=settings.max_cluster_size, resolution=settings.resolution, seed=settings.seed
+    )
     notes: tuple[str, ...] = ()
     if earlier and entities:
         updated = _updated(ids, edges, earlier(sentences is not None), settings)
