@@ -92,7 +92,7 @@ def build(folder: Path) -> dict[str, Any]:
         "peak_bytes": max(meter.peaks.values()),
         "resident_peak_bytes": memory("VmHWM"),
         "version_bytes": sum(path.stat().st_size for path in files if "versions" in path.parts),
-        "memo_bytes": sum(path.stat().st_size for path in files if "cache" in path.parts),
+        "cache_bytes": sum(path.stat().st_size for path in files if "cache" in path.parts),
         "steps": {step: {"cpu_seconds": spent, "peak_bytes": meter.peaks[step]}
                   for step, spent in sorted(meter.seconds.items(), key=lambda item: -item[1])},
     }  # fmt: skip
@@ -225,7 +225,7 @@ def print_build(figures: dict[str, Any], passages: int) -> None:
     print(f"{figures['cpu_seconds']:9.1f} {figures['peak_bytes'] / 1e6:9,.0f}  all ({figures['seconds']:.1f} s)")
     print(f"{figures['resident_peak_bytes'] / 1e6:19,.0f}  resident, with the pages of mapped files")
     print(f"{figures['cpu_ms_per_passage']:9.2f} ms of processor a passage, beside annotation and embedding")
-    print(f"{figures['version_bytes'] / 1e6:9,.1f} MB of index, {figures['memo_bytes'] / 1e6:,.1f} MB of memo")
+    print(f"{figures['version_bytes'] / 1e6:9,.1f} MB of index, {figures['cache_bytes'] / 1e6:,.1f} MB of cache")
 
 
 def print_questions(figures: dict[str, Any]) -> None:
