@@ -28,6 +28,7 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Report
 from conspectus.storage.settings import Settings, read_tuned
+from conspectus.storage.spilled import text_column
 from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 
 
@@ -261,9 +262,8 @@ class _SummedUp(Pending[Descriptions]):
             for relation in self._knowledge.relations
         ]
         entities = self._knowledge.entities
-        return Descriptions(
-            with_descriptions(entities, (texts.get(each.id, "") for each in entities)), relations, failures
-        )
+        told = (texts.get(id_, "") for id_ in text_column(entities, "id"))
+        return Descriptions(with_descriptions(entities, told), relations, failures)
 
 
 def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:

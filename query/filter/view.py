@@ -193,8 +193,8 @@ class _View:
     def names(self) -> NamedChunks:
         """The titles of chunks, and the chunks that contain them."""
         known = self.known
-        ids = known.chunks.table.column("id").to_pylist()
         if self._index.is_mapped(Chunk):
+            ids = known.chunks.table.column("id").to_pylist()
             texts = self._index.arrow(Chunk, "text").column("text")
             return title_occurrences(self._index).of_part(self._kept.chunks, ids, lambda row: str(texts[row]))
         title_of = {document.id: document.title for document in known.documents}

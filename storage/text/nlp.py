@@ -210,16 +210,12 @@ class Annotations(MadeRows[Annotation]):
         return Annotation(phrases[: shown - first], triples)
 
 
-def _spilled(numbers: "array[int] | NDArray[np.uint32]") -> "array[int] | NDArray[np.uint32]":
-    """Return numbers in an unnamed file; the same if they are few, or if nothing spills."""
+def _spilled(numbers: "array[int] | NDArray[np.uint32]") -> "NDArray[np.uint32]":
+    """Return numbers as an array, which spills if they are many."""
     import numpy as np
-    from conspectus.storage import spilled
-    from conspectus.storage.appended_array import AppendedArray
+    from conspectus.storage.spilled import array_of
 
-    folder = spilled.spill_folder()
-    if folder is None or len(numbers) * numbers.itemsize < spilled.BYTES_IN_MEMORY:
-        return numbers
-    column = AppendedArray(folder)
+    column = array_of(len(numbers), np.int32)
     column.append(np.frombuffer(numbers, np.int32))
     return column.array().view(np.uint32)
 

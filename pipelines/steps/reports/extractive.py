@@ -41,20 +41,20 @@ def report_communities(
     titles = Titles(documents, sentences.placed)
 
     def made() -> Iterator[Report]:
-        for block in _told(communities, entities, sentences.placed.of_entity, settings.min_size):
+        for block in _reported(communities, entities, sentences.placed.of_entity, settings.min_size):
             titled = [titles.of(each.members, each.rows_of) for each in block]
             heads = count_each(f"# {title}" for title in titled)
-            for told, title, head in zip(block, titled, heads, strict=True):
-                chosen = most_telling(sentences, told.rows_of, settings.findings, settings.max_tokens - head)
+            for reported, title, head in zip(block, titled, heads, strict=True):
+                chosen = most_telling(sentences, reported.rows_of, settings.findings, settings.max_tokens - head)
                 if chosen:
-                    findings = [_finding(row, told, sentences.placed) for row in chosen]
+                    findings = [_finding(row, reported, sentences.placed) for row in chosen]
                     tokens = head + sum(_TOKENS_A_MARK + _tokens(row, sentences) for row in chosen)
-                    yield _report(told, title, findings, n_chunks, tokens)
+                    yield _report(reported, title, findings, n_chunks, tokens)
 
     return few_as_list(sorted_rows(Report, made()))
 
 
-class _Told(NamedTuple):
+class _Reported(NamedTuple):
     """A community that is reported on: its members in the order of display, and the sentence rows that name each."""
 
     id: str
@@ -64,9 +64,9 @@ class _Told(NamedTuple):
     rows_of: Sequence[Rows]
 
 
-def _told(
+def _reported(
     communities: Sequence[Community], entities: Sequence[Entity], named: RowsOf, least: int
-) -> Iterator[list[_Told]]:
+) -> Iterator[list[_Reported]]:
     """Yield the communities that are reported on, in blocks."""
     from pyarrow import compute
 
@@ -85,7 +85,7 @@ def _told(
             for id_, name, kind, frequency in zip(*columns.values(), strict=True)
         }
         rows_of = dict(zip(members, named.of_each(ids), strict=True))
-        told = []
+        reported = []
         for id_, level, of_community, count in zip(
             block["id"].to_pylist(),
             block["level"].to_pylist(),
@@ -94,12 +94,12 @@ def _told(
             strict=True,
         ):
             shown = leading([members[each] for each in of_community])
-            told.append(_Told(id_, level, count, shown, [rows_of[each.id] for each in shown]))
-        yield told
+            reported.append(_Reported(id_, level, count, shown, [rows_of[each.id] for each in shown]))
+        yield reported
 
 
-def _finding(row: int, told: _Told, sentences: SentenceIndex) -> Finding:
-    named = (member.name for member, rows in zip(told.members, told.rows_of, strict=True) if _has(rows, row))
+def _finding(row: int, reported: _Reported, sentences: SentenceIndex) -> Finding:
+    named = (member.name for member, rows in zip(reported.members, reported.rows_of, strict=True) if _has(rows, row))
     summary = ", ".join(islice(named, NAMES_IN_TITLE))
     return Finding(summary, " ".join(sentences.text(row).split()), (sentences.span(row),))
 
@@ -117,17 +117,17 @@ def _tokens(row: int, sentences: Sentences) -> int:
     return int(sentences.n_tokens[row]) if line == text else count_tokens(line)
 
 
-def _report(told: _Told, title: str, findings: Sequence[Finding], n_chunks: int, n_tokens: int) -> Report:
+def _report(reported: _Reported, title: str, findings: Sequence[Finding], n_chunks: int, n_tokens: int) -> Report:
     # A finding's summary consists of names in it, and the report's is its first finding: neither is repeated.
     full_text = "\n".join([f"# {title}", "", *(f"- {finding.explanation}" for finding in findings)])
     return Report(
-        id=short_id("report", told.id),
-        community_id=told.id,
-        level=told.level,
+        id=short_id("report", reported.id),
+        community_id=reported.id,
+        level=reported.level,
         title=title,
         summary=findings[0].explanation,
         findings=tuple(findings),
-        rating=_rating(told.n_chunks, n_chunks),
+        rating=_rating(reported.n_chunks, n_chunks),
         full_text=full_text,
         n_tokens=n_tokens,
     )
