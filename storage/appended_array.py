@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Number = TypeVar("Number", np.int32, np.int64, np.float32, np.float64, np.int8)
+Number = TypeVar("Number", np.int32, np.int64, np.float32, np.float64, np.uint8)
 
 
 class AppendedArray(Generic[Number]):

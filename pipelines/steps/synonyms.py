@@ -4,8 +4,7 @@ HippoRAG joins phrases above a cosine of 0.8 (Gutiérrez et al., NeurIPS 2024, s
 neighbours, whether two names are joined depends only on the two names, so that adding a document changes no other
 pair. Up to `EXACT_NAMES` names, all pairs are compared. Beyond, two names are compared if they share one of the 16
 partitions, of 4,096 fixed by the seed, in which each is deepest (random projections with the multi-probe idea of Lv
-et al., VLDB 2007), if the signs of 128 further projections are mostly the same (Charikar, STOC 2002), and if these
-projections are near (Johnson and Lindenstrauss, 1984).
+et al., VLDB 2007) and the signs of 512 further projections are mostly the same (Charikar, STOC 2002).
 """
 
 import re
@@ -13,6 +12,7 @@ import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import faiss
 import numpy as np
 from conspectus.pipelines.steps.vectors import Windows
 from conspectus.storage.appended_array import AppendedArray
@@ -25,37 +25,32 @@ from conspectus.storage.spilled import spill_folder
 from conspectus.storage.tables import arrow_of, taken
 from numpy.typing import NDArray
 
-# Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names, before sketches: 25 s of CPU (all pairs 46 s),
+# Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names, before signs: 25 s of CPU (all pairs 46 s),
 # and 0.9997 of the pairs above 0.8 are found; with 12 partitions 18 s and 0.997, with 20 33 s and 0.99997.
 _PARTITIONS = 4096
 _PARTITIONS_OF_A_VECTOR = 16
 _DECIMALS = 6
 # Candidates are found in float32, whose sums are off by less than this.
 _ROUNDING = 1e-5
-# The squared distance of two sketches has a standard deviation of an eighth of that of the vectors: this slack loses
-# fewer than one of 10,000 pairs.
-_SKETCH = 128
-_SLACK = 1.6
+_SIGNS = 512
 _DEVIATIONS = 4
 """Standard deviations of the number of signs in which two vectors differ: fewer than one pair of 10,000 is lost."""
-_DEPTH_OF_ONE = 320
-"""Depth that a number of a sketch counts as one, so that it fits in a byte."""
 # Components are multiples of 1/8192: sums of them are exact in float32 below 2^24, in any order.
 _QUANTUM = 1 << 13
 _BLOCK_ROWS = 2048
 _DEPTHS_AT_ONCE = 512
 """Vectors whose depths in all partitions are computed at once: 9 MB."""
 
-Sketches = NDArray[np.int8]
-"""Sketches (n, 128) of vectors."""
+Signs = NDArray[np.uint8]
+"""Signs (n, 64 bytes) of the depths of vectors in 512 directions."""
 
 EXACT_NAMES = 50_000
 """Up to this number of names all pairs are compared; beyond, names that share a partition."""
 MOST_SYNONYMS = 50
 """Maximum synonyms that one entity contributes: more would join a hub to everything."""
 _BLOCK_PAIRS = 512
-_DISTANCES_AT_ONCE = 1 << 16
-"""Distances of sketches computed at once: as many as fit into the cache of a processor."""
+_QUERIES = 256
+"""Names of a partition that are compared with it and those after them at once."""
 _PAIRS_AT_ONCE = 1 << 20
 
 
@@ -190,58 +185,52 @@ def _pairs_of_partitions(vectors: Vectors, least: float, seed: int) -> Iterator[
     The products are small: on two threads they took four times the processor time.
     """
     with one_blas_thread():
-        entries, sketches = _partitions(vectors, seed)
+        entries, signs = _partitions(vectors, seed)
         for part in entries.parts():
             order, starts = runs(part[:, 0])
             for own in np.split(part[order, 1].astype(np.int64), starts[1:]):
                 drop_pages(vectors)
-                yield from _sketched_pairs(vectors, sketches, own, least)
+                yield from _signed_pairs(vectors, signs, own, least)
 
 
-def _sketched_pairs(vectors: Vectors, sketches: Sketches, rows: Ints, least: float) -> Iterator[Ints]:
-    """Yield the near pairs of the given rows, of those whose signs and sketches are near."""
+def _signed_pairs(vectors: Vectors, signs: Signs, rows: Ints, least: float) -> Iterator[Ints]:
+    """Yield the near pairs of the given rows, of those whose signs differ in few places."""
     angle = np.arccos(min(least, 1.0)) / np.pi  # the share of directions that separate two vectors
-    most_apart = int(_SKETCH * angle + _DEVIATIONS * np.sqrt(_SKETCH * angle * (1 - angle)))
-    farthest = _SLACK * 2 * (1 - least) * _SKETCH * (_QUANTUM / _DEPTH_OF_ONE) ** 2
-    some = sketches[rows].astype(np.float32)
-    signs = np.packbits(some > 0, axis=1).view(np.uint64)
-    # Squared distances as one product. All sums are of whole numbers below 2^24: exact in float32, in any order.
-    squares = np.einsum("ij,ij->i", some, some)[:, None]
-    ones = np.ones_like(squares)
-    one, other = np.hstack([some, squares, ones]), np.hstack([-2 * some, ones, squares])
-    step = max(_DISTANCES_AT_ONCE // max(len(rows), 1), 1)
-    for first in range(0, len(rows), step):
-        distances = one[first : first + step] @ other[first:].T
-        left, right = np.divmod(np.flatnonzero(distances <= farthest), len(rows) - first)
-        ends = np.stack([left, right])[:, left < right] + first
-        for start in range(0, ends.shape[1], _BLOCK_PAIRS):
-            a, b = ends[:, start : start + _BLOCK_PAIRS]
-            alike = np.bitwise_count(signs[a] ^ signs[b]).sum(axis=1) <= most_apart
-            a, b = rows[a[alike]], rows[b[alike]]
-            kept = np.einsum("ij,ij->i", vectors[a], vectors[b]) >= least
-            yield a[kept] * len(vectors) + b[kept]
+    most_apart = int(_SIGNS * angle + _DEVIATIONS * np.sqrt(_SIGNS * angle * (1 - angle)))
+    own = signs[rows]
+    for start in range(0, len(rows), _QUERIES):
+        later = faiss.IndexBinaryFlat(_SIGNS)
+        later.add(own[start:])
+        # The index searches for distances below its radius.
+        ends, _, right = later.range_search(own[start : start + _QUERIES], most_apart + 1)
+        left = np.repeat(np.arange(len(ends) - 1), np.diff(ends).astype(np.int64))
+        ones, others = rows[start + np.stack([left, right])[:, left < right]]
+        for first in range(0, len(ones), _BLOCK_PAIRS):
+            one, other = ones[first : first + _BLOCK_PAIRS], others[first : first + _BLOCK_PAIRS]
+            kept = np.einsum("ij,ij->i", vectors[one], vectors[other]) >= least
+            yield one[kept] * len(vectors) + other[kept]
 
 
-def _partitions(vectors: Vectors, seed: int) -> tuple[PartedRows, Sketches]:
-    """Return the partitions in which each vector is deepest, (partition, row) with ascending rows, and sketches.
+def _partitions(vectors: Vectors, seed: int) -> tuple[PartedRows, Signs]:
+    """Return the partitions in which each vector is deepest, (partition, row) with ascending rows, and its signs.
 
     A partition is a random direction of plus and minus ones, and the depth the inner product with it.
     Components are converted to whole numbers, so a depth is exact and does not depend on the other vectors. A vector
-    is in every partition that ties with its last one. Its sketch (128) is its depth in further directions.
+    is in every partition that ties with its last one. Its signs (512) are those of its depths in further directions.
     """
-    signs = np.random.default_rng(seed).integers(0, 2, (_PARTITIONS + _SKETCH, vectors.shape[1]))
-    directions = (2 * signs - 1).astype(np.float32)
-    entries, sketches = PartedRows(2), AppendedArray(spill_folder(), np.int8)
+    drawn = np.random.default_rng(seed).integers(0, 2, (_PARTITIONS + _SIGNS, vectors.shape[1]))
+    directions = (2 * drawn - 1).astype(np.float32)
+    entries, signs = PartedRows(2), AppendedArray(spill_folder(), np.uint8)
     for start in range(0, len(vectors), _DEPTHS_AT_ONCE):
         depths = np.rint(vectors[start : start + _DEPTHS_AT_ONCE] * _QUANTUM) @ directions.T
-        sketches.append(np.rint(depths[:, _PARTITIONS:] / _DEPTH_OF_ONE).clip(-127, 127).ravel())
+        signs.append(np.packbits(depths[:, _PARTITIONS:] > 0, axis=1).ravel())
         depths = depths[:, :_PARTITIONS]
         place = _PARTITIONS - _PARTITIONS_OF_A_VECTOR
         last = np.partition(depths, place, axis=1)[:, place]
         row, partition = np.divmod(np.flatnonzero(depths >= last[:, None]), _PARTITIONS)
         entries.add(np.column_stack([partition, row + start]))
         drop_pages(vectors)
-    return entries, sketches.array().reshape(-1, _SKETCH)
+    return entries, signs.array().reshape(-1, _SIGNS // 8)
 
 
 def _near_pairs(vectors: Vectors, rows: Ints, least: float, others: Vectors | None = None) -> Iterator[Ints]:

@@ -88,12 +88,12 @@ def test_partitions_find_nearly_all_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.95])
-def test_sketches_lose_hardly_a_pair_and_add_none(threshold: float) -> None:
+def test_signs_lose_hardly_a_pair_and_add_none(threshold: float) -> None:
     vectors = families(3000, seed=3, dimension=96, spread=0.08)
     rows = np.arange(3000)
-    sketches = synonyms._partitions(vectors, seed=7)[1]
+    signs = synonyms._partitions(vectors, seed=7)[1]
     near = np.concatenate(list(synonyms._near_pairs(vectors, rows, threshold)))
-    found = np.concatenate(list(synonyms._sketched_pairs(vectors, sketches, rows, threshold)))
+    found = np.concatenate(list(synonyms._signed_pairs(vectors, signs, rows, threshold)))
     assert len(near) > 1000
     assert set(found.tolist()) <= set(near.tolist())
     assert len(found) >= 0.999 * len(near)
