@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Floats, Ints, Vectors, gather, parts_of
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.graph.edges import canonical_edges
+from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.spilled import array_of
 from numpy.typing import ArrayLike, NDArray
 
@@ -62,7 +62,12 @@ class Adjacency:
         >>> path.indptr, path.indices, path.strength
         (array([0, 1, 3, 4]), array([1, 0, 2, 1], dtype=int32), array([1. , 1.5, 0.5]))
         """
-        edges = canonical_edges(n_nodes, sources, targets, weights)
+        return cls.of(canonical_edges(n_nodes, sources, targets, weights))
+
+    @classmethod
+    def of(cls, edges: Edges) -> "Adjacency":
+        """Return the graph of these edges."""
+        n_nodes = edges.n_nodes
         starts = np.searchsorted(edges.lower, np.arange(n_nodes + 1, dtype=np.int32))
         degrees = np.diff(starts)
         for start in range(0, len(edges.upper), _EDGES_AT_ONCE):

@@ -7,14 +7,15 @@ Point for Dynamic Community Detection with Leiden Algorithm" (2024).
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.storage.arrays import Bools, Floats, SmallInts
-from conspectus.storage.graph.edges import Edges, canonical_edges
-from conspectus.storage.graph.leiden import Hierarchy, groups, hierarchical_leiden, hierarchy_of, modularity
+from conspectus.storage.arrays import Bools
+from conspectus.storage.graph.edges import Edges
+from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, hierarchy_of, modularity, subgraphs
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ def updated_leiden(
         max_cluster_size: As for `hierarchical_leiden`.
         resolution: As for `hierarchical_leiden`.
     """
-    scaled = edges.weights.astype(np.float64)
-    whole = _Subgraph(np.arange(edges.n_nodes), edges.lower, edges.upper, scaled)
+    whole = _Subgraph(np.arange(edges.n_nodes), edges)
     sizes = [np.bincount(item[item >= 0]) for item in before]
     dividing = _Dividing(before, sizes, changed, seed, max_cluster_size, resolution)
     labels = [dividing.first(whole)]
@@ -88,7 +88,7 @@ def updated_leiden(
         level = len(labels) - 1
         below = np.full(edges.n_nodes, -1, np.int64)
         taken = 0
-        for part in _parts(whole, labels[level], settled):
+        for part in starmap(_Subgraph, subgraphs(edges, labels[level], ~settled)):
             within = dividing.divided(part, level) if len(part.nodes) > max_cluster_size else None
             if within is None:
                 settled[part.nodes] = True
@@ -128,16 +128,16 @@ class _Subgraph:
     """A subgraph: its nodes (ascending), and its edges by positions in `nodes`."""
 
     nodes: Labels
-    lower: SmallInts
-    upper: SmallInts
-    weights: Floats
+    edges: Edges
 
     def matrix(self) -> "csr_array":
         """Return the symmetric weights."""
         from scipy.sparse import csr_array
 
-        ends = (np.concatenate([self.lower, self.upper]), np.concatenate([self.upper, self.lower]))
-        return csr_array((np.tile(self.weights, 2), ends), shape=(len(self.nodes), len(self.nodes)))
+        lower, upper = self.edges.lower, self.edges.upper
+        ends = (np.concatenate([lower, upper]), np.concatenate([upper, lower]))
+        weights = np.tile(self.edges.weights.astype(np.float64), 2)
+        return csr_array((weights, ends), shape=(len(self.nodes), len(self.nodes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +180,9 @@ class _Dividing:
         if not free.any():
             return start
         if free.all():
-            n = len(free)
-            edges = canonical_edges(n, part.lower, part.upper, part.weights)
-            whole = hierarchical_leiden(edges, seed=self.seed, max_cluster_size=n, resolution=self.resolution)
+            whole = hierarchical_leiden(
+                part.edges, seed=self.seed, max_cluster_size=len(free), resolution=self.resolution
+            )
             return _numbered(whole.levels[0].astype(np.int64))
         return _connected(part, moved_nodes(part.matrix(), start, free, self.resolution))
 
@@ -262,31 +262,17 @@ def _local_moves(graph: "csr_array", labels: Labels, free: Bools, resolution: fl
     return labels
 
 
-def _parts(whole: _Subgraph, labels: Labels, settled: Bools) -> Iterator[_Subgraph]:
-    """Yield the subgraphs of the communities that may still be split."""
-    within = np.flatnonzero(labels[whole.lower] == labels[whole.upper])
-    within = within[np.argsort(labels[whole.lower[within]], kind="stable")]
-    label_of_edge = labels[whole.lower[within]]
-    place = np.zeros(len(labels), np.int32)
-    for nodes in groups(labels):
-        if settled[nodes[0]]:
-            continue
-        first, last = np.searchsorted(label_of_edge, [labels[nodes[0]], labels[nodes[0]] + 1])
-        own = within[first:last]
-        place[nodes] = np.arange(len(nodes))
-        yield _Subgraph(nodes, place[whole.lower[own]], place[whole.upper[own]], whole.weights[own])
-
-
 def _connected(part: _Subgraph, labels: Labels) -> Labels:
     """Return labels 0, 1, ... of the connected components of each community, by their smallest node."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    kept = labels[part.lower] == labels[part.upper]
+    lower, upper = part.edges.lower, part.edges.upper
+    kept = labels[lower] == labels[upper]
     n = len(part.nodes)
     if n == 0:
         return labels
-    joined = coo_array((np.ones(int(kept.sum()), bool), (part.lower[kept], part.upper[kept])), shape=(n, n))
+    joined = coo_array((np.ones(int(kept.sum()), bool), (lower[kept], upper[kept])), shape=(n, n))
     return _numbered(connected_components(joined, directed=False)[1].astype(np.int64))
 
 

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 from conspectus.storage.arrays import Bools, Ints, SmallInts, runs
+from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.edges import Edges, check_weights, node_ids
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 _EDGES_AT_ONCE = 65_536
+_EDGES_TOGETHER = 1 << 18
+"""A graph with more edges is divided level by level: the library that does it at once names each node with a string."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,36 +118,103 @@ def hierarchical_leiden(
     _check("resolution", resolution, 0 < resolution < np.inf, "above 0 and finite")
     _check("randomness", randomness, 0 < randomness < np.inf, "above 0 and finite")
     _check("iterations", iterations, iterations >= 1, "at least 1")
-    own = np.arange(edges.n_nodes)
     if len(edges.weights) == 0:
-        return hierarchy_of([own], max_cluster_size)
-
-    import graspologic_native
-
-    rows = graspologic_native.hierarchical_leiden(
-        edges=_NamedEdges(edges),
-        resolution=resolution,
-        randomness=randomness,
-        iterations=iterations,
-        use_modularity=True,
-        max_cluster_size=max_cluster_size + 1,  # graspologic splits at its maximum, not above it
-        seed=seed,
+        return hierarchy_of([np.arange(edges.n_nodes)], max_cluster_size)
+    # Randomness is relative to gains in weight; a mean of 1 makes it independent of the unit.
+    dividing = _Dividing(
+        edges.weights.mean(dtype=np.float64), max_cluster_size, resolution, randomness, iterations, seed
     )
+    return hierarchy_of(dividing.divided(edges), max_cluster_size)
 
-    nodes, depths, clusters = (
-        np.fromiter((int(getattr(row, name)) for row in rows), np.int32, len(rows))
-        for name in ("node", "level", "cluster")
-    )
-    del rows
 
-    def labels() -> Iterator[Ints]:
+@dataclass(frozen=True, slots=True)
+class _Dividing:
+    """Divides graphs whose weights are multiples of `unit`."""
+
+    unit: float
+    max_cluster_size: int
+    resolution: float
+    randomness: float
+    iterations: int
+    seed: int
+
+    def divided(self, edges: Edges) -> list[SmallInts]:
+        """Return the first node of each node's community on each level, coarsest first."""
+        if len(edges.weights) <= _EDGES_TOGETHER:
+            return self._all_levels(edges)
+        levels = [self._coarsest(edges)]
+        if not levels[0].any():
+            return levels
+        large = np.bincount(levels[0])[levels[0]] > self.max_cluster_size
+        for nodes, part in subgraphs(edges, levels[0], large):
+            below = [labels for labels in self.divided(part) if labels.any()]  # 0 everywhere: not split
+            levels += (levels[-1].copy() for _ in range(len(below) + 1 - len(levels)))
+            for level in range(1, len(levels) if below else 0):
+                levels[level][nodes] = nodes[below[min(level, len(below)) - 1]]
+        return levels
+
+    def _coarsest(self, edges: Edges) -> SmallInts:
+        """Return the coarsest level, from arrays: all levels of a large graph would take 400 bytes an edge."""
+        import graspologic_native
+
+        graph = Adjacency.of(edges)
+        _, found = graspologic_native.leiden_csr(
+            graph.indptr,
+            graph.indices,
+            graph.weights.astype(np.float64) / self.unit,
+            edges.n_nodes,
+            resolution=self.resolution,
+            randomness=self.randomness,
+            iterations=self.iterations,
+            seed=self.seed,
+        )
+        return _by_first_node(np.fromiter(map(found.__getitem__, range(edges.n_nodes)), np.int32, edges.n_nodes))
+
+    def _all_levels(self, edges: Edges) -> list[SmallInts]:
+        import graspologic_native
+
+        rows = graspologic_native.hierarchical_leiden(
+            edges=_NamedEdges(edges, self.unit),
+            resolution=self.resolution,
+            randomness=self.randomness,
+            iterations=self.iterations,
+            use_modularity=True,
+            max_cluster_size=self.max_cluster_size + 1,  # graspologic splits at its maximum, not above it
+            seed=self.seed,
+        )
+        nodes, depths, clusters = (
+            np.fromiter((int(getattr(row, name)) for row in rows), np.int32, len(rows))
+            for name in ("node", "level", "cluster")
+        )
+        del rows
         # graspologic lists a node on each level down to its last community; below that the label stays. Labels
         # from n_nodes on are graspologic's; a node without edges is its own label.
+        levels, labels = [], np.arange(edges.n_nodes)
         for depth in range(int(depths.max()) + 1):
-            own[nodes[depths == depth]] = np.int64(edges.n_nodes) + clusters[depths == depth]
-            yield own
+            labels[nodes[depths == depth]] = np.int64(edges.n_nodes) + clusters[depths == depth]
+            levels.append(_by_first_node(labels))
+        return levels
 
-    return hierarchy_of(labels(), max_cluster_size)
+
+def _by_first_node(labels: "NDArray[np.integer[Any]]") -> SmallInts:
+    """Return the first node that has the label of each node."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    nodes: SmallInts = first.astype(np.int32)[inverse]
+    return nodes
+
+
+def subgraphs(edges: Edges, labels: "NDArray[np.integer[Any]]", wanted: Bools) -> Iterator[tuple[Ints, Edges]]:
+    """Yield the nodes of each label, ascending, and the edges between them, of labels whose first node is wanted."""
+    within = np.flatnonzero(labels[edges.lower] == labels[edges.upper])
+    within = within[np.argsort(labels[edges.lower[within]], kind="stable")]
+    label_of_edge = labels[edges.lower[within]]
+    place = np.zeros(len(labels), np.int32)
+    for nodes in groups(labels):
+        if wanted[nodes[0]]:
+            first, last = np.searchsorted(label_of_edge, [labels[nodes[0]], labels[nodes[0]] + 1])
+            own = within[first:last]
+            place[nodes] = np.arange(len(nodes))
+            yield nodes, Edges(len(nodes), place[edges.lower[own]], place[edges.upper[own]], edges.weights[own])
 
 
 class _NamedEdges(Sequence[tuple[str, str, float]]):
@@ -153,19 +223,17 @@ class _NamedEdges(Sequence[tuple[str, str, float]]):
     A list of them would take 250 bytes an edge beside graspologic's own copy.
     """
 
-    def __init__(self, edges: Edges) -> None:
-        self._edges = edges
+    def __init__(self, edges: Edges, unit: float) -> None:
+        self._edges, self._unit = edges, unit
 
     def __len__(self) -> int:
         return len(self._edges.weights)
 
     def __iter__(self) -> Iterator[tuple[str, str, float]]:
         edges, width = self._edges, len(str(self._edges.n_nodes))
-        # Randomness is relative to gains in weight; a mean of 1 makes it independent of the unit.
-        mean = edges.weights.mean(dtype=np.float64)
         for start in range(0, len(self), _EDGES_AT_ONCE):
             block = slice(start, start + _EDGES_AT_ONCE)
-            scaled = edges.weights[block].astype(np.float64) / mean
+            scaled = edges.weights[block].astype(np.float64) / self._unit
             columns = edges.lower[block].tolist(), edges.upper[block].tolist(), scaled.tolist()
             for lower, upper, weight in zip(*columns, strict=True):
                 yield f"{lower:0{width}}", f"{upper:0{width}}", weight
@@ -224,7 +292,7 @@ def modularity(
     return float(within - resolution * np.square(share / 2).sum())
 
 
-def hierarchy_of(labels: Iterable[Ints], max_cluster_size: int) -> Hierarchy:
+def hierarchy_of(labels: "Iterable[NDArray[np.integer[Any]]]", max_cluster_size: int) -> Hierarchy:
     """Return the hierarchy of labellings, coarsest first, each a refinement of the previous one."""
     levels: list[SmallInts] = []
     first, parents, sizes = (np.zeros(0, np.int32) for _ in range(3))
@@ -244,7 +312,7 @@ def hierarchy_of(labels: Iterable[Ints], max_cluster_size: int) -> Hierarchy:
     return Hierarchy(tuple(levels), first, parents, oversized & (sizes > max_cluster_size))
 
 
-def groups(labelling: Ints) -> list[Ints]:
+def groups(labelling: "NDArray[np.integer[Any]]") -> list[Ints]:
     """Return the nodes of each label, ascending; the groups are in the order of their smallest nodes."""
     order, starts = runs(labelling)
     groups = np.split(order, starts[1:]) if len(order) else []
