@@ -285,6 +285,12 @@ def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray | pa.Array") -> 
     return rows
 
 
+def rows_of_ends(relations: "pa.Table | pa.RecordBatch", ids: "pa.ChunkedArray | pa.Array") -> "tuple[Ints, Ints]":
+    """Return the entity rows of both ends of relations or synonyms; IndexCorrupt for an unknown id."""
+    sources, targets = (rows_of_ids(relations.column(name), ids) for name in ("source_id", "target_id"))
+    return sources, targets
+
+
 def by_id(table: "pa.Table", rows: "Rows | None" = None) -> "pa.Table":
     """Return a table, or some of its rows, sorted by id."""
     from pyarrow import compute

@@ -29,7 +29,7 @@ from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings, Settings
 from conspectus.storage.spilled import SortedRows, array_of, few_as_list
-from conspectus.storage.tables import arrow_of, by_id, rows_among, rows_of_ids, schema
+from conspectus.storage.tables import arrow_of, by_id, rows_among, rows_of_ends, rows_of_ids, schema
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -181,8 +181,7 @@ def _related(ids: "pa.ChunkedArray", relations: "pa.Table") -> Iterator[tuple[Ro
     """Yield the entity rows of both ends of relations, and their weights."""
     for start in range(0, len(relations), _RELATIONS_AT_ONCE):
         block = relations.slice(start, _RELATIONS_AT_ONCE)
-        ends = (rows_of_ids(block[name], ids) for name in ("source_id", "target_id"))
-        yield *ends, block["weight"].to_numpy()
+        yield *rows_of_ends(block, ids), block["weight"].to_numpy()
 
 
 def _named_together(ids: "pa.ChunkedArray", named: RowsOf) -> Iterator[tuple[Rows, Rows, Floats]]:

@@ -22,7 +22,7 @@ from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.searched_texts import SearchedTexts
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 from conspectus.storage.spilled import documents_of_chunks
-from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of, batches_of, rows_of_ids, taken
+from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of, batches_of, rows_of_ends, taken
 from conspectus.storage.text.embedded import (
     chunk_windows,
     description_text,
@@ -70,10 +70,8 @@ def _at(rows: Rows, entities: Sequence[Entity]) -> Iterator[Entity]:
 def _stated_texts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterator[str]:
     """Yield the texts of the relations that documents state; the names of a block of them are in memory together."""
     names = arrow_of(Entity, entities, ["id", "name"])
-    ends = [
-        rows_of_ids(column, names["id"]).astype(np.int32)
-        for column in arrow_of(Relation, relations, ["source_id", "target_id"]).columns
-    ]
+    table = arrow_of(Relation, relations, ["source_id", "target_id"])
+    ends = [rows.astype(np.int32) for rows in rows_of_ends(table, names["id"])]
     batches, waiting = batches_of(names), iter(relations)
     for start in range(0, len(relations), ROWS_AT_ONCE):
         rows = np.unique(np.concatenate([rows[start : start + ROWS_AT_ONCE] for rows in ends]))

@@ -17,7 +17,7 @@ from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.memory_index import MemoryIndex
 from conspectus.storage.records import Entity, Relation
-from conspectus.storage.tables import rows_of_ids
+from conspectus.storage.tables import rows_of_ends
 from conspectus.storage.text.embedded import predicate_words as predicate_words
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.postings import Postings, TextColumn
@@ -174,8 +174,7 @@ def _stated(index: StoredIndex) -> tuple[list[str], Ints, Ints, npt.NDArray[np.i
     number = np.empty(len(distinct), np.int32)
     number[order] = np.arange(len(distinct), dtype=np.int32)
     stated = number[said.indices.to_numpy(zero_copy_only=False)] if len(distinct) else np.empty(0, np.int32)
-    sources, targets = (rows_of_ids(relations.column(name), entity_ids) for name in ("source_id", "target_id"))
-    return [distinct[item] for item in order], sources, targets, stated
+    return [distinct[item] for item in order], *rows_of_ends(relations, entity_ids), stated
 
 
 def graph_of(

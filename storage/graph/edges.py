@@ -9,7 +9,7 @@ import numpy as np
 from conspectus.storage.arrays import Floats, Ints, SmallInts, Vectors
 from conspectus.storage.records import Relation
 from conspectus.storage.spilled import array_of
-from conspectus.storage.tables import arrow_of, rows_of_ids
+from conspectus.storage.tables import arrow_of, rows_of_ends
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
@@ -143,10 +143,9 @@ def degrees_among(relations: Sequence[Relation], ids: "pa.Array") -> Ints:
     Raises:
         IndexCorrupt: an end of a relation is not among the ids.
     """
-    import pyarrow as pa
 
     table = arrow_of(Relation, relations, ["source_id", "target_id"])
-    sources, targets = (rows_of_ids(table[name], pa.chunked_array([ids])) for name in ("source_id", "target_id"))
+    sources, targets = rows_of_ends(table, ids)
     pairs = np.unique(np.append(sources << 32 | targets, targets << 32 | sources))
     return np.bincount(pairs >> 32, minlength=len(ids))
 

@@ -20,7 +20,7 @@ from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Chunk, Entity, Mention, Relation, Synonym
-from conspectus.storage.tables import rows_of_ids
+from conspectus.storage.tables import rows_of_ends, rows_of_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,5 +129,5 @@ def _from_tables(context: Context) -> Memory:
 
 
 def _edges(table: "pa.Table", weight: str, ids: "pa.ChunkedArray") -> MemoryEdges:
-    ends = np.stack([rows_of_ids(table.column(end), ids) for end in ("source_id", "target_id")], 1)
+    ends = np.stack(rows_of_ends(table, ids), 1)
     return MemoryEdges(ends, table.column(weight).to_numpy().astype(np.float64))
