@@ -146,8 +146,10 @@ def degrees_among(relations: Sequence[Relation], ids: "pa.Array") -> Ints:
 
     table = arrow_of(Relation, relations, ["source_id", "target_id"])
     sources, targets = rows_of_ends(table, ids)
-    pairs = np.unique(np.append(sources << 32 | targets, targets << 32 | sources))
-    return np.bincount(pairs >> 32, minlength=len(ids))
+    edges = canonical_edges(len(ids), sources, targets, np.ones(len(sources)))
+    degrees = np.bincount(edges.lower, minlength=len(ids)) + np.bincount(edges.upper, minlength=len(ids))
+    degrees[np.unique(sources[sources == targets])] += 1  # its own neighbour
+    return degrees
 
 
 def degrees_of(relations: Sequence[Relation]) -> dict[str, int]:
