@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import faiss
 import numpy as np
 from conspectus.pipelines.steps.vectors import Windows
 from conspectus.storage.appended_array import AppendedArray
@@ -23,6 +22,7 @@ from conspectus.storage.records import Entity, Synonym
 from conspectus.storage.settings import SynonymSettings
 from conspectus.storage.spilled import spill_folder
 from conspectus.storage.tables import arrow_of, taken
+from conspectus.storage.vectors.faiss_index import has_faiss
 from numpy.typing import NDArray
 
 # Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names, before signs: 25 s of CPU (all pairs 46 s),
@@ -199,16 +199,28 @@ def _signed_pairs(vectors: Vectors, signs: Signs, rows: Ints, least: float) -> I
     most_apart = int(_SIGNS * angle + _DEVIATIONS * np.sqrt(_SIGNS * angle * (1 - angle)))
     own = signs[rows]
     for start in range(0, len(rows), _QUERIES):
-        later = faiss.IndexBinaryFlat(_SIGNS)
-        later.add(own[start:])
-        # The index searches for distances below its radius.
-        ends, _, right = later.range_search(own[start : start + _QUERIES], most_apart + 1)
-        left = np.repeat(np.arange(len(ends) - 1), np.diff(ends).astype(np.int64))
+        left, right = _alike(own[start : start + _QUERIES], own[start:], most_apart)
         ones, others = rows[start + np.stack([left, right])[:, left < right]]
         for first in range(0, len(ones), _BLOCK_PAIRS):
             one, other = ones[first : first + _BLOCK_PAIRS], others[first : first + _BLOCK_PAIRS]
             kept = np.einsum("ij,ij->i", vectors[one], vectors[other]) >= least
             yield one[kept] * len(vectors) + other[kept]
+
+
+def _alike(queries: Signs, names: Signs, most_apart: int) -> tuple[Ints, Ints]:
+    """Return the pairs of a query and a name that differ in at most so many signs."""
+    if not has_faiss():
+        one, other = queries.view(np.uint64), names.view(np.uint64)
+        apart = np.zeros((len(one), len(other)), np.uint16)
+        for word in range(one.shape[1]):
+            apart += np.bitwise_count(one[:, word, None] ^ other[:, word])
+        return np.divmod(np.flatnonzero(apart <= most_apart), len(other))
+    import faiss
+
+    index = faiss.IndexBinaryFlat(_SIGNS)
+    index.add(names)
+    ends, _, found = index.range_search(queries, most_apart + 1)  # distances below this
+    return np.repeat(np.arange(len(queries)), np.diff(ends).astype(np.int64)), found
 
 
 def _partitions(vectors: Vectors, seed: int) -> tuple[PartedRows, Signs]:

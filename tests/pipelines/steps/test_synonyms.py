@@ -88,7 +88,7 @@ def test_partitions_find_nearly_all_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.95])
-def test_signs_lose_hardly_a_pair_and_add_none(threshold: float) -> None:
+def test_signs_lose_hardly_a_pair_and_add_none(threshold: float, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = families(3000, seed=3, dimension=96, spread=0.08)
     rows = np.arange(3000)
     signs = synonyms._partitions(vectors, seed=7)[1]
@@ -97,6 +97,9 @@ def test_signs_lose_hardly_a_pair_and_add_none(threshold: float) -> None:
     assert len(near) > 1000
     assert set(found.tolist()) <= set(near.tolist())
     assert len(found) >= 0.999 * len(near)
+    monkeypatch.setattr(synonyms, "has_faiss", lambda: False)
+    without = np.concatenate(list(synonyms._signed_pairs(vectors, signs, rows, threshold)))
+    assert set(without.tolist()) == set(found.tolist())
 
 
 @settings(max_examples=15, deadline=None)
