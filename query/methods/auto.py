@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conspectus.query.graph_question.reader import GraphReading
 
 _FEW = 0.05
-"""Largest share of the passages that may contain a word which names something in the documents."""
+"""Largest share of the passages that may contain a word which names something in the documents; one always may."""
 
 
 class Auto:
@@ -101,7 +101,7 @@ class Auto:
     def _rare_word(self, question: str) -> str:
         """Return the first stem of the question that at least one and at most `_FEW` of the passages have, or ""."""
         terms = open_question(self._context, question).terms
-        most = _FEW * len(self._context.chunks)
+        most = max(1, _FEW * len(self._context.chunks))
         return next((stem for stem, rows in zip(terms.stems, terms.chunks, strict=True) if 0 < len(rows) <= most), "")
 
     def _typical(self, question: str) -> float:

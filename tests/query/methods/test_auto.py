@@ -89,3 +89,17 @@ def test_an_english_question_needs_no_model(german: Context) -> None:
     for context in (german, with_a_model(german)):
         assert chosen(context, "What are the main themes of these documents?") == "whole"
         assert chosen(context, "Who commanded the bark Helene?") == "parts"
+
+
+@pytest.mark.parametrize(
+    ("question", "method"),
+    [("what did tomas order and why", "parts"), ("What did Tomas order?", "parts"), ("what are these about", "whole")],
+)
+def test_a_word_of_a_single_passage_asks_for_it_among_few(question: str, method: str, build: Build) -> None:
+    notes = build(
+        [
+            ("April", "Marta returned the kiln with a cracked shelf. Tomas ordered a new one from Hadley & Sons."),
+            ("spare key", "I found the spare key under the workbench, next to the glaze buckets."),
+        ]
+    )
+    assert chosen(notes, question) == method
