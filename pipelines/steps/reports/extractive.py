@@ -11,7 +11,7 @@ Lin and Bilmes (2010), "Multi-document summarization via budgeted maximization o
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from conspectus.pipelines.steps.reports.titles import NAMES_IN_TITLE, Titles
@@ -21,9 +21,12 @@ from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Document, Entity, Finding, Report
 from conspectus.storage.settings import ReportSettings
 from conspectus.storage.spilled import few_as_list, sorted_rows
-from conspectus.storage.tables import arrow_of, batches_of, rows_of_ids, taken
+from conspectus.storage.tables import arrow_of, batches_of, rows_among, rows_of_ids, taken
 from conspectus.storage.text.nlp import CONCEPT
 from conspectus.storage.text.tokens import count_each, count_tokens
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def report_communities(
@@ -75,25 +78,39 @@ def _reported(
     n_chunks, sizes = compute.list_value_length(table["chunk_ids"]).to_numpy(), table["size"].to_numpy()
     wanted = np.flatnonzero(table["same_as"].is_null().to_numpy() & (sizes >= least) & (n_chunks > 0))
     batches, batches_of_known = batches_of(table), batches_of(known)
-    for first, last in parts_of(np.append(0, np.cumsum(sizes[wanted])), _MEMBERS_AT_ONCE):
-        rows = wanted[first:last]
-        block = taken(table, rows, batches)
-        ids = compute.list_flatten(block["entity_ids"]).unique()
-        columns = taken(known, rows_of_ids(ids, known["id"]), batches_of_known).to_pydict()
-        members = {
-            id_: Entity(id_, name, kind, (kind,), "", frequency, 0)
-            for id_, name, kind, frequency in zip(*columns.values(), strict=True)
+    named_row = rows_among(known["id"], named.ids)
+
+    def blocks() -> Iterator[tuple["pa.Table", Rows, Ints]]:
+        # Looking ids up takes as long as reading all ids of entities, so it is done for many at once.
+        for first, last in parts_of(np.append(0, np.cumsum(sizes[wanted])), _IDS_AT_ONCE):
+            found = taken(table, wanted[first:last], batches)
+            members = rows_of_ids(compute.list_flatten(found["entity_ids"]), known["id"])
+            starts = np.append(0, np.cumsum(compute.list_value_length(found["entity_ids"]).to_numpy()))
+            for begin, end in parts_of(starts, _MEMBERS_AT_ONCE):
+                own = starts[begin : end + 1]
+                yield found.slice(begin, end - begin), members[own[0] : own[-1]], own - own[0]
+
+    for block, members, starts in blocks():
+        distinct, place = np.unique(members, return_inverse=True)
+        columns = taken(known, distinct, batches_of_known).to_pydict()
+        numbers = named_row[distinct].tolist()
+        rows_of = {
+            id_: named.rows[row] if row >= 0 else _NO_ROWS for id_, row in zip(columns["id"], numbers, strict=True)
         }
-        rows_of = dict(zip(members, named.of_each(ids), strict=True))
+        told = [
+            Entity(id_, name, kind, (kind,), "", frequency, 0)
+            for id_, name, kind, frequency in zip(*columns.values(), strict=True)
+        ]
         reported = []
-        for id_, level, of_community, count in zip(
+        for id_, level, count, first, last in zip(
             block["id"].to_pylist(),
             block["level"].to_pylist(),
-            block["entity_ids"].to_pylist(),
-            n_chunks[rows].tolist(),
+            compute.list_value_length(block["chunk_ids"]).to_pylist(),
+            starts[:-1].tolist(),
+            starts[1:].tolist(),
             strict=True,
         ):
-            shown = leading([members[each] for each in of_community])
+            shown = leading([told[each] for each in place[first:last].tolist()])
             reported.append(_Reported(id_, level, count, shown, [rows_of[each.id] for each in shown]))
         yield reported
 
@@ -151,6 +168,7 @@ def leading(members: Sequence[Entity]) -> list[Entity]:
     return sorted(members, key=key)
 
 
+_IDS_AT_ONCE = 1 << 20
 _MEMBERS_AT_ONCE = 1 << 16
 _NO_ROWS: Rows = np.zeros(0, np.int64)
 _TOKENS_A_MARK = 1
