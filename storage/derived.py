@@ -14,6 +14,7 @@ from pathlib import Path
 from conspectus.storage.checked_files import FOLDER
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.memory_index import MemoryIndex
+from conspectus.storage.spilled import spilling_to
 from conspectus.storage.tables import TABLES
 
 _TABLES = tuple(f"table-{name}" for name in TABLES)
@@ -61,7 +62,8 @@ def take_over(root: Path, version: str, name: str, form: int, made: Path) -> Non
 def _made(folder: Path, place: Path, make: Callable[[Path], None]) -> Path:
     making = folder / "making"
     try:
-        make(making)
+        with spilling_to(folder):
+            make(making)
         try:
             making.replace(place)
         except OSError:

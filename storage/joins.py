@@ -44,7 +44,11 @@ class Groups:
         >>> Groups.of(np.array([1, 0, 1]), np.array([5, 4, 5]), 2)[1].tolist()
         [5]
         """
-        return cls.of_pairs(groups.astype(np.int64) << 32 | members, n_groups)
+        pairs = array_of(len(groups), np.int64)
+        for start in range(0, len(groups), _PAIRS_AT_ONCE):
+            block = slice(start, start + _PAIRS_AT_ONCE)
+            pairs.append(groups[block].astype(np.int64) << 32 | members[block])
+        return cls.of_pairs(pairs.array(), n_groups)
 
     @classmethod
     def of_pairs(cls, pairs: Ints, n_groups: int) -> "Groups":
