@@ -52,7 +52,10 @@ class RowsOf(Mapping[str, Rows]):
 
     def of_each(self, keys: "pa.ChunkedArray | pa.Array") -> Iterator[Rows]:
         """Yield the rows of each of some keys; a key may have none."""
-        numbers = rows_among(keys, self.ids)
+        return self.at(rows_among(keys, self.ids))
+
+    def at(self, numbers: SmallInts) -> Iterator[Rows]:
+        """Yield the rows of the keys with these numbers, none for -1."""
         for number in numbers.tolist():
             yield self.rows[number] if number >= 0 else _NO_ROWS
 

@@ -93,10 +93,7 @@ def _reported(
     for block, members, starts in blocks():
         distinct, place = np.unique(members, return_inverse=True)
         columns = taken(known, distinct, batches_of_known).to_pydict()
-        numbers = named_row[distinct].tolist()
-        rows_of = {
-            id_: named.rows[row] if row >= 0 else _NO_ROWS for id_, row in zip(columns["id"], numbers, strict=True)
-        }
+        rows_of = dict(zip(columns["id"], named.at(named_row[distinct]), strict=True))
         told = [
             Entity(id_, name, kind, (kind,), "", frequency, 0)
             for id_, name, kind, frequency in zip(*columns.values(), strict=True)
