@@ -3,10 +3,13 @@
 The aliases name a use, not only a dtype; the docstring of a signature states the shape.
 """
 
+import ctypes
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from tokenize import TokenError
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +26,8 @@ Rows = npt.NDArray[np.int64]
 """Row numbers of a table."""
 Bools = npt.NDArray[np.bool_]
 """Masks."""
+
+Number = TypeVar("Number", bound=np.number[Any])
 
 UNREADABLE_ARRAY = (
     OSError,
@@ -49,6 +54,50 @@ def drop_pages(vectors: Vectors) -> None:
         base = base.base
     if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         base.madvise(mmap.MADV_DONTNEED)
+
+
+def read_ahead(array: npt.NDArray[Any], first: Rows, last: Rows) -> None:
+    """Ask the system to read ranges of a large mapped array from disk, all at once.
+
+    Otherwise each range is read when it is touched, one after the other, and much around it too: a thousand vectors
+    take seconds from a disk that gives them in a tenth of one. Does nothing for small arrays, and without `madvise`.
+
+    Args:
+        array: (n, ...), C-contiguous.
+        first: (k,) where each range of its rows begins.
+        last: (k,) where it ends, exclusive.
+    """
+    advise = _madvise()
+    if advise is None or array.nbytes < _LARGE or not len(first):
+        return
+    row_bytes = array.nbytes // len(array)
+    starts = (array.ctypes.data + first * row_bytes) // mmap.PAGESIZE
+    order = np.argsort(starts, kind="stable")
+    ends = np.maximum.accumulate((array.ctypes.data + last * row_bytes - 1)[order] // mmap.PAGESIZE + 1)
+    starts = starts[order]
+    begins = np.flatnonzero(np.append(True, starts[1:] > ends[:-1] + _PAGES_BETWEEN))
+    ranges = zip(starts[begins].tolist(), ends[np.append(begins[1:], len(ends)) - 1].tolist(), strict=True)
+    for start, end in ranges:
+        for page in range(start, end, _PAGES_AT_ONCE):
+            pages = min(_PAGES_AT_ONCE, end - page)
+            advise(page * mmap.PAGESIZE, pages * mmap.PAGESIZE, mmap.MADV_WILLNEED)
+
+
+_LARGE = 1 << 26
+"""Bytes from which an array is worth asking for; a smaller one is in memory after some faults."""
+_PAGES_AT_ONCE = 64
+"""Pages asked for together; Linux leaves out what exceeds the disk's largest read."""
+_PAGES_BETWEEN = 16
+"""Pages between two ranges that are read with them, which takes less time than to ask twice."""
+
+
+@cache
+def _madvise() -> Callable[[int, int, int], int] | None:
+    if not hasattr(mmap, "MADV_WILLNEED"):
+        return None
+    found = ctypes.CDLL(None).madvise
+    found.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return found
 
 
 def gather(indptr: Ints, rows: Rows) -> tuple[Ints, Ints]:
@@ -95,6 +144,21 @@ def runs(*columns: npt.NDArray[np.integer] | Floats) -> tuple[Rows, Ints]:
     for column in columns:
         new[1:] |= np.diff(column[order]) != 0
     return order, np.flatnonzero(new)
+
+
+def distinct(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """Return the distinct values of an array (n,), ascending.
+
+    `np.unique` returns the same, but hashes the values since NumPy 2.3: a hundred thousand that differ take ten times
+    as long as to sort them.
+
+    >>> distinct(np.array([3, 1, 3]))
+    array([1, 3])
+    """
+    ordered = np.sort(values)
+    new = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return ordered[new]
 
 
 def places_within(groups: npt.NDArray[np.integer]) -> Ints:

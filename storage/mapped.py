@@ -5,7 +5,7 @@ batch by batch, to an Arrow file without compression (see `derived`); a build do
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -24,8 +24,11 @@ Value = TypeVar("Value")
 
 MAPPED_ROWS = 10_000
 """Rows from which a table is mapped; smaller ones are read from Parquet in milliseconds."""
-FORM = 1
+FORM = 2
 """Raised when the content of mapped files changes."""
+_ROWS_OF_BATCH = 1 << 18
+_BYTES_OF_BATCH = 1 << 25
+"""Where a batch of a mapped table ends."""
 _CACHED_ROWS = 1024
 _CACHED_IDS = 16_384
 _CACHED_DOCUMENTS = 64
@@ -48,13 +51,27 @@ def write_mapped(source: Path, record: type, folder: Path) -> None:
         with pq.ParquetFile(source) as stored, pa.ipc.new_file(str(folder / "rows.arrow"), shape) as target:
             if not stored.schema_arrow.equals(shape):
                 raise IndexCorrupt(f"{source} has columns {stored.schema_arrow.names}, not those of {record.__name__}")
-            for batch in stored.iter_batches(tables.ROWS_AT_ONCE):
+            for batch in _large_batches(stored.iter_batches(tables.ROWS_AT_ONCE)):
                 batch.validate(full=True)  # texts are UTF-8 and list offsets are valid: not checked later
                 if "id" in shape.names and len(batch):
                     before = _last_of_sorted(source, batch.column("id"), before)
                 target.write_batch(batch)
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise IndexCorrupt(f"{source} cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def _large_batches(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    """Put small batches together: opening a table reads something of each."""
+    import pyarrow as pa
+
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(map(len, held)) >= _ROWS_OF_BATCH or sum(each.nbytes for each in held) >= _BYTES_OF_BATCH:
+            yield pa.concat_batches(held)
+            held = []
+    if held:
+        yield pa.concat_batches(held)
 
 
 def _last_of_sorted(source: Path, ids: "pa.Array", before: str | None) -> str:

@@ -12,6 +12,7 @@ from itertools import chain
 import numpy as np
 from conspectus.pipelines.exchange.kg.builder import ForeignRow, ImportedGraph, ThingAttributes, TripleAttributes
 from conspectus.pipelines.steps.extract.merge import Knowledge
+from conspectus.storage.arrays import distinct
 from conspectus.storage.hashing import short_id, short_id_of, sized
 from conspectus.storage.records import GRAPH_FILE, Entity, Origin, Qualifier, Relation
 from conspectus.storage.tables import sorted_by_id
@@ -91,7 +92,7 @@ def _entities(found: Knowledge, graph: ImportedGraph, ids: Sequence[str]) -> lis
         [(row_of[relation.source_id], row_of[relation.target_id]) for relation in found.relations], np.int64
     )
     ends = np.concatenate([stated.reshape(-1, 2), np.stack([rows[graph.sources], rows[graph.targets]], axis=1)])
-    pairs = np.unique(np.concatenate([ends @ [len(row_of), 1], ends @ [1, len(row_of)]]))
+    pairs = distinct(np.concatenate([ends @ [len(row_of), 1], ends @ [1, len(row_of)]]))
     degrees = np.bincount(pairs // len(row_of), minlength=len(row_of)).tolist()
     place_of = {id_: place for place, id_ in enumerate(ids)}
     both = [

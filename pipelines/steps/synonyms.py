@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from conspectus.pipelines.steps.vectors import Windows
 from conspectus.storage.appended_array import AppendedArray
-from conspectus.storage.arrays import Bools, Floats, Ints, Rows, Vectors, drop_pages, runs
+from conspectus.storage.arrays import Bools, Floats, Ints, Rows, Vectors, distinct, drop_pages, runs
 from conspectus.storage.blas_threads import one_blas_thread
 from conspectus.storage.parted_rows import PartedRows
 from conspectus.storage.records import Entity, Synonym
@@ -59,7 +59,7 @@ def synonyms_of(entities: Sequence[Entity], vectors: Windows, settings: SynonymS
 
     Entities that only an imported graph has are left out: the graph already distinguishes them.
     """
-    rows = np.unique(vectors.rows)
+    rows = distinct(vectors.rows)
     places = np.flatnonzero(arrow_of(Entity, entities, ["frequency"])["frequency"].to_numpy()[rows])
     table = taken(arrow_of(Entity, entities, ["id", "name"]), rows[places])
     ids, names = (table[name].to_pylist() for name in ("id", "name"))
@@ -269,10 +269,10 @@ def _batches(codes: Iterator[Ints]) -> Iterator[Ints]:
         waiting.append(some)
         count += len(some)
         if count >= _PAIRS_AT_ONCE:
-            yield np.unique(np.concatenate(waiting))
+            yield distinct(np.concatenate(waiting))
             waiting, count = [], 0
     if count:
-        yield np.unique(np.concatenate(waiting))
+        yield distinct(np.concatenate(waiting))
 
 
 def _compared(vectors: Vectors, codes: Ints) -> _Pairs:
@@ -300,4 +300,4 @@ def _best_of_each(pairs: _Pairs, most: int) -> _Pairs:
     end, other = np.concatenate([pairs.left, pairs.right]), np.concatenate([pairs.right, pairs.left])
     ranked = np.lexsort((other, -np.tile(pairs.cosine, 2), end))
     place = np.arange(2 * n_pairs) - np.searchsorted(end[ranked], end[ranked])
-    return pairs.where(np.unique(ranked[place < most] % max(n_pairs, 1)))
+    return pairs.where(distinct(ranked[place < most] % max(n_pairs, 1)))

@@ -14,7 +14,7 @@ import numpy as np
 from conspectus.pipelines.runner import Runner, driver_of, shards
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.appended_array import AppendedArray
-from conspectus.storage.arrays import Ints, Rows, Vectors
+from conspectus.storage.arrays import Ints, Rows, Vectors, distinct
 from conspectus.storage.errors import IndexUnusable, SettingsError
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
@@ -74,7 +74,7 @@ def _stated_texts(entities: Sequence[Entity], relations: Sequence[Relation]) -> 
     ends = [rows.astype(np.int32) for rows in rows_of_ends(table, names["id"])]
     batches, waiting = batches_of(names), iter(relations)
     for start in range(0, len(relations), ROWS_AT_ONCE):
-        rows = np.unique(np.concatenate([rows[start : start + ROWS_AT_ONCE] for rows in ends]))
+        rows = distinct(np.concatenate([rows[start : start + ROWS_AT_ONCE] for rows in ends]))
         found = taken(names, rows.astype(np.int64), batches)
         name_of = dict(zip(*(column.to_pylist() for column in found.columns), strict=True))
         block = islice(waiting, ROWS_AT_ONCE)

@@ -9,17 +9,15 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING
 
+import numpy as np
 from conspectus.query.answer_writing.support import term_weights
 from conspectus.query.context import Context
-from conspectus.storage.index import per_index
+from conspectus.storage.joins import joined, mentions_of_chunks
 from conspectus.storage.records import Entity, Mention, Span
+from conspectus.storage.tables import taken
 from conspectus.storage.text.names import words
 from conspectus.storage.text.words import stem
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _COVERED = 0.35
 """The share of the question's words, by weight, that a sentence and its title must contain for its names to count."""
@@ -319,18 +317,14 @@ def _candidates(
 
 def _names(context: Context, chunk_id: str) -> list[tuple[int, int, frozenset[str]]]:
     """Return the names in a chunk: start, end and types in lower case."""
-    from pyarrow import compute
-
-    mentions, entities = _tables(context)
-    found = mentions.filter(compute.equal(mentions.column("chunk_id"), chunk_id)).drop_null()
-    held = entities.filter(compute.is_in(entities.column("id"), value_set=found.column("entity_id")))
-    types_of = {
-        row["id"]: frozenset(type_.casefold() for type_ in (row["type"], *row["types"])) for row in held.to_pylist()
-    }
-    return [(row["start"], row["end"], types_of[row["entity_id"]]) for row in found.to_pylist()]
-
-
-@per_index
-def _tables(context: Context) -> tuple["pa.Table", "pa.Table"]:
     index = context.index
-    return index.arrow(Mention, "chunk_id", "entity_id", "start", "end"), index.arrow(Entity, "id", "type", "types")
+    mentions = mentions_of_chunks(index)[context.chunk_rows[chunk_id]]
+    owners = joined(index).entities[mentions].astype(np.int64)
+    mentions, owners = mentions[owners >= 0], owners[owners >= 0]
+    named = taken(index.arrow(Entity, "type", "types"), owners).to_pylist()
+    found = taken(index.arrow(Mention, "start", "end"), mentions).to_pylist()
+    return [
+        (mention["start"], mention["end"], frozenset(map(str.casefold, (entity["type"], *entity["types"]))))
+        for mention, entity in zip(found, named, strict=True)
+        if mention["start"] is not None and mention["end"] is not None
+    ]

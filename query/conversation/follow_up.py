@@ -23,7 +23,7 @@ from conspectus.query.conversation.history import Conversation
 from conspectus.query.methods.gretriever.carry_over import decayed
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Answer, Answerer, Evidence, FollowUpAnswerer, Retriever, Say, Step, Usage
-from conspectus.storage.arrays import Ints
+from conspectus.storage.arrays import SmallInts
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.tokens import count_tokens
@@ -206,10 +206,10 @@ def _continued(context: Context, history: Conversation, question: str, telling: 
     return _shaped(question, topics, [], "it goes on")
 
 
-def _rows_with(context: Context, text: str) -> Ints:
+def _rows_with(context: Context, text: str) -> SmallInts:
     """Return the rows of the chunks that contain all content words of a text."""
     holders = open_question(context, text).terms.chunks
-    return reduce(np.intersect1d, holders) if holders else np.zeros(0, np.int64)
+    return reduce(np.intersect1d, holders) if holders else np.zeros(0, np.int32)
 
 
 def _shaped(question: str, topics: "list[Topic] | tuple[()]", last_words: list[str], why: str) -> Shaped:

@@ -13,7 +13,7 @@ from conspectus.query.graph_question.meanings import Predicates
 from conspectus.query.graph_question.mentions import EntityMention
 from conspectus.query.graph_question.question_form import ReadQuestion
 from conspectus.query.graph_question.structured_query import Form
-from conspectus.storage.arrays import Ints
+from conspectus.storage.arrays import Ints, distinct
 
 MOST_STEPS = 3
 _KEPT = (24, 16, 12)
@@ -210,7 +210,7 @@ class CandidateSearch:
     def steps(self, rows: Ints) -> list[tuple[int, bool]]:
         """Return the steps available from entities; if there are many, those nearest to the question's words."""
         edges = self._graph.edges_of(rows[:_MOST_ROWS])
-        keys = np.unique(2 * edges.predicate.astype(np.int64) + edges.outgoing)
+        keys = distinct(2 * edges.predicate.astype(np.int64) + edges.outgoing)
         steps = dict.fromkeys((int(key // 2), bool(key % 2) or self._predicates.symmetric[key // 2]) for key in keys)
         return sorted(steps, key=lambda step: (-self._worth[step[0]], step))[:_KEYS]
 
@@ -220,7 +220,7 @@ class CandidateSearch:
         taken = edges.predicate == step[0]
         if not self._predicates.symmetric[step[0]]:
             taken &= edges.outgoing == step[1]
-        return np.unique(edges.neighbours[taken])
+        return distinct(edges.neighbours[taken])
 
     def _meetings(self, ones: Sequence[Candidate], others: Sequence[Candidate]) -> list[Candidate]:
         found = []
@@ -290,7 +290,7 @@ class CandidateSearch:
     def _fits(self, row: int, cls: int) -> bool:
         """Return whether an entity could belong to a class: it has the class, or an object class of the same kind."""
         edges = self._graph.edges_of([row])
-        own = set(np.unique(2 * edges.predicate.astype(np.int64) + (~edges.outgoing).astype(np.int64)).tolist())
+        own = set(distinct(2 * edges.predicate.astype(np.int64) + (~edges.outgoing).astype(np.int64)).tolist())
         if cls in own:
             return True
         kinds = self._predicates.kinds

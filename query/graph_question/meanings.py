@@ -28,7 +28,7 @@ from conspectus.query.graph_question.question_form import KINDS_OF_NOUNS, ReadQu
 from conspectus.query.graph_question.translation import label_in_english, language_of_labels
 from conspectus.query.question.question import EmbedSpans, span_vectors
 from conspectus.query.walk.graph import KnowledgeGraph, all_ids, open_graph, predicate_vectors, predicate_words
-from conspectus.storage.arrays import Bools, Floats, Ints, Vectors
+from conspectus.storage.arrays import Bools, Floats, Ints, Vectors, distinct
 from conspectus.storage.index import per_index
 from conspectus.storage.text.literals import is_time, parse_literal, year_in
 from conspectus.storage.text.words import FUNCTION_WORDS
@@ -175,7 +175,7 @@ class Predicates:
         """Return the entities of a class, ascending; if there are more than `most`, an evenly spaced sample."""
         if cls not in self._members:
             rows = self.relations_of(cls // 2)
-            self._members[cls] = np.unique((self.graph.targets if cls % 2 else self.graph.sources)[rows])
+            self._members[cls] = distinct((self.graph.targets if cls % 2 else self.graph.sources)[rows])
         ends = self._members[cls]
         if most is None or len(ends) <= most:
             return ends
@@ -294,7 +294,7 @@ def open_predicates(context: Context) -> Predicates:
     vectors = predicate_vectors(context)
     held = None
     if stored.n_found:
-        known = np.unique(stored.table_rows)  # of a large graph only some have a vector
+        known = distinct(stored.table_rows)  # of a large graph only some have a vector
         held = (known, stored.mean_vectors)
     return Predicates(graph, vectors, span_vectors(context), all_ids(context), held)
 

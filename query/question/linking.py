@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
-from conspectus.storage.arrays import Rows
+from conspectus.storage.arrays import Rows, distinct
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.memory_index import MemoryIndex
 from conspectus.storage.name_tables import alias_rows, are_names, entity_table, title_table
@@ -123,7 +123,7 @@ class Linker:
             return np.zeros(0, np.int64)
         vectors = embedder.embed([embedder.windows(name)[0] for name in names])
         _, rows = self._index.vectors("entities").search(vectors, 1)
-        return np.unique(rows)
+        return distinct(rows)
 
     def given(self, names: Sequence[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
         """Return the rows of the entities of these names, without duplicates, and the names that no entity has.

@@ -78,8 +78,8 @@ def _meant(index: StoredIndex, surface: str, language: str) -> str:
 
 def _counted(lexical: "Bm25", word: str, term: str) -> dict[str, int]:
     """Return in how many passages a word's term appears; empty if in none."""
-    column = lexical.vocabulary.get(term)
-    return {} if column is None else {word: len(lexical.rows_with([column]))}
+    uses = len(lexical.rows_with(term))
+    return {word: uses} if uses else {}
 
 
 def _neighbours(word: str, words: tuple[str, ...]) -> Iterator[str]:

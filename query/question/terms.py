@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.storage.arrays import Floats, Rows
+from conspectus.storage.arrays import Floats, Rows, SmallInts
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.text.language import UNSPACED_LANGUAGES, function_words
 from conspectus.storage.text.names import UNSPACED, Word
@@ -55,14 +55,14 @@ class Terms:
 
     stems: tuple[str, ...]
     weights: Floats
-    chunks: tuple[Rows, ...]
+    chunks: tuple[SmallInts, ...]
 
     def contained_in(self, rows: Rows) -> Floats:
         """Return (len(rows), t): 1 where a chunk's title or text contains a term, else 0."""
         contained = np.zeros((len(rows), len(self.chunks)))
         for column, chunks in enumerate(self.chunks):
             if len(chunks):  # a binary search: np.isin sorts both
-                at = np.minimum(np.searchsorted(chunks, rows), len(chunks) - 1)
+                at = np.minimum(np.searchsorted(chunks, rows.astype(np.int32)), len(chunks) - 1)
                 contained[:, column] = chunks[at] == rows
         return contained
 
@@ -74,8 +74,7 @@ def question_terms(index: StoredIndex, found: Sequence[Word], language: str = "e
     """
     bm25 = index.lexical()
     stems = sorted({bm25.term(word.key, language) for word in found if is_content_word(word.key, language)})
-    columns = bm25.vocabulary
-    chunks = tuple(bm25.rows_with([columns[term]] if term in columns else ()) for term in stems)
+    chunks = tuple(map(bm25.rows_with, stems))
     n_chunks = index.manifest.rows["chunks"]
     idf = np.array([np.log1p((n_chunks - len(rows) + 0.5) / (len(rows) + 0.5)) for rows in chunks])
     return Terms(tuple(stems), idf / max(idf.sum(), 1e-9), chunks)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import regex
 from conspectus.query.types import CitedTriple
 from conspectus.query.types.trace import Hop
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Vectors, gather
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Vectors, distinct, gather
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import StoredIndex, per_index
@@ -276,15 +276,15 @@ def around(graph: KnowledgeGraph, topics: Sequence[int], hops: int) -> tuple[Int
     A relation is within n hops if one of its ends is within n - 1.
     """
     distance = np.full(graph.n_entities, -1, np.int64)
-    frontier = np.unique(np.asarray(topics, np.int64))
+    frontier = distinct(np.asarray(topics, np.int64))
     distance[frontier] = 0
     found = [np.zeros(0, np.int64)]
     for hop in range(1, hops + 1):
         edges = graph.edges_of(frontier)
         found.append(edges.relation)
-        frontier = np.unique(edges.neighbours[distance[edges.neighbours] < 0])
+        frontier = distinct(edges.neighbours[distance[edges.neighbours] < 0])
         distance[frontier] = hop
-    return np.unique(np.concatenate(found)), distance
+    return distinct(np.concatenate(found)), distance
 
 
 def cited(graph: "ReadableGraph", number: int, hop: Hop | int) -> CitedTriple:

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 from conspectus.query.types.trace import Hop
 from conspectus.query.walk.graph import KnowledgeGraph
-from conspectus.storage.arrays import Ints
+from conspectus.storage.arrays import Ints, distinct
 
 _MOST_HALVES = 200
 """Maximum number of path halves, from each end, that are joined at one meeting entity."""
@@ -76,7 +76,7 @@ class _Distances:
         self._distance[root] = 0
         frontier: Ints = np.array([root], np.int64)
         for step in range(1, most + 1):
-            reached = np.unique(graph.edges_of(frontier).neighbours)
+            reached = distinct(graph.edges_of(frontier).neighbours)
             frontier = reached[self._distance[reached] < 0]
             self._distance[frontier] = step
 

@@ -19,7 +19,7 @@ from conspectus.query.graph_question.structured_query import (
     Things,
 )
 from conspectus.query.walk.graph import KnowledgeGraph
-from conspectus.storage.arrays import Ints
+from conspectus.storage.arrays import Ints, distinct
 from conspectus.storage.text.literals import Literal, comparable, parse_literal, year_in
 
 _CITED = 50
@@ -55,7 +55,7 @@ def run(
 def reached(graph: KnowledgeGraph, start: Iterable[int], steps: Sequence[PredicateStep]) -> Ints:
     """Return the rows of the entities that steps lead to from the start entities, ascending."""
     execution = _Execution(graph, ())
-    return execution.walk(np.unique(np.fromiter(start, np.int64)), steps)[-1]
+    return execution.walk(distinct(np.fromiter(start, np.int64)), steps)[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class _Execution:
                 self._layers[condition] = self.walk(None, condition.steps)
             else:
                 rows = self.things(start).rows if isinstance(start, Things) else np.array(start, np.int64)
-                self._layers[condition] = self.walk(np.unique(rows), condition.steps)
+                self._layers[condition] = self.walk(distinct(rows), condition.steps)
         return self._layers[condition]
 
     def walk(self, start: Ints | None, steps: Sequence[PredicateStep]) -> list[Ints]:
@@ -127,7 +127,7 @@ class _Execution:
         for number, step in enumerate(steps):
             anywhere = start is None and number == 0
             _, ends, _ = self._everywhere(step) if anywhere else self._edges(found[-1], step)
-            found.append(np.unique(ends))
+            found.append(distinct(ends))
         return found
 
     def _edges(self, rows: Ints, step: PredicateStep) -> tuple[Ints, Ints, Ints]:
@@ -230,7 +230,7 @@ class _Execution:
         """Return which of the subjects come first, or whether the first subject alone does."""
         order = query.things.order
         assert order is not None
-        ranked = self._ranked(np.unique(np.array(query.subjects, np.int64)), order)
+        ranked = self._ranked(distinct(np.array(query.subjects, np.int64)), order)
         keys = [ranked.get(row) for row in query.subjects]
         known = all(key is not None for key in keys)
         both = [self._to_value(row, order, ranked[row][1]) for row in query.subjects if row in ranked]
@@ -264,7 +264,7 @@ class _Execution:
         relations: list[int] = []
         for condition in query.things.conditions:
             if condition.steps and not condition.negated:
-                _, _, taken = self._edges(np.unique(np.array(query.subjects, np.int64)), _turned(condition.steps[-1]))
+                _, _, taken = self._edges(distinct(np.array(query.subjects, np.int64)), _turned(condition.steps[-1]))
                 relations += taken.tolist()
         for bound in query.things.bounds:
             for row in query.subjects:

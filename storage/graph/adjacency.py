@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Floats, Ints, Vectors, gather, parts_of
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Floats, Ints, Vectors, gather, parts_of, read_ahead
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.spilled import array_of
@@ -133,6 +133,8 @@ class Adjacency:
         >>> path.edges_of(np.array([1, 0]))
         (array([2, 1]), array([0, 2, 1]), array([1. , 0.5, 1. ], dtype=float32))
         """
+        for array in (self.indices, self.weights):
+            read_ahead(array, self.indptr[nodes], self.indptr[nodes + 1])
         degrees, entries = gather(self.indptr, nodes)
         neighbours = self.indices[entries].astype(np.int64)
         _check_range(neighbours, self.n_nodes)

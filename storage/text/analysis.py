@@ -59,7 +59,8 @@ class Analysis:
     def __init__(self, languages: Sequence[str] | None, counts: Mapping[str, Mapping[str, int]]) -> None:
         self.languages = None if languages is None else tuple(languages)
         self._counts = counts
-        named = Counter(language for language in self.languages or () if language)
+        named = Counter(self.languages)
+        del named[""]
         self.known = tuple(language for language, _ in sorted(named.items(), key=lambda item: (-item[1], item[0])))
         """The languages of the corpus, the most frequent first."""
         self._parts = lru_cache(maxsize=100_000)(self._divided)
@@ -160,7 +161,7 @@ class Analysis:
             right = all(isinstance(name, str) for name in names) and all(
                 type(count) is int for of_language in counts.values() for count in of_language.values()
             )
-            languages = None if rows is None else [names[row] for row in rows]
+            languages = None if rows is None else [*map(names.__getitem__, rows)]
         except (TypeError, KeyError, IndexError, AttributeError) as error:
             raise ValueError(f"it is no analysis of words: {error!r}") from error
         if not right:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, Vectors
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, SmallInts, Vectors, distinct
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.numbering import numbering
 from conspectus.storage.text.analysis import PLAIN, Analysis
@@ -121,7 +121,7 @@ class Bm25:
         others = np.flatnonzero(~same).tolist()
         bags = [analysis.terms(texts[place], place) for place in others]
         known = counts.of_rows(rows[same])
-        used = np.unique(known.columns)
+        used = distinct(known.columns)
         terms = self._terms_of(used)
         vocabulary = _numbered([*terms, *(term for bag in bags for term in bag)])
         known = known.renumbered(used, np.array([vocabulary[term] for term in terms], np.int32))
@@ -205,11 +205,12 @@ class Bm25:
         """Return the term that matches a question's word, given by its key."""
         return self.analysis.term(key, language, self.vocabulary)
 
-    def rows_with(self, columns: Sequence[int]) -> Ints:
-        """Return the rows that contain any of the terms of these columns, ascending."""
-        if not columns:
-            return np.zeros(0, np.int64)
-        return np.unique(np.concatenate([self._column(column)[1] for column in columns])).astype(np.int64)
+    def rows_with(self, term: str) -> SmallInts:
+        """Return the rows that contain a term, ascending; none for an unknown one."""
+        if term not in self.vocabulary:
+            return np.zeros(0, np.int32)
+        rows = self._column(self.vocabulary[term])[1]
+        return rows if (rows[1:] > rows[:-1]).all() else distinct(rows)
 
     def inverse_document_frequency(self, word: str) -> float:
         """Return log(1 + (n - df + 0.5) / (df + 0.5)) of a word's key; an unknown word has df 0."""

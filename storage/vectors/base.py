@@ -3,7 +3,8 @@
 from typing import Protocol
 
 import numpy as np
-from conspectus.storage.arrays import Rows, Vectors
+from conspectus.storage.arrays import Number, Rows, Vectors
+from numpy.typing import NDArray
 
 _BLOCK_ROWS = 1 << 16
 
@@ -55,7 +56,7 @@ def inner_products(queries: Vectors, vectors: Vectors) -> Vectors:
     return products
 
 
-def best(scores: Vectors, rows: Rows, k: int) -> tuple[Vectors, Rows]:
+def best(scores: NDArray[Number], rows: Rows, k: int) -> tuple[NDArray[Number], Rows]:
     """Return the k highest scores with their rows, best first, the smaller row first where scores tie.
 
     >>> best(np.float32([0.5, 0.9, 0.5]), np.array([7, 8, 2]), 2)
@@ -63,7 +64,11 @@ def best(scores: Vectors, rows: Rows, k: int) -> tuple[Vectors, Rows]:
     """
     if 0 < k < len(scores):
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
-        kept = np.flatnonzero(scores >= least)
+        above, ties = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
+        missing = k - len(above)
+        if missing < len(ties):  # most passages score 0 in words
+            ties = ties[np.argpartition(rows[ties], missing)[:missing]]
+        kept = np.append(above, ties)
         scores, rows = scores[kept], rows[kept]
     order = np.lexsort((rows, -scores))[:k]
     return scores[order], rows[order]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import Rows, Vectors, drop_pages
+from conspectus.storage.arrays import Rows, Vectors, drop_pages, read_ahead
 from conspectus.storage.blas_threads import one_blas_thread
 from conspectus.storage.vectors.faiss_layout import coded_bytes
 
@@ -29,6 +29,10 @@ class Codes:
 
     def nearest(self, queries: Vectors, count: int) -> Rows:
         """Return the (q, count) rows with the best estimates for queries (q, d); -1 where one is no number."""
+        import faiss
+
+        codes = faiss.rev_swig_ptr(self.index.codes.data(), self.index.codes.size())
+        read_ahead(codes, np.zeros(1, np.int64), np.array([len(codes)]))
         with one_blas_thread():
             turned = queries @ _turn(queries.shape[1])
         found: Rows = self.index.search(turned, count)[1]

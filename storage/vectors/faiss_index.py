@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import Rows, Vectors
+from conspectus.storage.arrays import Rows, Vectors, read_ahead
 from conspectus.storage.errors import IndexCorrupt, MissingPart
 from conspectus.storage.vectors.base import VectorIndex, best, checked_queries, checked_rows, inner_products
 from conspectus.storage.vectors.codes import Codes, rows_to_compare, write_codes
@@ -102,7 +102,9 @@ class FaissIndex:
             import faiss
 
             whole: Vectors = faiss.rev_swig_ptr(self.index.get_xb(), self.n_rows * self.dimension)
-            return whole.reshape(self.n_rows, self.dimension)[rows]  # reconstruct_batch takes 20 times as long
+            whole = whole.reshape(self.n_rows, self.dimension)
+            read_ahead(whole, rows, rows + 1)
+            return whole[rows]  # reconstruct_batch takes 20 times as long
         with _readable(self.path):
             found: Vectors = self.index.reconstruct_batch(rows)
         return found

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from conspectus.pipelines.build_report import KG
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.storage.arrays import Ints
+from conspectus.storage.arrays import Ints, distinct
 from conspectus.storage.records import Failure
 from conspectus.storage.text.normalise import entity_key
 
@@ -301,7 +301,7 @@ _LONGEST_DETAIL = 200
 def _distinct(sources: Ints, stated: Ints, targets: Ints, n_names: int, n_predicates: int) -> tuple[Ints, Ints, Ints]:
     """Return the distinct triples in ascending order; packing a triple into one 64-bit number makes sorting faster."""
     if n_names**2 * n_predicates < np.iinfo(np.int64).max:
-        keys, whole_target = np.divmod(np.unique((sources * n_predicates + stated) * n_names + targets), n_names)
+        keys, whole_target = np.divmod(distinct((sources * n_predicates + stated) * n_names + targets), n_names)
         whole_source, whole_stated = np.divmod(keys, n_predicates)
         return whole_source, whole_stated, whole_target
     whole = np.unique(np.stack([sources, stated, targets]), axis=1)

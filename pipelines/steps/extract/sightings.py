@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from conspectus.pipelines.steps.extract.find_names import Sighting
-from conspectus.storage.arrays import Bools, Ints, Rows, SmallInts, ranks, runs
+from conspectus.storage.arrays import Bools, Ints, Rows, SmallInts, distinct, ranks, runs
 from conspectus.storage.graph.edges import degrees_among
 from conspectus.storage.hashing import entity_id, mention_ids
 from conspectus.storage.numbering import numbering
@@ -159,7 +159,7 @@ class _EntityMaker:
         place = np.empty(len(order), np.int64)
         place[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
         names, types = self._names(found, key, place, order, len(keys)), self._types_of(found, key, place, len(keys))
-        in_chunks = np.bincount(np.unique(key << 32 | found.chunk) >> 32, minlength=len(keys))
+        in_chunks = np.bincount(distinct(key << 32 | found.chunk) >> 32, minlength=len(keys))
         texts = [self._keys[number] for number in keys.tolist()]
         kinds = [found or [self._untyped(text)] for found, text in zip(types.lists(), texts, strict=True)]
         columns = [

@@ -12,7 +12,7 @@ import numpy as np
 from conspectus.query.answer_writing.context_windows import Statement, Unit, sentences_of
 from conspectus.query.context import Context
 from conspectus.query.walk.graph import open_graph
-from conspectus.storage.arrays import Floats, Ints, Rows, runs
+from conspectus.storage.arrays import Floats, Ints, Rows, distinct, runs
 from conspectus.storage.index import per_index
 from conspectus.storage.joins import (
     chunks_of_entities,
@@ -76,7 +76,7 @@ class GraphTables:
 
     def relations_of(self, entities: Rows) -> Rows:
         """Return the distinct relations of entities, ascending."""
-        return np.unique(self._graph.edges_of(entities).relation)
+        return distinct(self._graph.edges_of(entities).relation)
 
     def relations_inside(self, reports: Sequence[Report]) -> Rows:
         """Return the distinct relations inside the communities of some reports, ascending."""

@@ -14,7 +14,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.graph_tables import GraphTables, knowledge_of
 from conspectus.query.methods.ppr.seeds import text_scores
 from conspectus.query.question.question import open_question
-from conspectus.storage.arrays import Floats, Ints, Rows
+from conspectus.storage.arrays import Floats, Ints, Rows, distinct
 from conspectus.storage.index import DESCRIPTIONS
 from conspectus.storage.level_names import level_number
 from conspectus.storage.settings import LocalSettings
@@ -136,7 +136,7 @@ class LocalSelection:
         places, mentioning = known.chunks_of_entity.of_each(entities.rows)
         _, stating = known.chunks_of_relations(self.inner_relations)
         titled = self._titled
-        rows = np.unique(np.concatenate([near.rows, mentioning, stating, titled]))
+        rows = distinct(np.concatenate([near.rows, mentioning, stating, titled]))
         scores = np.zeros(len(rows))
         scores[np.searchsorted(rows, near.rows)] += near.scores / max(near.scores.max(initial=0.0), 1e-9)
         np.add.at(scores, np.searchsorted(rows, mentioning), _MENTIONED * weights[places])

@@ -16,7 +16,7 @@ from conspectus.query.question.topics import link_topics, rows_of
 from conspectus.query.types import Step
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, predicate_vectors, spoken
-from conspectus.storage.arrays import Floats, Ints, Vectors
+from conspectus.storage.arrays import Floats, Ints, Vectors, distinct
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.graph.pcst import prize_collecting_tree
 from conspectus.storage.graph.pcst_pruning import SteinerTree
@@ -151,7 +151,7 @@ def retrieve_subgraph(
     cost = lowered(chosen.edge_cost, prize_of_edge)
     here = {row: prize for row, prize in prizes.items() if distance[row] >= 0}
     part = best_part(graph, relations, here, prize_of_edge, cost, chosen.solver)
-    searched = (len(np.unique(np.concatenate([graph.sources[relations], graph.targets[relations]]))), len(relations))
+    searched = (len(distinct(np.concatenate([graph.sources[relations], graph.targets[relations]]))), len(relations))
     by_relation = {int(row): float(prize) for row, prize in zip(relations, prize_of_edge, strict=True) if prize > 0}
     filling = relations_at_starts(graph, relations, closeness, distance) if chosen.fill else {}
     found = textualised(
@@ -372,7 +372,7 @@ def best_part(
     """
     sources, targets = graph.sources[relations], graph.targets[relations]
     prized = np.fromiter(prizes, np.int64, len(prizes))
-    nodes = np.unique(np.concatenate([sources, targets, prized]))
+    nodes = distinct(np.concatenate([sources, targets, prized]))
     node_prizes = np.zeros(len(nodes))
     node_prizes[np.searchsorted(nodes, prized)] = np.fromiter(prizes.values(), np.float64, len(prizes))
     ends = np.stack([np.searchsorted(nodes, sources), np.searchsorted(nodes, targets)], axis=1)
@@ -391,5 +391,5 @@ def best_part(
     through = tree.nodes[tree.nodes >= len(nodes)] - len(nodes)
     taken = relations[np.concatenate([costly[tree.edges[tree.edges < len(costly)]], paying[through]])]
     chosen = nodes[tree.nodes[tree.nodes < len(nodes)]]
-    everything = np.unique(np.concatenate([chosen, graph.sources[taken], graph.targets[taken]]))
+    everything = distinct(np.concatenate([chosen, graph.sources[taken], graph.targets[taken]]))
     return BestSubgraph(everything, np.unique(taken), solved.solver, solved.why)

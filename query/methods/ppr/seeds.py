@@ -7,6 +7,7 @@ from conspectus.query.context import Context
 from conspectus.query.question.linking import Links
 from conspectus.query.question.question import Question
 from conspectus.storage.arrays import Floats, Rows
+from conspectus.storage.vectors.base import best
 
 _NAME_MASS = 1.0
 _ENTITY_MASS = 0.5
@@ -32,7 +33,7 @@ def text_scores(context: Context, question: Question) -> TextScores:
     """
     words, vector = question.bm25_scores, question.vector[np.newaxis]
     _, dense_rows = context.chunk_vectors.search(vector, _CANDIDATES)
-    lexical_rows = np.argsort(-words, kind="stable")[:_CANDIDATES]
+    _, lexical_rows = best(words, np.arange(len(words)), _CANDIDATES)
     rows = np.union1d(dense_rows[0], lexical_rows)
     cosines = context.chunk_vectors.scores(vector, rows)[0].astype(np.float64)
     scores = COSINE_WEIGHT * cosines + words[rows]
@@ -79,9 +80,9 @@ def margins(rows: Rows, scores: Floats, count: int) -> tuple[Rows, Floats]:
     Seeds of equal mass would drown out the names.
     """
     order = np.lexsort((rows, -scores))[: count + 1]
-    best = scores[order]
-    least = best[count] if len(best) > count else 0.0
-    return rows[order[:count]], best[:count] - least
+    highest = scores[order]
+    least = highest[count] if len(highest) > count else 0.0
+    return rows[order[:count]], highest[:count] - least
 
 
 def share(mass: float, values: Floats) -> Floats:
