@@ -147,7 +147,7 @@ def runs(*columns: npt.NDArray[np.integer] | Floats) -> tuple[Rows, Ints]:
 
 
 def distinct(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """Return the distinct values of an array (n,), ascending.
+    """Return the distinct values of an array of any shape, ascending (d,).
 
     `np.unique` returns the same, but hashes the values since NumPy 2.3: a hundred thousand that differ take ten times
     as long as to sort them.
@@ -155,7 +155,7 @@ def distinct(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
     >>> distinct(np.array([3, 1, 3]))
     array([1, 3])
     """
-    ordered = np.sort(values)
+    ordered = np.sort(values, axis=None)
     new = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     return ordered[new]

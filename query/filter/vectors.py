@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +18,6 @@ from conspectus.storage.vectors.windowed import WindowedIndex, windowed_in_memor
 from pyarrow import compute
 
 Record = TypeVar("Record")
-_NONE: Mapping[int, str] = MappingProxyType({})
 
 
 class ViewVectors:
@@ -33,12 +31,12 @@ class ViewVectors:
 
     def chunks(self) -> WindowedIndex:
         """Return the vectors of the chunks, which are unchanged."""
-        return self._filtered("chunks", np.flatnonzero(self._kept.chunks))
+        return self._index.vectors("chunks").part(np.flatnonzero(self._kept.chunks))
 
     def reports(self, reports: TableRows[Report]) -> WindowedIndex:
         """Return the vectors of the remaining reports, which are unchanged."""
         kept = is_in(self._index.arrow(Report, "id").column("id"), reports.table.column("id").to_pylist())
-        return self._filtered("reports", np.flatnonzero(kept))
+        return self._index.vectors("reports").part(np.flatnonzero(kept))
 
     def entities(self) -> WindowedIndex:
         """Return the vectors of the entities; an entity with another name is embedded."""
@@ -93,7 +91,7 @@ class ViewVectors:
         """Return some rows of the whole index."""
         return records_of(taken(self._index.arrow(record), rows), record)
 
-    def _filtered(self, name: str, rows_before: Rows, changed: Mapping[int, str] = _NONE) -> WindowedIndex:
+    def _filtered(self, name: str, rows_before: Rows, changed: Mapping[int, str]) -> WindowedIndex:
         """Return the vectors of the rows of a table of the view, embedding those whose text differs.
 
         Args:

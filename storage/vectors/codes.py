@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import Rows, Vectors, drop_pages, read_ahead
+from conspectus.storage.arrays import Bools, Rows, Vectors, drop_pages, read_ahead
 from conspectus.storage.blas_threads import one_blas_thread
 from conspectus.storage.vectors.faiss_layout import coded_bytes
 
@@ -27,15 +27,25 @@ class Codes:
 
     index: Any
 
-    def nearest(self, queries: Vectors, count: int) -> Rows:
-        """Return the (q, count) rows with the best estimates for queries (q, d); -1 where one is no number."""
+    def nearest(self, queries: Vectors, count: int, among: Bools | None = None) -> Rows:
+        """Return the (q, count) rows with the best estimates for queries (q, d); -1 where one is no number.
+
+        Args:
+            queries: Unit vectors.
+            count: The number of rows.
+            among: The rows to choose from, bool (n,); None for all.
+        """
         import faiss
 
         codes = faiss.rev_swig_ptr(self.index.codes.data(), self.index.codes.size())
         read_ahead(codes, np.zeros(1, np.int64), np.array([len(codes)]))
         with one_blas_thread():
             turned = queries @ _turn(queries.shape[1])
-        found: Rows = self.index.search(turned, count)[1]
+        parameters: Any = faiss.RaBitQSearchParameters()
+        if among is not None:
+            selector: Any = faiss.IDSelectorBitmap
+            parameters.sel = selector(np.packbits(among, bitorder="little"))
+        found: Rows = self.index.search(turned, count, params=parameters)[1]
         return found
 
 

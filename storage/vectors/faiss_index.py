@@ -13,13 +13,13 @@ Without FAISS (the extra `local`) exact files are written with the same bytes an
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import Rows, Vectors, read_ahead
+from conspectus.storage.arrays import Bools, Rows, Vectors, read_ahead
 from conspectus.storage.errors import IndexCorrupt, MissingPart
 from conspectus.storage.vectors.base import VectorIndex, best, checked_queries, checked_rows, inner_products
 from conspectus.storage.vectors.codes import Codes, rows_to_compare, write_codes
@@ -85,9 +85,30 @@ class FaissIndex:
         for start in range(0, len(queries), _BLOCK_QUERIES):
             block = queries[start : start + _BLOCK_QUERIES]
             for i, candidates in enumerate(self._candidates(block, k), start):
-                exact = inner_products(queries[i : i + 1], self.vectors(candidates))[0]
-                scores[i], rows[i] = best(exact, candidates, k)
+                scores[i], rows[i] = self._best(queries[i], candidates, k)
         return scores, rows
+
+    def search_among(self, queries: Vectors, k: int, among: Bools) -> tuple[Vectors, Rows]:
+        """Return what `search` returns, (q, min(k, number of rows among)), of an index with codes.
+
+        Args:
+            queries: (q, d) unit vectors.
+            k: The number of rows.
+            among: (n_rows,) the rows to choose from. If they are few, each is compared.
+        """
+        queries = checked_queries(queries, self.dimension)
+        permitted = np.flatnonzero(among)
+        k = min(k, len(permitted))
+        if self.codes is not None and rows_to_compare(k) < len(permitted):
+            candidates = self._proposed(self.codes, queries, k, among)
+        else:
+            candidates = [permitted] * len(queries)
+        found = [self._best(query, rows, k) for query, rows in zip(queries, candidates, strict=True)]
+        scores = np.array([scores for scores, _ in found], np.float32).reshape(len(queries), k)
+        return scores, np.array([rows for _, rows in found], np.int64).reshape(len(queries), k)
+
+    def _best(self, query: Vectors, candidates: Rows, k: int) -> tuple[Vectors, Rows]:
+        return best(inner_products(query[np.newaxis], self.vectors(candidates))[0], candidates, k)
 
     def scores(self, queries: Vectors, rows: Rows) -> Vectors:
         """Return the (q, len(rows)) scores; IndexError for a row that does not exist."""
@@ -112,7 +133,7 @@ class FaissIndex:
     def _candidates(self, queries: Vectors, k: int) -> list[Rows]:
         """Return for each query a superset of its k best rows, ties with the k-th included."""
         if self.codes is not None and rows_to_compare(k) < self.n_rows:
-            return self._proposed(self.codes, queries, k)
+            return self._proposed(self.codes, queries, k, None)
         candidates = [np.empty(0, dtype=np.int64)] * len(queries)
         open_queries = np.arange(len(queries))
         fetch, probes = min(self.n_rows, k + _SPARE_ROWS), min(self.lists, self.probes)
@@ -130,9 +151,9 @@ class FaissIndex:
             fetch, probes = min(self.n_rows, 2 * fetch), min(self.lists, 2 * probes)
         return candidates
 
-    def _proposed(self, codes: Codes, queries: Vectors, k: int) -> list[Rows]:
+    def _proposed(self, codes: Codes, queries: Vectors, k: int, among: Bools | None) -> list[Rows]:
         # Ascending, so that the file is read forwards.
-        found = [np.sort(rows[rows >= 0]) for rows in codes.nearest(queries, rows_to_compare(k))]
+        found = [np.sort(rows[rows >= 0]) for rows in codes.nearest(queries, rows_to_compare(k), among)]
         if min(map(len, found)) < k:
             raise IndexCorrupt(f"{self.path}: its codes are no numbers")
         return found
@@ -146,6 +167,48 @@ class FaissIndex:
             parameters: Any = faiss.SearchParametersIVF
             near, rows = self.index.search(queries, k, params=parameters(nprobe=probes))
         return near, rows
+
+
+@dataclass(frozen=True)
+class PartOfIndex:
+    """Some rows of an index with codes, as an index; none of its vectors is copied.
+
+    Attributes:
+        whole: The index.
+        rows: Its rows, ascending (n_rows,).
+    """
+
+    whole: FaissIndex
+    rows: Rows
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return self.whole.dimension
+
+    def search(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
+        """Return scores and rows, both (q, min(k, n_rows)), best first; ties by the smaller row."""
+        scores, rows = self.whole.search_among(queries, k, self._among)
+        return scores, np.searchsorted(self.rows, rows)
+
+    def scores(self, queries: Vectors, rows: Rows) -> Vectors:
+        """Return the (q, len(rows)) scores; IndexError for a row that does not exist."""
+        return self.whole.scores(queries, self.rows[checked_rows(rows, self.n_rows)])
+
+    def vectors(self, rows: Rows) -> Vectors:
+        """Return the (len(rows), d) vectors of the given rows; IndexError for a row that does not exist."""
+        return self.whole.vectors(self.rows[checked_rows(rows, self.n_rows)])
+
+    @cached_property
+    def _among(self) -> Bools:
+        among = np.zeros(self.whole.n_rows, np.bool_)
+        among[self.rows] = True
+        return among
 
 
 def codes_path(path: Path) -> Path:

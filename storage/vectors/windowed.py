@@ -14,7 +14,7 @@ from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Rows, Vectors, ga
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.vectors.base import VectorIndex, checked_queries, checked_rows
 from conspectus.storage.vectors.exact import ExactIndex
-from conspectus.storage.vectors.faiss_index import FaissIndex, has_faiss, open_faiss, write_faiss
+from conspectus.storage.vectors.faiss_index import FaissIndex, PartOfIndex, has_faiss, open_faiss, write_faiss
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,17 @@ class WindowedIndex:
         """Return the vectors (v, d) of some table rows (k,), and for each vector its position in `rows` (v,)."""
         counts, windows = gather_sorted(self.table_rows, rows)
         return self.windows.vectors(windows), np.repeat(np.arange(len(rows)), counts)
+
+    def part(self, rows: Rows) -> "WindowedIndex":
+        """Return the index over some table rows (k,), ascending, which become rows 0 to k - 1.
+
+        Of an index with codes nothing is copied, and scores are the same; the vectors of any other are.
+        """
+        counts, windows = gather_sorted(self.table_rows, rows)
+        owners = np.repeat(np.arange(len(rows)), counts)
+        if isinstance(self.windows, FaissIndex) and self.windows.codes is not None:
+            return WindowedIndex(PartOfIndex(self.windows, windows), owners, len(rows))
+        return windowed_in_memory(self.windows.vectors(windows), owners, len(rows))
 
     def _windows_of(self, rows: Rows) -> tuple[Rows, Rows, Bools]:
         """Return the windows of some table rows, the start of each row's windows, and which rows have windows."""

@@ -9,7 +9,7 @@ from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import IndexCorrupt, MissingPart
 from conspectus.storage.vectors import codes, faiss_index
 from conspectus.storage.vectors.exact import ExactIndex
-from conspectus.storage.vectors.faiss_index import FaissIndex, open_faiss, write_faiss
+from conspectus.storage.vectors.faiss_index import FaissIndex, PartOfIndex, open_faiss, write_faiss
 from threadpoolctl import threadpool_limits
 
 from tests.storage.vectors.old_lists import lists
@@ -70,6 +70,32 @@ def test_codes_are_not_asked_for_as_many_rows_as_there_are(tmp_path: Path) -> No
     index, exact = written(tmp_path / "x.faiss", vectors, exact_rows=10), ExactIndex(vectors)
     for k in (6, 7, 1210):  # 7: as many are compared as there are
         np.testing.assert_array_equal(index.search(vectors[:5], k)[1], exact.search(vectors[:5], k)[1])
+
+
+@pytest.mark.parametrize("k", [1, 10, 100, 400, 600])
+def test_part_of_an_index_with_codes_is_searched_where_it_is(
+    tmp_path: Path, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conspectus.storage.vectors.faiss_index.rows_to_compare", lambda k: 200 + 3 * k)
+    vectors, queries = clustered(3000), clustered(12, seed=1)
+    rows = np.flatnonzero(np.random.default_rng(5).random(3000) < 0.2)
+    part = PartOfIndex(written(tmp_path / "x.faiss", vectors, exact_rows=10), rows)
+    exact = ExactIndex(vectors[rows])
+    assert (part.n_rows, part.dimension) == (exact.n_rows, exact.dimension)
+    scores, found = part.search(queries, k)
+    expected_scores, expected = exact.search(queries, k)
+    assert found.shape == expected.shape
+    shared = np.mean([len(np.intersect1d(*pair)) / len(pair[1]) for pair in zip(found, expected, strict=True)])
+    assert shared > 0.97
+    assert (np.diff(scores, axis=1) <= 0).all()
+    own = np.arange(part.n_rows)
+    np.testing.assert_array_equal(part.scores(queries, own), exact.scores(queries, own))
+    np.testing.assert_array_equal(part.vectors(own[::-1]), vectors[rows][::-1])
+    if 200 + 3 * k >= len(rows):  # all are compared
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(scores, expected_scores)
+    with pytest.raises(IndexError):
+        part.vectors(np.array([len(rows)]))
 
 
 def test_codes_that_are_no_numbers(tmp_path: Path) -> None:
