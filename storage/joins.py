@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PAIRS_AT_ONCE = 1 << 19
+MENTIONS_AT_ONCE = 1 << 22
+"""Mentions whose ids are looked up together: each time all known ids are hashed again."""
 FORM = 2
 """Raised when the content of the files changes."""
 
@@ -93,10 +95,10 @@ def chunks_by_entity(
     """Return the rows of the chunks that mention each entity, both in the order of their ids."""
     table = arrow_of(Mention, mentions, ["entity_id", "chunk_id"])
     pairs = array_of(len(table), np.int64)
-    for start in range(0, len(table), _PAIRS_AT_ONCE):
-        block = table.slice(start, _PAIRS_AT_ONCE)
-        block = block.filter(block["entity_id"].is_valid())
-        pairs.append(rows_of_ids(block["entity_id"], entity_ids) << 32 | rows_of_ids(block["chunk_id"], chunk_ids))
+    for start in range(0, len(table), MENTIONS_AT_ONCE):
+        block = table.slice(start, MENTIONS_AT_ONCE)
+        entities = rows_of_ids(block["entity_id"], entity_ids, optional=True)
+        pairs.append((entities << 32 | rows_of_ids(block["chunk_id"], chunk_ids))[entities >= 0])
     return Groups.of_pairs(pairs.array(), len(entity_ids))
 
 

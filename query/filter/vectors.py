@@ -100,16 +100,16 @@ class ViewVectors:
             changed: The embedded texts that differ from those of the whole index, by row, ascending.
         """
         whole = self._index.vectors(name)
+        has_vector = gather_sorted(whole.table_rows, rows_before)[0] > 0
+        other = [row for row in changed if has_vector[row] or rows_before[row] < 0]
+        if not other:
+            return whole.part(rows_before)
         is_same = np.ones(len(rows_before), np.bool_)
         is_same[[*changed]] = False
         same = np.flatnonzero(is_same)
         kept, owners = whole.vectors_of(rows_before[same])
-        has_vector = gather_sorted(whole.table_rows, rows_before)[0] > 0
-        other = [row for row in changed if has_vector[row] or rows_before[row] < 0]
         pieces = [self._embedder.windows(changed[row]) for row in other]
         flat = [piece for windows in pieces for piece in windows]
-        if not flat:
-            return windowed_in_memory(kept, same[owners], len(rows_before))
         table_rows = np.concatenate([same[owners], np.repeat(other, list(map(len, pieces)))])
         order = np.argsort(table_rows, kind="stable")
         vectors: Vectors = np.concatenate([kept, self._embedder.embed(flat)])[order]
