@@ -42,6 +42,7 @@ class Codes:
         with one_blas_thread():
             turned = queries @ _turn(queries.shape[1])
         parameters: Any = faiss.RaBitQSearchParameters()
+        parameters.qb = self.index.qb
         if among is not None:
             selector: Any = faiss.IDSelectorBitmap
             parameters.sel = selector(np.packbits(among, bitorder="little"))
