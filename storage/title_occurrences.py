@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from conspectus.storage.appended_array import AppendedArray
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Rows, gather
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Rows, gather, gather_sorted
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.walk_graph import NamedChunks, titles_of
@@ -23,7 +23,7 @@ from conspectus.storage.joins import Groups, joined
 from conspectus.storage.records import Chunk, Document, Name
 from conspectus.storage.settings import NameSettings
 from conspectus.storage.tables import codes_of
-from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word
+from conspectus.storage.text.names import NameMatcher, in_pieces, is_capitalised, is_other_word
 from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 from conspectus.storage.text.normalise import entity_key
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ class TitleOccurrences:
         surfaces: the titles, sorted, and the id of the name of each.
         owned, owners: (p,) titles, and for each a chunk that has it; together every pair of them.
         titles: (o,) the title of each occurrence.
-        chunks: (o,) its chunk.
+        chunks: (o,) its chunk, ascending.
         starts, ends: (o,) its characters in the text of the chunk.
         lower: (o,) whether it is one word that begins with a lower-case letter.
     """
@@ -83,16 +83,29 @@ class TitleOccurrences:
         sought = np.full(len(self.surfaces), -1)
         sought[used[first]] = np.arange(len(first))
 
-        among = np.flatnonzero(kept[self.chunks] & (sought[self.titles] >= 0))
-        chunks, starts, found = self.chunks[among], self.starts[among], sought[self.titles[among]]
-        overlap = (chunks[1:] == chunks[:-1]) & (starts[1:] < self.ends[among][:-1])
+        among = gather_sorted(self.chunks, np.flatnonzero(kept))[1]
+        among = among[sought[self.titles[among]] >= 0]
+        chunks, starts, ends = self.chunks[among], self.starts[among], self.ends[among]
+        found = sought[self.titles[among]]
+        other_word = self.lower[among] & proper[found]
+        overlap = (chunks[1:] == chunks[:-1]) & (starts[1:] < ends[:-1])
         unclear = np.zeros(len(kept), np.bool_)
         unclear[chunks[1:][overlap]] = True
-        clear = ~unclear[chunks] & ~(self.lower[among] & proper[found])
-        pairs = [found[clear]], [chunks[clear]]
-        possible = {surfaces[first[number]]: int(number) for number in np.unique(found[unclear[chunks]])}
+        clear = ~unclear[chunks]
+
+        # Overlapping names that are nothing but words follow from their places; others are looked for again.
+        seen = np.unique(found[~clear])
+        plain = np.zeros(len(first), np.bool_)
+        plain[seen] = [_is_plain(surfaces[first[number]]) for number in seen.tolist()]
+        twice = np.append(False, overlap & (starts[1:] == starts[:-1]) & (ends[1:] == ends[:-1]))
+        again = np.zeros(len(kept), np.bool_)
+        again[chunks[~clear & (twice | ~plain[found])]] = True
+        rows = np.flatnonzero(unclear[chunks] & ~again[chunks])
+        clear[rows[_longest_first(chunks[rows], starts[rows], ends[rows])]] = True
+        pairs = [found[clear & ~other_word]], [chunks[clear & ~other_word]]
+        possible = {surfaces[first[number]]: int(number) for number in np.unique(found[again[chunks]])}
         matcher = NameMatcher(possible)
-        for chunk in np.flatnonzero(unclear).tolist():
+        for chunk in np.flatnonzero(again).tolist():
             held = [*_held(matcher, proper, text_of(chunk))]
             pairs[0].append(np.array(held, np.int64))
             pairs[1].append(np.full(len(held), chunk))
@@ -103,6 +116,24 @@ class TitleOccurrences:
             for number, (id_, place) in enumerate(zip(of_name, first.tolist(), strict=True))
         ]
         return NamedChunks(names, owners, holders)
+
+
+def _is_plain(surface: str) -> bool:
+    """Return whether a name is words with a space between them, without any other sign."""
+    return " ".join(in_pieces(surface)[1][1::2]) == surface
+
+
+def _longest_first(chunks: Rows, starts: Ints, ends: Ints) -> Rows:
+    """Return which occurrences a search finds: of those that overlap the one that begins first, then the longest."""
+    order = np.lexsort((-ends, starts, chunks))
+    chosen: list[int] = []
+    before, free_from = -1, 0
+    places = zip(order.tolist(), *(array[order].tolist() for array in (chunks, starts, ends)), strict=True)
+    for row, chunk, start, end in places:
+        if chunk != before or start >= free_from:
+            chosen.append(row)
+            before, free_from = chunk, end
+    return np.array(chosen, np.int64)
 
 
 def _held(matcher: NameMatcher[int], proper: Bools, text: str) -> Iterator[int]:

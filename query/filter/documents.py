@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.filter.expressions import values_of
+from conspectus.query.filter.expressions import Expression, values_of
 from conspectus.query.filter.parsing import parse
 from conspectus.query.types import Answer, Evidence, Step
 from conspectus.storage.arrays import Bools, Ints
@@ -119,24 +119,25 @@ def permitted_documents(index: StoredIndex, narrowed: Filter, settings: AccessSe
         if not all(metadata.has(column, readable) for column in columns):
             _check_keys(keys, metadata.keys(readable))
         rows = np.flatnonzero(readable)
-        combined: Ints = np.zeros(len(rows), np.int64)
-        for column in columns:
+        combined: Ints = columns[0].codes[rows]
+        for column in columns[1:]:
             combined = np.unique(combined * len(column.texts) + column.codes[rows], return_inverse=True)[1]
-        _, first, group = np.unique(combined, return_index=True, return_inverse=True)
-        held = [
-            expression.holds(
-                {
-                    key: text
-                    for key, column in zip(keys, columns, strict=True)
-                    if (text := column.texts[column.codes[row]]) is not None
-                }
-            )
-            is True
-            for row in rows[first].tolist()
-        ]
+        example = np.full(int(combined.max()) + 1, -1)  # a document with each combination of values, -1 for none
+        example[combined] = rows
+        held = [row >= 0 and _holds(expression, keys, columns, row) for row in example.tolist()]
         found = np.zeros(len(readable), np.bool_)
-        found[rows[np.array(held, np.bool_)[group]]] = True
+        found[rows[np.array(held, np.bool_)[combined]]] = True
     return frozenset(index.arrow(Document, "id").column("id").filter(found).to_pylist())
+
+
+def _holds(expression: Expression, keys: Sequence[str], columns: "Sequence[_Column]", row: int) -> bool:
+    """Return whether a condition is true of the values of a document."""
+    values = {
+        key: text
+        for key, column in zip(keys, columns, strict=True)
+        if (text := column.texts[column.codes[row]]) is not None
+    }
+    return expression.holds(values) is True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

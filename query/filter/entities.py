@@ -10,8 +10,8 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 import pyarrow as pa
-from conspectus.query.filter.bitmaps import Bitmaps
-from conspectus.storage.arrays import Bools, Ints, runs
+from conspectus.query.filter.bitmaps import Bitmaps, is_in
+from conspectus.storage.arrays import Bools, Ints, Rows, distinct, runs
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Entity, Mention
 from conspectus.storage.tables import codes_of, schema, taken
@@ -44,11 +44,11 @@ class ChangedEntities:
         self.which: Bools = kept.entities & ~kept.intact
         self._rows = np.flatnonzero(self.which)
         self.mentions = kept.mentions_of(self.which)
-        self.owners: Ints = np.searchsorted(self._rows, kept.joined.entities[self.mentions])
+        self.owners: Ints = (np.cumsum(self.which) - 1)[kept.joined.entities[self.mentions]]
         self.chunks = kept.joined.chunks[self.mentions]
         self.documents = kept.joined.documents[self.chunks]
-        self._table = taken(index.arrow(Mention, "start", "end", "match", "surface"), self.mentions)
-        self.starts, self._ends = (self._table[name].fill_null(-1).to_numpy() for name in ("start", "end"))
+        self._table = taken(index.arrow(Mention, "start", "match", "surface"), self.mentions)
+        self.starts: Ints = self._table["start"].fill_null(-1).to_numpy()
         self._is_named: Bools = np.asarray(compute.not_equal(self._table["match"], "alias").to_numpy(), np.bool_)
 
     def table(self) -> pa.Table:
@@ -58,20 +58,16 @@ class ChangedEntities:
         contributed, so only types that other entities have too remain; an entity that no text names is a title.
         """
         before = taken(self._index.arrow(Entity, "id", "name", "types"), self._rows)
-        ids = before["id"].to_pylist()
-        names: list[str] = before["name"].to_pylist()
-        for row, name in self._names():
-            names[row] = name
-        kinds = self._kinds(ids, before["types"].to_pylist())
-        order, first = runs(self.owners, self.chunks)
+        owners, names = self._names()
+        kinds = self._kinds(before["id"], before["types"])
         columns = {
-            "id": ids,
-            "name": names,
-            "type": [each[0] for each in kinds],
+            "id": before["id"],
+            "name": put(before["name"], owners, names),
+            "type": compute.list_element(kinds, 0),
             "types": kinds,
-            "description": [""] * len(ids),
-            "frequency": np.bincount(self.owners[order[first]], minlength=len(ids)),
-            "degree": np.zeros(len(ids), np.int64),
+            "description": pa.repeat("", len(before)),
+            "frequency": np.bincount(distinct(self.owners << 32 | self.chunks) >> 32, minlength=len(before)),
+            "degree": np.zeros(len(before), np.int64),
         }
         return pa.table(columns, schema(Entity))
 
@@ -120,42 +116,62 @@ class ChangedEntities:
             around = next((text[start:end] for start, end in spans if start <= at < end), surface)
             yield int(self.owners[first]), " ".join(around.split())
 
-    def _names(self) -> Iterable[tuple[int, str]]:
-        """Yield the number and the name of each entity that has a mention."""
+    def _names(self) -> tuple[Ints, pa.Array]:
+        """Return the number of each entity that has a mention, and its name."""
         # If only merged names remain, the canonical name is the one that hidden documents use.
         has_name = np.bincount(self.owners[self._is_named], minlength=len(self._rows)) > 0
         counted = np.flatnonzero(self._is_named | ~has_name[self.owners])
-        places = (array[counted] for array in (self.owners, self.documents, self.starts, self._ends))
-        order, first = runs(*places)
-        once = counted[order[first]]
-        owners = self.owners[once]
-        codes, written = codes_of(self._table["surface"].take(once))
+        codes, written = codes_of(self._table["surface"].take(counted))
         surfaces = [" ".join(surface.split()) for surface in written]
         known = sorted(set(surfaces))
         number_of = {surface: number for number, surface in enumerate(known)}
         numbers = np.array([number_of[surface] for surface in surfaces], np.int64)[codes]
 
-        order, first = runs(owners, numbers)
+        owners = self.owners[counted]
+        name_of = np.full(len(self._rows), -1)
+        name_of[owners] = numbers
+        has_several = np.zeros(len(self._rows), np.bool_)
+        has_several[owners[name_of[owners] != numbers]] = True
+        among = np.flatnonzero(has_several[owners])
+        places = (array[counted[among]] for array in (self.owners, self.documents, self.starts))
+        ends = taken(self._index.arrow(Mention, "end"), self.mentions[counted[among]])["end"].fill_null(-1)
+        order, first = runs(*places, ends.to_numpy())
+        once = among[order[first]]
+        order, first = runs(owners[once], numbers[once])
         counts = np.diff(first, append=len(order))
-        owners, numbers = owners[order[first]], numbers[order[first]]
-        best = np.lexsort((numbers, -counts, owners))
-        best = best[np.unique(owners[best], return_index=True)[1]]
-        return (
-            (owner, known[number]) for owner, number in zip(owners[best].tolist(), numbers[best].tolist(), strict=True)
-        )
+        owners, numbers = owners[once[order[first]]], numbers[once[order[first]]]
+        best = np.lexsort((-numbers, counts, owners))
+        name_of[owners[best]] = numbers[best]  # the last, and so the best, of each
+        named = np.flatnonzero(name_of >= 0)
+        return named, pa.array(known, pa.string()).take(name_of[named])
 
-    def _kinds(self, ids: list[str], before: list[list[str]]) -> list[list[str]]:
-        kept = self._kept
+    def _kinds(self, ids: pa.ChunkedArray, before: pa.ChunkedArray) -> pa.ChunkedArray:
+        kept, details = self._kept, self._kept.details
         in_texts = np.zeros(len(ids), np.bool_)
         in_texts[self.owners[self._is_named & (self.starts >= 0)]] = True
-        is_title = (kept.titled[self._rows] & ~in_texts).tolist()
+        is_title: Bools = kept.titled[self._rows] & ~in_texts
         known = _plain_types(self._index, kept.intact)
-        details = kept.details
+        codes, kinds = codes_of(compute.list_flatten(before))
+        lengths = compute.list_value_length(before).to_numpy()
+        is_kept = np.array([kind in known and kind != TITLE for kind in kinds], np.bool_)[codes]
+        owners = np.repeat(np.arange(len(lengths)), lengths)
+        differs = is_title | (lengths == 0) | (np.bincount(owners[~is_kept], minlength=len(lengths)) > 0)
+        if details:
+            differs |= is_in(ids, details)
+        rows = np.flatnonzero(differs)
         found = []
-        for id_, kinds, title in zip(ids, before, is_title, strict=True):
-            own = _types(known, details[id_], kept.graph) if id_ in details else known
-            found.append([TITLE] if title else [kind for kind in kinds if kind in own and kind != TITLE] or [NAME])
-        return found
+        changed = zip(ids.take(rows).to_pylist(), before.take(rows).to_pylist(), is_title[rows].tolist(), strict=True)
+        for id_, own, title in changed:
+            types = _types(known, details[id_], kept.graph) if id_ in details else known
+            found.append([TITLE] if title else [kind for kind in own if kind in types and kind != TITLE] or [NAME])
+        return put(before, rows, pa.array(found, before.type))
+
+
+def put(column: pa.ChunkedArray, rows: Rows, values: pa.Array) -> pa.ChunkedArray:
+    """Return a column with other values at some rows."""
+    order = np.arange(len(column))
+    order[rows] = len(column) + np.arange(len(rows))
+    return pa.chunked_array([*column.chunks, values.cast(column.type)]).combine_chunks().take(order)
 
 
 def _plain_types(index: StoredIndex, intact: Bools) -> frozenset[str]:
@@ -182,10 +198,10 @@ def _listed_types(text: str) -> tuple[str, ...]:
 
 def joined_texts(texts: Iterable[str], most_tokens: int) -> str:
     """Return distinct texts, sorted, until the next would exceed `most_tokens`; at least one of them."""
-    distinct = sorted(set(texts) - {""})
+    known = sorted(set(texts) - {""})
     total = 0
-    for place, length in enumerate(count_each(distinct)):
+    for place, length in enumerate(count_each(known)):
         total += length
         if place and total > most_tokens:
-            return " ".join(distinct[:place])
-    return " ".join(distinct)
+            return " ".join(known[:place])
+    return " ".join(known)

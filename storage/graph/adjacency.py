@@ -5,7 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Floats, Ints, Vectors, gather, parts_of, read_ahead
+from conspectus.storage.arrays import (
+    UNREADABLE_ARRAY,
+    Floats,
+    Ints,
+    Vectors,
+    gather,
+    parts_of,
+    read_ahead,
+    stable_order,
+)
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.spilled import array_of
@@ -80,7 +89,7 @@ class Adjacency:
             # are ascending already, so one stable sort by row leaves every row sorted.
             smaller, larger = (edges.upper >= first) & (edges.upper < last), slice(starts[first], starts[last])
             rows = np.concatenate([edges.upper[smaller], edges.lower[larger]]) - first
-            order = np.argsort(rows, kind="stable")
+            order = stable_order(rows)
             columns.append(np.concatenate([edges.lower[smaller], edges.upper[larger]])[order])
             weights_of_rows = np.concatenate([edges.weights[smaller], edges.weights[larger]])[order]
             doubled.append(weights_of_rows)

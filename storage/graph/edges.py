@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from conspectus.storage.arrays import Floats, Ints, SmallInts, Vectors
+from conspectus.storage.arrays import Floats, Ints, SmallInts, Vectors, runs
 from conspectus.storage.records import Relation
 from conspectus.storage.spilled import array_of
 from conspectus.storage.tables import arrow_of, rows_of_ends
@@ -91,9 +91,11 @@ def _from(source: "NDArray[Any]", target: "NDArray[Any]", weight: Floats, first:
 
 def _summed(pairs: Ints, weight: Floats) -> tuple[Ints, Vectors]:
     """Return the distinct pairs, ascending, and the sum of the weights of each."""
-    order = np.lexsort((weight, pairs))
+    order, start = runs(pairs)
+    sizes = np.diff(start, append=len(order))
+    several = np.flatnonzero(np.repeat(sizes > 1, sizes))  # few: sorting all by weight takes as long again
+    order[several] = order[several][np.lexsort((weight[order[several]], pairs[order[several]]))]
     pairs, weight = pairs[order], weight[order]
-    start = np.flatnonzero(np.diff(pairs, prepend=-1))
     total = np.add.reduceat(weight, start) if len(start) else weight
     if len(total) and total.max() > np.finfo(np.float32).max:
         raise ValueError(f"an edge's weights sum to {total.max():g}, more than float32 can hold")

@@ -13,6 +13,7 @@ import numpy as np
 from conspectus.storage.records import Chunk, Document, LinkKind
 from conspectus.storage.spilled import values_of
 from conspectus.storage.structure.outline import SectionSpan, chunks_between, section_spans
+from conspectus.storage.text.normalise import entity_key
 from numpy.typing import NDArray
 
 _LONGEST_TEXT = 200
@@ -63,13 +64,10 @@ class Corpus:
 
     def __init__(self, documents: Sequence[Document], chunks: Sequence[Chunk], signs: Signs) -> None:
         self._rows: defaultdict[str, list[int]] = defaultdict(list)
-        starts = values_of(chunks, "start")
+        self._starts_of_rows: list[int] = values_of(chunks, "start")
         for row, owner in enumerate(values_of(chunks, "document_id")):
             self._rows[owner].append(row)
-        self._starts: dict[str, list[int]] = {}
-        for id_, rows in self._rows.items():
-            rows.sort(key=starts.__getitem__)
-            self._starts[id_] = [starts[row] for row in rows]
+        self._in_order: dict[str, tuple[list[int], list[int]]] = {}
         self._documents = documents
         self._all_chunks = chunks
         self._ids: list[str] = values_of(documents, "id")
@@ -104,6 +102,11 @@ class Corpus:
         titles = values_of(self._documents, "title")
         return {number: titles[number] for number in self._numbers}
 
+    @cached_property
+    def title_keys(self) -> frozenset[str]:
+        """The keys of the titles of all documents."""
+        return frozenset(map(entity_key, self.titles.values()))
+
     def every(self) -> Iterator[Document]:
         """Yield all documents."""
         return map(self.document, self._numbers)
@@ -111,8 +114,15 @@ class Corpus:
     def chunks(self, document: Document) -> Sequence[Chunk]:
         """Return the chunks of a document, in text order."""
         if document.id not in self._chunks:
-            self._chunks[document.id] = [self._all_chunks[row] for row in self._rows[document.id]]
+            self._chunks[document.id] = [self._all_chunks[row] for row in self._ordered(document)[0]]
         return self._chunks[document.id]
+
+    def _ordered(self, document: Document) -> tuple[list[int], list[int]]:
+        """Return the rows of the chunks of a document in text order, and where each begins."""
+        if document.id not in self._in_order:
+            rows = sorted(self._rows[document.id], key=self._starts_of_rows.__getitem__)
+            self._in_order[document.id] = rows, [self._starts_of_rows[row] for row in rows]
+        return self._in_order[document.id]
 
     def several_chunks(self) -> Iterator[Sequence[Chunk]]:
         """Yield the chunks of each document that has more than one, in text order."""
@@ -122,17 +132,17 @@ class Corpus:
 
     def chunk_at(self, document: Document, start: int) -> Chunk:
         """Return the chunk at a character; if two overlap there, the later one, which contains more of what follows."""
-        return self.chunks(document)[max(bisect_right(self._starts[document.id], start) - 1, 0)]
+        return self.chunks(document)[max(bisect_right(self._ordered(document)[1], start) - 1, 0)]
 
     def chunks_within(self, document: Document, start: int, end: int) -> Sequence[Chunk]:
         """Return the chunks that overlap characters [start, end), in text order."""
-        first, last = chunks_between(self._starts[document.id], start, end)
+        first, last = chunks_between(self._ordered(document)[1], start, end)
         return self.chunks(document)[first:last]
 
     def chunk_of(self, document: Document, start: int, end: int) -> Chunk:
         """Return the first chunk that contains characters [start, end), or else their beginning."""
         own = self.chunks(document)
-        last = max(bisect_right(self._starts[document.id], start) - 1, 0)
+        last = max(bisect_right(self._ordered(document)[1], start) - 1, 0)
         first = last
         while first and own[first - 1].end >= end:  # chunks overlap only their neighbours
             first -= 1

@@ -41,11 +41,10 @@ def definitions(corpus: Corpus) -> Iterator[FoundLink]:
     """Yield a link from each chunk that uses a term to the sections that explain the term."""
     explained: defaultdict[str, dict[str, tuple[Document, int]]] = defaultdict(dict)
     surfaces: defaultdict[str, set[str]] = defaultdict(set)
-    titles = set(map(entity_key, corpus.titles.values()))
     for document in corpus.having(Sign.PLACES | Sign.HYPERLINKS | Sign.DEFINITIONS):
         for surface, start in _terms(corpus, document):
             key = entity_key(surface)
-            if key not in titles:
+            if key not in corpus.title_keys:
                 explained[key].setdefault(corpus.chunk_at(document, start).id, (document, start))
                 surfaces[key].add(" ".join(surface.split()))
     terms = {min(surfaces[key]): key for key, those in explained.items() if len(those) <= _MOST_SECTIONS}

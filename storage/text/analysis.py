@@ -91,16 +91,19 @@ class Analysis:
         terms = [term for word in found for term in (self.stem(word.key, language), *self.parts(word.key, language))]
         return [*terms, *_pairs(found)]
 
-    def reads_as(self, other: "Analysis", row: int, others_row: int) -> bool:
-        """Return whether a text has the same terms for certain as in another corpus, where its row is `others_row`.
+    def reads_as(self, other: "Analysis", language: str) -> bool:
+        """Return whether a text in a language has the same terms for certain as in another corpus.
 
         Its compounds are split by the words of the corpus, and the language of most texts is that of unknown ones.
         """
-        language = self._language_of(row)
-        return language == other._language_of(others_row) and language not in _LINKING
+        own = self._known(language)
+        return own == other._known(language) and own not in _LINKING
 
     def _language_of(self, row: int) -> str:
-        return "" if self.languages is None else self.languages[row] or self.main
+        return "" if self.languages is None else self._known(self.languages[row])
+
+    def _known(self, language: str) -> str:
+        return "" if self.languages is None else language or self.main
 
     @cached_property
     def main(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, SmallInts, Vectors, distinct
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Rows, SmallInts, Vectors, distinct
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.numbering import numbering
 from conspectus.storage.text.analysis import PLAIN, Analysis
@@ -116,18 +116,24 @@ class Bm25:
             b: BM25's b.
         """
         languages = self.analysis.languages
-        analysis = PLAIN if languages is None else Analysis.of(texts, [languages[row] for row in rows.tolist()])
-        same = np.array([analysis.reads_as(self.analysis, *pair) for pair in enumerate(rows.tolist())], np.bool_)
+        own = [""] * len(rows) if languages is None else [languages[row] for row in rows.tolist()]
+        analysis = PLAIN if languages is None else Analysis.of(texts, own)
+        certain = {language: analysis.reads_as(self.analysis, language) for language in set(own)}
+        same = np.array([certain[language] for language in own], np.bool_)
+        known = counts.of_rows(rows[same])
+        if same.all() and self._postings is not None and len(known.columns):  # columns keep their numbers
+            postings = _Postings(*known.weights(len(self._postings.starts) - 1, k1, b))
+            vocabulary = PartOfVocabulary(self.vocabulary, np.diff(postings.starts) > 0)
+            return Bm25(postings, vocabulary, len(rows), analysis)
         others = np.flatnonzero(~same).tolist()
         bags = [analysis.terms(texts[place], place) for place in others]
-        known = counts.of_rows(rows[same])
         used = distinct(known.columns)
         terms = self._terms_of(used)
-        vocabulary = _numbered([*terms, *(term for bag in bags for term in bag)])
-        known = known.renumbered(used, np.array([vocabulary[term] for term in terms], np.int32))
+        numbered = _numbered([*terms, *(term for bag in bags for term in bag)])
+        known = known.renumbered(used, np.array([numbered[term] for term in terms], np.int32))
         order = np.argsort(np.append(np.flatnonzero(same), others)).astype(np.int64)
-        every = known.followed_by(TermCounts.of(bags, vocabulary)).of_rows(order)
-        return self._of_counts(every, vocabulary, analysis, k1, b)
+        every = known.followed_by(TermCounts.of(bags, numbered)).of_rows(order)
+        return self._of_counts(every, numbered, analysis, k1, b)
 
     @classmethod
     def _of_counts(
@@ -188,9 +194,7 @@ class Bm25:
 
     def starting(self, prefix: str) -> Sequence[str]:
         """Return the known terms that begin with a prefix."""
-        if isinstance(self.vocabulary, MappedVocabulary):
-            return self.vocabulary.starting(prefix)
-        return [term for term in self.vocabulary if term.startswith(prefix)]
+        return _starting(self.vocabulary, prefix)
 
     def weights(self) -> "csc_array":
         """Return the weight of each term in each row, (rows, terms): its contribution to the row's score."""
@@ -328,3 +332,41 @@ class MappedVocabulary(Mapping[str, int]):
 
 
 _CACHED_TERMS = 10_000
+
+
+class PartOfVocabulary(Mapping[str, int]):
+    """The columns of the terms that some texts have, from the vocabulary of more.
+
+    Args:
+        whole: the column of each term of all texts.
+        has: whether some of these texts have the term of each column, (columns,).
+    """
+
+    def __init__(self, whole: Mapping[str, int], has: Bools) -> None:
+        self._whole = whole
+        self._has = has
+
+    def starting(self, prefix: str) -> list[str]:
+        """Return the terms that begin with a prefix."""
+        return [term for term in _starting(self._whole, prefix) if term in self]
+
+    def __getitem__(self, term: str) -> int:
+        if not self._is_had(column := self._whole[term]):
+            raise KeyError(term)
+        return column
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._has))
+
+    def __iter__(self) -> Iterator[str]:
+        whole = self._whole.read() if isinstance(self._whole, MappedVocabulary) else self._whole
+        return (term for term, column in whole.items() if self._is_had(column))
+
+    def _is_had(self, column: int) -> bool:
+        return 0 <= column < len(self._has) and bool(self._has[column])
+
+
+def _starting(vocabulary: Mapping[str, int], prefix: str) -> list[str]:
+    if isinstance(vocabulary, MappedVocabulary | PartOfVocabulary):
+        return vocabulary.starting(prefix)
+    return [term for term in vocabulary if term.startswith(prefix)]

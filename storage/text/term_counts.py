@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from conspectus.storage.appended_array import AppendedArray
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, Vectors, gather
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, Vectors, gather, runs
 from conspectus.storage.errors import IndexCorrupt
 from numpy.typing import DTypeLike, NDArray
 
@@ -129,9 +129,8 @@ class TermCounts:
         free = starts[:-1].copy()
         for texts, entries, rows in self._blocks():
             columns = self.columns[entries]
-            order = np.argsort(columns, kind="stable")
+            order, first = runs(columns)
             columns, rows, counts = columns[order], rows[order] + texts.start, self.counts[entries][order]
-            first = np.flatnonzero(np.diff(columns, prepend=-1))
             sizes = np.diff(first, append=len(columns))
             places = np.repeat(free[columns[first]] - first, sizes) + np.arange(len(columns))
             free[columns[first]] += sizes
