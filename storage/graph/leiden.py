@@ -8,6 +8,7 @@ import numpy as np
 from conspectus.storage.arrays import Bools, Ints, SmallInts, runs
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.edges import Edges, check_weights, node_ids
+from conspectus.storage.spilled import array_of
 from numpy.typing import ArrayLike, NDArray
 
 _EDGES_AT_ONCE = 65_536
@@ -158,10 +159,13 @@ class _Dividing:
         import graspologic_native
 
         graph = Adjacency.of(edges)
+        scaled = array_of(len(graph.weights), np.float64)
+        for start in range(0, len(graph.weights), _EDGES_TOGETHER):
+            scaled.append(graph.weights[start : start + _EDGES_TOGETHER].astype(np.float64) / self.unit)
         _, found = graspologic_native.leiden_csr(
             graph.indptr,
             graph.indices,
-            graph.weights.astype(np.float64) / self.unit,
+            scaled.array(),
             edges.n_nodes,
             resolution=self.resolution,
             randomness=self.randomness,
