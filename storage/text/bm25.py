@@ -339,31 +339,31 @@ class PartOfVocabulary(Mapping[str, int]):
 
     Args:
         whole: the column of each term of all texts.
-        has: whether some of these texts have the term of each column, (columns,).
+        used: whether some of these texts have the term of each column, (columns,).
     """
 
-    def __init__(self, whole: Mapping[str, int], has: Bools) -> None:
+    def __init__(self, whole: Mapping[str, int], used: Bools) -> None:
         self._whole = whole
-        self._has = has
+        self._used = used
 
     def starting(self, prefix: str) -> list[str]:
         """Return the terms that begin with a prefix."""
         return [term for term in _starting(self._whole, prefix) if term in self]
 
     def __getitem__(self, term: str) -> int:
-        if not self._is_had(column := self._whole[term]):
+        if not self._is_used(column := self._whole[term]):
             raise KeyError(term)
         return column
 
     def __len__(self) -> int:
-        return int(np.count_nonzero(self._has))
+        return int(np.count_nonzero(self._used))
 
     def __iter__(self) -> Iterator[str]:
         whole = self._whole.read() if isinstance(self._whole, MappedVocabulary) else self._whole
-        return (term for term, column in whole.items() if self._is_had(column))
+        return (term for term, column in whole.items() if self._is_used(column))
 
-    def _is_had(self, column: int) -> bool:
-        return 0 <= column < len(self._has) and bool(self._has[column])
+    def _is_used(self, column: int) -> bool:
+        return 0 <= column < len(self._used) and bool(self._used[column])
 
 
 def _starting(vocabulary: Mapping[str, int], prefix: str) -> list[str]:
