@@ -38,13 +38,18 @@ def free_port() -> int:
 
 
 class Together:
-    """The latency of a fake server whose replies wait until so many requests are in flight at the same time."""
+    """The latency of a fake server whose replies wait until so many requests are in flight at the same time.
 
-    def __init__(self, server: FakeServer, number: int) -> None:
-        self._server, self._number = server, number
+    Only requests with some words wait: one that is sent alone would wait for the limit.
+    """
+
+    def __init__(self, server: FakeServer, number: int, words: str = "") -> None:
+        self._server, self._number, self._words = server, number, words
 
     def __call__(self, request: FakeRequest) -> float:
         """Return the seconds that a reply waits: none once so many have come together."""
+        if self._words not in request.prompt:
+            return 0.0
         if self._server.measures.in_flight_peak < self._number:
             return LIMIT
         self._server.release()

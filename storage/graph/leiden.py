@@ -160,8 +160,8 @@ class _Dividing:
 
         graph = Adjacency.of(edges)
         scaled = array_of(len(graph.weights), np.float64)
-        for start in range(0, len(graph.weights), _EDGES_TOGETHER):
-            scaled.append(graph.weights[start : start + _EDGES_TOGETHER].astype(np.float64) / self.unit)
+        for start in range(0, len(graph.weights), _EDGES_AT_ONCE):
+            scaled.append(graph.weights[start : start + _EDGES_AT_ONCE].astype(np.float64) / self.unit)
         _, found = graspologic_native.leiden_csr(
             graph.indptr,
             graph.indices,

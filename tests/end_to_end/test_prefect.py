@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -200,12 +201,18 @@ def test_it_is_deployed_without_a_checkout(prefect: dict[str, str], corpus: Path
     found = {each["name"]: each for each in ask_api(prefect, "deployments/filter")}
     assert found["own"]["entrypoint"] == "conspectus.pipelines.prefect_flow:index"
     assert found["module"]["entrypoint"] == "conspectus.pipelines.prefect_flow.index"
-    with in_background(prefect, *PREFECT, "worker", "start", "--pool", "own", folder=folder):
-        for name in ("own", "module"):
-            words = deployment_run(corpus, tmp_path / name)
-            words[words.index("index/index")] = f"index/{name}"
-            run(prefect, *words, folder=folder)
-            assert verify(StoredIndex.open(tmp_path / name)) == []
+
+    def run_it(name: str) -> None:
+        words = deployment_run(corpus, tmp_path / name)
+        words[words.index("index/index")] = f"index/{name}"
+        run(prefect, *words, folder=folder)
+
+    with (
+        in_background(prefect, *PREFECT, "worker", "start", "--pool", "own", folder=folder),
+        ThreadPoolExecutor() as at_once,
+    ):
+        list(at_once.map(run_it, ("own", "module")))
+    assert verify(StoredIndex.open(tmp_path / "own")) == verify(StoredIndex.open(tmp_path / "module")) == []
 
 
 def test_a_flow_that_is_served_runs_what_is_deployed(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_users_times_tasks_times_questions() -> None:
 
 def test_calls_of_one_stage_are_in_flight_together() -> None:
     with FakeServer(thoughts) as server:
-        server.change(latency=Together(server, 8))
+        server.change(latency=Together(server, 8, "What this person wants to do with it"))
         made(server, 2, 4, 1)
         assert server.measures.in_flight_peak == 8
 

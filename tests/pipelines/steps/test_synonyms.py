@@ -67,7 +67,7 @@ def test_equals_brute_force_whatever_the_blocks(n: int, seed: int, threshold: fl
     assert found == brute_force(ids, vectors, threshold, most)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(2, 200), st.integers(0, 10_000), st.booleans())
 def test_the_order_of_the_entities_does_not_matter(n: int, seed: int, exact: bool) -> None:
     ids, names, vectors = shuffled_ids(n, seed), [name_of(i) for i in range(n)], families(n, seed)
@@ -102,7 +102,7 @@ def test_signs_lose_hardly_a_pair_and_add_none(threshold: float, monkeypatch: py
     assert set(without.tolist()) == set(found.tolist())
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(share=st.floats(0.05, 0.95), seed=st.integers(0, 9999), exact=st.booleans())
 def test_whether_a_pair_is_found_depends_on_its_two_vectors_only(share: float, seed: int, exact: bool) -> None:
     """Taking any other rows away changes nothing."""

@@ -90,7 +90,7 @@ def test_a_reply_of_another_form_is_asked_for_once_more(harbour: Context, tmp_pa
 def test_calls_of_one_step_run_at_once(context: Context, tmp_path: Path) -> None:
     chosen = choosing(context, drift_search={"folds": 4, "rounds": 1, "follow_ups": 6})
     with served(chosen, tmp_path, rules(endless(), endless())) as (opened, server):
-        server.change(latency=Together(server, 4))
+        server.change(latency=Together(server, 4, PRIMER))
         ask(opened)
         assert server.measures.in_flight_peak >= 4
 
