@@ -139,6 +139,15 @@ class _Dividing:
     iterations: int
     seed: int
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {
+            "resolution": self.resolution,
+            "randomness": self.randomness,
+            "iterations": self.iterations,
+            "seed": self.seed,
+        }
+
     def divided(self, edges: Edges) -> list[SmallInts]:
         """Return the first node of each node's community on each level, coarsest first."""
         if len(edges.weights) <= _EDGES_TOGETHER:
@@ -167,10 +176,7 @@ class _Dividing:
             graph.indices,
             scaled.array(),
             edges.n_nodes,
-            resolution=self.resolution,
-            randomness=self.randomness,
-            iterations=self.iterations,
-            seed=self.seed,
+            **self._options,
         )
         return _by_first_node(np.fromiter(map(found.__getitem__, range(edges.n_nodes)), np.int32, edges.n_nodes))
 
@@ -179,12 +185,9 @@ class _Dividing:
 
         rows = graspologic_native.hierarchical_leiden(
             edges=_NamedEdges(edges, self.unit),
-            resolution=self.resolution,
-            randomness=self.randomness,
-            iterations=self.iterations,
             use_modularity=True,
             max_cluster_size=self.max_cluster_size + 1,  # graspologic splits at its maximum, not above it
-            seed=self.seed,
+            **self._options,
         )
         nodes, depths, clusters = (
             np.fromiter((int(getattr(row, name)) for row in rows), np.int32, len(rows))
