@@ -190,13 +190,17 @@ def giving_memory_back() -> Iterator[None]:
 
 
 def free_large_arrays_at_once() -> None:
-    """Let the C library map every array of a megabyte, and unmap it when it is freed.
+    """Let the C library map every array of a megabyte, Arrow's too, and unmap it when it is freed.
 
     By itself glibc maps only arrays larger than any that was freed before: the others leave holes, a tenth of the peak
-    of a build of 20,000 passages.
+    of a build of 20,000 passages. Arrow's own allocator keeps what other threads have freed: 350 of the 990 MB that a
+    build of 200,000 passages held at its peak.
     """
     if mallopt := _of_the_c_library("mallopt"):
+        import pyarrow as pa
+
         mallopt(_M_MMAP_THRESHOLD, 1 << 20)
+        pa.set_memory_pool(pa.system_memory_pool())
 
 
 _M_MMAP_THRESHOLD = -3

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PAIRS_AT_ONCE = 1 << 19
-MENTIONS_AT_ONCE = 1 << 22
-"""Mentions whose ids are looked up together: each time all known ids are hashed again."""
+MENTIONS_AT_ONCE = 1 << 20
+"""Mentions whose ids are looked up together: each time all known ids are read again."""
 FORM = 2
 """Raised when the content of the files changes."""
 
@@ -40,16 +40,22 @@ class Groups:
     members: Ints
 
     @classmethod
-    def of(cls, groups: "NDArray[np.integer]", members: "NDArray[np.integer]", n_groups: int) -> "Groups":
-        """Return the distinct pairs of a group and a member.
+    def of(cls, groups: "NDArray[np.integer]", members: "NDArray[np.integer] | None", n_groups: int) -> "Groups":
+        """Return the distinct pairs of a group and a member; a negative number is none.
 
-        >>> Groups.of(np.array([1, 0, 1]), np.array([5, 4, 5]), 2)[1].tolist()
+        Args:
+            groups: (p,) the group of each pair.
+            members: (p,) its member; None if that is the number of the pair.
+            n_groups: the number of groups.
+
+        >>> Groups.of(np.array([1, 0, 1, 1]), np.array([5, 4, 5, -1]), 2)[1].tolist()
         [5]
         """
         pairs = array_of(len(groups), np.int64)
         for start in range(0, len(groups), _PAIRS_AT_ONCE):
-            block = slice(start, start + _PAIRS_AT_ONCE)
-            pairs.append(groups[block].astype(np.int64) << 32 | members[block])
+            group = groups[start : start + _PAIRS_AT_ONCE].astype(np.int64)
+            own = np.arange(start, start + len(group)) if members is None else members[start : start + len(group)]
+            pairs.append((group << 32 | own)[(group >= 0) & (own >= 0)])
         return cls.of_pairs(pairs.array(), n_groups)
 
     @classmethod
@@ -223,12 +229,12 @@ def _arrays(index: StoredIndex, names: Sequence[str]) -> "list[NDArray[Any]]":
 def _write(index: StoredIndex, folder: Path) -> None:
     folder.mkdir()
 
-    def save(name: str, array: "NDArray[Any]") -> None:
+    def save(name: str, array: "NDArray[Any]") -> "NDArray[Any]":
         np.save(folder / f"{name}.npy", array)
+        saved: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray)
+        return saved
 
-    found = _joined(index)
-    for field in fields(Joined):
-        save(field.name, getattr(found, field.name))
+    found = _joined(index, save)
     save(_PARENTS, _parents_of_communities(index))
     save(_TITLES, _entities_of_titles(index))
     makers = {name: partial(make, index, found) for name, make in _OF_MENTIONS.items()}
@@ -240,29 +246,25 @@ def _write(index: StoredIndex, folder: Path) -> None:
 
 
 def _chunks_of_entities(index: StoredIndex, found: Joined) -> Groups:
-    known = (found.entities >= 0) & (found.chunks >= 0)
-    return _pairs(index, Entity, found.entities[known], found.chunks[known])
+    return _pairs(index, Entity, found.entities, found.chunks)
 
 
 def _mentions_of_chunks(index: StoredIndex, found: Joined) -> Groups:
-    mentions = np.flatnonzero(found.chunks >= 0)
-    return _pairs(index, Chunk, found.chunks[mentions], mentions)
+    return _pairs(index, Chunk, found.chunks)
 
 
 def _mentions_of_entities(index: StoredIndex, found: Joined) -> Groups:
-    mentions = np.flatnonzero(found.entities >= 0)
-    return _pairs(index, Entity, found.entities[mentions], mentions)
+    return _pairs(index, Entity, found.entities)
 
 
 def _mentions_of_relations(index: StoredIndex, found: Joined) -> Groups:
-    mentions = np.flatnonzero(found.relations >= 0)
-    return _pairs(index, Relation, found.relations[mentions], mentions)
+    return _pairs(index, Relation, found.relations)
 
 
 def _claims_of_entities(index: StoredIndex) -> Groups:
     ends = np.concatenate([_rows_of(index, Claim, column, Entity) for column in ("subject_id", "object_id")])
     claims = np.tile(np.arange(len(ends) // 2), 2)
-    return _pairs(index, Entity, ends[ends >= 0], claims[ends >= 0])
+    return _pairs(index, Entity, ends, claims)
 
 
 def _reports_of_communities(index: StoredIndex) -> SmallInts:
@@ -319,7 +321,7 @@ def _listed(index: StoredIndex, column: str, target: type, communities: Rows) ->
 def _reports_of_levels(index: StoredIndex) -> Groups:
     levels = index.arrow(Community, "level").column("level").to_numpy().astype(np.int64)
     reports = np.append(_reports_of_communities(index), -1)[_first_appearances(index)]
-    return Groups.of(levels[reports >= 0], reports[reports >= 0], int(levels.max(initial=-1)) + 1)
+    return Groups.of(levels, reports, int(levels.max(initial=-1)) + 1)
 
 
 _OF_MENTIONS: Mapping[str, Callable[[StoredIndex, Joined], Groups]] = {
@@ -337,26 +339,27 @@ _OF_TABLES: Mapping[str, Callable[[StoredIndex], Groups]] = {
 """How each kind of groups is made, by the name of its files: from what mentions refer to, or from tables alone."""
 
 
-def _pairs(index: StoredIndex, owner: type, groups: "NDArray[Any]", members: "NDArray[Any]") -> Groups:
-    """Return the members of the rows of a table."""
+def _pairs(index: StoredIndex, owner: type, groups: "NDArray[Any]", members: "NDArray[Any] | None" = None) -> Groups:
+    """Return the members of the rows of a table (see `Groups.of`)."""
     n_rows = index.manifest.rows[StoredIndex.table_name(owner)]
     return Groups.of(groups, members, n_rows)
 
 
-def _joined(index: StoredIndex) -> Joined:
-    rows = {
-        (record, column): _rows_of(index, record, column, target)
-        for record, column, target in (
-            (Mention, "chunk_id", Chunk),
-            (Mention, "entity_id", Entity),
-            (Mention, "relation_id", Relation),
-            (Relation, "source_id", Entity),
-            (Relation, "target_id", Entity),
-            (Chunk, "document_id", Document),
-        )
-    }
-    chunks, entities, relations, *others = rows.values()
-    return Joined(chunks, entities, relations, _short_forms(index), *others)
+def _joined(index: StoredIndex, kept: "Callable[[str, NDArray[Any]], NDArray[Any]]" = lambda _, rows: rows) -> Joined:
+    """Return the rows that ids refer to; each column is kept as soon as it is made."""
+
+    def rows_of(name: str, record: type, column: str, target: type) -> SmallInts:
+        return kept(name, _rows_of(index, record, column, target))
+
+    return Joined(
+        chunks=rows_of("chunks", Mention, "chunk_id", Chunk),
+        entities=rows_of("entities", Mention, "entity_id", Entity),
+        relations=rows_of("relations", Mention, "relation_id", Relation),
+        short=kept("short", _short_forms(index)),
+        sources=rows_of("sources", Relation, "source_id", Entity),
+        targets=rows_of("targets", Relation, "target_id", Entity),
+        documents=rows_of("documents", Chunk, "document_id", Document),
+    )
 
 
 def _rows_of(index: StoredIndex, record: type, column: str, target: type) -> SmallInts:

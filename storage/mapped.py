@@ -46,9 +46,13 @@ def write_mapped(source: Path, record: type, folder: Path) -> None:
 
     shape = tables.schema(record)
     folder.mkdir()
+    # Of a file that is not mapped, all of a column that a row group has is read first: 200 MB for a million mentions.
     before = None
     try:
-        with pq.ParquetFile(source) as stored, pa.ipc.new_file(str(folder / "rows.arrow"), shape) as target:
+        with (
+            pq.ParquetFile(source, memory_map=True) as stored,
+            pa.ipc.new_file(str(folder / "rows.arrow"), shape) as target,
+        ):
             if not stored.schema_arrow.equals(shape):
                 raise IndexCorrupt(f"{source} has columns {stored.schema_arrow.names}, not those of {record.__name__}")
             for batch in _large_batches(stored.iter_batches(tables.ROWS_AT_ONCE)):

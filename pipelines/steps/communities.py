@@ -39,7 +39,7 @@ MOST_RELATIONS = 1_500_000
 """With more relations, only those that documents state join entities: Leiden would need hours for all."""
 _MOST_NAMES = 12
 """A sentence that names more entities is a list, and weak evidence for any pair of them."""
-_RELATIONS_AT_ONCE = 1 << 21
+_RELATIONS_AT_ONCE = 1 << 19
 _MEMBERS_AT_ONCE = 1 << 18
 """Entities and chunks of the communities that are made together."""
 

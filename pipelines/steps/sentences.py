@@ -220,7 +220,7 @@ def _mentioned(
     from pyarrow import compute
 
     table = arrow_of(Mention, mentions, ["entity_id", "chunk_id", "start"])
-    entities, chunk_ids = table["entity_id"].unique().drop_null(), arrow_of(Chunk, chunks, ["id"])["id"]
+    entities, chunk_ids = table["entity_id"].unique().drop_null().sort(), arrow_of(Chunk, chunks, ["id"])["id"]
     # One sorted key a sentence: its document, then its start.
     longest = 1 + max(compute.max(table["start"]).as_py() or 0, int(sentences[1].max(initial=0)))
     keys = sentences[0] * np.int64(longest) + sentences[1]

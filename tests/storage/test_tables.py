@@ -1,11 +1,15 @@
+import random
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Anchor, Chunk, Document, Failure, Finding, Hyperlink, Mention, Report, Span
-from conspectus.storage.tables import TABLES, read_arrow, read_table, schema, sorted_by_id, write_table
+from conspectus.storage.tables import TABLES, read_arrow, read_table, rows_among, schema, sorted_by_id, write_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,3 +112,25 @@ def test_the_last_columns_have_defaults_in_an_older_table(tmp_path: Path) -> Non
     pq.write_table(older.drop_columns(["sha256", "places"]), tmp_path / "damaged.parquet")
     with pytest.raises(IndexCorrupt, match="has columns"):
         read_table(tmp_path / "damaged.parquet", Document)
+
+
+@pytest.mark.parametrize("strange", ["", "short", "0123456789abcdeg", "0123456789ABCDEF", "0" * 17, "ключ" * 2, None])
+@pytest.mark.parametrize("known_too", [False, True])
+def test_ids_are_found_among_many(strange: str | None, *, known_too: bool) -> None:
+    """Whether all known ids are numbers, and are searched as such, or not."""
+    drawn = random.Random(0)
+    known = sorted(short_id(str(number)) for number in range(1 << 15))
+    known += [strange] if known_too and strange is not None else []
+    row_of = {id_: row for row, id_ in enumerate(known)}
+    asked = [drawn.choice([*known[:100], *known[-100:], short_id("other"), strange, None]) for _ in range(5000)]
+    asked += ["0" * 16, "f" * 16]
+    parts = pa.chunked_array(
+        [pa.array(["left out", *asked[:9]]).slice(1), pa.array([], pa.string()), pa.array(asked[9:])]
+    )
+    expected = [-1 if id_ is None else row_of.get(id_, -1) for id_ in asked]
+    assert rows_among(parts, pa.array(known)).tolist() == expected
+    shuffled = drawn.sample(range(len(known)), len(known))
+    place = np.argsort(shuffled)
+    found = rows_among(pa.array(asked), pa.array([known[row] for row in shuffled]))
+    assert found.tolist() == [-1 if row < 0 else place[row] for row in expected]
+    assert not len(rows_among(pa.array([], pa.string()), pa.array(known)))
