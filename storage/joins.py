@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from conspectus.storage.appended_array import append_each
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, SmallInts, gather
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _PAIRS_AT_ONCE = 1 << 19
 MENTIONS_AT_ONCE = 1 << 20
 """Mentions whose ids are looked up together: each time all known ids are read again."""
+_LISTS_AT_ONCE = 1 << 17
 FORM = 2
 """Raised when the content of the files changes."""
 
@@ -304,18 +306,24 @@ def _reports_of_entities(index: StoredIndex) -> Groups:
     return _pairs(index, Entity, entities, report_of[communities])
 
 
-def _listed(index: StoredIndex, column: str, target: type, communities: Rows) -> tuple[Rows, SmallInts]:
+def _listed(index: StoredIndex, column: str, target: type, communities: Rows) -> tuple[SmallInts, SmallInts]:
     """Return (communities, rows of the target table): what some communities list in a column of ids."""
     from pyarrow import compute
 
-    # Rows of all lists: to take some lists first would copy the ids in them.
     lists = index.arrow(Community, column).column(column)
-    lengths = compute.list_value_length(lists).to_numpy()
-    rows = rows_among(compute.list_flatten(lists), index.arrow(target, "id").column("id"))
+    known = index.arrow(target, "id").column("id")
     wanted = np.zeros(len(lists), np.bool_)
     wanted[communities] = True
-    entries = np.flatnonzero(np.repeat(wanted, lengths) & (rows >= 0))
-    return np.searchsorted(np.cumsum(lengths), entries, "right"), rows[entries]
+    n_listed = int(compute.sum(compute.list_value_length(lists)).as_py() or 0)
+    listed = array_of(n_listed, np.int32), array_of(n_listed, np.int32)
+    for start in range(0, len(lists), _LISTS_AT_ONCE):
+        block = lists.slice(start, _LISTS_AT_ONCE)  # of all lists: to take some first would copy the ids in them
+        owners = np.repeat(np.arange(start, start + len(block)), compute.list_value_length(block).to_numpy())
+        rows = rows_among(compute.list_flatten(block), known)
+        kept = wanted[owners] & (rows >= 0)
+        append_each(listed, (owners[kept], rows[kept]))
+    found, rows = (column.array() for column in listed)
+    return found, rows
 
 
 def _reports_of_levels(index: StoredIndex) -> Groups:
