@@ -43,6 +43,7 @@ from conspectus.storage.manifest import MEMO, current_manifest
 from conspectus.storage.prepared import prepare
 from conspectus.storage.publishing import build_lock, staging
 from conspectus.storage.records import Chunk, Document, Failure
+from conspectus.storage.remembered import forget
 from conspectus.storage.settings import Settings
 from conspectus.storage.spilled import in_blocks, spilled, spilling_to
 from conspectus.storage.structure.links import find_links
@@ -219,7 +220,7 @@ def index_steps(build: Build) -> StepResults:
 
         # Knowledge: extracted, names resolved, joined with an imported graph.
         extracted = backend.extract(documents, chunks)
-        overlap.settle()
+        _settle(overlap, build)
         resolved = _resolve_names(build, extracted, overlap)
         del extracted
         extraction = _join_graph(resolved.found, graph)
@@ -250,14 +251,14 @@ def index_steps(build: Build) -> StepResults:
         overlap.start(writer.walk, walked)
         del synonyms, walked, links
         extraction = replace(extraction, annotations=[])  # later steps read the documents' own sentences
-        overlap.settle()
+        _settle(overlap, build)
 
         # Descriptions, communities, reports.
         descriptions = said("descriptions", backend.describe)(documents, chunks, extraction)
         overlap.start(partial(_write_descriptions, linked=backend.describes), descriptions, embedding, writer)
         not_described = overlap.start(lambda described: described.failures, descriptions)
         del descriptions
-        overlap.settle()
+        _settle(overlap, build)
         division = said("communities", backend.divide)(documents, chunks, extraction)
         overlap.start(writer.table, "communities", division.communities)
         reports = said("reports", backend.report)(documents, chunks, extraction, division.communities)
@@ -269,6 +270,13 @@ def index_steps(build: Build) -> StepResults:
     unknown = unknown_to_encoder(settings.embedding.model, languages.result())
     notes = (*extraction.notes, *division.notes, *reports.notes, *([unknown] if unknown else []))
     return StepResults(failures, notes, dimension.result())
+
+
+def _settle(overlap: Overlap, build: Build) -> None:
+    """Run what was started, and keep nothing of it that a large build does not need."""
+    overlap.settle()
+    if len(build.chunks) >= _MANY_CHUNKS:
+        forget()
 
 
 def _dimension(windows: Windows) -> int:

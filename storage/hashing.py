@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from conspectus.storage.remembered import remembered
+
 _BLOCK = 1 << 20
 
 
@@ -38,7 +40,7 @@ def short_id(*parts: str) -> str:
     return digest(*parts)[:16]
 
 
-@lru_cache(maxsize=100_000)
+@remembered(100_000)
 def entity_id(key: str) -> str:
     """Return the id of the entity with this key (see `conspectus.storage.text.normalise.entity_key`)."""
     return short_id("entity", key)
@@ -66,7 +68,7 @@ def mention_ids(
 
 
 _MENTION = sized("mention")
-_sized_id = lru_cache(maxsize=100_000)(sized)
+_sized_id = remembered(100_000)(sized)
 
 
 @lru_cache(maxsize=10_000)

@@ -12,12 +12,13 @@ A term is the stem of a word (the Snowball stemmers, Porter 2001). Two groups of
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import exp, fsum, log
 from typing import Any
 
 import snowballstemmer
+from conspectus.storage.remembered import remembered
 from conspectus.storage.text.names import UNSPACED, Word, word_keys, words
 
 _STEMMERS = {
@@ -242,4 +243,4 @@ class _Stems(dict[str, str]):
 
 
 _MOST_STEMS = 200_000
-_stems = cache(_Stems)
+_stems = remembered(None)(_Stems)

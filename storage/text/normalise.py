@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from functools import lru_cache
+
+from conspectus.storage.remembered import remembered
 
 _SHORT = 60
 _PARENTHESIS = re.compile(r"(?P<name>.*\S)(?:\s+\([^()]*\)|\s*（[^（）]*）)")
@@ -28,7 +29,7 @@ def _key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
-_kept_key = lru_cache(maxsize=100_000)(_key)
+_kept_key = remembered(100_000)(_key)
 """Names recur; texts do not."""
 
 

@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from conspectus.storage.remembered import remembered
+
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
@@ -99,7 +101,7 @@ def _is_simple(text: str) -> bool:
     return _SIMPLE.fullmatch(text) is not None and not _SPECIAL.search(text)
 
 
-@cache
+@remembered(None)
 def _words() -> dict[str, int]:
     """Return the kept counts of words."""
     return {}

@@ -3,6 +3,8 @@
 import unicodedata
 from functools import lru_cache
 
+from conspectus.storage.remembered import remembered
+
 ASKING = frozenset("what when where which who whom whose why how".split())
 """Question words."""
 
@@ -103,7 +105,7 @@ def without_accents(text: str) -> str:
     return unicodedata.normalize("NFC", plain)
 
 
-@lru_cache(maxsize=100_000)
+@remembered(100_000)
 def transliterated(text: str) -> str:
     """Return a text in lower case without accents, with Cyrillic and Greek letters in the Latin alphabet.
 
