@@ -145,7 +145,9 @@ def build_from(
             failures = sorted_by_id([*plan.failures, *made.failures])
             writer.table("failures", failures)
             manifest = announced(progress, "write", writer.publish)(plan, _models(source, settings, made))
+        _forget_after_many(chunks)
         announced(progress, "prepare", prepare)(StoredIndex(index, manifest))
+        _forget_after_many(chunks)
     return build_report(
         index,
         manifest,
@@ -275,7 +277,11 @@ def index_steps(build: Build) -> StepResults:
 def _settle(overlap: Overlap, build: Build) -> None:
     """Run what was started, and keep nothing of it that a large build does not need."""
     overlap.settle()
-    if len(build.chunks) >= _MANY_CHUNKS:
+    _forget_after_many(build.chunks)
+
+
+def _forget_after_many(chunks: Sequence[Chunk]) -> None:
+    if len(chunks) >= _MANY_CHUNKS:
         forget()
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from conspectus.storage.remembered import remembered
@@ -71,7 +70,7 @@ _MENTION = sized("mention")
 _sized_id = remembered(100_000)(sized)
 
 
-@lru_cache(maxsize=10_000)
+@remembered(10_000)
 def _sized_number(number: int | None) -> bytes:
     return sized(str(number))
 

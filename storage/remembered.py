@@ -1,5 +1,6 @@
 """Results that functions of words and names keep, until a large build drops them between its steps."""
 
+import gc
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
@@ -31,6 +32,10 @@ def remembered(most: int | None) -> "Callable[[Callable[..., Result]], _lru_cach
 
 
 def forget() -> None:
-    """Drop all results that `remembered` functions keep: 200 bytes each, and as much again in holes among them."""
+    """Drop all results that `remembered` functions keep: 200 bytes each, and as much again in holes among them.
+
+    So are the small objects that Python itself keeps for later ones until it collects garbage.
+    """
     for drop in _drop:
         drop()
+    gc.collect()

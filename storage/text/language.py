@@ -81,8 +81,12 @@ def language_of(text: str, metadata: Mapping[str, str]) -> str:
     return code_of(metadata.get(LANGUAGE, "")) or detect(text) or code_of(metadata.get(_DECLARED, ""))
 
 
+@lru_cache(maxsize=1_000)
 def code_of(tag: str) -> str:
     """Return the ISO 639-1 code at the beginning of a language tag ("de-AT", "pt_BR"); "" if there is none.
+
+    Equal tags give one string: a build keeps the language of each passage, and a million strings among what a step
+    needs for a while would keep that memory from going back to the system.
 
     >>> code_of("de-AT"), code_of("German")
     ('de', '')

@@ -22,6 +22,7 @@ from itertools import accumulate
 from typing import Generic, NamedTuple, TypeVar
 
 import regex
+from conspectus.storage.remembered import remembered
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import ABBREVIATIONS
 
@@ -61,8 +62,7 @@ class Word(NamedTuple):
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class NameMatch(Generic[Value]):
+class NameMatch(NamedTuple, Generic[Value]):
     """A known name at `text[start:end]` and its value."""
 
     start: int
@@ -146,15 +146,17 @@ class NameMatcher(Generic[Value]):
         keys, bounds = _bounds(text, found)
         matches: list[NameMatch[Value]] = []
         at = free_from = 0
-        for first in [place for place, key in enumerate(keys) if key in self._begun]:
+        begun = self._begun
+        for first in [place for place, key in enumerate(keys) if key in begun]:
             if first < at:
                 continue
             endings = self._endings(text, keys, bounds, first)
             if endings:
                 last, names = endings[-1]
-                span = bounds[2 * first], bounds[2 * last + 1]
-                name = names[0] if len(names) == 1 else _nearest(names, text, *span)
-                start, end = _with_signs(name, text, *span, free_from)
+                start, end = bounds[2 * first], bounds[2 * last + 1]
+                name = names[0] if len(names) == 1 else _nearest(names, text, start, end)
+                if name.head or name.tail:
+                    start, end = _with_signs(name, text, start, end, free_from)
                 matches.append(NameMatch(start, end, name.value))
                 at, free_from = last + 1, end
         return matches
@@ -170,20 +172,28 @@ class NameMatcher(Generic[Value]):
     def _endings(
         self, text: str, keys: Sequence[str], bounds: Sequence[int], first: int
     ) -> "list[tuple[int, list[_Name[Value]]]]":
-        """Return the last word, and the possible names, of each name that begins with a word, the longest name last."""
+        """Return the last word, and the possible names, of each name that begins with a word, the longest name last.
+
+        This is the innermost loop of looking for names: what is looked up is bound to local names, and the usual cases
+        (a name that is its words, a space between two of them) come first.
+        """
+        spoken, begun, named = self._spoken, self._begun, self._named
         endings: list[tuple[int, list[_Name[Value]]]] = []
         said = keys[first]
         between: list[str | None] = []
         for last in range(first, len(keys)):
-            if said in self._spoken:
-                known = self._named(said)
-                names = [name for name in known if name.between == between or _allowed(between, name.between)]
+            if said in spoken:
+                names = named(said)
+                if len(names) > 1 or names[0].between != between:
+                    names = [name for name in names if name.between == between or _allowed(between, name.between)]
                 if names:
                     endings.append((last, names))
-            if said not in self._begun or last + 1 == len(keys):
+            if said not in begun or last + 1 == len(keys):
                 break
-            gap = _between(text[bounds[2 * last + 1] : bounds[2 * last + 2]], keys[last])
-            if gap is None:
+            gap: str | None = text[bounds[2 * last + 1] : bounds[2 * last + 2]]
+            if gap == " ":
+                gap = ""
+            elif (gap := _between(gap or "", keys[last])) is None:
                 break
             said = f"{said} {keys[last + 1]}"
             between.append(gap)
@@ -273,7 +283,7 @@ def _between(gap: str, before: str) -> str | None:
     return _what_counts(gap, len(before) == 1 or before in ABBREVIATIONS)
 
 
-@lru_cache(maxsize=10_000)
+@remembered(10_000)
 def _what_counts(gap: str, after_short_form: bool) -> str | None:
     if "\n" in gap and _BLANK_LINE.search(gap):
         return None
@@ -283,7 +293,7 @@ def _what_counts(gap: str, after_short_form: bool) -> str | None:
     return inside.translate(_SAME) if len(inside) <= 2 else inside
 
 
-@lru_cache(maxsize=100_000)
+@remembered(100_000)
 def _key(surface: str) -> str:
     return "'s" if surface[0] in "'’＇" else entity_key(surface)
 

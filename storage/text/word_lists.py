@@ -9,17 +9,18 @@ import importlib.util
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from conspectus.storage.errors import MissingPart
+from conspectus.storage.remembered import remembered
 
 _LISTED = ("en", "de", "fr", "es", "it", "nl", "pt")
 """Languages with a large list of words in the Latin alphabet; for others English decides."""
 
 
-@lru_cache(maxsize=10_000)
+@remembered(10_000)
 def zipf(word: str, language: str = "en") -> float:
     """Return the Zipf frequency of a word: the decimal logarithm of its uses in a billion words.
 

@@ -1,7 +1,6 @@
 """English stop words and number words, stems, accents and transliteration."""
 
 import unicodedata
-from functools import lru_cache
 
 from conspectus.storage.remembered import remembered
 
@@ -87,7 +86,7 @@ def stem_share(first: str, second: str) -> float:
     return share if share >= 0.55 else 0.0
 
 
-@lru_cache(maxsize=200_000)
+@remembered(200_000)
 def stem_in(word: str, phrase: str) -> float:
     """Return the greatest stem share of a word with a word of a phrase."""
     return max((stem_share(word, other) for other in phrase.split()), default=0.0)

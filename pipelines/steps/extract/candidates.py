@@ -34,12 +34,17 @@ _DATE = regex.compile(
     r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\b|\b\d{2}s\b",
     regex.IGNORECASE,
 )
+_PARTS_OF_DOCUMENTS = frozenset(
+    """section chapter table figure fig page appendix part step line example note abschnitt kapitel tabelle abbildung
+    seite anhang teil schritt zeile chapitre tableau annexe partie seccion sección capítulo tabla figura
+    página""".split()
+)
 _REFERENCE = regex.compile(
-    r"(?:section|chapter|table|figure|fig|page|appendix|part|step|line|example|note|abschnitt|kapitel|tabelle"
-    r"|abbildung|seite|anhang|teil|schritt|zeile|chapitre|tableau|annexe|partie|seccion|sección|capítulo|tabla"
-    r"|figura|página)s?(?:\W*(?:\d[\d.]*|[a-z]|[ivx]+))+",
+    r"\p{L}+(?:(?:\W+(?:and|or|to|und|oder|bis|et|y))?"
+    r"(?:\W*\d[\d.]*\p{L}?|\W+(?:\p{L}?\d[\d.]*\p{L}?|\p{L}|[ivx]+))(?!\w))+\W*",
     regex.IGNORECASE,
 )
+"""Numbers and letters after a word of `_PARTS_OF_DOCUMENTS`: "Section 3.1", "Figures 2a and 2b", "Part II"."""
 
 
 def common_foreign_words(languages: Sequence[str]) -> frozenset[str]:
@@ -154,9 +159,21 @@ def _is_idle(
 
 def _is_sound(text: str, found: Sequence[Word], kind: str) -> bool:
     """Return whether a phrase may be a name: it has letters, and is not markup, a number or a section reference."""
-    if (_SIGNS.search(text) and _MARKUP.search(text)) or not _LETTERS.search(text) or text.count(",") > _MOST_COMMAS:
+    has_letters = (len(text) > 1 and text[:2].isalpha()) or _LETTERS.search(text)
+    if (_SIGNS.search(text) and _MARKUP.search(text)) or not has_letters or text.count(",") > _MOST_COMMAS:
         return False
     if kind == "DATE":
         return _DATE.search(text) is not None
     numbers = sum(word.key.isdigit() for word in found)
-    return 2 * numbers <= len(found) and not _REFERENCE.fullmatch(text)
+    return 2 * numbers <= len(found) and not _is_reference(text, found)
+
+
+def _is_reference(text: str, found: Sequence[Word]) -> bool:
+    """Return whether a phrase is a reference to a part of a document.
+
+    >>> [_is_reference(text, words(text)) for text in ("Figure 3a", "Part II", "Stephen King", "page cache")]
+    [True, True, False, False]
+    """
+    first = found[0].key.rstrip("0123456789")
+    is_part = first in _PARTS_OF_DOCUMENTS or first.removesuffix("s") in _PARTS_OF_DOCUMENTS
+    return is_part and _REFERENCE.fullmatch(text) is not None

@@ -105,7 +105,8 @@ class _Evidence:
         """Return whether a name has several words, all written like parts of a person's name."""
         parts = surface.split()
         return len(parts) > 1 and all(
-            _NAME_WORD.fullmatch(part) and (part[0].islower() or all(map(self._is_proper, word_keys(part))))
+            ((part.isalpha() and part[0].isupper()) or _NAME_WORD.fullmatch(part))  # most are found without a search
+            and (part[0].islower() or all(map(self._is_proper, word_keys(part))))
             for part in parts
         )
 

@@ -1,6 +1,7 @@
 """Annotate chunks with an NLP pipeline instead of a language model, cached by text and run in shards."""
 
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
@@ -29,7 +30,9 @@ def languages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list
 
     A partly translated page is annotated in both languages.
     """
-    known = {each.id: each.metadata.get(LANGUAGE) or language_of(each.text, each.metadata) for each in documents}
+    known = {
+        each.id: sys.intern(each.metadata.get(LANGUAGE) or language_of(each.text, each.metadata)) for each in documents
+    }
     return [_language(chunk.text, known[chunk.document_id]) for chunk in chunks]
 
 

@@ -14,12 +14,13 @@ Words count by their stems: "nodes" is "node".
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from itertools import combinations
 from math import exp, log2
 
 from conspectus.pipelines.steps.extract.word_counts import WordCounts, folded
+from conspectus.storage.remembered import remembered
 from conspectus.storage.text.language import function_words
 from conspectus.storage.text.names import word_keys
 
@@ -156,7 +157,7 @@ class WordStatistics:
         return tuple(map(sum, zip(*(counts.of(word) for counts in self._counts.values()), strict=True)))
 
 
-@lru_cache(maxsize=10_000)
+@remembered(10_000)
 def is_form_word(word: str, language: str) -> bool:
     """Return whether a word refers to documents themselves ("section") or to anything ("value").
 

@@ -26,6 +26,7 @@ from conspectus.storage.arrays import Floats, Rows, SmallInts, places_within, ra
 from conspectus.storage.numbering import numbering
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.structure.terms import EXPLAINED
+from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations
@@ -90,14 +91,18 @@ class _Terms(NamedTuple):
 
 def listed_terms(documents: Sequence[Document]) -> frozenset[str]:
     """Return the keys of the terms that documents list: headings, index entries, and terms of definitions."""
-    headings = (place.label for document in documents for place in document.places if place.kind == _HEADING)
-    entries = (
-        document.text[link.start : link.end]
-        for document in documents
-        for link in document.hyperlinks
-        if link.kind in EXPLAINED
-    )
-    return frozenset(entity_key(_NUMBERING.sub("", each)) for each in (*headings, *entries))
+    return frozenset(entity_key(_NUMBERING.sub("", each)) for each in _listed(documents))
+
+
+def _listed(documents: Sequence[Document]) -> Iterator[str]:
+    from pyarrow import compute
+
+    table = arrow_of(Document, documents, ["places", "hyperlinks"])
+    places, hyperlinks = (compute.list_value_length(column).to_numpy() for column in table.columns)
+    for row in np.flatnonzero((places > 0) | (hyperlinks > 0)).tolist():
+        document = documents[row]
+        yield from (place.label for place in document.places if place.kind == _HEADING)
+        yield from (document.text[link.start : link.end] for link in document.hyperlinks if link.kind in EXPLAINED)
 
 
 def _terms(seen: SeenPhrases, kinds: Sequence[str], statistics: WordStatistics, listed: frozenset[str]) -> _Terms:
