@@ -7,10 +7,8 @@ import numpy as np
 from conspectus.storage import spilled
 from conspectus.storage.appended_array import AppendedArray
 from conspectus.storage.arrays import SmallInts
+from conspectus.storage.numbering import PARTS
 from numpy.typing import NDArray
-
-_PARTS = 32
-"""Parts into which many rows are divided."""
 
 
 class PartedRows:
@@ -42,7 +40,7 @@ class PartedRows:
         if len(self._waiting) * self._waiting.itemsize >= spilled.BYTES_IN_MEMORY and (
             folder := spilled.spill_folder()
         ):
-            self._files = self._files or [AppendedArray(folder) for _ in range(_PARTS)]
+            self._files = self._files or [AppendedArray(folder) for _ in range(PARTS)]
             self._divide()
 
     def parts(self) -> Sequence[SmallInts]:
@@ -58,9 +56,9 @@ class PartedRows:
 
     def _divide(self) -> None:
         rows = self._rows()
-        part_of = (rows[:, 0] % _PARTS).astype(np.uint8)
+        part_of = (rows[:, 0] % PARTS).astype(np.uint8)
         order = np.argsort(part_of, kind="stable")
-        ends = np.cumsum(np.bincount(part_of, minlength=_PARTS))
+        ends = np.cumsum(np.bincount(part_of, minlength=PARTS))
         for file, own in zip(self._files, np.split(order, ends[:-1]), strict=True):
             file.append(rows[own])
         self._waiting = array("i")

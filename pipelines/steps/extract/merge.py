@@ -7,10 +7,11 @@ frequent surface and its type the majority, ties in alphabetical order. Two ment
 Sightings (sightings.py) and triples are rows of numbers: what counts once is found by sorting.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from conspectus.pipelines.steps.extract.find_names import ChunkSightings, known_names, see, title_sightings
@@ -18,7 +19,7 @@ from conspectus.pipelines.steps.extract.sightings import Sightings, entities_of,
 from conspectus.storage.arrays import Bools, SmallInts, runs
 from conspectus.storage.hashing import mention_ids, short_id
 from conspectus.storage.mapped import TableRows
-from conspectus.storage.numbering import numbering
+from conspectus.storage.numbering import ManyNumbers, numbering
 from conspectus.storage.parted_rows import PartedRows
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.settings import NameSettings
@@ -28,6 +29,9 @@ from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations, Triple
 from conspectus.storage.text.normalise import entity_key
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _RELATIONS_AT_ONCE = 8192
 """Relations made from Python objects at once."""
@@ -100,7 +104,7 @@ class Statements:
     """Triples that chunks state, in rows of numbers, divided by the source; -1: an unknown offset.
 
     A chunk has the number of its row, keys have those of the sightings; predicates and words told are numbered as they
-    come.
+    come. What is read has final numbers, like sightings.
 
     Args:
         sightings: What the chunks mention.
@@ -109,7 +113,7 @@ class Statements:
 
     def __init__(self, sightings: Sightings, stated: Iterable[StatedTriple] = ()) -> None:
         self.sightings = sightings
-        self.predicates, self.told = numbering(), numbering()
+        self.predicates, self.told = ManyNumbers(), ManyNumbers()
         self._rows = PartedRows(7)
         self.add(stated)
 
@@ -123,13 +127,27 @@ class Statements:
             numbers += (keys[source], *said, *span, self.told[told])
         self._rows.add(numbers)
 
-    def parts(self) -> Sequence[SmallInts]:
-        """Return source, predicate, target, chunk, start, end and words told of triples, (k, 7) in each part."""
-        return self._rows.parts()
+    def parts(self) -> Iterator[SmallInts]:
+        """Yield source, predicate, target, chunk, start, end and words told of triples, (k, 7) in each part."""
+        (predicate_of, _), (told_of, _) = self.predicate_texts, self.told_texts
+        for part in self._rows.parts():
+            source, predicate, target, chunk, start, end, told = part.T
+            ends = self.sightings.key_of(source), self.sightings.key_of(target)
+            yield np.column_stack([ends[0], predicate_of[predicate], ends[1], chunk, start, end, told_of[told]])
+
+    @cached_property
+    def predicate_texts(self) -> "tuple[SmallInts, pa.Array]":
+        """The final numbers of predicates, and their texts, once all are numbered."""
+        return self.predicates.settled()
+
+    @cached_property
+    def told_texts(self) -> "tuple[SmallInts, pa.Array]":
+        """The final numbers of what is told in words, and the texts, once all are numbered."""
+        return self.told.settled()
 
     def has_key(self) -> Bools:
         """Return which keys are an end of a triple, (keys,)."""
-        found = np.zeros(len(self.sightings.keys), np.bool_)
+        found = np.zeros(len(self.sightings.key_texts), np.bool_)
         for rows in self.parts():
             found[rows[:, [0, 2]]] = True
         return found
@@ -160,7 +178,7 @@ def _statement(one: ChunkSightings, triple: Triple) -> StatedTriple:
 def _relations(stated: Statements, kept: Bools, mentions: "SortedRows[Mention]") -> TableRows[Relation]:
     """Return the relations between entities, sorted by id, and add their mentions to `mentions`."""
     folded = numbering()
-    same = np.array([folded[entity_key(predicate)] for predicate in stated.predicates], np.int64)
+    same = np.array([folded[entity_key(text.as_py())] for text in stated.predicate_texts[1]], np.int64)
     relations, make = SortedRows(Relation), _RelationMaker(stated, mentions)
     for part in stated.parts():
         rows = part[kept[part[:, 0]] & kept[part[:, 2]]]
@@ -177,9 +195,8 @@ class _RelationMaker:
 
     def __init__(self, stated: Statements, mentions: "SortedRows[Mention]") -> None:
         self._mentions = mentions
-        self._keys, self._predicates, self._told = (
-            list(texts) for texts in (stated.sightings.keys, stated.predicates, stated.told)
-        )
+        self._keys = stated.sightings.key_texts
+        (_, self._predicates), (_, self._told) = stated.predicate_texts, stated.told_texts
         self._entity_ids = stated.sightings.entity_ids
         self._chunks = arrow_of(Chunk, stated.sightings.chunks, ["id", "document_id", "start", "text"])
         self._batches = batches_of(self._chunks)
@@ -195,12 +212,15 @@ class _RelationMaker:
             "" if start is None or end is None else text[start - begin : end - begin]
             for start, end, begin, text in zip(starts, ends, begins, texts, strict=True)
         ]
-        said = [self._predicates[number] for number in rows[:, 1].tolist()]
-        firsts = rows[bounds[:-1]]
-        sources, targets = (self._entity_ids.take(pa.array(firsts[:, end])).to_pylist() for end in (0, 2))
+        said = self._predicates.take(pa.array(rows[:, 1])).to_pylist()
+        in_words = self._told.take(pa.array(rows[:, 6])).to_pylist()
+        ends_of_relations = [pa.array(column) for column in rows[bounds[:-1]][:, [0, 2]].T]
+        sources, targets = (self._entity_ids.take(end).to_pylist() for end in ends_of_relations)
         ids = [
-            short_id("relation", self._keys[source], entity_key(said[row]), self._keys[target])
-            for row, source, target in zip(bounds[:-1], firsts[:, 0].tolist(), firsts[:, 2].tolist(), strict=True)
+            short_id("relation", source, entity_key(said[row]), target)
+            for row, source, target in zip(
+                bounds[:-1], *(self._keys.take(end).to_pylist() for end in ends_of_relations), strict=True
+            )
         ]
         owners = [id_ for id_, (first, last) in zip(ids, pairwise(bounds), strict=True) for _ in range(first, last)]
         mentions = mention_ids(chunks, owners, starts, ends)
@@ -208,7 +228,7 @@ class _RelationMaker:
         for id_, source, target, (first, last) in zip(ids, sources, targets, pairwise(bounds), strict=True):
             own = range(first, last)
             places = {(chunks[row] if starts[row] is None else documents[row], starts[row], ends[row]) for row in own}
-            told = set(sentences[first:last]) - {""} or {self._told[rows[row, 6]] for row in own}
+            told = set(sentences[first:last]) - {""} or set(in_words[first:last])
             shortest = min(told, key=lambda text: (len(text), text))
             description, chunk_ids = " ".join(shortest.split()), tuple(sorted(set(chunks[first:last])))
             weight, predicate = float(len(places)), min(said[first:last])

@@ -1,7 +1,7 @@
 """Entities and their mentions from what chunks mention, in rows of numbers.
 
-Keys, surfaces and types are numbered once, and what counts once is found by sorting. The rows are divided by their
-keys, so that a part of them is sorted at a time.
+Keys, surfaces and types are numbers, and what counts once is found by sorting. The rows are divided by their keys, so
+that a part of them is sorted at a time.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from conspectus.pipelines.steps.extract.find_names import Sighting
 from conspectus.storage.arrays import Bools, Ints, Rows, SmallInts, distinct, ranks, runs
 from conspectus.storage.graph.edges import degrees_among
 from conspectus.storage.hashing import entity_id, mention_ids
-from conspectus.storage.numbering import numbering
+from conspectus.storage.numbering import ManyNumbers, numbering
 from conspectus.storage.parted_rows import PartedRows
 from conspectus.storage.records import Chunk, Entity, Mention, Relation
 from conspectus.storage.spilled import SortedRows, few_as_list, rows_by_id
@@ -49,7 +49,8 @@ class SightingColumns(NamedTuple):
 class Sightings:
     """Sightings in rows of numbers, divided by their keys.
 
-    Keys, surfaces and types are numbered as they come; a chunk has the number of its row.
+    Keys, surfaces and types are numbered as they come; a chunk has the number of its row. `keys` and `surfaces` give a
+    text several numbers; what is read has the final ones, the places of `key_texts` and `surface_texts`.
 
     Args:
         chunks: The chunks, sorted by id if they are a table.
@@ -58,7 +59,7 @@ class Sightings:
 
     def __init__(self, chunks: Sequence[Chunk], sightings: Iterable[Sighting] = ()) -> None:
         self.chunks = chunks
-        self.keys, self.surfaces, self.types = (numbering() for _ in range(3))
+        self.keys, self.surfaces, self.types = ManyNumbers(), ManyNumbers(), numbering()
         self.row_of = rows_by_id(chunks)
         self._rows = PartedRows(len(SightingColumns._fields))
         self.add(sightings)
@@ -81,16 +82,40 @@ class Sightings:
 
     def parts(self) -> Iterator[SightingColumns]:
         """Yield the sightings, all those of a key together, in the order in which they were added."""
+        (key_of, _), (surface_of, _) = self._key_texts, self._surface_texts
         for rows in self._rows.parts():
-            yield SightingColumns(*np.ascontiguousarray(rows.T))
+            key, surface, *others = rows.T
+            yield SightingColumns(key_of[key], surface_of[surface], *map(np.ascontiguousarray, others))
+
+    @cached_property
+    def _key_texts(self) -> "tuple[SmallInts, pa.Array]":
+        return self.keys.settled()
+
+    @cached_property
+    def _surface_texts(self) -> "tuple[SmallInts, pa.Array]":
+        return self.surfaces.settled()
+
+    @property
+    def key_texts(self) -> "pa.Array":
+        """The text of each key, once all are numbered."""
+        return self._key_texts[1]
+
+    @property
+    def surface_texts(self) -> "pa.Array":
+        """The text of each surface, once all are numbered."""
+        return self._surface_texts[1]
+
+    def key_of(self, numbers: SmallInts) -> SmallInts:
+        """Return the final numbers of keys, once all are numbered."""
+        return self._key_texts[0][numbers]
 
     @cached_property
     def entity_ids(self) -> "pa.Array":
         """The id of the entity of each key, once all are numbered."""
         import pyarrow as pa
 
-        ids = map(entity_id.__wrapped__, self.keys)  # each once: a cache would only be filled
-        return pa.array(ids, pa.string(), size=len(self.keys))
+        ids = (entity_id.__wrapped__(key.as_py()) for key in self.key_texts)  # each once: a cache would only be filled
+        return pa.array(ids, pa.string(), size=len(self.key_texts))
 
     @cached_property
     def document_of(self) -> SmallInts:
@@ -104,7 +129,7 @@ class Sightings:
         Args:
             stated: (keys,) Which keys stand in a relation.
         """
-        kept, sighted = np.zeros((2, len(self.keys)), np.bool_)
+        kept, sighted = np.zeros((2, len(self.key_texts)), np.bool_)
         concept = self.types[CONCEPT]
         for found in self.parts():
             order, starts = runs(found.key, self.document_of[found.chunk], found.start)
@@ -143,9 +168,7 @@ class _EntityMaker:
     sighting's key among these."""
 
     def __init__(self, sightings: Sightings, relations: Sequence[Relation], untyped: Callable[[str], str]) -> None:
-        self._keys, self._surfaces, self._types = (
-            list(texts) for texts in (sightings.keys, sightings.surfaces, sightings.types)
-        )
+        self._keys, self._surfaces, self._types = sightings.key_texts, sightings.surface_texts, list(sightings.types)
         self._ids, self._document_of, self._untyped = sightings.entity_ids, sightings.document_of, untyped
         self._degrees = degrees_among(relations, self._ids)
         self._chunks = arrow_of(Chunk, sightings.chunks, ["id"])
@@ -160,7 +183,7 @@ class _EntityMaker:
         place[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
         names, types = self._names(found, key, place, order, len(keys)), self._types_of(found, key, place, len(keys))
         in_chunks = np.bincount(distinct(key << 32 | found.chunk) >> 32, minlength=len(keys))
-        texts = [self._keys[number] for number in keys.tolist()]
+        texts = self._keys.take(pa.array(keys)).to_pylist()
         kinds = [found or [self._untyped(text)] for found, text in zip(types.lists(), texts, strict=True)]
         columns = [
             self._ids.take(pa.array(keys)),
@@ -175,11 +198,14 @@ class _EntityMaker:
 
     def _names(self, found: SightingColumns, key: Ints, place: Ints, order: Rows, n_keys: int) -> "_Ranked":
         """Return the forms of each name: the first at each place, unless it is the short form of a title."""
+        import pyarrow as pa
+
         named = order[found.match[order] != _ALIAS]
         named = named[np.diff(place[named], prepend=-1) != 0]
         numbers, surface = np.unique(found.surface[named], return_inverse=True)
         forms = numbering()
-        form = np.array([forms[" ".join(self._surfaces[number].split())] for number in numbers.tolist()], np.int64)
+        surfaces = self._surfaces.take(pa.array(numbers)).to_pylist()
+        form = np.array([forms[" ".join(text.split())] for text in surfaces], np.int64)
         return _Ranked(key[named], form[surface], list(forms), n_keys)
 
     def _types_of(self, found: SightingColumns, key: Ints, place: Ints, n_keys: int) -> "_Ranked":
@@ -200,7 +226,7 @@ class _EntityMaker:
             owners = self._ids.take(pa.array(some.key))
             span = [pa.array(column, pa.int64(), mask=some.start < 0) for column in (some.start, some.end)]
             ids = mention_ids(*(column.to_pylist() for column in (chunks, owners, *span)))
-            surfaces = [self._surfaces[number] for number in some.surface.tolist()]
+            surfaces = self._surfaces.take(pa.array(some.surface)).to_pylist()
             match = kinds.take(pa.array(some.match))
             mentions.add(mention_table(ids, chunks, owners, None, *span, match, surfaces))
 
