@@ -16,7 +16,6 @@ So a name does not extend past the end of a sentence: "in Paris. Texas is" does 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import accumulate
 from typing import Generic, NamedTuple, TypeVar
@@ -216,8 +215,7 @@ def _bounds(text: str, found: Sequence[Word] | None = None) -> tuple[list[str], 
     return keys, list(accumulate(map(len, pieces)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Name(Generic[Value]):
+class _Name(NamedTuple, Generic[Value]):
     """A name: its key, the text between, before and after its words, and its value."""
 
     key: str
