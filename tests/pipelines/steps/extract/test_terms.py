@@ -117,6 +117,15 @@ def test_numbers_markup_and_references_are_no_candidates() -> None:
     assert [phrase.text for phrase in found.phrases] == ["old sluice gate"]
 
 
+def test_names_and_terms_that_begin_like_a_part_of_a_document_are_candidates() -> None:
+    text = "Stephen Lineham wrote Notepad near Parthen about the page cache in Figure 3a, Part II and Steps 4 to 6."
+    phrases = [
+        (each, NAME) for each in ("Stephen Lineham", "Notepad", "Parthen", "Figure 3a", "Part II", "Steps 4 to 6")
+    ]
+    found = candidates(text, seen(text, *phrases, ("page cache", CONCEPT)), "en", frozenset())
+    assert [phrase.text for phrase in found.phrases] == ["Stephen Lineham", "Notepad", "Parthen", "page cache"]
+
+
 def test_a_phrase_about_one_identifier_is_the_identifier_also_in_triples() -> None:
     text = "The --open-gate option moves the sluice."
     option, sluice = Phrase(0, 22, "The --open-gate option", CONCEPT), Phrase(29, 39, "the sluice", CONCEPT)
