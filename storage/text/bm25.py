@@ -121,10 +121,8 @@ class Bm25:
         certain = {language: analysis.reads_as(self.analysis, language) for language in set(own)}
         same = np.array([certain[language] for language in own], np.bool_)
         known = counts.of_rows(rows[same])
-        if same.all() and self._postings is not None and len(known.columns):  # columns keep their numbers
-            postings = _Postings(*known.weights(len(self._postings.starts) - 1, k1, b))
-            vocabulary = PartOfVocabulary(self.vocabulary, np.diff(postings.starts) > 0)
-            return Bm25(postings, vocabulary, len(rows), analysis)
+        if same.all() and self.n_columns and len(known.columns):  # columns keep their numbers
+            return PartOfBm25(self, rows, known, analysis, k1, b)
         others = np.flatnonzero(~same).tolist()
         bags = [analysis.terms(texts[place], place) for place in others]
         used = distinct(known.columns)
@@ -200,10 +198,20 @@ class Bm25:
         """Return the weight of each term in each row, (rows, terms): its contribution to the row's score."""
         from scipy.sparse import csc_array
 
-        if self._postings is None:
+        postings = self._all()
+        if postings is None:
             return csc_array((self._n_rows, 0), dtype=np.float32)
-        self.check_rows()
-        return csc_array(self._postings, shape=(self._n_rows, len(self._postings.starts) - 1))
+        self._check(postings)
+        return csc_array(postings, shape=(self._n_rows, self.n_columns))
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return 0 if self._postings is None else len(self._postings.starts) - 1
+
+    def _all(self) -> _Postings | None:
+        """Return the contributions of all terms."""
+        return self._postings
 
     def term(self, key: str, language: str = "") -> str:
         """Return the term that matches a question's word, given by its key."""
@@ -224,11 +232,14 @@ class Bm25:
 
     def check_rows(self) -> None:
         """Raise IndexCorrupt unless all postings are of rows that exist and each known term has postings."""
-        if self._postings is not None:
-            _check_range(self._postings.rows, self._n_rows)
-            for term, column in self.vocabulary.items():
-                if term:  # bm25s adds an empty word
-                    self._column(column)
+        if (postings := self._all()) is not None:
+            self._check(postings)
+
+    def _check(self, postings: _Postings) -> None:
+        _check_range(postings.rows, self._n_rows)
+        for term, column in self.vocabulary.items():
+            if term:  # bm25s adds an empty word
+                self._column(column)
 
     def _column(self, column: int) -> tuple[Vectors, NDArray[np.int32]]:
         """Return the contributions of a term, and the rows to which it contributes."""
@@ -238,6 +249,48 @@ class Bm25:
         rows = self._postings.rows[start:end]
         _check_range(rows, self._n_rows)
         return self._postings.data[start:end], rows
+
+
+class PartOfBm25(Bm25):
+    """The lexical index over some rows of another one, with the same numbers of columns.
+
+    The contributions of a term are computed when a question has it: those of all are most of the work.
+
+    Args:
+        whole: The index of all rows.
+        rows: (n,) The rows, ascending.
+        counts: The counts of their terms.
+        analysis: How their texts are read.
+        k1: BM25's k1.
+        b: BM25's b.
+    """
+
+    def __init__(self, whole: Bm25, rows: Rows, counts: TermCounts, analysis: Analysis, k1: float, b: float) -> None:
+        used = np.zeros(whole.n_columns, np.bool_)
+        used[counts.columns] = True
+        super().__init__(None, PartOfVocabulary(whole.vocabulary, used), len(rows), analysis)
+        self._used, self._counts, self._k1, self._b = used, counts, k1, b
+        place_of = np.full(whole._n_rows, -1, np.int32)
+        place_of[rows] = np.arange(len(rows))
+        shift = counts.shift(k1, b)
+
+        def made(column: int) -> tuple[Vectors, NDArray[np.int32]]:
+            places = place_of[whole._column(column)[1]]
+            places = places[places >= 0]
+            return counts.weights_of(column, places, shift), places
+
+        self._made = lru_cache(_CACHED_TERMS)(made)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of all rows."""
+        return len(self._used)
+
+    def _column(self, column: int) -> tuple[Vectors, NDArray[np.int32]]:
+        return self._made(column)
+
+    def _all(self) -> _Postings:
+        return _Postings(*self._counts.weights(self.n_columns, self._k1, self._b))
 
 
 def _check_range(rows: NDArray[np.int32], n_rows: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from conspectus.storage.appended_array import AppendedArray
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, Vectors, gather, runs
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Floats, Ints, Rows, SmallInts, Vectors, gather, runs
 from conspectus.storage.errors import IndexCorrupt
 from numpy.typing import DTypeLike, NDArray
 
@@ -117,13 +117,10 @@ class TermCounts:
 
         Lucene's variant: idf tf / (k1 (1 - b + b length / mean length) + tf), idf = log(1 + (n - df + .5) / (df + .5)).
         """
-        n_texts, n_entries = self.n_texts, len(self.columns)
-        lengths, found = np.zeros(n_texts), np.zeros(n_terms, np.int64)
-        for texts, entries, rows in self._blocks():
-            lengths[texts] = np.bincount(rows, self.counts[entries], texts.stop - texts.start)
+        n_entries, found, shift = len(self.columns), np.zeros(n_terms, np.int64), self.shift(k1, b)
+        for _, entries, _ in self._blocks():
             found += np.bincount(self.columns[entries], minlength=n_terms)
-        idf = np.log(1 + (n_texts - found + 0.5) / (found + 0.5)).astype(np.float32)
-        shift = k1 * ((1 - b) + b * lengths / lengths.mean())
+        idf = self._inverse_document_frequency(found)
         data, of_rows = make("data", np.float32, n_entries), make("indices", np.int32, n_entries)
         starts = np.append(0, np.cumsum(found))
         free = starts[:-1].copy()
@@ -137,6 +134,33 @@ class TermCounts:
             data[places] = idf[columns] * (counts / (shift[rows] + counts))
             of_rows[places] = rows
         return data, of_rows, starts
+
+    def weights_of(self, column: int, rows: SmallInts, shift: Floats) -> Vectors:
+        """Return the contribution of one term to the score of each text that has it, as `weights` does.
+
+        Args:
+            column: its column.
+            rows: (k,) the texts, ascending.
+            shift: (n_texts,) see `shift`.
+        """
+        entries = gather(self.starts, rows.astype(np.int64))[1]
+        counts = self.counts[entries[self.columns[entries] == column]]
+        idf = self._inverse_document_frequency(np.array([len(rows)]))
+        weights: Vectors = (idf * (counts / (shift[rows] + counts))).astype(np.float32)
+        return weights
+
+    def shift(self, k1: float, b: float) -> Floats:
+        """Return what BM25 adds to a term's count in the denominator, by the length of the text, (n_texts,)."""
+        lengths = np.zeros(self.n_texts)
+        for texts, entries, rows in self._blocks():
+            lengths[texts] = np.bincount(rows, self.counts[entries], texts.stop - texts.start)
+        found: Floats = k1 * ((1 - b) + b * lengths / lengths.mean())
+        return found
+
+    def _inverse_document_frequency(self, found: Ints) -> Vectors:
+        """Return the weight of terms that so many texts have."""
+        weights: Vectors = np.log(1 + (self.n_texts - found + 0.5) / (found + 0.5)).astype(np.float32)
+        return weights
 
     def _blocks(self) -> Iterator[tuple[slice, slice, Ints]]:
         """Yield some texts after the others: (texts, their entries, the number of the text of each entry)."""

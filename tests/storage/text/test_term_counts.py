@@ -80,6 +80,7 @@ def test_a_part_is_the_index_of_its_texts(tmp_path: Path, *, mapped: bool) -> No
         texts = [TEXTS[row] for row in rows]
         expected = Bm25.of(texts, [LANGUAGES[row] for row in rows], 1.2, 0.75)
         part = whole.of_part(counts, rows, texts, 1.2, 0.75)
+        assert [part.scores(text).tolist() for text in TEXTS] == [expected.scores(text).tolist() for text in TEXTS]
         assert dense(part) == dense(expected)
         assert part.analysis.packed() == expected.analysis.packed()
         split_otherwise += "speicherplatz" in part.vocabulary and "speicherplatzgrenz" in part.vocabulary
