@@ -9,8 +9,9 @@ et al., VLDB 2007) and the signs of 512 further projections are mostly the same 
 
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.pipelines.steps.vectors import Windows
@@ -24,6 +25,9 @@ from conspectus.storage.spilled import spill_folder
 from conspectus.storage.tables import arrow_of, taken
 from conspectus.storage.vectors.faiss_index import has_faiss
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names, before signs: 25 s of CPU (all pairs 46 s),
 # and 0.9997 of the pairs above 0.8 are found; with 12 partitions 18 s and 0.997, with 20 33 s and 0.99997.
@@ -61,8 +65,7 @@ def synonyms_of(entities: Sequence[Entity], vectors: Windows, settings: SynonymS
     """
     rows = distinct(vectors.rows)
     places = np.flatnonzero(arrow_of(Entity, entities, ["frequency"])["frequency"].to_numpy()[rows])
-    table = taken(arrow_of(Entity, entities, ["id", "name"]), rows[places])
-    ids, names = (table[name].to_pylist() for name in ("id", "name"))
+    ids, names = taken(arrow_of(Entity, entities, ["id", "name"]), rows[places]).columns
     return find_synonyms(ids, names, _picked(vectors.first(), places), settings, seed)
 
 
@@ -74,8 +77,8 @@ def _picked(vectors: Vectors, rows: Rows) -> Vectors:
 
 
 def find_synonyms(
-    entity_ids: Sequence[str],
-    names: Sequence[str],
+    entity_ids: "Sequence[str] | pa.ChunkedArray",
+    names: "Sequence[str] | pa.ChunkedArray",
     vectors: Vectors,
     settings: SynonymSettings,
     seed: int,
@@ -100,19 +103,24 @@ def find_synonyms(
     Raises:
         ValueError: An id occurs twice, or the lengths differ.
     """
+    from pyarrow import compute
+
     if not len(entity_ids) == len(names) == len(vectors):
         raise ValueError(f"{len(entity_ids)} ids, {len(names)} names and {len(vectors)} vectors")
-    if len(set(entity_ids)) < len(entity_ids):
+    ids, written = _column(entity_ids), _column(names)
+    order = compute.sort_indices(ids).to_numpy().astype(np.int64)
+    ids, written, vectors = ids.take(order), written.take(order), _picked(vectors, order)
+    if compute.any(compute.equal(ids[1:], ids[:-1])).as_py():
         raise ValueError("an entity id occurs twice")
-    order = np.array(sorted(range(len(entity_ids)), key=entity_ids.__getitem__), np.int64)
-    ids, vectors = [entity_ids[i] for i in order], _picked(vectors, order)
-    numbers = _numbered(_numbers(names[i]) for i in order)
-    letters = _numbered(_letters(names[i]) for i in order)
 
     def joined(pairs: _Pairs) -> _Pairs:
-        one_meaning = numbers[pairs.left] == numbers[pairs.right]
-        told_apart = (pairs.cosine < 1) | (letters[pairs.left] == letters[pairs.right])
-        return pairs.where((pairs.cosine >= settings.threshold) & one_meaning & told_apart)
+        near = pairs.where(pairs.cosine >= settings.threshold)
+        columns = (written.take(rows).to_pylist() for rows in (near.left, near.right))
+        kept = [
+            _numbers(left) == _numbers(right) and (cosine < 1 or _letters(left) == _letters(right))
+            for left, right, cosine in zip(*columns, near.cosine.tolist(), strict=True)
+        ]
+        return near.where(np.array(kept, np.bool_))
 
     least = settings.threshold - _ROUNDING
     exact = len(ids) <= exact_names
@@ -120,10 +128,14 @@ def find_synonyms(
     best = _Pairs.none()
     for batch in _batches(codes):
         best = _best_of_each(best.and_(joined(_compared(vectors, batch))), most)
-    return [
-        Synonym(ids[left], ids[right], cosine)
-        for left, right, cosine in zip(best.left.tolist(), best.right.tolist(), best.cosine.tolist(), strict=True)
-    ]
+    ends = (ids.take(rows).to_pylist() for rows in (best.left, best.right))
+    return [Synonym(left, right, cosine) for left, right, cosine in zip(*ends, best.cosine.tolist(), strict=True)]
+
+
+def _column(texts: "Sequence[str] | pa.ChunkedArray") -> "pa.Array":
+    import pyarrow as pa
+
+    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else pa.array(texts, pa.string())
 
 
 @dataclass(frozen=True)
@@ -167,12 +179,6 @@ def _letters(name: str) -> str:
     """
     plain = unicodedata.normalize("NFKD", name).casefold()
     return "".join(character for character in plain if character.isalnum()) or name
-
-
-def _numbered(keys: Iterable[Hashable]) -> Ints:
-    """Return a number for each key, equal for equal keys."""
-    seen: dict[Hashable, int] = {}
-    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
 
 
 def _all_pairs(vectors: Vectors, least: float) -> Iterator[Ints]:
