@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from conspectus.pipelines.backends.base import Backend, Descriptions, Extraction, extractor_name, open_backend
 from conspectus.pipelines.build_plan import BuildSource, plan_build, source_of
@@ -40,6 +41,7 @@ from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.graph.walk_graph import walk
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.manifest import MEMO, current_manifest
+from conspectus.storage.mapped import TableRows
 from conspectus.storage.prepared import prepare
 from conspectus.storage.publishing import build_lock, staging
 from conspectus.storage.records import Chunk, Document, Failure
@@ -49,6 +51,8 @@ from conspectus.storage.spilled import in_blocks, spilled, spilling_to
 from conspectus.storage.structure.links import find_links
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.language import begin_to_load, unknown_to_encoder
+
+Record = TypeVar("Record")
 
 
 def build_index(
@@ -114,7 +118,14 @@ def build_from(
     began = time.perf_counter()
     lock = build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 0))
     runner = nullcontext(run) if run else open_runner(settings.build.runner, progress)
-    with lock, prompts_of(settings.llm.prompts), _rare_garbage_collection(), giving_memory_back(), runner as run:
+    with (
+        lock,
+        prompts_of(settings.llm.prompts),
+        _rare_garbage_collection(),
+        giving_memory_back(),
+        spilling_to(index),
+        runner as run,
+    ):
         if settings.llm.model and settings.extracts_with and current_manifest(index) is None:
             begin_to_load()
             import_package()  # meanwhile: it is needed as soon as the documents are read
@@ -133,11 +144,11 @@ def build_from(
         chunks: Sequence[Chunk]
         chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
         marks = None if source.maker else plan.marks
-        with memo.kept_open(), staging(index) as folder, spilling_to(index):
+        with memo.kept_open(), staging(index) as folder:
             if len(chunks) >= _MANY_CHUNKS:
                 free_large_arrays_at_once()
-                plan = replace(plan, documents=spilled(Document, in_blocks(Document, plan.documents)))
-                chunks = spilled(Chunk, in_blocks(Chunk, chunks))
+                plan = replace(plan, documents=_as_table(Document, plan.documents))
+                chunks = _as_table(Chunk, chunks)
             writer = VersionWriter(folder, settings)
             made = index_steps(
                 Build(plan.documents, chunks, graph, marks, settings, backend, embedding, writer, progress)
@@ -157,6 +168,10 @@ def build_from(
         retried=backend.retried() if retry_failed else None,
         notes=(*source.notes, *made.notes),
     )
+
+
+def _as_table(record: type[Record], rows: Sequence[Record]) -> TableRows[Record]:
+    return rows if isinstance(rows, TableRows) else spilled(record, in_blocks(record, rows))
 
 
 @dataclass(frozen=True, slots=True)

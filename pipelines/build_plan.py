@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ TOOLS_OF_OTHER_MODELS = ("sentence-transformers", "torch", "transformers")
 IMPORTED = "imported"
 """The section of a manifest's settings that names the program an index was imported from."""
 
-Read = Callable[[Manifest | None], tuple[list[Document], list[Failure]]]
+Read = Callable[[Manifest | None], tuple[Sequence[Document], list[Failure]]]
 """Takes the manifest of the current version; returns documents, sorted by id, and failures of reading."""
 
 
@@ -130,7 +131,7 @@ def plan_build(
 
 def read_input(
     inputs: Sequence[str | Path], settings: Settings, progress: Progress = no_progress, texts: Texts = ()
-) -> tuple[list[Document], list[Failure]]:
+) -> tuple[Sequence[Document], list[Failure]]:
     """Return the documents of an input and the failures of reading.
 
     Without inputs they are the passages of the file `extraction.openie`, if it has passages. A knowledge graph alone
@@ -196,19 +197,19 @@ def _fingerprint(
     imported: str,
     marks: Sequence[Sequence[str]],
 ) -> str:
-    whole = [
-        [
-            [
-                document.id,
-                document.title,
-                document.uri,
-                document.sha256,
-                dict(document.metadata),
-                [astuple(place) for place in document.places],
-                [[astuple(link) for link in document.hyperlinks], [astuple(anchor) for anchor in document.anchors]],
-            ]
-            for document in documents
-        ],
+    whole = sha256()
+    for document in documents:  # one after the other: together they are as large as the corpus
+        row = [
+            document.id,
+            document.title,
+            document.uri,
+            document.sha256,
+            dict(document.metadata),
+            [astuple(place) for place in document.places],
+            [[astuple(link) for link in document.hyperlinks], [astuple(anchor) for anchor in document.anchors]],
+        ]
+        whole.update(json.dumps(row, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass"))
+    others = [
         [asdict(failure) for failure in failures],
         index_settings,
         imported,
@@ -218,7 +219,7 @@ def _fingerprint(
         tool_versions(index_settings),
         _own_code(),
     ]
-    return digest(json.dumps(whole, ensure_ascii=False, sort_keys=True))
+    return digest(whole.hexdigest(), json.dumps(others, ensure_ascii=False, sort_keys=True))
 
 
 @cache

@@ -7,10 +7,13 @@ references that 2,400 do), and the overlap preserves the context of sentences ar
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import ChunkSettings
+from conspectus.storage.spilled import few_as_list, sorted_rows
+from conspectus.storage.tables import ROWS_AT_ONCE
 from conspectus.storage.text.language import detect, language_of
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each, token_spans
@@ -56,10 +59,13 @@ def split_document(document: Document, settings: ChunkSettings) -> list[Chunk]:
     return chunks
 
 
-def split_documents(documents: Iterable[Document], settings: ChunkSettings) -> list[Chunk]:
-    """Return the chunks of all documents, sorted by id."""
+def split_documents(documents: Iterable[Document], settings: ChunkSettings) -> Sequence[Chunk]:
+    """Return the chunks of all documents, sorted by id; many spill during a build."""
     chunks = (chunk for document in documents for chunk in split_document(document, settings))
-    return sorted(chunks, key=lambda chunk: chunk.id)
+    first = list(islice(chunks, ROWS_AT_ONCE))
+    if len(first) < ROWS_AT_ONCE:
+        return sorted(first, key=lambda chunk: chunk.id)
+    return few_as_list(sorted_rows(Chunk, chain(first, chunks)))
 
 
 def _packed(units: Sequence[_Unit], settings: ChunkSettings) -> Iterator[tuple[int, int]]:

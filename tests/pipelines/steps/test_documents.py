@@ -8,6 +8,8 @@ import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,7 +21,10 @@ from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import SKIP, Document, Failure
 from conspectus.storage.settings import InputSettings
+from conspectus.storage.spilled import spilling_to
 from conspectus.storage.tables import read_table, write_table
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 SETTINGS = InputSettings()
 
@@ -421,3 +426,23 @@ def test_files_with_the_same_text_are_one_document_with_all_names(tmp_path: Path
     assert [link.target for link in documents["c.html"].hyperlinks] == ["a.html"]
     again = once_each([*documents.values(), replace(documents["a.html"], id=short_id("z.html"), uri="z.html")])
     assert {each.uri: each.metadata.get(ALSO_AT) for each in again}["a.html"] == "b/a.html; z.html"
+
+
+PAGE = f"<p>{'The pump moves water. ' * 20}"
+PAGES = [PAGE, PAGE.replace("water", "sand"), '<a href="b/a.html">it</a>', f'<a href="a.html">it</a>{PAGE}', "Short."]
+
+
+@settings(max_examples=25, deadline=None)
+@given(files=st.dictionaries(st.sampled_from(["a", "b/a", "c", "d", "e", "f/g"]), st.sampled_from(PAGES), min_size=1))
+def test_many_documents_are_read_like_few(files: dict[str, str]) -> None:
+    with TemporaryDirectory() as folder:
+        for name, text in files.items():
+            put(Path(folder), f"{name}.html", text)
+        few = read_documents([Path(folder)], SETTINGS)
+        with (
+            patch("conspectus.pipelines.steps.documents.ROWS_AT_ONCE", 2),
+            patch("conspectus.storage.spilled.BYTES_IN_MEMORY", 1),
+            spilling_to(Path(folder)),
+        ):
+            documents, failures = read_documents([Path(folder)], SETTINGS)
+    assert (list(documents), failures) == few
