@@ -201,7 +201,6 @@ class Bm25:
         postings = self._all()
         if postings is None:
             return csc_array((self._n_rows, 0), dtype=np.float32)
-        self._check(postings)
         return csc_array(postings, shape=(self._n_rows, self.n_columns))
 
     @property
@@ -210,7 +209,8 @@ class Bm25:
         return 0 if self._postings is None else len(self._postings.starts) - 1
 
     def _all(self) -> _Postings | None:
-        """Return the contributions of all terms."""
+        """Return the contributions of all terms, checked."""
+        self.check_rows()
         return self._postings
 
     def term(self, key: str, language: str = "") -> str:
@@ -232,14 +232,11 @@ class Bm25:
 
     def check_rows(self) -> None:
         """Raise IndexCorrupt unless all postings are of rows that exist and each known term has postings."""
-        if (postings := self._all()) is not None:
-            self._check(postings)
-
-    def _check(self, postings: _Postings) -> None:
-        _check_range(postings.rows, self._n_rows)
-        for term, column in self.vocabulary.items():
-            if term:  # bm25s adds an empty word
-                self._column(column)
+        if self._postings is not None:
+            _check_range(self._postings.rows, self._n_rows)
+            for term, column in self.vocabulary.items():
+                if term:  # bm25s adds an empty word
+                    self._column(column)
 
     def _column(self, column: int) -> tuple[Vectors, NDArray[np.int32]]:
         """Return the contributions of a term, and the rows to which it contributes."""
@@ -289,7 +286,7 @@ class PartOfBm25(Bm25):
     def _column(self, column: int) -> tuple[Vectors, NDArray[np.int32]]:
         return self._made(column)
 
-    def _all(self) -> _Postings:
+    def _all(self) -> _Postings:  # computed, so there is nothing to check
         return _Postings(*self._counts.weights(self.n_columns, self._k1, self._b))
 
 
