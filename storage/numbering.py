@@ -1,6 +1,7 @@
 """Numbers for texts, in the order in which they are first asked for."""
 
 from collections import defaultdict
+from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -38,7 +39,7 @@ class ManyNumbers(dict[str, int]):
 
     >>> numbers = ManyNumbers(most=2)
     >>> given = [numbers[word] for word in ("ferry", "fern", "fir", "ferry")]
-    >>> number_of, texts = numbers.settled()
+    >>> number_of, texts = numbers.settled
     >>> number_of[given].tolist(), texts.to_pylist()
     ([0, 1, 2, 0], ['ferry', 'fern', 'fir'])
     """
@@ -57,12 +58,12 @@ class ManyNumbers(dict[str, int]):
         self._next[part] += PARTS
         return number
 
+    @cached_property
     def settled(self) -> "tuple[SmallInts, pa.Array]":
-        """Return the final number of each number given, and the texts by their final numbers: once, at the end.
+        """The final number of each number given, and the texts by their final numbers, once all have numbers.
 
-        Returns:
-            int32 (largest number + 1,), the place among the texts, -1 for numbers that no text has; and the texts, in
-            the order in which they were first asked for.
+        int32 (largest number + 1,), the place among the texts, -1 for numbers that no text has; and the texts, in the
+        order in which they were first asked for.
         """
         import pyarrow as pa
 

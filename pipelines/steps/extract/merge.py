@@ -9,7 +9,6 @@ Sightings (sightings.py) and triples are rows of numbers: what counts once is fo
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,7 +30,7 @@ from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations, Triple
 from conspectus.storage.text.normalise import entity_key
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 _RELATIONS_AT_ONCE = 8192
 """Relations made from Python objects at once."""
@@ -129,21 +128,11 @@ class Statements:
 
     def parts(self) -> Iterator[SmallInts]:
         """Yield source, predicate, target, chunk, start, end and words told of triples, (k, 7) in each part."""
-        (predicate_of, _), (told_of, _) = self.predicate_texts, self.told_texts
+        (predicate_of, _), (told_of, _) = self.predicates.settled, self.told.settled
         for part in self._rows.parts():
             source, predicate, target, chunk, start, end, told = part.T
             ends = self.sightings.key_of(source), self.sightings.key_of(target)
             yield np.column_stack([ends[0], predicate_of[predicate], ends[1], chunk, start, end, told_of[told]])
-
-    @cached_property
-    def predicate_texts(self) -> "tuple[SmallInts, pa.Array]":
-        """The final numbers of predicates, and their texts, once all are numbered."""
-        return self.predicates.settled()
-
-    @cached_property
-    def told_texts(self) -> "tuple[SmallInts, pa.Array]":
-        """The final numbers of what is told in words, and the texts, once all are numbered."""
-        return self.told.settled()
 
     def has_key(self) -> Bools:
         """Return which keys are an end of a triple, (keys,)."""
@@ -178,7 +167,7 @@ def _statement(one: ChunkSightings, triple: Triple) -> StatedTriple:
 def _relations(stated: Statements, kept: Bools, mentions: "SortedRows[Mention]") -> TableRows[Relation]:
     """Return the relations between entities, sorted by id, and add their mentions to `mentions`."""
     folded = numbering()
-    same = np.array([folded[entity_key(text.as_py())] for text in stated.predicate_texts[1]], np.int64)
+    same = np.array([folded[entity_key(text.as_py())] for text in stated.predicates.settled[1]], np.int64)
     relations, make = SortedRows(Relation), _RelationMaker(stated, mentions)
     for part in stated.parts():
         rows = part[kept[part[:, 0]] & kept[part[:, 2]]]
@@ -196,7 +185,7 @@ class _RelationMaker:
     def __init__(self, stated: Statements, mentions: "SortedRows[Mention]") -> None:
         self._mentions = mentions
         self._keys = stated.sightings.key_texts
-        (_, self._predicates), (_, self._told) = stated.predicate_texts, stated.told_texts
+        (_, self._predicates), (_, self._told) = stated.predicates.settled, stated.told.settled
         self._entity_ids = stated.sightings.entity_ids
         self._chunks = arrow_of(Chunk, stated.sightings.chunks, ["id", "document_id", "start", "text"])
         self._batches = batches_of(self._chunks)

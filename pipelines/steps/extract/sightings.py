@@ -82,32 +82,24 @@ class Sightings:
 
     def parts(self) -> Iterator[SightingColumns]:
         """Yield the sightings, all those of a key together, in the order in which they were added."""
-        (key_of, _), (surface_of, _) = self._key_texts, self._surface_texts
+        (key_of, _), (surface_of, _) = self.keys.settled, self.surfaces.settled
         for rows in self._rows.parts():
             key, surface, *others = rows.T
             yield SightingColumns(key_of[key], surface_of[surface], *map(np.ascontiguousarray, others))
 
-    @cached_property
-    def _key_texts(self) -> "tuple[SmallInts, pa.Array]":
-        return self.keys.settled()
-
-    @cached_property
-    def _surface_texts(self) -> "tuple[SmallInts, pa.Array]":
-        return self.surfaces.settled()
-
     @property
     def key_texts(self) -> "pa.Array":
         """The text of each key, once all are numbered."""
-        return self._key_texts[1]
+        return self.keys.settled[1]
 
     @property
     def surface_texts(self) -> "pa.Array":
         """The text of each surface, once all are numbered."""
-        return self._surface_texts[1]
+        return self.surfaces.settled[1]
 
     def key_of(self, numbers: SmallInts) -> SmallInts:
         """Return the final numbers of keys, once all are numbered."""
-        return self._key_texts[0][numbers]
+        return self.keys.settled[0][numbers]
 
     @cached_property
     def entity_ids(self) -> "pa.Array":
