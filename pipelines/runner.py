@@ -16,8 +16,8 @@ from contextvars import ContextVar, copy_context
 from types import FrameType, TracebackType
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
 
-from conspectus.prompts.client.event_loop import Waits, raise_if_given_up
 from conspectus.storage.blas_threads import processors
+from conspectus.storage.cancellation import Cancellation, check
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -110,7 +110,7 @@ class RunHere:
         """Run the shards in order."""
         results, done, total = [], 0, sum(map(len, parts))
         for part in parts:
-            raise_if_given_up()
+            check()
             self._progress(step, done, total)
             results.append(work(part))
             done += len(part)
@@ -286,15 +286,15 @@ class Overlap:
 
     def __init__(self, in_background: bool) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="overlap") if in_background else None
-        self._waits = Waits()
+        self._cancellation = Cancellation()
         self._beside: ThreadPoolExecutor | None = None
-        self._work_beside = Waits()
+        self._cancellation_beside = Cancellation()
         self._started: list[Pending[Any]] = []
         self._futures: list[Future[Any]] = []
 
     def start(self, step: Callable[..., Result], *arguments: object) -> Pending[Result]:
         """Start a step and return its pending result. A pending argument is awaited first."""
-        return self._start(self._thread, self._waits, step, arguments)
+        return self._start(self._thread, self._cancellation, step, arguments)
 
     def beside(self, step: Callable[..., Result], *arguments: object) -> Pending[Result]:
         """Start a step on another processor; without one, or in the background anyway, this is `start`.
@@ -303,11 +303,17 @@ class Overlap:
         """
         if self._thread is None and self._beside is None and processors() > 1:
             self._beside = ThreadPoolExecutor(1, thread_name_prefix="beside")
-        thread, waits = (self._thread, self._waits) if self._thread else (self._beside, self._work_beside)
-        return self._start(thread, waits, step, arguments)
+        thread, cancellation = (
+            (self._thread, self._cancellation) if self._thread else (self._beside, self._cancellation_beside)
+        )
+        return self._start(thread, cancellation, step, arguments)
 
     def _start(
-        self, thread: ThreadPoolExecutor | None, waits: Waits, step: Callable[..., Result], arguments: Sequence[object]
+        self,
+        thread: ThreadPoolExecutor | None,
+        cancellation: Cancellation,
+        step: Callable[..., Result],
+        arguments: Sequence[object],
     ) -> Pending[Result]:
         def work() -> Result:
             return step(*(given.result() if isinstance(given, Pending) else given for given in arguments))
@@ -317,7 +323,7 @@ class Overlap:
             started = _Deferred(work)
         else:
             context = copy_context()  # preserves the context of Prefect and of meters
-            context.run(waits.enter)
+            context.run(cancellation.enter)
             self._futures.append(thread.submit(context.run, work))
             started = _InThread(self._futures[-1])
         self._started.append(started)
@@ -356,11 +362,11 @@ class Overlap:
     def _stop(self, error: BaseException) -> None:
         for thread in self._threads():
             thread.shutdown(wait=False, cancel_futures=True)
-        self._work_beside.give_up()  # nobody is paid for it
+        self._cancellation_beside.cancel()  # nobody is paid for it
         if isinstance(error, Exception):
             self._shut_down()
         else:  # an interruption: do not retry a dead server for minutes
-            self._waits.give_up()
+            self._cancellation.cancel()
             wait([future for future in self._futures if not future.cancelled()], _SECONDS_TO_STOP)
 
     def _shut_down(self) -> None:

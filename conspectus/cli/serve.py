@@ -48,8 +48,9 @@ def serve(
     max_upload: Annotated[
         int, typer.Option("--max-upload", min=1, help="Megabytes of an uploaded file; ten times that in total.")
     ] = 100,
-    at_once: Annotated[int, typer.Option("--at-once", min=1, max=256, help="Maximum concurrent questions.")] = 8,
-    waiting: Annotated[int, typer.Option("--waiting", min=0, help="Maximum waiting questions; more get 429.")] = 64,
+    at_once: Annotated[
+        int, typer.Option("--at-once", min=1, max=1024, help="Maximum concurrent questions; more get 429.")
+    ] = 128,
     seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Time limit of a question.")] = 120.0,
     per_minute: Annotated[
         int | None, typer.Option("--questions-per-minute", min=1, help="Default limit of a token.")
@@ -98,7 +99,6 @@ def serve(
         port,
         allow_host or [],
         at_once=at_once,
-        waiting=waiting,
         seconds=seconds,
         say=lambda line: typer.echo(line, err=True),
         admin=admin,

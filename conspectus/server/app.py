@@ -1,7 +1,7 @@
 """The application: all routes behind one guard, health checks, metrics, and reloading of new versions."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -14,12 +14,11 @@ from starlette.types import ASGIApp
 
 from conspectus.server import ask_routes, browse_routes, openai_chat, page_data, page_files
 from conspectus.server.admin import admin_routes
-from conspectus.server.admin.jobs import Jobs
 from conspectus.server.mcp_tools import caller_of_request, mcp_server
-from conspectus.server.metrics import CONTENT_TYPE, Metrics
+from conspectus.server.metrics import CONTENT_TYPE
 from conspectus.server.open_indexes import Served
-from conspectus.server.questions import ClientGone, QuestionThreads
 from conspectus.server.request_checks import Bounds, Guard, Log, Refused, error_body, log_line
+from conspectus.server.request_threads import ClientGone
 from conspectus.server.service import Service
 from conspectus.server.tokens import Callers
 from conspectus.storage.errors import ConspectusError
@@ -31,39 +30,29 @@ health = APIRouter(tags=["server"])
 
 
 def create_app(
-    indexes: Sequence[Served],
-    callers: Callers,
-    hosts: Collection[str],
-    questions: QuestionThreads,
-    bounds: Bounds | None = None,
-    log: Log = log_line,
-    admin: dict[str, Jobs] | None = None,
+    service: Service, callers: Callers, hosts: Collection[str], bounds: Bounds | None = None, log: Log = log_line
 ) -> ASGIApp:
     """Return the complete server application.
 
     Args:
-        indexes: The indexes to serve.
+        service: The indexes to serve, and their threads.
         callers: The permitted callers.
         hosts: The permitted Host headers, without the port.
-        questions: The threads that questions run in.
         bounds: Limits on a request's body.
         log: Called with each line of the log.
-        admin: The jobs of each index, where documents can be added and removed through the server.
     """
-    metrics = Metrics()
-    metrics.count_in_flight(lambda: questions.inside)
-    service = Service({one.name: one for one in indexes}, questions, metrics, callers.needed, admin)
+    service.metrics.count_in_flight(lambda: service.questions.inside)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(tools.session_manager.run())  # a mounted application has no lifespan
             watcher = asyncio.create_task(watch(service, log))
-            stack.callback(questions.close)
-            for one in indexes:
+            stack.callback(service.stop)
+            for one in service.indexes.values():
                 stack.callback(one.close)
             stack.callback(watcher.cancel)
-            for jobs in (admin or {}).values():
+            for jobs in (service.admin or {}).values():
                 stack.push_async_callback(jobs.close)
             yield
 
@@ -73,7 +62,7 @@ def create_app(
     # The guard checks Host and Origin strictly for every route; agents with the older protocol need no session here.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app.router.routes.extend(tools.streamable_http_app(stateless_http=True, transport_security=unchecked).routes)
-    return Guard(app, hosts, callers, bounds or Bounds(), metrics, log)
+    return Guard(app, hosts, callers, bounds or Bounds(), service.metrics, log)
 
 
 def application(lifespan: Any = None) -> FastAPI:  # noqa: ANN401  (FastAPI's)

@@ -13,8 +13,8 @@ from conspectus.query.types import Answer, Step
 from conspectus.render.answers import explanation_json
 from conspectus.server.bodies import Answered, Ask, Explain, ExplainedPassages, Retrieve, RetrievedPassages, answered
 from conspectus.server.open_indexes import Version
-from conspectus.server.questions import Gone
 from conspectus.server.request_checks import Refused, error_body
+from conspectus.server.request_threads import Gone
 from conspectus.server.service import Service, Walk
 
 KEEP_ALIVE = 15.0

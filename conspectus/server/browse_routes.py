@@ -102,7 +102,7 @@ class Look:
             return (None, headers) if known else (read(view), headers)
 
         (found, headers), _ = await service_of(self._request).run(
-            caller, self.index, work, gone=leaves(self._request), version=self._fixed, counts=False
+            caller, self.index, work, gone=leaves(self._request), version=self._fixed, reads=True
         )
         if found is None:
             raise NotModified(headers)

@@ -5,25 +5,26 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from conspectus.server.admin.jobs import Jobs
 from conspectus.server.app import create_app, watch
+from conspectus.server.connections import MOST_CONNECTIONS, limited_http, most_connections
 from conspectus.server.mcp_tools import serve_stdio
 from conspectus.server.metrics import Metrics
 from conspectus.server.open_indexes import Served
-from conspectus.server.questions import QuestionThreads
 from conspectus.server.request_checks import Log, log_line
-from conspectus.server.service import Service
+from conspectus.server.request_threads import RequestThreads
+from conspectus.server.service import READS_AT_ONCE, Service
 from conspectus.server.tokens import Caller, Callers, is_loopback
 from conspectus.storage.errors import MissingPart, UsageError
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
-STOP_SECONDS = 30
-"""Seconds that requests may take to finish after the server was told to stop."""
+STOP_SECONDS = 5
+"""Seconds that responses may take to be sent, and uploads to come, after the server was told to stop and has cancelled
+the questions."""
 SWITCH_SECONDS = 0.001
 """How long the thread of a question goes on while the server's loop waits for the interpreter (Python: 5 ms)."""
 _EVERY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  (they are never taken as names)
@@ -37,7 +38,6 @@ def run(
     allowed: Collection[str],
     *,
     at_once: int,
-    waiting: int,
     seconds: float,
     say: Callable[[str], None],
     log: Log = log_line,
@@ -52,7 +52,6 @@ def run(
         port: The port; 0 for a free one.
         allowed: Host names that requests may use in addition to those of this machine and `host`.
         at_once: Maximum number of concurrent questions.
-        waiting: Maximum number of waiting questions.
         seconds: Timeout of a question.
         say: Called with the URL of the server, and with hints.
         log: Called with each line of the log.
@@ -64,7 +63,12 @@ def run(
     send_traces(os.environ)
     sys.setswitchinterval(SWITCH_SECONDS)
     hosts = {*LOOPBACK_NAMES, *allowed, *({host} - _EVERY_ADDRESS)}
-    app = create_app(indexes, callers, hosts, QuestionThreads(at_once, waiting, seconds), log=log, admin=admin)
+    questions = RequestThreads(at_once, seconds)
+    service = Service(
+        {one.name: one for one in indexes}, questions, Metrics(), callers.needed, admin, shares=callers.several
+    )
+    app = create_app(service, callers, hosts, log=log)
+    most = most_connections(at_once + READS_AT_ONCE, say)
     with listening(host, port) as opened:
         bound = opened.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
@@ -73,21 +77,20 @@ def run(
             say("conspectus: whoever has the administrator's token can add and remove documents")
         if not is_loopback(host) and not allowed and host in _EVERY_ADDRESS:
             say("conspectus: requests with host names other than localhost are refused; see --allow-host")
-        _Server(configuration(app), tuple((admin or {}).values())).run(sockets=[opened])
+        StoppingServer(configuration(app, most), service).run(sockets=[opened])
 
 
-class _Server(uvicorn.Server):
-    """Ends the streams of jobs when it is told to stop: they would last as long as the jobs."""
+class StoppingServer(uvicorn.Server):
+    """Cancels questions, and ends the streams of jobs, when it is told to stop: both could last for minutes."""
 
-    def __init__(self, config: uvicorn.Config, jobs: Sequence[Jobs]) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
-        self._jobs = jobs
+        self._service = service
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop, as a signal asks."""
-        for each in self._jobs:
-            each.leave()
-        super().handle_exit(sig, frame)
+        self._service.stop()
+        await super().shutdown(sockets)
 
 
 def send_traces(environment: Mapping[str, str]) -> None:
@@ -119,15 +122,15 @@ def run_stdio(index: Served, access: tuple[str, ...] | None) -> None:
         index: The index that the tools read.
         access: The access tags of the agent; None for all documents.
     """
-    service = Service({index.name: index}, QuestionThreads(4, 16, 120.0), Metrics(), tokens=False)
+    service = Service({index.name: index}, RequestThreads(20, 120.0), Metrics(), tokens=False)
     asyncio.run(serve_stdio(service, Caller("stdio", access), lambda: watch(service, log_line)))
 
 
-def configuration(app: ASGIApp) -> uvicorn.Config:
-    """Return the configuration of uvicorn: no separate log, no trust in proxy headers."""
+def configuration(app: ASGIApp, most: int = MOST_CONNECTIONS) -> uvicorn.Config:
+    """Return the configuration of uvicorn: no separate log, no trust in proxy headers, at most so many connections."""
     return uvicorn.Config(
         app,
-        http="h11",
+        http=limited_http(most),
         ws="none",
         log_config=None,
         access_log=False,

@@ -39,7 +39,7 @@ class Calls:
         async def work(view: Index) -> Result:
             return read(view)
 
-        found, version = await self.service.run(caller, name, work, gone=never, counts=False)
+        found, version = await self.service.run(caller, name, work, gone=never, reads=True)
         return found, name, version.name
 
 

@@ -101,7 +101,7 @@ async def serve_stdio(service: Service, caller: Caller, watch: Callable[[], Coro
         watcher.cancel()
         with suppress(asyncio.CancelledError):
             await watcher
-        service.questions.close()
+        service.stop()
         for one in service.indexes.values():
             one.close()
 

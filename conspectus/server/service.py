@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from conspectus.api import Index
@@ -16,8 +16,8 @@ from conspectus.server.bodies import Ask, Explain, Retrieve, conversation
 from conspectus.server.metrics import Metrics
 from conspectus.server.neighbours import NotThere
 from conspectus.server.open_indexes import Served, Version
-from conspectus.server.questions import Gone, QuestionThreads, TooBusy, TookTooLong
 from conspectus.server.request_checks import Refused
+from conspectus.server.request_threads import Gone, RequestThreads, Stopping, TooBusy, TookTooLong
 from conspectus.server.tokens import Caller, MoneySpent, TooManyQuestions
 from conspectus.storage.errors import (
     BudgetReached,
@@ -34,7 +34,11 @@ Result = TypeVar("Result")
 
 
 Walk = dict[str, Any]
-"""A walk over the graph, as printed by `conspectus walk --json`."""
+"""A walk over the graph, as `conspectus ask --json` prints it."""
+READS_AT_ONCE = 64
+READ_SECONDS = 30.0
+READS_COMPUTING = 2
+"""Reads of tables take milliseconds, and have threads of their own: they wait neither for questions nor for models."""
 
 
 def ignore_steps(_: Step) -> None:
@@ -48,15 +52,25 @@ async def never() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The indexes of a server, and the threads that their questions run in."""
+    """The indexes of a server, and the threads that questions and reads run in."""
 
     indexes: dict[str, Served]
-    questions: QuestionThreads
+    questions: RequestThreads
     metrics: Metrics
     tokens: bool
     """Whether requests need a token, so that responses are private."""
     admin: dict[str, Jobs] | None = None
     """The jobs of each index; None if the server cannot be administered."""
+    shares: bool = False
+    """Whether there are several callers, each with its share of the threads."""
+    reads: RequestThreads = field(default_factory=lambda: RequestThreads(READS_AT_ONCE, READ_SECONDS, READS_COMPUTING))
+
+    def stop(self) -> None:
+        """Cancel all requests and end the streams of jobs. Call it on the server's loop."""
+        self.questions.stop()
+        self.reads.stop()
+        for jobs in (self.admin or {}).values():
+            jobs.leave()
 
     def visible(self, caller: Caller) -> list[Served]:
         """Return the indexes that a caller may ask, in the order of the command line."""
@@ -79,7 +93,7 @@ class Service:
         where: str | None = None,
         access: Sequence[str] | None = None,
         version: str | None = None,
-        counts: bool = True,
+        reads: bool = False,
     ) -> tuple[Result, Version]:
         """Run work over the part of one version of an index that a caller may see.
 
@@ -91,7 +105,7 @@ class Service:
             where: A filter over metadata.
             access: Access tags that restrict the view further.
             version: The requested version, None for the current one.
-            counts: Whether it counts as a question.
+            reads: Whether it only reads tables, and is no question.
 
         Returns:
             The result and the version it was computed from.
@@ -114,7 +128,7 @@ class Service:
                 return await work(view)
 
         try:
-            if counts:
+            if not reads:
                 if caller.purse is not None:
                     caller.purse.check()
                 caller.allowance.take()
@@ -127,13 +141,16 @@ class Service:
         except MoneySpent as spent:
             held.let_go()
             raise refusal(spent) from None
+        threads = self.reads if reads else self.questions
         try:
-            return await self.questions.run(over_view, gone, held.let_go), held
+            return await threads.run(over_view, gone, held.let_go, caller.name, shares=self.shares), held
         except TooBusy:
-            busy = "too many questions are running and waiting; ask again later"
+            busy = "too many requests are under way; ask again later"
             raise Refused(429, "too_busy", busy, {"retry-after": "1"}) from None
         except TookTooLong:
-            raise Refused(504, "too_long", f"no answer within {self.questions.seconds:g} s") from None
+            raise Refused(504, "too_long", f"no answer within {threads.seconds:g} s") from None
+        except Stopping:
+            raise Refused(503, "stopping", "the server is stopping", {"retry-after": "5"}) from None
         except ConspectusError as error:
             raise refusal(error) from error
 

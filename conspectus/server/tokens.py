@@ -206,6 +206,11 @@ class Callers:
         return bool(self._by_digest)
 
     @property
+    def several(self) -> bool:
+        """Whether there are several callers, who share the threads of requests."""
+        return max(1, len(self._by_digest)) + bool(self._admin) > 1
+
+    @property
     def administered(self) -> bool:
         """Whether there is an administrator."""
         return bool(self._admin)

@@ -9,13 +9,12 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from concurrent.futures import CancelledError, Future
-from contextvars import ContextVar
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
+from conspectus.storage.cancellation import current
 from conspectus.storage.errors import ModelError
-from conspectus.storage.processor_places import away
+from conspectus.storage.turns import away
 
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
@@ -59,62 +58,14 @@ async def run_on_call_loop(work: Coroutine[Any, Any, Result]) -> Result:
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
 
 
-class Waits:
-    """The pending `wait_for` calls of other threads, to be cancelled together: only a main thread is interrupted.
-
-    `wait_for` registers with the `Waits` whose `enter` was called in its context.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._given_up = False
-        self._futures: set[Future[Any]] = set()
-
-    def enter(self) -> None:
-        """Register the waits of this context, and of copies of it, from now on."""
-        _waits.set(self)
-
-    def add(self, future: "Future[Any]") -> None:
-        """Register a wait."""
-        with self._lock:
-            given_up = self._given_up
-            self._futures.add(future)
-        future.add_done_callback(self._futures.discard)
-        if given_up:
-            future.cancel()
-
-    def give_up(self) -> None:
-        """Cancel all waits, now and later: `wait_for` then raises concurrent.futures.CancelledError."""
-        with self._lock:
-            self._given_up = True
-            waiting = list(self._futures)
-        for future in waiting:
-            future.cancel()
-
-    @property
-    def given_up(self) -> bool:
-        """Whether `give_up` was called."""
-        return self._given_up
-
-
-_waits: ContextVar[Waits | None] = ContextVar("waits", default=None)
-
-
-def raise_if_given_up() -> None:
-    """Raise concurrent.futures.CancelledError if the `Waits` of this context have given up."""
-    waits = _waits.get()
-    if waits and waits.given_up:
-        raise CancelledError
-
-
 def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine on the call loop and wait for it from synchronous code; never call this on that loop.
 
-    It is cancelled if the caller is interrupted, or if the `Waits` of its context give up.
+    It is cancelled if the caller is interrupted, or with the `Cancellation` of its context.
     """
     future = asyncio.run_coroutine_threadsafe(work, call_loop())
-    if waits := _waits.get():
-        waits.add(future)
+    if cancellation := current():
+        cancellation.add(future)
     try:
         with away():
             return future.result()

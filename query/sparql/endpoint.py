@@ -17,7 +17,7 @@ from conspectus.query.sparql.result import SparqlResult, Term, result_of
 from conspectus.query.sparql.run import ROWS, SECONDS
 from conspectus.query.sparql.store import PREFIXES
 from conspectus.storage.errors import SparqlError, UsageError
-from conspectus.storage.processor_places import away
+from conspectus.storage.turns import away
 
 _BYTES = 20_000_000
 """Bytes of a result; a longer one is refused, since JSON that is cut off cannot be read."""

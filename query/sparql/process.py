@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.storage.errors import IndexCorrupt, SparqlError
-from conspectus.storage.processor_places import away
+from conspectus.storage.turns import away
 
 _WORKER = Path(__file__).with_name("worker.py")
 _MEMORY = 4 << 30

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 from conspectus.pipelines.build_index import build_index
 from conspectus.storage.settings import Settings, load_settings
 
 from conspectus.server.admin.changes import UploadLimits
 from conspectus.server.admin.jobs import Jobs
 from conspectus.server.app import create_app
-from conspectus.server.listen import LOOPBACK_NAMES, configuration, listening
+from conspectus.server.listen import LOOPBACK_NAMES, StoppingServer, configuration, listening
+from conspectus.server.metrics import Metrics
 from conspectus.server.open_indexes import Served
-from conspectus.server.questions import QuestionThreads
 from conspectus.server.request_checks import Bounds
+from conspectus.server.request_threads import RequestThreads
+from conspectus.server.service import Service
 from conspectus.server.tokens import Callers
 from tests.conftest import write_rows
 from tests.waiting import LIMIT, wait_until
@@ -75,7 +76,7 @@ def running(
     *indexes: tuple[str, Path],
     settings: Settings | None = None,
     callers: Callers | None = None,
-    questions: QuestionThreads | None = None,
+    questions: RequestThreads | None = None,
     bounds: Bounds | None = None,
     token: str = "",
     limits: UploadLimits | None = None,
@@ -87,11 +88,12 @@ def running(
     if callers.administered:
         chosen = settings or load_settings()
         admin = {one.name: Jobs(one.name, one.root, chosen, limits or UploadLimits(), log.append) for one in served}
-    app = create_app(
-        served, callers, LOOPBACK_NAMES, questions or QuestionThreads(4, 16, LIMIT), bounds, log.append, admin
-    )
+    threads = questions or RequestThreads(20, LIMIT)
+    by_name = {one.name: one for one in served}
+    service = Service(by_name, threads, Metrics(), callers.needed, admin, shares=callers.several)
+    app = create_app(service, callers, LOOPBACK_NAMES, bounds, log.append)
     with listening("127.0.0.1", 0) as opened:
-        server = uvicorn.Server(configuration(app))
+        server = StoppingServer(configuration(app), service)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{opened.getsockname()[1]}"

@@ -10,10 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 from conspectus.prompts.fake import FakeServer
+from conspectus.storage.cancellation import check
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import LlmSettings, Price, Settings, load_settings
 
-from conspectus.server.questions import MOST_AT_WORK, ClientGone, QuestionThreads, TooBusy, TookTooLong
+from conspectus.server.request_threads import MOST_COMPUTING, ClientGone, RequestThreads, Stopping, TooBusy, TookTooLong
 from conspectus.server.tokens import Caller, CallerLimits, Callers, MoneySpent, Purse, _digest
 from tests.conspectus.server.running import QUESTION, running
 from tests.waiting import HELD, LIMIT, post_and_leave, wait_until
@@ -27,10 +28,10 @@ async def never() -> None:
     await asyncio.Event().wait()
 
 
-def test_one_more_than_may_wait_is_refused_and_health_stays(notes: Path) -> None:
+def test_one_more_than_there_are_threads_for_is_refused_and_health_stays(notes: Path) -> None:
     with (
         FakeServer(latency=HELD) as fake,
-        running(("notes", notes), settings=with_model(fake), questions=QuestionThreads(1, 1, LIMIT)) as server,
+        running(("notes", notes), settings=with_model(fake), questions=RequestThreads(2, LIMIT)) as server,
     ):
         answers: list[httpx.Response] = []
         asked = [
@@ -57,7 +58,7 @@ def test_one_more_than_may_wait_is_refused_and_health_stays(notes: Path) -> None
 def test_a_question_that_takes_too_long_is_given_up(notes: Path) -> None:
     with (
         FakeServer(latency=HELD) as fake,
-        running(("notes", notes), settings=with_model(fake), questions=QuestionThreads(2, 100, 0.5)) as server,
+        running(("notes", notes), settings=with_model(fake), questions=RequestThreads(100, 0.5)) as server,
     ):
 
         def a_model_was_asked() -> bool:  # on a slow machine it may not come to that in half a second
@@ -91,9 +92,9 @@ def test_a_model_that_fails_is_an_error_without_its_words(notes: Path) -> None:
         assert fake.url not in got.text
 
 
-def test_a_thread_keeps_its_place_until_it_ends() -> None:
+def test_a_thread_counts_until_it_ends() -> None:
     async def scene() -> None:
-        questions, ended = QuestionThreads(1, 0, 0.2), []
+        questions, ended = RequestThreads(1, 0.2), []
         hold = threading.Event()
 
         async def works() -> str:
@@ -116,7 +117,7 @@ def test_a_thread_keeps_its_place_until_it_ends() -> None:
 
 
 def test_s7_few_questions_compute_at_a_time_so_that_the_loop_answers() -> None:
-    places = min(MOST_AT_WORK, os.cpu_count() or 1)
+    places = min(MOST_COMPUTING, os.cpu_count() or 1)
     lock, now, most = threading.Lock(), 0, 0
     full = threading.Barrier(places)
 
@@ -130,37 +131,150 @@ def test_s7_few_questions_compute_at_a_time_so_that_the_loop_answers() -> None:
             now -= 1
 
     async def scene() -> None:
-        questions = QuestionThreads(16 * places, 0, LIMIT)
+        questions = RequestThreads(16 * places, LIMIT)
         await asyncio.gather(*(questions.run(works, never, lambda: None) for _ in range(16 * places)))
 
     asyncio.run(scene())
     assert most == places
 
 
-def test_who_leaves_before_its_turn_is_never_asked_for() -> None:
+def test_who_leaves_before_its_turn_computes_nothing() -> None:
     async def scene() -> None:
-        questions, begun = QuestionThreads(1, 1, LIMIT), []
-        hold = threading.Event()
+        questions, begun, hold = RequestThreads(2, LIMIT, computing=1), threading.Event(), threading.Event()
+        asked_for: list[bool] = []
 
         async def first() -> None:
+            begun.set()
             hold.wait(LIMIT)
 
         async def second() -> None:
-            begun.append(True)
+            asked_for.append(True)
 
         async def at_once() -> None:
             return None
 
         running_first = asyncio.create_task(questions.run(first, never, lambda: None))
-        await asyncio.sleep(0.05)
+        await asyncio.to_thread(begun.wait, LIMIT)
         with pytest.raises(ClientGone):
             await questions.run(second, at_once, lambda: None)
         hold.set()
         await running_first
-        assert questions.inside == 0
-        assert not begun
+        while questions.inside:
+            await asyncio.sleep(0.01)
+        assert not asked_for
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize("why", [ClientGone, TookTooLong, Stopping])
+def test_a_computation_ends_at_its_next_check(why: type[Exception]) -> None:
+    async def scene() -> None:
+        questions = RequestThreads(1, 0.2 if why is TookTooLong else LIMIT)
+        begun, leaves = threading.Event(), asyncio.Event()
+
+        async def computes() -> None:
+            begun.set()
+            while True:
+                check()
+
+        question = asyncio.create_task(questions.run(computes, leaves.wait, lambda: None))
+        await asyncio.to_thread(begun.wait, LIMIT)
+        if why is ClientGone:
+            leaves.set()
+        elif why is Stopping:
+            questions.stop()
+        with pytest.raises(why):
+            await question
+        async with asyncio.timeout(2.0):
+            while questions.inside:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(scene())
+
+
+def test_after_the_stop_nothing_begins() -> None:
+    async def scene() -> None:
+        questions, ended = RequestThreads(1, LIMIT), []
+        questions.stop()
+        with pytest.raises(Stopping):
+            await questions.run(never, never, lambda: ended.append(1))
+        assert ended == [1]
+
+    asyncio.run(scene())
+
+
+def test_each_caller_has_a_share_of_the_threads() -> None:
+    async def scene() -> None:
+        questions, end = RequestThreads(6, LIMIT), threading.Event()
+        under_way: list[asyncio.Task[None]] = []
+
+        async def waits() -> None:
+            await asyncio.to_thread(end.wait, LIMIT)
+
+        async def taken(caller: str) -> bool:
+            under_way.append(asyncio.create_task(questions.run(waits, never, lambda: None, caller, shares=True)))
+            await asyncio.sleep(0)
+            return not under_way[-1].done()
+
+        assert [await taken("busy") for _ in range(5)] == [True, True, True, False, False]
+        assert [await taken("late") for _ in range(3)] == [True, True, False]
+        assert [await taken("later") for _ in range(2)] == [True, False]
+        end.set()
+        ended = await asyncio.gather(*under_way, return_exceptions=True)
+        assert [type(each) for each in ended].count(TooBusy) == 4
+        while questions.inside:
+            await asyncio.sleep(0.01)
+        assert await taken("busy"), "nothing is kept of who has left"
+        await under_way[-1]
+
+    asyncio.run(scene())
+
+
+READS = ("documents", "documents/a", "entities", "status", "reports")
+
+
+def test_reads_do_not_wait_for_models(notes: Path) -> None:
+    with (
+        FakeServer(latency=HELD) as fake,
+        running(
+            ("notes", notes), settings=with_model(fake, concurrency=64), questions=RequestThreads(20, LIMIT)
+        ) as server,
+    ):
+
+        def ask(number: int) -> None:
+            server.ask(question=f"Who reads number {number}?", method="io")
+
+        asked = [threading.Thread(target=ask, args=(number,)) for number in range(20)]
+        for thread in asked:
+            thread.start()
+        wait_until(lambda: len(fake.requests) == 20)
+        assert server.ask(method="bm25").status_code == 429, "there is no thread for another question"
+        for read in READS:
+            assert server.client.get(f"/v1/indexes/notes/{read}").status_code == 200
+        fake.change(latency=0.0)
+        fake.release()
+        for thread in asked:
+            thread.join()
+
+
+def test_questions_that_wait_for_a_model_keep_nobody_from_computing(notes: Path) -> None:
+    with (
+        FakeServer(latency=HELD) as fake,
+        running(("notes", notes), settings=with_model(fake, concurrency=64)) as server,
+    ):
+        asked = [
+            threading.Thread(target=lambda n=n: server.ask(question=f"Who computes number {n}?", method="io"))
+            for n in range(4 * MOST_COMPUTING)
+        ]
+        for thread in asked:
+            thread.start()
+        wait_until(lambda: len(fake.requests) == len(asked))
+        look = {"question": QUESTION, "method": "bm25"}
+        assert server.client.post("/v1/indexes/notes/retrieve", json=look).status_code == 200
+        fake.change(latency=0.0)
+        fake.release()
+        for thread in asked:
+            thread.join()
 
 
 def test_nothing_is_kept_of_questions_that_ended(server) -> None:  # noqa: ANN001  (see conftest)

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from conspectus.server.mcp_tools import mcp_server
 from conspectus.server.metrics import Metrics
 from conspectus.server.open_indexes import Served
-from conspectus.server.questions import QuestionThreads
+from conspectus.server.request_threads import RequestThreads
 from conspectus.server.service import Service
 from conspectus.server.tokens import Caller, Callers, _digest
 from tests.conspectus.server.running import FORBIDDEN, QUESTION, Running, running
@@ -91,7 +91,7 @@ async def every_resource(client: Client, index: str) -> str:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_in_memory(notes: Path, mode: str) -> None:
     served = Served("notes", notes, load_settings())
-    service = Service({"notes": served}, QuestionThreads(2, 4, LIMIT), Metrics(), tokens=False)
+    service = Service({"notes": served}, RequestThreads(6, LIMIT), Metrics(), tokens=False)
 
     async def scene() -> None:
         server = mcp_server(service, lambda _: Caller("test", ("team-a",)))
@@ -103,7 +103,7 @@ def test_in_memory(notes: Path, mode: str) -> None:
                     await client.read_resource(f"conspectus://indexes/notes/documents/{id_}")
 
     asyncio.run(scene())
-    service.questions.close()
+    service.stop()
     served.close()
 
 

@@ -6,7 +6,8 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextvars import copy_context
 
 import pytest
-from conspectus.prompts.client.event_loop import Waits, cached_per_process, gather_all, gather_settled, wait_for
+from conspectus.prompts.client.event_loop import cached_per_process, gather_all, gather_settled, wait_for
+from conspectus.storage.cancellation import Cancellation
 from conspectus.storage.errors import BudgetReached, ModelUnavailable
 
 from tests.waiting import HELD, LIMIT
@@ -49,8 +50,8 @@ def test_a_forked_process_makes_its_own_even_where_another_thread_was_making_it(
         assert first.result() == os.getpid()
 
 
-def test_what_another_thread_waits_for_can_be_given_up() -> None:
-    waits, begun, ended = Waits(), threading.Event(), threading.Event()
+def test_what_another_thread_waits_for_can_be_cancelled() -> None:
+    cancellation, begun, ended = Cancellation(), threading.Event(), threading.Event()
 
     async def long() -> None:
         begun.set()
@@ -60,11 +61,11 @@ def test_what_another_thread_waits_for_can_be_given_up() -> None:
             ended.set()
 
     context = copy_context()
-    context.run(waits.enter)
+    context.run(cancellation.enter)
     with ThreadPoolExecutor(1) as other:
         waiting = other.submit(context.run, lambda: wait_for(long()))
         begun.wait(LIMIT)
-        waits.give_up()
+        cancellation.cancel()
         with pytest.raises(CancelledError):
             waiting.result(LIMIT)
         assert ended.wait(LIMIT), "it is cancelled on the loop"
