@@ -95,7 +95,7 @@ def server(index: Path, settings: tuple[str, ...] = ()) -> Iterator[tuple[str, i
     """Serve an index, named `it`, in a separate process; return the address and the process id once it is ready."""
     given = [word for each in settings for word in ("--set", each)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "conspectus.cli", "serve", f"it={index}", "--port", "0", "--waiting", "64", *given],
+        [sys.executable, "-m", "conspectus.cli", "serve", f"it={index}", "--port", "0", *given],
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -5,7 +5,8 @@ It is read-only unless there is an administrator's token (admin/).
     tokens.py       callers: tokens, their access tags and indexes, rate limits
     request_checks.py  checks of every request: Host, Origin, token, size; headers, log, errors
     open_indexes.py the current version of each index, and the switch to a new one
-    questions.py    questions in threads: concurrency, timeouts, cancellation
+    request_threads.py  questions and reads in threads: concurrency, timeouts, cancellation
+    connections.py  limits of connections, and of the time for a header
     service.py      one question or one look into the tables, on behalf of a caller
     bodies.py       the JSON of requests and responses
     ask_routes.py   /v1/indexes/NAME/ask, retrieve, explain
