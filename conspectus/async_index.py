@@ -56,7 +56,7 @@ class AsyncIndex:
             UnknownMethod: no method has that name; the message names the nearest one.
             UsageError: the question is empty; or `topics` are given for a method that does not walk, or together with
                 `history`.
-            NeedsModel: the method needs a language model and the settings name none.
+            NeedsModel: the method takes a model that the settings do not name.
             ModelError: the model's server gave no usable answer.
             BudgetReached: the next call could pass the budget of the settings.
 
@@ -73,7 +73,7 @@ class AsyncIndex:
         from conspectus.query.types import TopicAnswerer
 
         context = self._asked(question)
-        answerer = find_method(method).answerer(context)
+        answerer = find_method(method, context.settings).answerer(context)
         if topics:
             if not isinstance(answerer, TopicAnswerer):
                 raise UsageError(f"method {method!r} does not walk from topics; choose one that does, such as tog2")

@@ -121,7 +121,7 @@ class MethodContract:
     def test_it_answers(self, tmp_path: Path) -> None:
         """Citations are spans of the documents."""
         index = small_index(tmp_path)
-        if find_method(self.name).needs_model:
+        if find_method(self.name).missing(load_settings()):
             return
         documents = {row["id"]: row["text"] for row in index.tables()["documents"].to_pylist()}
         answer = index.ask("Who repaired the lighthouse lamp?", self.name)

@@ -7,8 +7,8 @@ code: a class or function below `conspectus.query`, imported when the method is 
     answerer    called with (name, context, model): returns an `Answerer`; `name` is what the answer reports
 
 Without a language model `model` is None and `name` ends in ":offline": the answerer is then an extractive fallback. A
-method without a fallback is marked `needs_model`. A method with a retriever but no answerer is answered by a
-reader of its passages (`query/answer_writing`).
+method without a fallback is marked `needs_model`. `Method.missing` says why a method cannot run with some settings. A
+method with a retriever but no answerer is answered by a reader of its passages (`query/answer_writing`).
 """
 
 from collections.abc import Callable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from conspectus.prompts.language_model import LanguageModel
     from conspectus.query.context import Context
     from conspectus.query.types import Answerer, Retriever
+    from conspectus.storage.settings import Settings
 
 DEFAULT_METHOD = "auto"
 """The default method of `ask`."""
@@ -56,6 +57,7 @@ class Method:
         answerer: "str | Callable[[str, Context, LanguageModel | None], Answerer] | _Lazy | None" = None,
         *,
         needs_model: bool = False,
+        reranks: "Callable[[Settings], bool] | None" = None,
         section: str = "",
         over_endpoint: bool = False,
     ) -> None:
@@ -68,6 +70,7 @@ class Method:
             passages.
             answerer: The location of its answerer, or its factory; None for a reader of the passages of `retriever`.
             needs_model: Whether it has no fallback without a language model.
+            reranks: Called with the settings: whether it uses the cross-encoder of `rerank.model`. None: it never does.
             section: The section of the settings for it; by default the section of the same name.
             over_endpoint: Whether it needs no documents, so that it can answer over a graph behind a SPARQL endpoint.
         """
@@ -76,6 +79,7 @@ class Method:
         self.needs_model = needs_model
         self.section = section or name.partition(":")[0]
         self.over_endpoint = over_endpoint
+        self._reranks = reranks
         self._retriever = _Lazy(retriever) if isinstance(retriever, str) else retriever
         self._answerer = _Lazy(answerer) if isinstance(answerer, str) else answerer
 
@@ -84,27 +88,42 @@ class Method:
         """Whether the method retrieves passages, so that `retriever` can be called."""
         return self._retriever is not None
 
+    def missing(self, settings: "Settings") -> str | None:
+        """Return the model that the method takes and the settings do not name, and how to set it; None if it can run.
+
+        Example:
+            >>> from conspectus.storage.settings import Settings
+            >>> METHODS["io"].missing(Settings.model_construct())
+            "a language model: set llm.model (and llm.base_url, unless it is OpenAI's)"
+        """
+        if self.needs_model and not settings.llm.model:
+            return "a language model: set llm.model (and llm.base_url, unless it is OpenAI's)"
+        if self._reranks is not None and self._reranks(settings) and not settings.rerank.model:
+            return "a cross-encoder: set rerank.model to the folder of one, such as ms-marco-MiniLM-L6-v2"
+        return None
+
     def retriever(self, context: "Context") -> "Retriever":
         """Return the retriever of the method.
 
         Raises:
             UnknownMethod: The method retrieves no passages.
-            NeedsModel: The method needs a language model and the settings name none.
+            NeedsModel: The method takes a model that the settings do not name.
         """
         if self._retriever is None:
             raise UnknownMethod(
                 f"the method {self.name!r} has no passages to retrieve; ask it, or retrieve with {DEFAULT_RETRIEVER!r}"
             )
-        self._model(context)
+        self._check(context)
         return cast("Retriever", self._retriever(context))
 
     def answerer(self, context: "Context") -> "Answerer":
         """Return the answerer of the method, or its fallback if the settings name no language model.
 
         Raises:
-            NeedsModel: The method needs a language model and the settings name none.
+            NeedsModel: The method takes a model that the settings do not name.
         """
-        model = self._model(context)
+        self._check(context)
+        model = context.model
         name = self.name if model else f"{self.name}:offline"
         if self._answerer is not None:
             return cast("Answerer", self._answerer(name, context, model))
@@ -116,14 +135,9 @@ class Method:
 
         return ModelReader(name, context, self.retriever(context), model)
 
-    def _model(self, context: "Context") -> "LanguageModel | None":
-        model = context.model
-        if model is None and self.needs_model:
-            raise NeedsModel(
-                f"the method {self.name!r} takes a language model: "
-                "set llm.model (and llm.base_url, unless it is OpenAI's)"
-            )
-        return model
+    def _check(self, context: "Context") -> None:
+        if missing := self.missing(context.settings):
+            raise NeedsModel(f"the method {self.name!r} takes {missing}")
 
 
 # fmt: off
@@ -134,12 +148,14 @@ _MENU = (
     Method("bm25", "passages that share words with the question", "baselines:Bm25Retriever"),
     Method("dense", "passages near in meaning", "baselines:DenseRetriever"),
     Method("hybrid", "reciprocal rank fusion of bm25 and dense", "baselines:HybridRetriever"),
-    Method("rerank", "candidates of another method, ranked again by a cross-encoder", "baselines:open_rerank"),
+    Method("rerank", "candidates of another method, ranked again by a cross-encoder", "baselines:open_rerank",
+           reranks=lambda _: True),
     Method("ppr", "personalised PageRank over names, entities and passages: several hops", "ppr.ppr:PprRetriever"),
     Method("ppr:hipporag1", "HippoRAG: from the question's entities over triples", "hipporag.hipporag:HippoRag1"),
     Method("ppr:hipporag2", "HippoRAG 2: from facts over triples and passages", "hipporag.hipporag:HippoRag2"),
     Method("ircot", "a model thinks sentence by sentence, each looked up with another method (ircot.retriever)",
-           "ircot:open_ircot_retriever", "ircot:open_ircot", needs_model=True),
+           "ircot:open_ircot_retriever", "ircot:open_ircot", needs_model=True,
+           reranks=lambda settings: settings.ircot.retriever == "rerank"),
     Method("global", "map-reduce over the community reports of a level: questions about the whole",
            None, "graphrag.global_search:open_level_search", section="global_search"),
     *(Method(f"global:{level}", f"the same over the communities of level {level} (c0 is the coarsest)",
@@ -216,14 +232,14 @@ def _of_plugin(plugin: Plugin) -> Method:
     return method
 
 
-def find_method(name: str) -> Method:
-    """Return the method with this name.
+def find_method(name: str, settings: "Settings | None" = None) -> Method:
+    """Return the method with this name. With settings, the message about an unknown one lists only what can run.
 
     >>> find_method("bm25").about
     'passages that share words with the question'
 
     Raises:
-        UnknownMethod: There is no such method; the message names the nearest one and lists all.
+        UnknownMethod: There is no such method; the message names the nearest one and lists the others.
         PluginFailed: It is a plug-in that cannot be used.
     """
     if name in METHODS:
@@ -233,8 +249,10 @@ def find_method(name: str) -> Method:
     if name in _RENAMED:
         new, why = _RENAMED[name]
         raise UnknownMethod(f"the method {name!r} is now called {new!r}: {why}")
-    known = [*METHODS, *plugins("methods")]
-    raise UnknownMethod(f"unknown method {name!r}{did_you_mean(name, known) or '.'} There are: {', '.join(known)}")
+    added = plugins("methods")
+    near = did_you_mean(name, [*METHODS, *added]) or "."
+    listed = [each.name for each in _MENU if settings is None or each.missing(settings) is None]
+    raise UnknownMethod(f"unknown method {name!r}{near} There are: {', '.join([*listed, *added])}")
 
 
 def find_retriever(name: str, context: "Context") -> "Retriever":
@@ -242,9 +260,9 @@ def find_retriever(name: str, context: "Context") -> "Retriever":
 
     Raises:
         UnknownMethod: There is no such method, or it retrieves no passages.
-        NeedsModel: The method needs a language model and the settings name none.
+        NeedsModel: The method takes a model that the settings do not name.
     """
-    return find_method(name).retriever(context)
+    return find_method(name, context.settings).retriever(context)
 
 
 def at_level(name: str, level: Level) -> str:

@@ -261,13 +261,14 @@ def _retrieve_all(questions: "Sequence[SuiteQuestion]", opened: "Index", method:
 
 
 @app.command(short_help="List all methods.", epilog=examples("conspectus methods"))
-def methods(as_json: JsonOption = False) -> None:
-    """List all methods by the name that --method takes."""
+def methods(settings: SettingsOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
+    """List all methods by the name that --method takes; those that the settings do not let run say what is missing."""
     from conspectus.query import menu
 
+    chosen = chosen_settings(settings, overrides)
     about = {
-        name: f"{value.about}; needs a model" if value.needs_model else value.about
-        for name, value in menu.methods().items()
+        name: f"{method.about}; needs {missing}" if (missing := method.missing(chosen)) else method.about
+        for name, method in menu.methods().items()
     }
     if as_json:
         print_json(about)

@@ -15,7 +15,6 @@ from pydantic import BaseModel
 
 from conspectus import reports as browse
 from conspectus.api import Index
-from conspectus.query import menu
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.explain.explain import EXPLAINED
 from conspectus.server.ask_routes import IndexName, leaves, service_of
@@ -49,7 +48,7 @@ from conspectus.server.neighbours import (
 from conspectus.server.request_checks import Refused
 from conspectus.storage.hashing import digest
 
-API_VERSION = "1.4.0"
+API_VERSION = "1.5.0"
 """The version of this interface. It increases with every change of docs/openapi.json: the last number for changes that
 no client notices, the middle one for new routes and fields, the first one for everything else."""
 
@@ -263,8 +262,8 @@ async def indexes(request: Request) -> list[IndexRow]:
 
 
 @about.get("/v1/methods")
-async def methods() -> list[MethodRow]:
-    """All methods by name."""
+async def methods(request: Request) -> list[MethodRow]:
+    """The methods that can run on this server. Others get 501, whose message says what the server lacks."""
     return [
         MethodRow(
             name=each.name,
@@ -273,7 +272,7 @@ async def methods() -> list[MethodRow]:
             retrieves=each.retrieves,
             explains=each.name in EXPLAINED,
         )
-        for each in menu.methods().values()
+        for each in service_of(request).methods()
     ]
 
 

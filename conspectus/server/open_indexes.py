@@ -67,7 +67,7 @@ class Served:
         self.place = place
         self._looked = time.monotonic()
         self.ready = False
-        self._settings = settings
+        self.settings = settings
         self._leases = leases
         self._lock = threading.Lock()
         self._current = self._open()
@@ -122,7 +122,7 @@ class Served:
             name = current_version(self.root)
             lease = take_lease(self.root, name) if self._leases else None
             try:
-                index = open_index(self.root, self._settings)
+                index = open_index(self.root, self.settings)
             except BaseException:
                 if lease:
                     lease.give_back()

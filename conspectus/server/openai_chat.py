@@ -13,11 +13,11 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from conspectus.query.citations.marks import without_verdicts
-from conspectus.query.menu import DEFAULT_METHOD, methods
+from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.query.types import Answer
 from conspectus.render.answers import citation_lines, triple_lines
 from conspectus.server.ask_routes import AnswerStream, leaves, service_of, stream_response
@@ -86,11 +86,20 @@ class ChatRequest(BaseModel):
 
 @router.get("/v1/models")
 async def models(request: Request) -> dict[str, Any]:
-    """The models: every index that the caller may ask, with every method."""
-    visible = service_of(request).visible(request.state.caller)
-    names = [f"{one.name}/{method}" for one in visible for method in methods()]
-    data = [{"id": name, "object": "model", "created": 0, "owned_by": "conspectus"} for name in names]
-    return {"object": "list", "data": data}
+    """The models: every index that the caller may ask, with every method that can run."""
+    service = service_of(request)
+    visible, methods = service.visible(request.state.caller), service.methods()
+    return {"object": "list", "data": [_model(f"{one.name}/{each.name}") for one in visible for each in methods]}
+
+
+@router.get("/v1/models/{model:path}")
+async def model(request: Request, model: Annotated[str, Path(max_length=300)]) -> dict[str, Any]:
+    """One model."""
+    index, _, method = model.partition("/")
+    service_of(request).find(request.state.caller, index)
+    if (method or DEFAULT_METHOD) not in {each.name for each in service_of(request).methods()}:
+        raise Refused(404, "not_found", "the index has no such model; /v1/models lists them")
+    return _model(model)
 
 
 @router.post("/v1/chat/completions")
@@ -240,6 +249,10 @@ class _Reply:
 
     def _address(self, version: str, document: str, start: int, end: int) -> str:
         return f"{self._base}/versions/{version}/documents/{quote(document)}?start={start}&end={end}"
+
+
+def _model(id_: str) -> dict[str, Any]:
+    return {"id": id_, "object": "model", "created": 0, "owned_by": "conspectus"}
 
 
 def _usage(answer: Answer | None) -> dict[str, int]:

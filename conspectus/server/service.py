@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from conspectus.api import Index
 from conspectus.prompts.client.usage_and_cost import metered
+from conspectus.query import menu
 from conspectus.query.step_listeners import Listener, steps_told_to
 from conspectus.query.types import Answer, Step, ignore_pieces
 from conspectus.render.walks import json_of
@@ -16,13 +17,14 @@ from conspectus.server.bodies import Ask, Explain, Retrieve, conversation
 from conspectus.server.metrics import Metrics
 from conspectus.server.neighbours import NotThere
 from conspectus.server.open_indexes import Served, Version
-from conspectus.server.request_checks import Refused
+from conspectus.server.request_checks import Refused, log_line
 from conspectus.server.request_threads import Gone, RequestThreads, Stopping, TooBusy, TookTooLong
 from conspectus.server.tokens import Caller, MoneySpent, TooManyQuestions
 from conspectus.storage.errors import (
     BudgetReached,
     ConspectusError,
     IndexUnusable,
+    MissingPart,
     ModelError,
     NeedsModel,
     SettingsError,
@@ -82,6 +84,11 @@ class Service:
             if one.name == name:
                 return one
         raise Refused(404, "unknown_index", "there is no index with that name; /v1/indexes lists them")
+
+    def methods(self) -> list[menu.Method]:
+        """Return the methods that can run; all indexes are served with the same settings."""
+        settings = next(iter(self.indexes.values())).settings
+        return [each for each in menu.methods().values() if each.missing(settings) is None]
 
     async def run(
         self,
@@ -151,6 +158,10 @@ class Service:
             raise Refused(504, "too_long", f"no answer within {threads.seconds:g} s") from None
         except Stopping:
             raise Refused(503, "stopping", "the server is stopping", {"retry-after": "5"}) from None
+        except (SettingsError, MissingPart) as error:
+            log_line({"event": "cannot run", "index": name, "why": str(error)})
+            why = "the server's settings name something that cannot be used; its log says what"
+            raise Refused(501, "misconfigured", why) from error
         except ConspectusError as error:
             raise refusal(error) from error
 
@@ -228,10 +239,10 @@ def refusal(error: ConspectusError) -> Refused:
     """Return the error that a client sees. Only messages about the request itself are passed on."""
     if isinstance(error, NotThere):
         return Refused(404, "not_found", str(error))
-    if isinstance(error, UsageError) and not isinstance(error, SettingsError):
+    if isinstance(error, UsageError):
         return Refused(400, "bad_request", str(error))
     if isinstance(error, NeedsModel):
-        return Refused(501, "needs_model", "the method needs a language model, and this server has none")
+        return Refused(501, "needs_model", str(error))
     if isinstance(error, ModelError):
         return Refused(502, "model_failed", "the language model gave no usable answer")
     if isinstance(error, MoneySpent):

@@ -38,7 +38,7 @@ async def explain(
     Raises UnknownMethod for an unknown name; UsageError for a method that cannot be explained, both `passage` and
     `chunk`, a rank beyond `k`, or a chunk that is not in the index or not in the result.
     """
-    find_method(method)
+    find_method(method, context.settings)
     if method not in EXPLAINED:
         raise UsageError(f"the method {method!r} cannot be explained; those that can: {', '.join(EXPLAINED)}")
     if k < 1 or paths < 1:

@@ -12,7 +12,6 @@ from conspectus.query.menu import find_retriever
 from conspectus.query.question.question import open_question
 from conspectus.query.question.spelling import spelling_steps
 from conspectus.query.types import Evidence, Passage, Retriever, Step
-from conspectus.storage.errors import SettingsError
 
 RRF_CONSTANT = 60
 """The k of reciprocal rank fusion (Cormack, Clarke & Buettcher 2009), which its authors found to matter little."""
@@ -89,17 +88,11 @@ class RerankRetriever:
     """The best `rerank.pool` candidates of another method, reranked by the cross-encoder of `rerank.model`.
 
     Raises:
-        SettingsError: no model is configured.
         MissingPart: the model is not on this machine.
     """
 
     def __init__(self, context: Context, candidates: Retriever) -> None:
         self._settings = context.settings.rerank
-        if not self._settings.model:
-            raise SettingsError(
-                "the method 'rerank' needs a cross-encoder: set rerank.model to the folder of one "
-                "(for example cross-encoder/ms-marco-MiniLM-L6-v2, saved on this machine)"
-            )
         self._candidates = candidates
         self._reranker = open_reranker(self._settings.model)
 

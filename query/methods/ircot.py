@@ -17,7 +17,7 @@ from conspectus.query.answer_writing.generative import ModelReader
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
 from conspectus.query.types import Answerer, Evidence, Passage, Retriever, Step
-from conspectus.storage.errors import ModelError, NeedsModel
+from conspectus.storage.errors import ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
@@ -169,10 +169,9 @@ def _unusable(thought: str, before: Sequence[str]) -> str:
 
 
 def open_ircot_retriever(context: Context) -> IrcotRetriever:
-    """Return the retriever over the method `ircot.retriever`; NeedsModel if the settings name no language model."""
+    """Return the retriever over the method `ircot.retriever`, for settings that name a language model."""
     model = context.model
-    if model is None:
-        raise NeedsModel("a chain of thought takes a language model: set llm.model")
+    assert model is not None, "the menu opens it only with one"
     return IrcotRetriever(context, find_retriever(context.settings.ircot.retriever, context), model)
 
 

@@ -84,9 +84,7 @@ def test_a_graph_is_for_everybody_unless_the_settings_deny_it(made: Path) -> Non
     assert "Green Land" not in names(opened(made, graph="denied").filter())
 
 
-@pytest.mark.parametrize(
-    "method", [name for name, each in METHODS.items() if not each.needs_model and name != "rerank"]
-)
+@pytest.mark.parametrize("method", [name for name, each in METHODS.items() if each.missing(load_settings()) is None])
 def test_where_nothing_is_left_nothing_is_known(made: Path, method: str) -> None:
     index = opened(made, graph="denied").filter("year > 3000")
     found = index.ask(QUESTION, method)

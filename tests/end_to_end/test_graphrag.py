@@ -87,7 +87,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "i"
 
 
-@pytest.mark.parametrize("name", [name for name, each in METHODS.items() if not each.needs_model and name != "rerank"])
+@pytest.mark.parametrize("name", [name for name, each in METHODS.items() if each.missing(load_settings()) is None])
 def test_every_method_works_on_it(films: Path, name: str) -> None:
     index = package.open(films)
     answer = index.ask("Who filmed Grey Heron?", name)

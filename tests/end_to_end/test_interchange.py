@@ -56,7 +56,7 @@ def test_lightrags_graph_keeps_types_descriptions_and_weights(lightrag: Path) ->
     assert origins[entities["Salt"].id].source_id == "Salt"
     asked = library.open("i")
     for name, method in METHODS.items():
-        if not method.needs_model and name != "rerank":
+        if method.missing(load_settings()) is None:
             assert asked.ask("Who directed Grey Heron?", name).text, name
 
 

@@ -46,10 +46,10 @@ def test_a_graph_alone_is_an_index(graph: Path) -> None:
     assert "22 relations" in conspectus("status", "--index", "i").out
     index = open_index("i")
     for name, method in METHODS.items():
-        if not method.needs_model and name != "rerank":
+        if method.missing(index.context.settings) is None:
             answer = index.ask("What is said about nothing in particular?", name)
             assert (answer.citations, bool(answer.text)) == ((), True), name
-        if not method.needs_model and name != "rerank" and method.retrieves:
+        if method.missing(index.context.settings) is None and method.retrieves:
             assert index.retrieve("Who directed Grey Heron?", name).passages == (), name
 
 

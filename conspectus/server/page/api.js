@@ -3,7 +3,7 @@
 const KEPT = "conspectus token";
 const TITLES = {
   400: "This cannot be asked.", 403: "Not permitted.", 404: "Not found.", 413: "Too long.", 422: "This cannot be asked.",
-  409: "Not now.", 415: "Not taken.", 429: "Too many questions.", 501: "No language model.", 502: "The language model failed.", 503: "Not available now.", 504: "It took too long.",
+  409: "Not now.", 415: "Not taken.", 429: "Too many questions.", 501: "Not possible here.", 502: "The language model failed.", 503: "Not available now.", 504: "It took too long.",
 };
 
 const KINDS = { connection_lost: "The connection was lost.", too_busy: "The server is busy.", money_spent: "No more today.", budget_reached: "The budget is used up.", bad_name: "The name cannot be used.", too_large: "Too large.", too_many_files: "Too many files.", no_space: "No space.", changed: "Something else waits now." };
@@ -134,7 +134,7 @@ async function* eventsOf(response) {
       const name = /^event: (.*)$/m.exec(block)?.[1], data = /^data: (.*)$/m.exec(block)?.[1];
       if (!name) continue; // a comment that keeps the connection open
       const value = JSON.parse(data);
-      if (name === "error") throw failure({ budget_reached: 503, model_failed: 502, needs_model: 501, too_long: 504 }[value.error.type] ?? 500, value.error);
+      if (name === "error") throw failure({ budget_reached: 503, model_failed: 502, misconfigured: 501, needs_model: 501, too_long: 504 }[value.error.type] ?? 500, value.error);
       yield [name, value];
     }
   }

@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { begin, go, here, href, onMove } from "./address.js";
 import { askView } from "./ask.js";
-import { known, loadMethods, methodNamed } from "./choices.js";
+import { loadMethods } from "./choices.js";
 import { compareView } from "./compare.js";
 import { failed, make, say, waiting } from "./dom.js";
 import { showDrawer } from "./drawer.js";
@@ -42,21 +42,7 @@ function route(before) {
     view.element.querySelector("h1")?.focus({ preventScroll: true });
     say(title);
   }
-  limitMethods();
   return undefined;
-}
-
-async function limitMethods() {
-  const { status } = await known(here.index).catch(() => ({}));
-  if (!status) return;
-  for (const option of document.querySelectorAll("#method option")) {
-    option.disabled = Boolean(methodNamed(option.value)?.needs_model) && !status.answers_with;
-    option.textContent = option.disabled ? `${option.value} (needs a language model)` : option.value;
-  }
-  for (const box of document.querySelectorAll(".methods input")) {
-    box.disabled = Boolean(methodNamed(box.value)?.needs_model) && !status.answers_with;
-    box.parentElement.classList.toggle("off", box.disabled);
-  }
 }
 
 const links = Object.entries(VIEWS).map(([name, [title]]) => [name, make("a", { href: "#/" }, title)]);

@@ -20,6 +20,11 @@ def client(server: Running) -> openai.OpenAI:
 def test_a_model_is_an_index_and_a_method(client: openai.OpenAI) -> None:
     names = {model.id for model in client.models.list()}
     assert {"notes/auto", "notes/ppr", "notes/global"} <= names
+    for name in (*names, "notes"):
+        assert client.models.retrieve(name).id == name
+    for name in ("notes/io", "notes/none", "none/ppr"):
+        with pytest.raises(openai.NotFoundError):
+            client.models.retrieve(name)
 
 
 def test_a_reply_is_a_cited_answer_with_its_sources_in_three_forms(client: openai.OpenAI, server: Running) -> None:

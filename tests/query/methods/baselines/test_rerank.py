@@ -5,7 +5,7 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
 from conspectus.query.types import Evidence
-from conspectus.storage.errors import MissingPart, SettingsError
+from conspectus.storage.errors import MissingPart, NeedsModel
 from conspectus.storage.settings import load_settings
 
 from tests.conftest import Build
@@ -56,7 +56,7 @@ def test_the_title_is_read_too(build: Build, trained: Path) -> None:
 
 
 def test_without_a_model_it_says_what_to_set(context: Context) -> None:
-    with pytest.raises(SettingsError, match=r"set rerank\.model"):
+    with pytest.raises(NeedsModel, match=r"'rerank' takes a cross-encoder: set rerank\.model"):
         asked(context, "music?", 5)
     with pytest.raises(MissingPart, match=r"rerank\.model is 'no/such'"):
         asked(context, "music?", 5, model="no/such")
