@@ -9,12 +9,12 @@ import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.query.explain.explain import EXPLAINED
 from conspectus.query.menu import METHODS
+from conspectus.server.questions import QuestionThreads
 from conspectus.storage.settings import load_settings
 from mcp import Client
 
 from conspectus.server.mcp_tools import mcp_server
 from conspectus.server.metrics import Metrics
-from conspectus.server.questions import QuestionThreads
 from conspectus.server.service import Service
 from conspectus.server.tokens import Caller
 from tests.conspectus.server.running import Running, running
