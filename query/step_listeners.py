@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from conspectus.query.types import Step
+from conspectus.storage.cancellation import check
 
 Listener = Callable[[Step], None]
 
@@ -37,6 +38,7 @@ def steps_told_to(listener: Listener) -> Iterator[None]:
 
 
 def tell_step(step: Step) -> None:
-    """Report a step to the listeners, if there are any."""
+    """Report a step to the listeners, if there are any. Raises CancelledError if nobody waits for the answer."""
+    check()
     if (listener := _listener.get()) is not None:
         listener(step)

@@ -14,6 +14,7 @@ from conspectus.query.graph_question.mentions import EntityMention
 from conspectus.query.graph_question.question_form import ReadQuestion
 from conspectus.query.graph_question.structured_query import Form
 from conspectus.storage.arrays import Ints, distinct
+from conspectus.storage.cancellation import check
 
 MOST_STEPS = 3
 _KEPT = (24, 16, 12)
@@ -209,6 +210,7 @@ class CandidateSearch:
 
     def steps(self, rows: Ints) -> list[tuple[int, bool]]:
         """Return the steps available from entities; if there are many, those nearest to the question's words."""
+        check()
         edges = self._graph.edges_of(rows[:_MOST_ROWS])
         keys = distinct(2 * edges.predicate.astype(np.int64) + edges.outgoing)
         steps = dict.fromkeys((int(key // 2), bool(key % 2) or self._predicates.symmetric[key // 2]) for key in keys)

@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 from conspectus.storage.arrays import Floats, Ints
+from conspectus.storage.cancellation import check
 from conspectus.storage.errors import NotConverged
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.edges import check_weights, node_ids
@@ -145,6 +146,7 @@ def power_iteration(
 
     scores = restart
     for step in range(1, max_steps + 1):
+        check()
         previous = scores
         scores = weights @ (follow * previous)
         scores += (1.0 - scores.sum()) * restart
@@ -218,6 +220,7 @@ def forward_push(
     place = np.empty(adjacency.n_nodes, dtype=np.int64)
     reached, steps = [start], 0
     while len(frontier):
+        check()
         steps += 1
         moved = waiting[frontier]
         waiting[frontier] = 0.0

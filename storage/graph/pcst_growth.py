@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 from conspectus.storage.arrays import Bools, Floats, Rows
+from conspectus.storage.cancellation import check
 
 _NEGLIGIBLE = 1e-12
 """Share of all prizes below which an unpaid remainder is a rounding error."""
@@ -86,6 +87,7 @@ class _Moats:
     def run(self) -> None:
         """Grow until at most one cluster is active."""
         while self.n_active > 1 and self.events:
+            check()
             time, root, stamp = heappop(self.events)
             if stamp != self.stamp[root]:
                 continue

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Rows, SmallInts, Vectors, distinct
+from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.numbering import numbering
 from conspectus.storage.text.analysis import PLAIN, Analysis
@@ -186,6 +187,7 @@ class Bm25:
         """
         scores: Vectors = np.zeros(self._n_rows, np.float32)
         for term in self.analysis.asked(words(text), language, self.vocabulary):
+            check()
             data, rows = self._column(self.vocabulary[term])
             scores[rows] += data  # a row occurs once in a column
         return scores

@@ -4,6 +4,7 @@ from typing import Protocol
 
 import numpy as np
 from conspectus.storage.arrays import Number, Rows, Vectors
+from conspectus.storage.cancellation import check
 from numpy.typing import NDArray
 
 _BLOCK_ROWS = 1 << 16
@@ -51,6 +52,7 @@ def inner_products(queries: Vectors, vectors: Vectors) -> Vectors:
     left = queries.astype(np.float64)
     products = np.empty((len(queries), len(vectors)), dtype=np.float32)
     for start in range(0, len(vectors), _BLOCK_ROWS):
+        check()
         right = vectors[start : start + _BLOCK_ROWS].astype(np.float64)
         products[:, start : start + _BLOCK_ROWS] = left @ right.T
     return products

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from conspectus.storage.arrays import Bools, Rows, Vectors, read_ahead
+from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt, MissingPart
 from conspectus.storage.vectors.base import VectorIndex, best, checked_queries, checked_rows, inner_products
 from conspectus.storage.vectors.codes import Codes, rows_to_compare, write_codes
@@ -85,6 +86,7 @@ class FaissIndex:
         for start in range(0, len(queries), _BLOCK_QUERIES):
             block = queries[start : start + _BLOCK_QUERIES]
             for i, candidates in enumerate(self._candidates(block, k), start):
+                check()
                 scores[i], rows[i] = self._best(queries[i], candidates, k)
         return scores, rows
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Rows, Vectors, gather_sorted
+from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.vectors.base import VectorIndex, checked_queries, checked_rows
 from conspectus.storage.vectors.exact import ExactIndex
@@ -59,6 +60,7 @@ class WindowedIndex:
         open_queries = np.arange(len(queries))
         fetch = min(self.windows.n_rows, 2 * k)
         while k and open_queries.size:
+            check()
             near, found = self.windows.search(queries[open_queries], fetch)
             short = []
             for i, place in enumerate(open_queries):

@@ -40,6 +40,7 @@ from conspectus.query.methods.graphrag.overview.themes import Theme, themes
 from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
 from conspectus.query.types import Answer, Answerer, Say, Step
 from conspectus.storage.arrays import Floats, Ints, Vectors
+from conspectus.storage.cancellation import check
 from conspectus.storage.index import per_index
 from conspectus.storage.level_names import Level
 from conspectus.storage.text.names import words
@@ -270,6 +271,7 @@ def diverse(statements: Sequence[Statement], vectors: Vectors, question: Vectors
     chosen: list[int] = []
     room = most_words
     while left:
+        check()
         marginal = (_RELEVANCE * relevance - (1 - _RELEVANCE) * likeness).round(6)
         best = max(sorted(left), key=marginal.item)
         room -= len(words(statements[best].text))
