@@ -188,14 +188,6 @@ _MENU = (
 # fmt: on
 
 METHODS: dict[str, Method] = {method.name: method for method in _MENU}
-_RENAMED = {
-    "kgp": (
-        "groups",
-        "it reads groups of neighbours, as FastToG compares with, and walks no graph of passages",
-    ),
-    "cok": ("mixed", "it reads triples beside passages, and does not correct rationales as Chain-of-Knowledge does"),
-}
-"""Former names of methods, with the current name and the reason."""
 
 
 def methods() -> dict[str, Method]:
@@ -230,9 +222,6 @@ def find_method(name: str) -> Method:
         return METHODS[name]
     if name in plugins("methods"):
         return _of_plugin(plugins("methods")[name])
-    if name in _RENAMED:
-        new, why = _RENAMED[name]
-        raise UnknownMethod(f"the method {name!r} is now called {new!r}: {why}")
     known = [*METHODS, *plugins("methods")]
     raise UnknownMethod(f"unknown method {name!r}{did_you_mean(name, known) or '.'} There are: {', '.join(known)}")
 
