@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from conspectus.prompts.fake.replies import FakeRequest
 from conspectus.prompts.render import PLACEHOLDER, prompt_text, template_names
+
+from benchmarks.fake_server.replies import FakeRequest
 
 _FOLDERS = ("index", "query", "judge", "doctor")
 _COMPLAINTS = ("json/again", "query/answer_again", "index/extract_again")

@@ -1,4 +1,4 @@
-"""`python -m conspectus.prompts.fake`: the fake server as a separate process."""
+"""`python -m benchmarks.fake_server`: the fake server as a separate process."""
 
 import argparse
 import signal
@@ -7,12 +7,13 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from conspectus.prompts.fake.faults import FAULT_KINDS, Faults, Limits
-from conspectus.prompts.fake.habits import HABITS
-from conspectus.prompts.fake.plausible import Plausible
-from conspectus.prompts.fake.replies import Replies
-from conspectus.prompts.fake.server import FakeServer
 from conspectus.storage.errors import InputError
+
+from benchmarks.fake_server.faults import FAULT_KINDS, Faults, Limits
+from benchmarks.fake_server.habits import HABITS
+from benchmarks.fake_server.plausible import Plausible
+from benchmarks.fake_server.replies import Replies
+from benchmarks.fake_server.server import FakeServer
 
 _ABOUT = """\
 A server that speaks OpenAI's protocol without a model. It prints its base URL and runs until interrupted.
@@ -38,7 +39,7 @@ def _fault(text: str) -> tuple[str, float]:
 def server(arguments: Sequence[str]) -> FakeServer:
     """Return the server that the arguments describe; exit with a message if they are invalid."""
     parser = argparse.ArgumentParser(
-        prog="python -m conspectus.prompts.fake",
+        prog="python -m benchmarks.fake_server",
         description=_ABOUT,
         epilog=_MORE,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -3,8 +3,6 @@
 import json
 import re
 
-from conspectus.prompts.fake.facts import facts, key_words, kind_of, names, one_line, sentences
-from conspectus.prompts.fake.filled_prompt import FilledPrompt
 from conspectus.prompts.replies.records import (
     ClaimRecord,
     EntityRecord,
@@ -13,6 +11,9 @@ from conspectus.prompts.replies.records import (
     is_writable,
     write_records,
 )
+
+from benchmarks.fake_server.facts import facts, key_words, kind_of, names, one_line, sentences
+from benchmarks.fake_server.filled_prompt import FilledPrompt
 
 _MOST_ENTITIES = 24
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")

@@ -2,9 +2,10 @@ import asyncio
 
 import pytest
 from conspectus.prompts.client.usage_and_cost import metered
-from conspectus.prompts.fake import ScriptedModel
 from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request
 from conspectus.storage.errors import ModelRefused
+
+from conspectus.testing import ScriptedModel
 
 
 def request(text: str, max_tokens: int | None = None) -> Request:

@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import parse_qs
 
-from conspectus.prompts.fake.batches import Batches
-from conspectus.prompts.fake.faults import Faults, Limiter, Limits
-from conspectus.prompts.fake.habits import Habits
-from conspectus.prompts.fake.plausible import Plausible
-from conspectus.prompts.fake.protocol import (
+from benchmarks.fake_server.batches import Batches
+from benchmarks.fake_server.faults import Faults, Limiter, Limits
+from benchmarks.fake_server.habits import Habits
+from benchmarks.fake_server.plausible import Plausible
+from benchmarks.fake_server.protocol import (
     Feature,
     HttpReply,
     RefusedRequest,
@@ -26,8 +26,8 @@ from conspectus.prompts.fake.protocol import (
     route,
     without_features,
 )
-from conspectus.prompts.fake.records import Measures, Recorded
-from conspectus.prompts.fake.replies import FakeRequest, Replies, ReplyScript, fake_token_count, truncated
+from benchmarks.fake_server.records import Measures, Recorded
+from benchmarks.fake_server.replies import FakeRequest, Replies, ReplyScript, fake_token_count, truncated
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope

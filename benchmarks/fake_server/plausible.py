@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conspectus.prompts.fake import answers, indexing
-from conspectus.prompts.fake.filled_prompt import FilledPrompt, asked
-from conspectus.prompts.fake.habits import Form, Habits, spoken
-from conspectus.prompts.fake.replies import FakeRequest, instance, made_up
+from benchmarks.fake_server import answers, indexing
+from benchmarks.fake_server.filled_prompt import FilledPrompt, asked
+from benchmarks.fake_server.habits import Form, Habits, spoken
+from benchmarks.fake_server.replies import FakeRequest, instance, made_up
 
 Made = str | dict[str, object]
 
@@ -111,7 +111,7 @@ class Plausible:
         return spoken(made, form, "none" if wanted.again else self._habits, self._drawing(request))
 
     def _drawing(self, request: FakeRequest) -> random.Random:
-        return random.Random(f"{self._seed} {request.digest}")  # noqa: S311 - repeatable chance is the point
+        return random.Random(f"{self._seed} {request.digest}")
 
 
 def _maker(name: str) -> tuple[Form, Callable[[FilledPrompt], Made]] | None:
@@ -125,7 +125,7 @@ def _fitted(content: dict[str, object], request: FakeRequest) -> dict[str, objec
     schema = request.schema or json_schema_in(request)
     if schema is None or "properties" not in schema:
         return content
-    rng = random.Random(request.digest)  # noqa: S311 - repeatable chance is the point
+    rng = random.Random(request.digest)
     return {
         key: content[key] if key in content else instance(member, schema, rng)
         for key, member in schema["properties"].items()

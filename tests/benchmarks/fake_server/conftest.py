@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 
 import openai
 import pytest
-from conspectus.prompts.fake import FakeServer
+
+from benchmarks.fake_server import FakeServer
 
 Connect = Callable[..., openai.OpenAI]
 Ask = Callable[..., str]

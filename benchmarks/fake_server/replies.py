@@ -231,7 +231,7 @@ _WORDS = (
 
 def prose(key: object, characters: int) -> str:
     """Return sentences of about that many characters, always the same for the same key."""
-    rng = random.Random(repr(key))  # noqa: S311 - repeatable chance is the point
+    rng = random.Random(repr(key))
     text = ""
     while len(text) < characters:
         text += " ".join(rng.choices(_WORDS, k=rng.randint(6, 18))).capitalize() + ". "
@@ -241,7 +241,7 @@ def prose(key: object, characters: int) -> str:
 def made_up(request: FakeRequest) -> str:
     """Return the reply if no rule matches: an instance of the JSON schema, a JSON object, or prose."""
     if request.schema is not None:
-        rng = random.Random(request.digest)  # noqa: S311
+        rng = random.Random(request.digest)
         return json.dumps(instance(request.schema, request.schema, rng), ensure_ascii=False)
     text = prose(request.digest, 2000)
     return json.dumps({"reply": text}) if "response_format" in request.body else text

@@ -4,12 +4,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeRequest, Replies, Rule, made_up, prose
-from conspectus.prompts.fake.replies import embed, fake_token_count, truncated
 from conspectus.storage.errors import InputError
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
+
+from benchmarks.fake_server import FakeReply, FakeRequest, Replies, Rule, made_up, prose
+from benchmarks.fake_server.replies import embed, fake_token_count, truncated
 
 
 def request(text: str, **body: object) -> FakeRequest:

@@ -5,12 +5,12 @@ from collections import Counter
 
 import openai
 import pytest
-from conspectus.prompts.fake import FakeRequest, FakeServer, Faults, Limits
-from conspectus.prompts.fake.faults import FAULT_KINDS, Limiter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.prompts.fake.conftest import Ask, Connect
+from benchmarks.fake_server import FakeRequest, FakeServer, Faults, Limits
+from benchmarks.fake_server.faults import FAULT_KINDS, Limiter
+from tests.benchmarks.fake_server.conftest import Ask, Connect
 from tests.waiting import LIMIT, post_and_leave, wait_until
 
 HELLO = [{"role": "user", "content": "Hello"}]

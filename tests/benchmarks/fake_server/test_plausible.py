@@ -1,12 +1,13 @@
 import random
 
 import pytest
-from conspectus.prompts.fake import HABITS, FakeRequest, Plausible
-from conspectus.prompts.fake.filled_prompt import asked
-from conspectus.prompts.fake.habits import spoken
 from conspectus.prompts.language_model import Message
 from conspectus.prompts.render import messages, render
 from conspectus.prompts.replies.records import read_records
+
+from benchmarks.fake_server import HABITS, FakeRequest, Plausible
+from benchmarks.fake_server.filled_prompt import asked
+from benchmarks.fake_server.habits import spoken
 
 TEXT = "Nadia Frey directed Cold Harbour. She was born in Brennick in 1925."
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 
@@ -102,7 +103,7 @@ class FakeProcess:
 
 @contextmanager
 def fake_process(*arguments: str) -> Iterator[FakeProcess]:
-    """Run `python -m conspectus.prompts.fake` with these arguments until the block ends.
+    """Run `python -m benchmarks.fake_server` with these arguments until the block ends.
 
         with fake_process("--latency", "0.2", "--rpm", "600") as server:
             ...  # server.url, server.measures()
@@ -110,8 +111,9 @@ def fake_process(*arguments: str) -> Iterator[FakeProcess]:
     Raises:
         ChildProcessError: It did not start; the reason is on stderr.
     """
-    command = [sys.executable, "-m", "conspectus.prompts.fake", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own command
+    command = [sys.executable, "-m", "benchmarks.fake_server", *arguments]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             url = process.stdout.readline().strip()

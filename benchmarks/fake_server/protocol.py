@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from conspectus.prompts.fake.replies import FakeRequest, embed, fake_token_count
+from benchmarks.fake_server.replies import FakeRequest, embed, fake_token_count
 
 Feature = Literal[
     "json_schema",

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import openai
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Limits, Measures, fake_process
-from conspectus.prompts.fake.__main__ import server as from_arguments
 
-from tests.prompts.fake.conftest import Ask, Connect
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Limits, Measures, fake_process
+from benchmarks.fake_server.__main__ import server as from_arguments
+from tests.benchmarks.fake_server.conftest import Ask, Connect
 from tests.waiting import HELD, LIMIT, post_and_leave, wait_until
 
 HELLO = [{"role": "user", "content": "Hello there, all of you."}]
@@ -149,7 +149,7 @@ def test_a_process_of_its_own() -> None:
         assert statuses == [200, 200, 200, 429]
         assert [request.status for request in server.requests(start=2)] == [200, 429]
         measures = server.measures()
-        taken = [sys.executable, "-m", "conspectus.prompts.fake", "--port", server.url.split(":")[2].split("/")[0]]
+        taken = [sys.executable, "-m", "benchmarks.fake_server", "--port", server.url.split(":")[2].split("/")[0]]
         done = subprocess.run(taken, capture_output=True, text=True, timeout=300)
     assert isinstance(measures, Measures)
     assert measures.statuses == {"200": 3, "429": 1}

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conspectus.prompts.fake.facts import key_words, names, new_names, one_line, ranked, sentences, shared
-from conspectus.prompts.fake.filled_prompt import FilledPrompt
+from benchmarks.fake_server.facts import key_words, names, new_names, one_line, ranked, sentences, shared
+from benchmarks.fake_server.filled_prompt import FilledPrompt
 
 _PIECE = re.compile(r"^[ \t]*(?:- )?\[(\d+)\][ \t]*", re.MULTILINE)
 _INLINE = re.compile(r"\[(\d+)\] ([^\[\n]+)")

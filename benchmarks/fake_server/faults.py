@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from conspectus.prompts.fake.replies import FakeRequest
+from benchmarks.fake_server.replies import FakeRequest
 
 FaultKind = Literal["429", "500", "502", "503", "529", "html_502", "bad_json", "timeout", "drop", "cut", "slow"]
 FAULT_KINDS: tuple[str, ...] = get_args(FaultKind)
@@ -61,7 +61,7 @@ class Faults:
                     return kinds
                 return kinds[request.attempt] if request.attempt < len(kinds) else None
         drawn_for = request.number if self.by == "number" else (request.path, request.prompt, request.attempt)
-        left = random.Random(repr((seed, drawn_for))).random()  # noqa: S311 - repeatable chance is the point
+        left = random.Random(repr((seed, drawn_for))).random()
         for kind, rate in self.rates.items():
             left -= rate
             if left < 0:
