@@ -3,7 +3,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from conspectus.pipelines.evaluation.extraction import (
+from conspectus.storage.arrays import Vectors
+
+from benchmarks.text_graphs import (
     Counts,
     Edge,
     FactCheck,
@@ -17,7 +19,6 @@ from conspectus.pipelines.evaluation.extraction import (
     same_name,
     sentence_graph,
 )
-from conspectus.storage.arrays import Vectors
 
 
 def bag_of_words(texts: Sequence[str]) -> Vectors:

@@ -1,10 +1,10 @@
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.evaluation.extraction import DatasetText, Edge, offline_extractor, read_texts, read_triples
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import load_settings
 
+from benchmarks.text_graphs import DatasetText, Edge, offline_extractor, read_texts, read_triples
 from tests.conftest import write_rows
 
 TEXTS = [

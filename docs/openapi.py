@@ -1,4 +1,4 @@
-"""Write docs/openapi.json: `python -m conspectus.server.openapi docs/openapi.json`.
+"""Write docs/openapi.json: `python docs/openapi.py docs/openapi.json`.
 
 Clients rely on this file. A changed interface is written only if `API_VERSION` was increased.
 """
@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from conspectus.server.app import application
 from conspectus.storage.errors import UsageError
+
+from conspectus.server.app import application
 
 
 def described() -> dict[str, Any]:

@@ -1,17 +1,10 @@
-"""docs/prompts.md: every prompt as sent, filled in with an example of ours.
-
-python -m conspectus.prompts.prompts_page docs/prompts.md
-"""
-
-import argparse
-from pathlib import Path
+"""The page of the site that shows every prompt as sent, filled in with an example of ours; `conf.py` writes it."""
 
 from conspectus.prompts.render import PLACEHOLDER, messages, prompt_text, tagged, template_names
 
 _HEAD = """# Prompts
 
-Every prompt as it is sent, filled in with an example. The files are in `prompts/`; this page is made by
-`python -m conspectus.prompts.prompts_page docs/prompts.md`.
+Every prompt as it is sent, filled in with an example. The files are in `prompts/`; `make docs` makes this page of them.
 
 The system message has the rules, the user message the material and the question. Text from documents, models or users
 is in named tags that it cannot close. Where a reply has a JSON schema, the schema is sent too; its keys are in the
@@ -144,9 +137,3 @@ def _values(name: str) -> dict[str, str]:
     if "entities" in places and name.startswith("index/"):
         given["entities"] = EXAMPLES["entities_named"]
     return given
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Write the page that shows every prompt as it is sent.")
-    parser.add_argument("target", type=Path, help="the file to write")
-    parser.parse_args().target.write_text(page(), "utf-8")
