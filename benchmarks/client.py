@@ -3,7 +3,7 @@
     python benchmarks/client.py              two minutes
     python benchmarks/client.py --minute 60 --minutes 2.5    limits in real minutes instead of six seconds: ten minutes
 
-The server is `python -m conspectus.prompts.fake`, a separate process. "CPU ms/call" is this process's CPU time per
+The server is `python -m benchmarks.fake_server`, a separate process. "CPU ms/call" is this process's CPU time per
 call: bare is the openai package alone, ours adds the client (memo, limiter, retries, accounting).
 """
 
@@ -18,10 +18,11 @@ from pathlib import Path
 
 import openai
 from conspectus.prompts.client.client import ModelClient, llm_address
-from conspectus.prompts.fake import fake_process
 from conspectus.prompts.language_model import Message, Request
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
+
+from benchmarks.fake_server import fake_process
 
 CALLS = 1000
 PROMPT = "word " * 600

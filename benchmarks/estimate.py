@@ -29,11 +29,12 @@ from conspectus.pipelines.estimation.estimate import estimate
 from conspectus.pipelines.estimation.replies import density, names_in, server_tokens
 from conspectus.pipelines.estimation.totals import Estimate
 from conspectus.prompts.client.usage_and_cost import Spending
-from conspectus.prompts.fake import FakeServer
 from conspectus.prompts.replies.records import read_records
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.text.tokens import token_spans
 from estimate_models import Model, models
+
+from benchmarks.fake_server import FakeServer
 
 HERE = Path(__file__).parent
 PASSAGES = 150

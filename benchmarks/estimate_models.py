@@ -14,8 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import speed_model
-from conspectus.prompts.fake import FakeReply, FakeRequest, prose
 from reply_lengths import length
+
+from benchmarks.fake_server import FakeReply, FakeRequest, prose
 
 Model = Callable[[FakeRequest], str | FakeReply]
 

@@ -4,7 +4,7 @@
 
 MINE is a folder with corpus.jsonl and questions.jsonl whose accepted answers are facts of the supporting document;
 a FILE has lines {"text", "triples"}. Without --all the first 10 essays and 100 texts of each file are used: about
-a minute on an idle core. The rules are in pipelines/evaluation/extraction.py. The table also shows the rule's result
+a minute on an idle core. The rules are in benchmarks/text_graphs.py. The table also shows the rule's result
 for the sentences themselves (the upper bound) and for the graph of another essay (the lower bound).
 
 `report` takes any extractor; as a program, the file measures the offline one.
@@ -16,7 +16,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from conspectus.pipelines.evaluation.extraction import (
+from conspectus.pipelines.evaluation.metrics import Embed, bootstrap
+from conspectus.pipelines.evaluation.suites import read_questions
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.storage.settings import Settings
+from numpy.typing import NDArray
+
+from benchmarks.text_graphs import (
     Extract,
     TextGraph,
     TripleCounts,
@@ -31,12 +37,6 @@ from conspectus.pipelines.evaluation.extraction import (
     sentence_graph,
     spelt_out,
 )
-from conspectus.pipelines.evaluation.metrics import Embed, bootstrap
-from conspectus.pipelines.evaluation.suites import read_questions
-from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.storage.settings import Settings
-from numpy.typing import NDArray
-
 from conspectus import load_settings
 
 

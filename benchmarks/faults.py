@@ -21,12 +21,12 @@ from pathlib import Path
 
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
-from conspectus.prompts.fake import FakeRequest, FakeServer, FaultKind, Faults
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Failure, Mention
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
 
+from benchmarks.fake_server import FakeRequest, FakeServer, FaultKind, Faults
 from tests.graph_model import reply
 from tests.malformed_json import MALFORMED
 

@@ -17,8 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from conspectus.prompts.fake import FakeServer
-
+from benchmarks.fake_server import FakeServer
 from tests.end_to_end.killing import OFFLINE, QUESTION, Life, Round, live, with_model
 from tests.end_to_end.nursery import nursery
 from tests.end_to_end.watching import Seen, watching

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, sampled
-from conspectus.prompts.fake import FakeRequest, FakeServer
-from conspectus.prompts.fake.habits import HABITS, Habits, spoken
 
+from benchmarks.fake_server import FakeRequest, FakeServer
+from benchmarks.fake_server.habits import HABITS, Habits, spoken
 from conspectus import load_settings
 from conspectus.building import evaluate
 

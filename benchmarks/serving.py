@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-from conspectus.prompts.fake.records import fake_process
 
+from benchmarks.fake_server.records import fake_process
 from conspectus.api import open_index
 from tests.waiting import free_port
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from conspectus.prompts.fake import FakeProcess, Measures
+from benchmarks.fake_server import FakeProcess, Measures
 
 HERE = Path(__file__).parent
 IN_FLIGHT = 32

@@ -12,7 +12,7 @@ import re
 import sys
 from itertools import pairwise
 
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 
 NAME = re.compile(r"\b[A-Z][\w'-]+(?:[ ](?:of |the )?[A-Z][\w'-]+)*")
 LATE = re.compile(r"MANY |missed many records")

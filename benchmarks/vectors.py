@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.vectors.base import VectorIndex
-from conspectus.storage.vectors.faiss_index import PROBES, open_faiss, write_faiss
+from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
 from numpy.typing import NDArray
 
 
@@ -24,7 +24,7 @@ def opened(path: Path, vectors: Vectors, exact_rows: int) -> tuple[VectorIndex, 
     write_faiss(path, vectors, exact_rows=exact_rows)
     spent = time.process_time() - began
     coded = len(vectors) > exact_rows
-    return open_faiss(path, n_rows=len(vectors), dimension=vectors.shape[1], probes=PROBES, coded=coded), spent
+    return open_faiss(path, n_rows=len(vectors), dimension=vectors.shape[1], coded=coded), spent
 
 
 def found(index: VectorIndex, questions: Vectors, k: int) -> tuple[NDArray[np.int64], float]:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         estimate,
         evaluate,
         import_graphrag,
-        migrate,
         preview,
         prune,
         redo_merges,
@@ -38,9 +37,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "conspectus.api": "Index open_index",
     "conspectus.async_index": "AsyncIndex",
-    "conspectus.building": (
-        "add build estimate evaluate import_graphrag migrate preview prune redo_merges remove undo_merges"
-    ),
+    "conspectus.building": ("add build estimate evaluate import_graphrag preview prune redo_merges remove undo_merges"),
     "conspectus.chat": "Chat",
     "conspectus.endpoint": "GraphEndpoint open_endpoint",
     "conspectus.query.conversation.history": "Conversation",
@@ -68,7 +65,6 @@ __all__ = [
     "evaluate",
     "import_graphrag",
     "load_settings",
-    "migrate",
     "open",
     "open_endpoint",
     "open_index",

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from conspectus.pipelines.build_report import BuildReport
     from conspectus.pipelines.diff import Preview
     from conspectus.pipelines.estimation.totals import Estimate
-    from conspectus.pipelines.migration import Migrated
     from conspectus.pipelines.purge import Purged
     from conspectus.pipelines.steps.documents import Texts
 
@@ -274,27 +273,6 @@ def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Se
         return purge_index(folder, settings or load_settings())
     with build_lock(folder):
         return Purged(prune_index(folder, keep), {})
-
-
-def migrate(index: str | Path, settings: Settings | None = None, *, progress: Progress = no_progress) -> "Migrated":
-    """Migrate an index of an earlier format, without the files that it was made from.
-
-    Args:
-        index: the index folder.
-        settings: as for `build`.
-        progress: as for `build`.
-
-    Returns:
-        The versions before and after, and whether files were copied or the index was rebuilt.
-
-    Example:
-        >>> conspectus.migrate("notes.index").how
-        'nothing'
-    """
-    from conspectus.pipelines.migration import migrate as migrate_index
-
-    with written(index) as folder:
-        return migrate_index(folder, settings or load_settings(), progress)
 
 
 def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:

@@ -1,6 +1,14 @@
 """How Sphinx builds the site: the guides as they stand in this folder, and the API reference from docstrings."""
 
+import sys
 from importlib.metadata import version as installed
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER))
+from prompts_page import page  # noqa: E402  (it stands beside this file, which Sphinx only executes)
+
+(FOLDER / "prompts.md").write_text(page(), "utf-8")
 
 project = "Conspectus"
 author = "The Conspectus authors"

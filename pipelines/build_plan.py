@@ -113,7 +113,6 @@ def plan_build(
     Raises:
         InputError: There is nothing to read.
         UsageError: An imported index would be replaced by one built from documents, or the other way round.
-        IndexTooNew: A newer program made the index.
     """
     current = current_manifest(index)
     _check_maker(index, current, source.maker)

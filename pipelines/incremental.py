@@ -13,9 +13,9 @@ from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.pipelines.steps.documents import Texts, once_each, read_documents
-from conspectus.storage.errors import IndexNotFound, UsageError, did_you_mean
+from conspectus.storage.errors import UsageError, did_you_mean
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.manifest import Manifest, current_version
+from conspectus.storage.manifest import Manifest, current_version, read_manifest
 from conspectus.storage.records import Document, Failure
 from conspectus.storage.settings import Settings
 from conspectus.storage.settings.root import for_models_only
@@ -167,7 +167,7 @@ def retry_failed(
 def held_documents(index: Path, current: Manifest | None, settings: Settings) -> tuple[list[Document], list[Failure]]:
     """Return the documents of the current version, and the failures of its input."""
     if current is None:
-        raise IndexNotFound(f"no index at {index} to change; build one with: conspectus index INPUT")
+        current = read_manifest(index, current_version(index))  # raises, and says why there is none
     check_built_here(index, current)
     _check_settings(index, current.settings, settings.of_the_index())
     opened = StoredIndex(index, current)

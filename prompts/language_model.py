@@ -66,7 +66,7 @@ class Reply:
 
 
 class LanguageModel(Protocol):
-    """Anything that answers requests: `ModelClient`, or `conspectus.prompts.fake.ScriptedModel` in tests."""
+    """Anything that answers requests: `ModelClient`, or `conspectus.testing.ScriptedModel` in tests."""
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply to a request.

@@ -204,14 +204,6 @@ _MENU = (
 # fmt: on
 
 METHODS: dict[str, Method] = {method.name: method for method in _MENU}
-_RENAMED = {
-    "kgp": (
-        "groups",
-        "it reads groups of neighbours, as FastToG compares with, and walks no graph of passages",
-    ),
-    "cok": ("mixed", "it reads triples beside passages, and does not correct rationales as Chain-of-Knowledge does"),
-}
-"""Former names of methods, with the current name and the reason."""
 
 
 def methods() -> dict[str, Method]:
@@ -246,9 +238,6 @@ def find_method(name: str, settings: "Settings | None" = None) -> Method:
         return METHODS[name]
     if name in plugins("methods"):
         return _of_plugin(plugins("methods")[name])
-    if name in _RENAMED:
-        new, why = _RENAMED[name]
-        raise UnknownMethod(f"the method {name!r} is now called {new!r}: {why}")
     added = plugins("methods")
     near = did_you_mean(name, [*METHODS, *added]) or "."
     listed = [each.name for each in _MENU if settings is None or each.missing(settings) is None]

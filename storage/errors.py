@@ -8,8 +8,7 @@
     ├── InputError            exit 3   the documents (or a question set) cannot be read
     ├── IndexUnusable         exit 4   the index cannot be used
     │   ├── IndexNotFound              the folder contains no published index
-    │   ├── IndexCorrupt               a file is missing, damaged or of the wrong shape
-    │   ├── IndexTooNew                a newer version of this program made it
+    │   ├── IndexCorrupt               a file is missing, damaged or of another format
     │   └── IndexBusy                  another build has locked the index
     ├── NeedsModel            exit 6   the method has no faithful fallback and no model is configured
     ├── ModelError            exit 8   a model's server gave no usable answer
@@ -75,11 +74,7 @@ class IndexNotFound(IndexUnusable):
 
 
 class IndexCorrupt(IndexUnusable):
-    """A file of the index is missing, damaged, or differs from its manifest."""
-
-
-class IndexTooNew(IndexUnusable):
-    """The index has a format that only a newer version of this program knows."""
+    """The index has another format, or a file of it is missing, damaged, or differs from its manifest."""
 
 
 class IndexBusy(IndexUnusable):

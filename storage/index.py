@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from conspectus.storage import mapped, tables
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.manifest import (
-    FORMAT_VERSION,
-    WITH_LINKS,
     Manifest,
     current_version,
     read_manifest,
     verified_file,
     verified_folder,
 )
-from conspectus.storage.records import Chunk, Link
+from conspectus.storage.records import Chunk
 from conspectus.storage.text.postings import TextColumn
 
 if TYPE_CHECKING:
@@ -104,8 +102,6 @@ class StoredIndex:
 
     def arrow(self, record: type, *columns: str) -> "pa.Table":
         """Return some columns of a table as Arrow (all if none are named); a large table is mapped, not read."""
-        if record is Link and self.manifest.format_version < WITH_LINKS:
-            return tables.arrow_of(record, [], columns or None)
         if self.is_mapped(record):
             table = self.once((StoredIndex.arrow, record), lambda: self._mapped(record))
             return table.select(columns) if columns else table
@@ -113,8 +109,7 @@ class StoredIndex:
 
     def is_mapped(self, record: type) -> bool:
         """Return whether a table is so large that it is mapped (see `mapped`)."""
-        of_this_format = self.manifest.format_version == FORMAT_VERSION
-        return of_this_format and self.manifest.rows.get(self.table_name(record), 0) >= mapped.MAPPED_ROWS
+        return self.manifest.rows.get(self.table_name(record), 0) >= mapped.MAPPED_ROWS
 
     def each(self, record: type[Record]) -> Sequence[Record]:
         """Return a table's rows as records, each made when it is asked for."""
@@ -151,7 +146,6 @@ class StoredIndex:
         The predicates are those of the relations, distinct and sorted; descriptions are those of the entities, if
         `has_vectors` reports any. In an imported graph only some entities and relations have vectors.
         """
-        from conspectus.storage.vectors.faiss_index import PROBES
         from conspectus.storage.vectors.windowed import open_windowed
 
         def load() -> "WindowedIndex":
@@ -163,7 +157,6 @@ class StoredIndex:
                 self._file(f"vectors/{name}.faiss"),
                 n_rows=self.manifest.rows[name],
                 dimension=int(self.manifest.models["dimension"]),
-                probes=PROBES,
                 coded=coded,
                 every_row=name not in SPARSE_VECTORS,
             )

@@ -9,7 +9,6 @@ parsers validate their input too.
 import json
 import os
 import re
-import shlex
 import stat
 import threading
 from collections.abc import Mapping
@@ -18,20 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.storage.checked_files import LARGE_FILE, is_remembered, remember, state
-from conspectus.storage.errors import IndexCorrupt, IndexNotFound, IndexTooNew
+from conspectus.storage.errors import IndexCorrupt, IndexNotFound
 from conspectus.storage.hashing import file_digest
 
-FORMAT_VERSION = 7
-"""Version of the format; raised when an older reader could misread a newer writer's files.
-
-1 had documents without places; 2 had no vectors of predicates, and every entity and relation had one; 4 had documents
-without hyperlinks and anchors; 5 had no table of links between chunks; 6 had relations without qualifiers.
-"""
-
-OLDEST_READABLE = 4
-"""The oldest readable format: missing columns get their defaults, a missing table of links is empty."""
-WITH_LINKS = 6
-"""The first format with a table of links."""
+FORMAT_VERSION = 1
+"""Version of the format; raised when another program could misread the files. An index of another is built again."""
 
 MANIFEST = "manifest.json"
 MEMO = Path("cache", "memo.sqlite")
@@ -85,27 +75,21 @@ def _head(pointer: Path) -> str:
 
 
 def current_manifest(root: Path) -> Manifest | None:
-    """Return the current manifest, or None if there is no readable one (a build then makes it anew).
-
-    Raises IndexTooNew if a newer program made it: this program must not replace it.
-    """
+    """Return the current manifest, or None if there is no readable one (a build then makes it anew)."""
     try:
         return read_manifest(root, current_version(root))
     except (IndexNotFound, IndexCorrupt):
         return None
 
 
-def read_manifest(root: Path, version: str, oldest: int = OLDEST_READABLE) -> Manifest:
-    """Return the manifest of a version, of format `oldest` or later.
-
-    Raises IndexCorrupt if it is missing, damaged or of an older format, IndexTooNew if it is of a newer one.
-    """
+def read_manifest(root: Path, version: str) -> Manifest:
+    """Return the manifest of a version; IndexCorrupt if it is missing, damaged or of another format."""
     path = root / "versions" / version / MANIFEST
     try:
         if path.stat().st_size > _LARGEST:
             raise ValueError(f"it has more than {_LARGEST:,} bytes")
         found = json.loads(path.read_text("utf-8"))
-        _refuse_other_formats(root, found["format_version"], found, oldest)
+        _refuse_other_formats(root, found["format_version"])
         manifest = Manifest(**found)
         _check_shape(manifest)
     except FileNotFoundError as error:
@@ -149,23 +133,13 @@ def _check_counts(manifest: Manifest) -> None:
         raise ValueError("the dimension of the vectors is missing")
 
 
-def _refuse_other_formats(root: Path, format_version: int, found: Mapping[str, Any], oldest: int) -> None:
+def _refuse_other_formats(root: Path, format_version: int) -> None:
     if type(format_version) is not int:
         raise ValueError("its format has no number")
-    if format_version > FORMAT_VERSION:
-        from importlib.metadata import version
-
-        tools = found.get("tools")
-        maker = tools.get("conspectus", "a newer version") if isinstance(tools, dict) else "a newer version"
-        raise IndexTooNew(
-            f"{root} has index format {format_version}, made by conspectus {maker}; this is conspectus "
-            f"{version('conspectus')}, which reads format {FORMAT_VERSION}: "
-            f"upgrade it, or name another folder with --index"
-        )
-    if format_version < oldest:
+    if format_version != FORMAT_VERSION:
         raise IndexCorrupt(
-            f"{root} has index format {format_version}; this program reads formats {OLDEST_READABLE} to "
-            f"{FORMAT_VERSION}: bring it up to date with: conspectus migrate --index {shlex.quote(str(root))}"
+            f"{root} has index format {format_version}, and this program reads format {FORMAT_VERSION}: "
+            f"build the index again with: conspectus index INPUT"
         )
 
 

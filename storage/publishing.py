@@ -22,7 +22,6 @@ from conspectus.storage.manifest import (
     MANIFEST,
     MEMO,
     Manifest,
-    current_manifest,
     current_version,
     damaged_files,
     is_index,
@@ -38,9 +37,9 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
 
     If another process has the lock, `waiting` is called, and IndexBusy is raised after `wait` seconds. The operating
     system releases the lock when its process ends, even by a crash.
-    Raises IndexNotFound if the folder contains other files, so that nothing is written among them; IndexTooNew
-    if a newer program made the index; UsageError for a name that is not UTF-8, which Arrow cannot write to;
-    IndexUnusable if nothing can be written, at first or within the block (for example, the disk is full).
+    Raises IndexNotFound if the folder contains other files, so that nothing is written among them;
+    UsageError for a name that is not UTF-8, which Arrow cannot write to; IndexUnusable if nothing can be written, at
+    first or within the block (for example, the disk is full).
     """
     from filelock import FileLock, Timeout
 
@@ -50,7 +49,6 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
         raise IndexNotFound(f"{root} is a file; name a folder with --index")
     if root.exists() and not is_index(root) and not _is_empty(root):
         raise IndexNotFound(f"{root} contains something other than an index; name a new or empty folder with --index")
-    current_manifest(root)
     is_new = not root.exists()
     lock = FileLock(root / _LOCK)
     try:
@@ -72,7 +70,6 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
     except OSError as error:
         raise IndexUnusable(f"cannot write in {root}: {error.strerror}; name another folder with --index") from error
     try:
-        current_manifest(root)  # the other build may have been a newer program's
         yield
     except OSError as error:
         if meant := unwritten(root, error):

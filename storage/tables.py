@@ -90,10 +90,7 @@ def arrow_of(record: type, rows: Sequence[object], names: Sequence[str] | None =
 
 
 def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -> "pa.Table":
-    """Return a table (or some of its columns) as Arrow; IndexCorrupt if the file is not such a table.
-
-    A table of an earlier format may lack the last columns, which then have their defaults.
-    """
+    """Return a table (or some of its columns) as Arrow; IndexCorrupt if the file is not such a table."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -102,16 +99,11 @@ def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -
         file = pq.ParquetFile(path)
         found = file.schema_arrow
         wanted = schema(record)
-        lacks = wanted.names[len(found.names) :]
-        if not found.equals(pa.schema(list(wanted)[: len(found.names)])) or not _defaults(record).keys() >= set(lacks):
+        if not found.equals(wanted):
             raise IndexCorrupt(f"{path} has columns {found.names}, not those of {record.__name__}: {wanted.names}")
         names = wanted.names if columns is None else list(columns)
-        table = file.read([name for name in names if name not in lacks])
+        table = file.read(names)
         table.validate(full=True)  # texts are UTF-8 and list offsets are valid: not checked later
-        for name in lacks:
-            if name in names:
-                column = _default_column(record, name, file.metadata.num_rows)
-                table = table.append_column(wanted.field(name), column)
         return table.select(names)
     except FileNotFoundError as error:
         raise IndexCorrupt(f"{path} is missing") from error
@@ -122,39 +114,6 @@ def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -
 def read_table(path: Path, record: type[Record]) -> list[Record]:
     """Return the rows of a table, in file order."""
     return records_of(read_arrow(path, record), record)
-
-
-def read_older_table(path: Path, record: type[Record]) -> list[Record]:
-    """Return the rows of a table of an earlier format: a missing column gets its field's default.
-
-    Raises IndexCorrupt if a column without a default is missing, or the table cannot be read.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        found = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise IndexCorrupt(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
-    wanted = schema(record)
-    for name in wanted.names:
-        if name not in found.column_names:
-            if name not in _defaults(record):
-                raise IndexCorrupt(f"{path} has no column {name}")
-            found = found.append_column(wanted.field(name), _default_column(record, name, len(found)))
-    return records_of(found.select(wanted.names).cast(wanted), record)
-
-
-def _defaults(record: type) -> dict[str, Any]:
-    """Return the default of each field that has one."""
-    fields = dataclasses.fields(typing.cast(Any, record))
-    return {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
-
-
-def _default_column(record: type, name: str, n_rows: int) -> "pa.Array":
-    import pyarrow as pa
-
-    return pa.array([_defaults(record)[name]] * n_rows, schema(record).field(name).type)
 
 
 def records_of(table: "pa.Table", record: type[Record]) -> list[Record]:

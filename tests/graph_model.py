@@ -4,8 +4,7 @@ import json
 import re
 from itertools import pairwise
 
-from conspectus.prompts.fake import FakeRequest
-
+from benchmarks.fake_server import FakeRequest
 from tests.tags import inside
 
 NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)+\b")

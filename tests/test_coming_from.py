@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 import networkx as nx
 import pytest
-from conspectus.prompts.fake import FakeServer
 from conspectus.query.menu import METHODS
 
+from benchmarks.fake_server import FakeServer
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 from tests.pipelines.exchange.graphrag_tables import EXCERPT

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 import conspectus
+from benchmarks import fake_server
 from conspectus import api, async_index, building
 
 FOLDERS = ("storage", "prompts", "query", "pipelines")
@@ -26,7 +27,7 @@ NOTES = {
 
 def modules() -> list[str]:
     """Return all modules; the folders beside `conspectus/` belong to it once it is installed."""
-    packages = [conspectus, *(import_module(f"conspectus.{folder}") for folder in FOLDERS)]
+    packages = [conspectus, fake_server, *(import_module(f"conspectus.{folder}") for folder in FOLDERS)]
     names = {
         found.name for package in packages for found in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
     }

@@ -4,8 +4,7 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
-from conspectus.prompts.fake import FakeRequest
-
+from benchmarks.fake_server import FakeRequest
 from tests import graph_model
 from tests.tags import inside
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
-from conspectus.prompts.fake import FakeRequest, FakeServer
+from benchmarks.fake_server import FakeRequest, FakeServer
 
 LIMIT = 120.0
 """Seconds after which something is taken never to happen, on a slow machine under load."""

@@ -18,7 +18,7 @@ RUN_AGAIN = "interrupted; run the same command again to go on"
 MODULES = {
     "init": "init",
     "index": "index",
-    "maintain": "add remove prune migrate",
+    "maintain": "add remove prune",
     "resolve": "resolve",
     "ask": "ask retrieve methods",
     "explain": "explain",

@@ -1,4 +1,4 @@
-"""`conspectus add`, `remove`, `prune` and `migrate`: changes to an existing index."""
+"""`conspectus add`, `remove` and `prune`: changes to an existing index."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +22,7 @@ from conspectus.cli.app import (
 )
 from conspectus.cli.index import end
 from conspectus.progress import progress
-from conspectus.render.builds import estimate_text, migration_text, pruning_text
+from conspectus.render.builds import estimate_text, pruning_text
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
@@ -141,32 +141,6 @@ def prune(
     purged = prune_index(index, keep, purge=purge, settings=chosen_settings(settings, overrides) if purge else None)
     done = {"index": index, **asdict(purged.pruned), "forgotten": purged.forgotten}
     print_json(done) if as_json else typer.echo(pruning_text(done))
-
-
-@app.command(
-    short_help="Convert an index of an earlier format.",
-    epilog=examples("conspectus migrate", "conspectus migrate --index docs.index"),
-)
-def migrate(
-    index: IndexOption = DEFAULT_INDEX,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
-) -> None:
-    """Convert an index of an earlier format to the current one, without the original files.
-
-    Existing tables are kept and missing ones are computed; indexes of the oldest formats are built again from the
-    documents that they contain. The old version remains until: conspectus prune.
-    """
-    from dataclasses import asdict
-
-    from conspectus.pipelines.migration import migrate as migrate_index
-    from conspectus.pipelines.remote_index.local_copy import written
-
-    with progress(quiet) as report, written(index) as folder:
-        done = migrate_index(folder, chosen_settings(settings, overrides), report)
-    print_json({"index": index, **asdict(done)}) if as_json else typer.echo(f"{index}: {migration_text(done)}")
 
 
 def _print_estimate(

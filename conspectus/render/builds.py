@@ -14,7 +14,6 @@ from conspectus.storage.records import LANGUAGE, SKIP, Community, Document, Fail
 if TYPE_CHECKING:
     from conspectus.doctor import Diagnosis
     from conspectus.pipelines.exchange.export_result import ExportResult
-    from conspectus.pipelines.migration import Migrated
     from conspectus.pipelines.tuning.tune import Tuning
     from conspectus.storage.index import StoredIndex
     from conspectus.storage.records import Merge
@@ -240,14 +239,6 @@ def failure_text(failure: Failure) -> str:
 def check_text(check: "Diagnosis") -> str:
     """Return a check of `conspectus doctor` on one line."""
     return f"{check.state:8} {check.name}: {one_line(check.detail)}"
-
-
-def migration_text(done: "Migrated") -> str:
-    """Return the result of a migration."""
-    if done.how == "nothing":
-        return f"version {done.after} has the current format, nothing to do"
-    how = "its files were taken over" if done.how == "files" else "built again from its documents"
-    return f"version {done.before} of format {done.before_format} is now version {done.after}: {how}"
 
 
 def pruning_text(done: Mapping[str, Any]) -> str:

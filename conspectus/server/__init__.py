@@ -16,7 +16,6 @@ It is read-only unless there is an administrator's token (admin/).
     mcp_tools.py    /mcp, and `conspectus mcp`
     metrics.py      the counters
     admin/          adding and removing documents, and builds
-    openapi.py      writes docs/openapi.json
     listen.py       runs the server
     app.py          the application, its health and its metrics
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("conspectus")
 
 CACHE_VARIABLE = "CONSPECTUS_CACHE"
-_OLDEST = 1
-"""The oldest format that is fetched: one that is too old to read can still be migrated."""
 _TRIES = 5
 """A version that is pruned while it is fetched is followed by a newer one."""
 
@@ -229,7 +227,7 @@ def _manifest(store: Store, record: Record, scratch: Path) -> Manifest:
     folder.mkdir(parents=True)
     (folder / MANIFEST).write_bytes(store.manifest(record))
     with _named(store, scratch):
-        return read_manifest(scratch, record.version, _OLDEST)
+        return read_manifest(scratch, record.version)
 
 
 def _published_from(store: Store, home: Path, work: Path, base: Record | None) -> None:
@@ -272,7 +270,7 @@ def _drop_damaged(home: Path) -> None:
     """Delete the files of the copy that are not what their checksum says, so that they are fetched again."""
     copy = home / "copy"
     with suppress(IndexNotFound, IndexCorrupt):
-        manifest = read_manifest(copy, current_version(copy), _OLDEST)
+        manifest = read_manifest(copy, current_version(copy))
         damaged = damaged_files(copy, manifest)
         for name in damaged:
             (copy / "versions" / manifest.version / name).unlink(missing_ok=True)

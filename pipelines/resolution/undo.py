@@ -11,7 +11,7 @@ from conspectus.pipelines.resolution.cluster import UndoneMerge, UndoneMerges, k
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.storage.errors import UsageError, did_you_mean
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.manifest import Manifest, current_manifest, current_version
+from conspectus.storage.manifest import Manifest, current_version
 from conspectus.storage.records import Document, Failure, Merge
 from conspectus.storage.settings import Settings
 from conspectus.storage.text.normalise import entity_key
@@ -19,10 +19,9 @@ from conspectus.storage.text.normalise import entity_key
 
 def merges_in(index: Path) -> list[Merge]:
     """Return the merges of the current version, undone ones included, ordered by canonical name."""
-    current_version(index)
-    manifest = current_manifest(index)
-    rows = StoredIndex(index, manifest).rows(Merge) if manifest else []
-    return sorted(rows, key=lambda row: (entity_key(row.name), entity_key(row.alias), row.id))
+    return sorted(
+        StoredIndex.open(index).rows(Merge), key=lambda row: (entity_key(row.name), entity_key(row.alias), row.id)
+    )
 
 
 def undo(

@@ -64,7 +64,7 @@ async def ask_for(
 
     Example:
         >>> import asyncio
-        >>> from conspectus.prompts.fake import ScriptedModel
+        >>> from conspectus.testing import ScriptedModel
         >>> class Person(BaseModel):
         ...     name: str
         >>> request = Request((Message("user", "Who wrote the first program?"),), step="answer")

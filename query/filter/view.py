@@ -207,8 +207,6 @@ class _View:
     def links(self) -> list[Link]:
         """The links between permitted documents."""
         known, kept = self.known, self._kept
-        if "links" not in self._settings:  # an index of an earlier format has no links
-            return []
         signs = document_signs(self._index)[kept.documents] if self._index.is_mapped(Document) else None
         return find_links(known.documents, known.chunks, signs)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from conspectus.storage.errors import SettingsError, nearest_name
 from conspectus.storage.settings.base import SettingsSection, from_yaml, listed
-from conspectus.storage.settings.removed import REMOVED
 from conspectus.storage.settings.root import Settings
 from pydantic import ValidationError
 
@@ -178,14 +177,11 @@ def _section(name: str) -> type[SettingsSection]:
 
 
 def _unknown_key(path: tuple[str, ...]) -> str:
-    """Return what replaced a removed key, or the known key nearest to an unknown one.
+    """Return what is wrong with an unknown key, with the known key nearest to it.
 
     >>> _unknown_key(("chunks", "chunk_sizes"))
     'unknown setting chunks.chunk_sizes; did you mean chunks.chunk_size?'
     """
-    for name in (".".join(path), path[0]):
-        if name in REMOVED:
-            return f"{name} {REMOVED[name]}"
     known = list(Settings.model_fields)
     if len(path) > 1 and path[0] in Settings.model_fields:
         known = list(_section(path[0]).model_fields)

@@ -24,7 +24,7 @@ class LlmSettings(SettingsSection):
     )
     prompts: str = Field(
         "",
-        description="folder of files that replace prompts, such as query/answer/io.txt (docs/prompts.md shows all); "
+        description="folder of files that replace prompts, such as query/answer/io.txt (`make docs` shows all); "
         "relative to the settings file; empty: none",
     )
     base_url: str = Field("", description="URL of the server, e.g. http://localhost:11434/v1 (Ollama); empty: OpenAI")

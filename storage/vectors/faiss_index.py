@@ -4,9 +4,6 @@ All vectors are in an `IndexFlatIP`. With more than `EXACT_ROWS` there is a seco
 (see `codes`): a search compares only the vectors that the codes propose. Files are opened read-only and mapped, so
 processes share one copy and opening takes no time.
 
-Until November 2026 large tables were an `IndexIVFFlat`: k-means divided the vectors into lists, and a search read the
-lists whose centroids were nearest to the query (Sivic and Zisserman, ICCV 2003). Such files are still read.
-
 Without FAISS (the extra `local`) exact files are written with the same bytes and searched with NumPy; codes need it.
 """
 
@@ -37,8 +34,6 @@ EXACT_ROWS = 200_000
 """Up to this many vectors a search compares all of them; beyond, those that their codes propose."""
 _ROWS_WITHOUT_FAISS = 20_000
 """Up to this many vectors are compared without FAISS, whose import takes longer (a tenth of a cold question)."""
-PROBES = 128
-"""IVF lists that one search reads."""
 # FAISS sums in float32: two unit vectors' product is off by at most a few 1e-7.
 _ROUNDING = 1e-5
 # Rows fetched past k, so that the k-th is usually clearly ahead of its successors in the first search.
@@ -54,15 +49,11 @@ class FaissIndex:
     """An open FAISS file (see `open_faiss`); safe to share between threads.
 
     FAISS proposes the rows and their scores are recomputed (see VectorIndex), so an exact index returns
-    what ExactIndex returns, bit for bit. An index with codes can miss a row that they do not propose, and one of
-    lists a row whose list it does not probe; if the lists have fewer than k rows it probes more. None returns fewer
-    than requested.
+    what ExactIndex returns, bit for bit. An index with codes can miss a row that they do not propose.
     """
 
     path: Path
     index: Any
-    lists: int
-    probes: int
     codes: Codes | None = None
 
     @property
@@ -121,16 +112,12 @@ class FaissIndex:
         rows = checked_rows(rows, self.n_rows)
         if rows.size == 0:
             return np.empty((0, self.dimension), dtype=np.float32)
-        if not self.lists:
-            import faiss
+        import faiss
 
-            whole: Vectors = faiss.rev_swig_ptr(self.index.get_xb(), self.n_rows * self.dimension)
-            whole = whole.reshape(self.n_rows, self.dimension)
-            read_ahead(whole, rows, rows + 1)
-            return whole[rows]  # reconstruct_batch takes 20 times as long
-        with _readable(self.path):
-            found: Vectors = self.index.reconstruct_batch(rows)
-        return found
+        whole: Vectors = faiss.rev_swig_ptr(self.index.get_xb(), self.n_rows * self.dimension)
+        whole = whole.reshape(self.n_rows, self.dimension)
+        read_ahead(whole, rows, rows + 1)
+        return whole[rows]  # reconstruct_batch takes 20 times as long
 
     def _candidates(self, queries: Vectors, k: int) -> list[Rows]:
         """Return for each query a superset of its k best rows, ties with the k-th included."""
@@ -138,19 +125,17 @@ class FaissIndex:
             return self._proposed(self.codes, queries, k, None)
         candidates = [np.empty(0, dtype=np.int64)] * len(queries)
         open_queries = np.arange(len(queries))
-        fetch, probes = min(self.n_rows, k + _SPARE_ROWS), min(self.lists, self.probes)
+        fetch = min(self.n_rows, k + _SPARE_ROWS)
         while open_queries.size:
             with _readable(self.path):
-                near, rows = self._nearest(queries[open_queries], fetch, probes)
-            filled = rows[:, k - 1] >= 0  # -1: the lists contain no more rows
-            everything = fetch == self.n_rows and probes == self.lists
-            if rows.max() >= self.n_rows or (everything and not filled.all()):
-                raise IndexCorrupt(f"{self.path}: its lists do not contain rows 0 to {self.n_rows - 1} exactly once")
-            clear = (rows[:, -1] < 0) | (near[:, -1] < near[:, k - 1] - _ROUNDING) | (fetch == self.n_rows)
-            for i in np.flatnonzero(filled & clear):
-                candidates[open_queries[i]] = rows[i][rows[i] >= 0]
-            open_queries = open_queries[~(filled & clear)]
-            fetch, probes = min(self.n_rows, 2 * fetch), min(self.lists, 2 * probes)
+                near, rows = self.index.search(queries[open_queries], fetch)
+            if rows.min() < 0:
+                raise IndexCorrupt(f"{self.path}: its vectors contain NaN")
+            clear = (near[:, -1] < near[:, k - 1] - _ROUNDING) | (fetch == self.n_rows)
+            for i in np.flatnonzero(clear):
+                candidates[open_queries[i]] = rows[i]
+            open_queries = open_queries[~clear]
+            fetch = min(self.n_rows, 2 * fetch)
         return candidates
 
     def _proposed(self, codes: Codes, queries: Vectors, k: int, among: Bools | None) -> list[Rows]:
@@ -159,16 +144,6 @@ class FaissIndex:
         if min(map(len, found)) < k:
             raise IndexCorrupt(f"{self.path}: its codes are no numbers")
         return found
-
-    def _nearest(self, queries: Vectors, k: int, probes: int) -> tuple[Vectors, Rows]:
-        if not self.lists:
-            near, rows = self.index.search(queries, k)
-        else:
-            import faiss
-
-            parameters: Any = faiss.SearchParametersIVF
-            near, rows = self.index.search(queries, k, params=parameters(nprobe=probes))
-        return near, rows
 
 
 @dataclass(frozen=True)
@@ -228,7 +203,8 @@ def write_faiss(path: Path, vectors: Vectors, *, exact_rows: int) -> None:
         MissingPart: There are more rows, and FAISS is not installed.
     """
     if len(vectors) > exact_rows:
-        _need_faiss(len(vectors))
+        if not has_faiss():
+            raise MissingPart(f"searching {len(vectors):,} vectors needs FAISS: pip install 'conspectus[local]'")
         write_codes(codes_path(path), vectors)
         _end(codes_path(path))
     with path.open("wb") as file:
@@ -248,47 +224,28 @@ def has_faiss() -> bool:
     return find_spec("faiss") is not None
 
 
-def _need_faiss(n_rows: int) -> None:
-    if not has_faiss():
-        raise MissingPart(f"searching {n_rows:,} vectors needs FAISS: pip install 'conspectus[local]'")
-
-
-def open_faiss(path: Path, *, n_rows: int, dimension: int, probes: int, coded: bool = False) -> VectorIndex:
+def open_faiss(path: Path, *, n_rows: int, dimension: int, coded: bool = False) -> VectorIndex:
     """Return the index in a file that `write_faiss` wrote, mapped and read-only.
 
     Args:
         path: The file.
         n_rows: The expected number of vectors.
         dimension: The expected dimension of a vector.
-        probes: The number of IVF lists that one search reads; ignored for an index without lists.
         coded: Whether the file at `codes_path` belongs to it; ignored without FAISS, which then compares all vectors.
 
     Raises:
         IndexCorrupt: The file is missing, has another layout, or does not contain n_rows vectors of that dimension.
-        MissingPart: It has lists, and FAISS is not installed.
     """
     _check_length(path)
     _check_layout(path, check_layout, n_rows, dimension)
     if n_rows <= _ROWS_WITHOUT_FAISS or not has_faiss():
-        matrix = flat_matrix(path, n_rows, dimension)
-        if matrix is not None:
-            return ExactIndex(matrix)
-    _need_faiss(n_rows)
+        return ExactIndex(flat_matrix(path, n_rows, dimension))
     import faiss
 
     with _readable(path):
         index: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
-    if not isinstance(index, faiss.IndexFlatIP | faiss.IndexIVFFlat):
-        raise IndexCorrupt(f"{path}: a FAISS {type(index).__name__}, not one that Conspectus writes")
-    if index.metric_type != faiss.METRIC_INNER_PRODUCT:
-        raise IndexCorrupt(f"{path}: its vectors are not compared by inner product")
-    if (index.ntotal, index.d) != (n_rows, dimension):
-        raise IndexCorrupt(
-            f"{path}: holds {index.ntotal} vectors of dimension {index.d}; expected {n_rows} of {dimension}"
-        )
-    lists = int(index.nlist) if isinstance(index, faiss.IndexIVFFlat) else 0
     codes = _open_codes(codes_path(path), n_rows, dimension) if coded else None
-    return FaissIndex(path, index, lists, probes, codes)
+    return FaissIndex(path, index, codes)
 
 
 def _open_codes(path: Path, n_rows: int, dimension: int) -> Codes:

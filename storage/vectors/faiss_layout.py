@@ -1,10 +1,8 @@
 """Size checks on FAISS files before FAISS reads them, because FAISS trusts the sizes in the header.
 
-Only the kinds that `faiss_index` writes or wrote are supported. All numbers are little-endian
-(faiss/impl/index_write.cpp). A header (dimension, rows, two unused numbers, trained, metric) is followed by the vectors
-of an exact index; by the sizes, codes, mean and bits of a query of an index of codes; or for an IVF index by the number
-of lists and probes, the index of centroids, the list and position of each row, and the lists: their lengths, then all
-vectors and row numbers.
+Only the kinds that `faiss_index` writes are supported. All numbers are little-endian (faiss/impl/index_write.cpp).
+A header (dimension, rows, two unused numbers, trained, metric) is followed by the vectors of an exact index, or by the
+sizes, codes, mean and bits of a query of an index of codes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,15 +11,13 @@ from struct import Struct
 from typing import IO
 
 import numpy as np
-from conspectus.storage.arrays import Ints, Vectors, drop_pages
+from conspectus.storage.arrays import Vectors, drop_pages
 
 _HEAD = Struct("<4siqqq?i")
 _SIZE = Struct("<Q")
-_LISTS = Struct("<4sQQ4sQ")
 _CODES = Struct("<QQiQ")
-_EXACT, _IVF, _CODED = b"IxFI", b"IwFl", b"Ixrq"
+_EXACT, _CODED = b"IxFI", b"Ixrq"
 _INNER_PRODUCT = 0
-_ROW_TO_PLACE = 1
 _UNUSED = 1 << 20
 _QUERY_BITS = bytes([4])
 _BLOCK_ROWS = 1 << 14
@@ -34,12 +30,10 @@ class WrongLayoutError(ValueError):
 def check_layout(path: Path, *, n_rows: int, dimension: int, end: int) -> None:
     """Raise WrongLayoutError unless the first `end` bytes of a file are an index of `n_rows` vectors of a dimension."""
     with path.open("rb") as file:
-        kind = _head(file, n_rows, dimension, (_EXACT, _IVF))
-        if kind == _EXACT:
-            _flat(file, n_rows, dimension)
-        else:
-            _ivf(file, n_rows, dimension, end)
-        if file.tell() != end:
+        _check_head(file, n_rows, dimension)
+        if _SIZE.unpack(_read(file, _SIZE.size)) != (n_rows * dimension,):
+            raise WrongLayoutError("its vectors have another size")
+        if file.seek(4 * n_rows * dimension, 1) != end:
             raise WrongLayoutError(f"{end - file.tell()} bytes too many or too few")
 
 
@@ -91,19 +85,16 @@ def _code_size(dimension: int) -> int:
     return (dimension + 7) // 8 + 8
 
 
-def flat_matrix(path: Path, n_rows: int, dimension: int) -> Vectors | None:
-    """Return the mapped vectors (n_rows, dimension) of a file whose layout was checked; None if it is not exact."""
-    with path.open("rb") as file:
-        if _read(file, len(_EXACT)) != _EXACT:
-            return None
+def flat_matrix(path: Path, n_rows: int, dimension: int) -> Vectors:
+    """Return the mapped vectors (n_rows, dimension) of an exact index whose layout was checked."""
     if not n_rows:
         return np.empty((0, dimension), np.float32)
     return np.memmap(path, "<f4", "r", _HEAD.size + _SIZE.size, (n_rows, dimension))
 
 
-def _head(file: IO[bytes], n_rows: int, dimension: int, kinds: tuple[bytes, ...]) -> bytes:
+def _check_head(file: IO[bytes], n_rows: int, dimension: int) -> None:
     kind, found_dimension, found_rows, _, _, trained, metric = _HEAD.unpack(_read(file, _HEAD.size))
-    if kind not in kinds:
+    if kind != _EXACT:
         raise WrongLayoutError("not a FAISS index that Conspectus writes")
     if metric != _INNER_PRODUCT or not trained:
         raise WrongLayoutError("its vectors are not compared by inner product")
@@ -111,57 +102,6 @@ def _head(file: IO[bytes], n_rows: int, dimension: int, kinds: tuple[bytes, ...]
         raise WrongLayoutError(
             f"holds {found_rows} vectors of dimension {found_dimension}; expected {n_rows} of {dimension}"
         )
-    return bytes(kind)
-
-
-def _flat(file: IO[bytes], n_rows: int, dimension: int) -> None:
-    if _size(file) != n_rows * dimension:
-        raise WrongLayoutError("its vectors have another size")
-    file.seek(4 * n_rows * dimension, 1)
-
-
-def _ivf(file: IO[bytes], n_rows: int, dimension: int, end: int) -> None:
-    lists, _ = _size(file), _size(file)
-    if not 0 < lists <= max(n_rows, 1):
-        raise WrongLayoutError(f"{lists} lists of {n_rows} vectors")
-    _head(file, lists, dimension, (_EXACT,))
-    _flat(file, lists, dimension)
-    if _read(file, 1)[0] != _ROW_TO_PLACE or _size(file) != n_rows:
-        raise WrongLayoutError("it does not say where each row is")
-    places = _numbers(file, n_rows, end)
-    kind, found, code_size, how, entries = _LISTS.unpack(_read(file, _LISTS.size))
-    if (kind, found, code_size) != (b"ilar", lists, 4 * dimension) or how not in (b"full", b"sprs"):
-        raise WrongLayoutError("its lists are of another kind or number")
-    if entries != lists if how == b"full" else entries % 2 or entries > 2 * lists:
-        raise WrongLayoutError("the sizes of its lists are missing")
-    told = _numbers(file, entries, end)
-    sizes = told if how == b"full" else _spread(told, lists)
-    if (sizes < 0).any() or (sizes > n_rows).any() or int(sizes.sum()) != n_rows:
-        raise WrongLayoutError(f"its lists do not contain {n_rows} vectors")
-    of, within = places >> 32, places & 0xFFFFFFFF
-    if n_rows and (of.min() < 0 or of.max() >= lists or (within >= sizes[of]).any()):
-        raise WrongLayoutError("a row refers to a place that does not exist")
-    file.seek(n_rows * (4 * dimension + 8), 1)
-
-
-def _spread(told: Ints, lists: int) -> Ints:
-    """Return the size of each list from the pairs (number, size) of the non-empty lists."""
-    sizes = np.zeros(lists, np.int64)
-    numbers = told[::2]
-    if len(numbers) and (numbers.min() < 0 or numbers.max() >= lists):
-        raise WrongLayoutError("it refers to a list that does not exist")
-    sizes[numbers] = told[1::2]
-    return sizes
-
-
-def _size(file: IO[bytes]) -> int:
-    return int(_SIZE.unpack(_read(file, _SIZE.size))[0])
-
-
-def _numbers(file: IO[bytes], count: int, end: int) -> Ints:
-    if count * 8 > end - file.tell():
-        raise WrongLayoutError("it is shorter than declared")
-    return np.frombuffer(_read(file, count * 8), "<i8")
 
 
 def _read(file: IO[bytes], size: int) -> bytes:

@@ -131,7 +131,7 @@ def windowed_in_memory(vectors: Vectors, table_rows: Rows, n_rows: int) -> Windo
 
     index: Any = faiss.IndexFlatIP(matrix.shape[1])
     index.add(matrix)
-    return WindowedIndex(FaissIndex(Path("memory"), index, 0, 0), rows, n_rows)
+    return WindowedIndex(FaissIndex(Path("memory"), index), rows, n_rows)
 
 
 def write_windowed(path: Path, vectors: Vectors, table_rows: Rows, *, exact_rows: int, every_row: bool = True) -> None:
@@ -149,7 +149,7 @@ def write_windowed(path: Path, vectors: Vectors, table_rows: Rows, *, exact_rows
 
 
 def open_windowed(
-    path: Path, *, n_rows: int, dimension: int, probes: int, coded: bool = False, every_row: bool = True
+    path: Path, *, n_rows: int, dimension: int, coded: bool = False, every_row: bool = True
 ) -> WindowedIndex:
     """Return the index that `write_windowed` wrote for a table of `n_rows` rows, mapped and read-only.
 
@@ -166,7 +166,7 @@ def open_windowed(
         raise IndexCorrupt(f"{beside}: not a readable array: {error}") from error
     if table_rows.ndim != 1 or table_rows.dtype != np.int64 or not _in_order(table_rows, every_row):
         raise IndexCorrupt(f"{beside}: does not have the table row of each vector")
-    windows = open_faiss(path, n_rows=len(table_rows), dimension=dimension, probes=probes, coded=coded)
+    windows = open_faiss(path, n_rows=len(table_rows), dimension=dimension, coded=coded)
     covered = int(table_rows[-1]) + 1 if len(table_rows) else 0
     if covered != n_rows if every_row else covered > n_rows:
         raise IndexCorrupt(f"{beside}: covers {covered} rows of a table that has {n_rows}")

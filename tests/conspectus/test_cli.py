@@ -25,7 +25,6 @@ COMMANDS = [
     "add",
     "remove",
     "prune",
-    "migrate",
     "resolve",
     "ask",
     "retrieve",

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeServer
 
+from benchmarks.fake_server import FakeServer
 from conspectus.render.builds import estimate_text as shown
 from tests.command_line import conspectus
 from tests.conftest import ISLES, write_rows

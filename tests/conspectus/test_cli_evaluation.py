@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeRequest, FakeServer
 
+from benchmarks.fake_server import FakeRequest, FakeServer
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 

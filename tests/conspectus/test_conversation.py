@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeServer
 from conspectus.storage.errors import ModelError
 
 import conspectus
+from benchmarks.fake_server import FakeServer
 from tests.command_line import PROGRAM, Done
 from tests.command_line import conspectus as command
 from tests.waiting import HELD, LIMIT, wait_until

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeServer
 from conspectus.storage.settings import Settings, load_settings
 
+from benchmarks.fake_server import FakeReply, FakeServer
 from conspectus.doctor import Diagnosis, examine
 from tests.command_line import conspectus
 

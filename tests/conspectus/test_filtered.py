@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.build_index import build_index
-from conspectus.prompts.fake import FakeServer
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.conversation.history import Conversation, Turn
 from conspectus.query.menu import METHODS
@@ -14,6 +13,7 @@ from conspectus.storage.errors import UsageError
 from conspectus.storage.records import Document, Entity, Relation
 from conspectus.storage.settings import load_settings
 
+from benchmarks.fake_server import FakeServer
 from conspectus.api import Index, open_index
 from tests.command_line import conspectus
 from tests.conftest import write_rows

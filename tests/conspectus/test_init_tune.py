@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeServer
 from yaml import safe_load
 
+from benchmarks.fake_server import FakeServer
 from tests.command_line import Done, conspectus
 from tests.tuning_model import DOMAIN, PERSONA, TYPES, reply, write_corpus
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeServer
+
+from benchmarks.fake_server import FakeServer
 
 ROOT = Path(__file__).parent.parent.parent
 HIDING = """

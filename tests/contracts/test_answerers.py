@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeServer
 from conspectus.query.abstention import UNCITED, is_no_answer
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
@@ -16,6 +15,7 @@ from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document
 from conspectus.storage.settings import LlmSettings
 
+from benchmarks.fake_server import FakeReply, FakeServer
 from tests.conftest import Build
 
 ALONE = [name for name, method in METHODS.items() if not method.needs_model]

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.probe import probe
-from conspectus.prompts.fake import FakeServer
 from conspectus.prompts.language_model import Message, Request
 from conspectus.prompts.replies.structured import ask_choice, ask_for
 from conspectus.storage.errors import BadAnswer, BudgetReached
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 from pydantic import BaseModel
+
+from benchmarks.fake_server import FakeServer
 
 ONE_MORE = 1
 """llama-cpp-python counts one token more than it was allowed."""

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conspectus.prompts.fake import FakeServer
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import current_version
 from conspectus.storage.verify import verify
 
+from benchmarks.fake_server import FakeServer
 from tests.end_to_end.nursery import Built, Job, Nursery
 from tests.end_to_end.watching import look
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import openai
 import pytest
 from conspectus.pipelines.build_index import build_index
-from conspectus.prompts.fake import FakeReply, FakeServer, Rule
 from conspectus.storage.errors import BatchWritten, InputError
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Relation, Report
 from conspectus.storage.settings import Settings, load_settings
 
+from benchmarks.fake_server import FakeReply, FakeServer, Rule
 from tests.conftest import ISLES
 
 

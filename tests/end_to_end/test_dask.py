@@ -8,11 +8,11 @@ from random import Random
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.dask_runner import FOLDER, work_on_shard
-from conspectus.prompts.fake import FakeServer
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.settings import Settings, load_settings
 from distributed import Client
 
+from benchmarks.fake_server import FakeServer
 from tests.command_line import conspectus, conspectus_apart
 from tests.end_to_end.dask_cluster import checksums, cluster
 from tests.end_to_end.test_prefect import prefect

@@ -10,7 +10,6 @@ import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.incremental import remove_documents
 from conspectus.pipelines.purge import INDEXING, purge
-from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.storage.errors import IndexCorrupt, IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import StoredIndex
@@ -21,6 +20,7 @@ from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.tables import TABLES
 from conspectus.storage.verify import verify
 
+from benchmarks.fake_server import FakeRequest, FakeServer
 from conspectus.api import open_index
 from tests.command_line import conspectus
 from tests.graph_model import reply

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeServer
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.verify import verify
 
+from benchmarks.fake_server import FakeServer
 from tests.command_line import Done, conspectus
 from tests.end_to_end.killing import published
 from tests.graph_model import reply

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeRequest, FakeServer, Faults
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Community, Entity, Failure, Mention, Relation, Report
 from conspectus.storage.verify import verify
 
+from benchmarks.fake_server import FakeRequest, FakeServer, Faults
 from tests.command_line import Done, conspectus
 from tests.conftest import ISLES
 from tests.graph_model import reply

@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from conspectus.pipelines.exchange.graphrag.schema import TABLES as THEIRS
-from conspectus.prompts.fake import FakeServer, Rule
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.storage.errors import ModelError
@@ -29,6 +28,7 @@ from conspectus.storage.settings import load_settings
 from conspectus.storage.tables import TABLES
 
 import conspectus as package
+from benchmarks.fake_server import FakeServer, Rule
 from tests.command_line import conspectus
 from tests.contracts.test_answerers import check
 from tests.pipelines.exchange.graphrag_tables import EXCERPT, small, write

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from conspectus.pipelines.build_index import build_index
-from conspectus.prompts.fake import HABITS, FakeServer
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Claim, Entity, Relation, Report
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
 
+from benchmarks.fake_server import HABITS, FakeServer
 from conspectus.api import open_index
 from tests.conftest import ISLES
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 from tests.command_line import Done, conspectus
 from tests.graph_model import reply
 from tests.tags import outside, prompt_of

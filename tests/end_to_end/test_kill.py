@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeServer
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.memo import Memo
 
+from benchmarks.fake_server import FakeServer
 from tests.command_line import start
 from tests.end_to_end.killing import QUESTION, Life, Moment, published, remembered, with_model
 from tests.end_to_end.nursery import Job, Nursery, nursery

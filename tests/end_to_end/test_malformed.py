@@ -16,10 +16,10 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeRequest, FakeServer, Faults, Recorded
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Entity, Failure, Mention, Relation
 
+from benchmarks.fake_server import FakeRequest, FakeServer, Faults, Recorded
 from tests.command_line import Done, conspectus, start
 from tests.malformed_json import MALFORMED, MalformedKind
 from tests.waiting import HELD, LIMIT, wait_until

@@ -12,7 +12,6 @@ import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.prompts.fake import FakeRequest, FakeServer, Faults, Plausible
 from conspectus.query.filter.view import view_of
 from conspectus.query.methods.graphrag.local import selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
@@ -23,6 +22,7 @@ from conspectus.storage.settings import DescriptionSettings, ReportSettings, Set
 from conspectus.storage.text.embedded import description_text
 from conspectus.storage.verify import verify
 
+from benchmarks.fake_server import FakeRequest, FakeServer, Faults, Plausible
 from conspectus.api import open_index
 from tests.conftest import ISLES
 from tests.graph_model import reply

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeServer
 from conspectus.prompts.render import prompt_text
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.verify import verify
 
+from benchmarks.fake_server import FakeServer
 from tests.command_line import conspectus
 from tests.tags import prompt_of
 from tests.tuning_model import DOMAIN, PERSONA, REPORTER, reply, write_corpus

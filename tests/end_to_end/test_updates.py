@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conspectus.pipelines.build_index import build_index
-from conspectus.prompts.fake import FakeServer
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Community, Entity, Report
@@ -24,6 +23,7 @@ from conspectus.storage.verify import verify
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.fake_server import FakeServer
 from tests.graph_model import reply
 
 HISTORIES = int(os.environ.get("CONSPECTUS_HISTORIES", "2"))

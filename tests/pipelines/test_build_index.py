@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from conspectus.pipelines.build_index import _rare_garbage_collection, build_index
-from conspectus.prompts.fake import FakeServer
 
+from benchmarks.fake_server import FakeServer
 from tests.conftest import ISLES
 from tests.pipelines.estimation.test_estimate import USUAL, local, some
 

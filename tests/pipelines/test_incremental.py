@@ -8,7 +8,6 @@ import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.diff import Changes, preview
 from conspectus.pipelines.incremental import add_documents, remove_documents
-from conspectus.prompts.fake import FakeServer
 from conspectus.storage.errors import IndexNotFound, InputError, UsageError
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Document, Failure
@@ -16,6 +15,7 @@ from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
 
 import conspectus
+from benchmarks.fake_server import FakeServer
 from tests.command_line import conspectus as run
 from tests.graph_model import reply
 

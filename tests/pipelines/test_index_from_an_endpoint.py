@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conspectus.pipelines.build_index import build_index
-from conspectus.prompts.fake import FakeServer, Faults
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
 from conspectus.storage.errors import ModelRefused, ModelUnavailable
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import Settings, load_settings
 
+from benchmarks.fake_server import FakeServer, Faults
 from tests import samples
 from tests.conftest import ISLES, write_rows
 

@@ -3,7 +3,6 @@ from contextvars import copy_context
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.prompts_page import page
 from conspectus.prompts.render import messages, prompt_text, render, replace_prompts, template_names
 from conspectus.storage.errors import SettingsError
 from hypothesis import given
@@ -106,8 +105,3 @@ def test_a_prompt_that_cannot_replace_is_refused(name: str, text: str, says: str
     (tmp_path / f"{name}.txt").write_text(text, "utf-8")
     with pytest.raises(SettingsError, match=says):
         copy_context().run(replace_prompts, str(tmp_path))
-
-
-def test_the_page_of_prompts_is_current() -> None:
-    told = "run python -m conspectus.prompts.prompts_page docs/prompts.md"
-    assert (Path(__file__).parents[2] / "docs" / "prompts.md").read_text("utf-8") == page(), told

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from conspectus.prompts.fake import FakeServer, Rule
 from conspectus.query.context import Context
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import LlmSettings
 
+from benchmarks.fake_server import FakeServer, Rule
 from tests.tags import prompt_of
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from conspectus.pipelines.build_index import build_index
-from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import Settings, load_settings
 
+from benchmarks.fake_server import FakeRequest, FakeServer
 from tests import graph_model
 from tests.conftest import write_rows
 from tests.tags import inside

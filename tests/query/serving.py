@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.query.context import Context
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import LlmSettings
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Rule
 from tests.tags import prompt_of
 
 Maker = str | FakeReply | Sequence[str | FakeReply] | Callable[[FakeRequest], str | FakeReply]

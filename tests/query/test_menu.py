@@ -20,13 +20,6 @@ def test_an_unknown_name_is_answered_with_the_nearest(wrong: str, nearest: str) 
     assert all(name in str(caught.value) for name in METHODS)
 
 
-@pytest.mark.parametrize(("before", "now"), [("kgp", "groups"), ("cok", "mixed")])
-def test_a_renamed_method_says_its_name(before: str, now: str) -> None:
-    assert now in METHODS
-    with pytest.raises(UnknownMethod, match=f"'{before}' is now called '{now}': it reads"):
-        find_method(before)
-
-
 @pytest.mark.parametrize("wrong", ["", " ", "北京", "x" * 1000])
 def test_where_nothing_is_near_no_method_is_suggested(wrong: str) -> None:
     with pytest.raises(UnknownMethod, match="There are: auto, bm25") as caught:

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from conspectus.prompts.fake import FakeReply, FakeServer, Rule
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.types import Answer, Evidence
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import IrcotSettings, LlmSettings
 
+from benchmarks.fake_server import FakeReply, FakeServer, Rule
 from tests.tags import inside, prompt_of
 
 THINK, READ = "You work out the answer", "on the numbered passages alone"

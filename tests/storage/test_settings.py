@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.settings import EmbeddingSettings, Settings, as_yaml, load_settings, parse_override
-from conspectus.storage.settings.removed import REMOVED
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -41,25 +40,6 @@ def test_sources_outweigh_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_an_unknown_key_is_named_with_its_nearest(tmp_path: Path, text: str, key: str, guess: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(f"unknown setting {key}; did you mean {guess}?")):
         load_settings(write(tmp_path, text))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("tog:\n  max_tokens: 5\n", "tog.max_tokens is no longer a setting: it is always 1024"),
-        ("kgp:\n  groups: 5\n", "kgp is no longer a section"),
-    ],
-)
-def test_a_removed_key_is_refused_with_what_became_of_it(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(SettingsError, match=said):
-        load_settings(write(tmp_path, text))
-
-
-def test_no_removed_key_is_still_a_setting() -> None:
-    for name in REMOVED:
-        section, _, key = name.partition(".")
-        known = Settings.model_fields.get(section)
-        assert known is None or (key and key not in type(known.default).model_fields), name
 
 
 def test_an_index_of_before_is_read_without_its_removed_keys() -> None:

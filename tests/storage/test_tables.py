@@ -1,14 +1,12 @@
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import short_id
-from conspectus.storage.records import Anchor, Chunk, Document, Failure, Finding, Hyperlink, Mention, Report, Span
+from conspectus.storage.records import Chunk, Document, Failure, Finding, Mention, Report, Span
 from conspectus.storage.tables import TABLES, read_arrow, read_table, rows_among, schema, sorted_by_id, write_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -99,19 +97,6 @@ def test_some_columns_can_be_read_alone(tmp_path: Path) -> None:
 def test_rows_are_sorted_by_id() -> None:
     rows = [Failure("b", "1", ""), Failure("a", "2", ""), Failure("a", "1", "")]
     assert [(row.stage, row.item_id) for row in sorted_by_id(rows)] == [("a", "1"), ("a", "2"), ("b", "1")]
-
-
-def test_the_last_columns_have_defaults_in_an_older_table(tmp_path: Path) -> None:
-    document = Document("d", "", "u", "t", {}, 1, "h", (), (Hyperlink(0, 1, "v"),), (Anchor(0, "top"),))
-    write_table(tmp_path / "new.parquet", Document, [document])
-    assert read_table(tmp_path / "new.parquet", Document) == [document]
-    older = pq.read_table(tmp_path / "new.parquet").drop_columns(["hyperlinks", "anchors"])
-    pq.write_table(older, tmp_path / "old.parquet")
-    assert read_table(tmp_path / "old.parquet", Document) == [replace(document, hyperlinks=(), anchors=())]
-    assert read_arrow(tmp_path / "old.parquet", Document, ["anchors", "id"]).column_names == ["anchors", "id"]
-    pq.write_table(older.drop_columns(["sha256", "places"]), tmp_path / "damaged.parquet")
-    with pytest.raises(IndexCorrupt, match="has columns"):
-        read_table(tmp_path / "damaged.parquet", Document)
 
 
 @pytest.mark.parametrize("strange", ["", "short", "0123456789abcdeg", "0123456789ABCDEF", "0" * 17, "ключ" * 2, None])

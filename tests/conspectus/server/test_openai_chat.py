@@ -5,9 +5,9 @@ from pathlib import Path
 
 import openai
 import pytest
-from conspectus.prompts.fake import FakeServer
 from conspectus.storage.settings import load_settings
 
+from benchmarks.fake_server import FakeServer
 from conspectus.server.openai_chat import DOUBTED, SOURCES
 from tests.conspectus.server.running import QUESTION, Running, running
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.build_index import build_index
-from conspectus.prompts.fake import FakeServer
 from conspectus.storage.settings import load_settings
 
+from benchmarks.fake_server import FakeServer
 from conspectus.server.tokens import Callers
 from tests.conspectus.map.chromium import chromium
 from tests.conspectus.server.admin.test_admin_routes import ADMIN

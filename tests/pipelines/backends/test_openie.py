@@ -9,7 +9,6 @@ import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.estimation.estimate import estimate
-from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.storage.errors import NeedsModel, SettingsError
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Failure, Name, Relation
@@ -17,6 +16,7 @@ from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.text.nlp import CONCEPT
 from conspectus.storage.verify import verify
 
+from benchmarks.fake_server import FakeRequest, FakeServer
 from conspectus.api import open_index
 from tests.command_line import conspectus
 from tests.conftest import write_rows

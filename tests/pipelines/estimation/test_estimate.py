@@ -15,11 +15,11 @@ from conspectus.pipelines.estimation import estimate as estimation
 from conspectus.pipelines.estimation.estimate import estimate
 from conspectus.pipelines.estimation.totals import Estimate, summary
 from conspectus.prompts.client.usage_and_cost import Spending
-from conspectus.prompts.fake import FakeRequest, FakeServer, prose
 from conspectus.prompts.render import prompt_text
 from conspectus.storage.hashing import digest
 from conspectus.storage.settings import Settings, load_settings
 
+from benchmarks.fake_server import FakeRequest, FakeServer, prose
 from tests.conftest import EXAMPLES, ISLES
 from tests.graph_model import PAIR
 from tests.tags import inside, prompt_of

@@ -8,9 +8,9 @@ import pytest
 from conspectus.pipelines.evaluation.evaluate import evaluate
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion
 from conspectus.pipelines.runner import no_progress
-from conspectus.prompts.fake import FakeRequest, Rule
 from conspectus.query.context import Context
 
+from benchmarks.fake_server import FakeRequest, Rule
 from tests.pipelines.evaluation.published_sets import CREAK, FEVER, ZERO_SHOT_RE, published
 from tests.query.graph_serving import prompts, served
 from tests.tags import inside

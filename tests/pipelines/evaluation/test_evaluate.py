@@ -5,11 +5,11 @@ import pytest
 from conspectus.pipelines.evaluation.evaluate import MethodScores, as_json, evaluate, measured, quality
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite
 from conspectus.pipelines.runner import no_progress
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.storage.errors import InputError, UnknownMethod
 from conspectus.storage.settings import LlmSettings
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 from tests.conftest import ISLES
 
 

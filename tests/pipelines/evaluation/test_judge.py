@@ -20,11 +20,11 @@ from conspectus.pipelines.evaluation.judge import (
 )
 from conspectus.pipelines.evaluation.suites import SuiteQuestion
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 from tests.tags import inside, prompt_of
 
 QUESTIONS = tuple(SuiteQuestion(f"q{i}", f"What is theme {i}?", (), ()) for i in range(2))

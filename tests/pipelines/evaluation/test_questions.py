@@ -9,12 +9,12 @@ import pytest
 from conspectus.pipelines.evaluation.questions import Description, Generated, describe_corpus, generate, write_questions
 from conspectus.pipelines.evaluation.suites import read_questions
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Chunk
 from conspectus.storage.settings import LlmSettings
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 from tests.tags import prompt_of
 from tests.waiting import Together
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from conspectus.pipelines.evaluation.evaluate import as_json, evaluate
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion
 from conspectus.pipelines.runner import no_progress
-from conspectus.prompts.fake import Rule
 from conspectus.query.context import Context
 
+from benchmarks.fake_server import Rule
 from tests.query.graph_serving import served
 
 ASKED = (

@@ -22,11 +22,11 @@ from conspectus.pipelines.remote_index.local_copy import written
 from conspectus.pipelines.remote_index.objects import Store
 from conspectus.pipelines.remote_index.parts import WHOLE, Listing, Parts, Result, encoded
 from conspectus.pipelines.remote_index.shared_memo import SharedMemo
-from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.storage.errors import BudgetReached, IndexBusy, IndexUnusable
 from conspectus.storage.settings import Settings, load_settings
 
 import conspectus
+from benchmarks.fake_server import FakeRequest, FakeServer
 from tests.graph_model import reply
 from tests.pipelines.remote_index.stores import objects_of, on_machine, put
 from tests.waiting import LIMIT, wait_until

@@ -7,7 +7,6 @@ import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.incremental import add_documents, remove_documents
 from conspectus.pipelines.resolution.undo import merges_in, redo, undo
-from conspectus.prompts.fake import FakeServer
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.topics import rows_of
 from conspectus.storage.errors import IndexNotFound, UsageError
@@ -18,6 +17,7 @@ from conspectus.storage.tables import TABLES
 from conspectus.storage.verify import verify
 
 import conspectus
+from benchmarks.fake_server import FakeServer
 from tests.command_line import conspectus as run
 from tests.graph_model import reply
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from conspectus.pipelines.steps.descriptions import DescriptionWriter
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults
 from conspectus.prompts.language_model import Reply, Request
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.memo import Memo
@@ -19,6 +18,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults
 from tests.tags import inside, prompt_of
 from tests.waiting import Together
 

@@ -16,12 +16,13 @@ from conspectus.pipelines.tuning.examples import (
     written_claims,
 )
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.fake import FakeReply, FakeServer
 from conspectus.prompts.language_model import Message
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.settings import LlmSettings
+
+from benchmarks.fake_server import FakeReply, FakeServer
 
 TITLE = "大会堂"
 TEXT = "李明在北京见到了王芳。王芳说 {{text}} 是 {{persona}} 的一部分。"

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from conspectus.pipelines.tuning.tune import check_free, tune, write_tuning
-from conspectus.prompts.fake import FakeRequest, FakeServer
-from conspectus.prompts.fake.replies import Maker
 from conspectus.prompts.replies.records import read_records
 from conspectus.storage.errors import BadAnswer, BudgetReached, InputError, NeedsModel, UsageError
 from conspectus.storage.settings import Settings, load_settings, read_tuned
 
+from benchmarks.fake_server import FakeRequest, FakeServer
+from benchmarks.fake_server.replies import Maker
 from tests import tuning_model
 from tests.tags import prompt_of
 from tests.tuning_model import DOMAIN, LANGUAGE, PERSONA, REPORTER, TYPES, reply, write_corpus

@@ -18,7 +18,6 @@ from conspectus.prompts.client.client import ModelClient, llm_address
 from conspectus.prompts.client.completions import TokenRate, read_completion
 from conspectus.prompts.client.reply_cache import KIND, reply_key
 from conspectus.prompts.client.usage_and_cost import metered
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults, Limits
 from conspectus.prompts.language_model import Message, Reply, Request
 from conspectus.prompts.replies.structured import ask_choice, ask_for
 from conspectus.storage.errors import (
@@ -35,6 +34,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings, Price, load_settings
 from pydantic import BaseModel
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults, Limits
 from tests.waiting import HELD, LIMIT, Together, wait_until
 
 

@@ -13,13 +13,13 @@ from conspectus.prompts.client.usage_and_cost import metered
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.embedding.endpoint import EndpointEmbedder, read_vectors
 from conspectus.prompts.embedding.windows import estimated_spans
-from conspectus.prompts.fake import FakeServer, Faults, Limits
 from conspectus.storage.errors import ModelRefused, ModelUnavailable, SettingsError
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from benchmarks.fake_server import FakeServer, Faults, Limits
 from tests.waiting import Together
 
 TEXTS = [f"Ship number {i} left the harbour" + " at noon" * (i % 7) for i in range(200)]

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.fake import FakeServer, Faults
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.replies.structured import ExchangeResult, Retried, Retrying, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, BudgetReached, ModelUnavailable
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 from pydantic import BaseModel
+
+from benchmarks.fake_server import FakeServer, Faults
 
 REQUEST = Request((Message("user", "List words."),), "test", sources=("chunk",))
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.fake import FakeServer
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.answer_writing.generative import ModelReader
 from conspectus.query.citations.marks import NOTHING_FOUND, UNVERIFIED, without_verdicts
@@ -18,6 +17,7 @@ from conspectus.query.types import Answer
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import AnswerSettings, LlmSettings
 
+from benchmarks.fake_server import FakeServer
 from tests.query.serving import REDUCE, rules, sent
 from tests.query.serving import served as served_index
 from tests.tags import outside, prompt_of

@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeServer, Rule
 from conspectus.query.context import Context
 from conspectus.query.conversation.follow_up import ShapedAnswerer, ShapedRetriever, shape
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
@@ -21,6 +20,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.records import Document
 from conspectus.storage.settings import LlmSettings
 
+from benchmarks.fake_server import FakeReply, FakeServer, Rule
 from tests.conftest import Build
 from tests.tags import inside, prompt_of
 

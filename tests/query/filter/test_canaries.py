@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.build_index import build_index
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, made_up
 from conspectus.query.menu import METHODS
 from conspectus.storage.errors import ModelError
 from conspectus.storage.settings import Settings, load_settings
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, made_up
 from conspectus.api import Index, open_index
 from tests.conftest import write_rows
 from tests.graph_model import records

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from conspectus.pipelines.build_index import build_index
-from conspectus.prompts.fake import FakeServer
 from conspectus.query.context import Context
 from conspectus.query.filter.view import view_of
 from conspectus.query.menu import METHODS
@@ -20,6 +19,7 @@ from conspectus.storage.text.normalise import title_names
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.fake_server import FakeServer
 from tests.conftest import write_rows
 
 PEOPLE = ("Anna Berg", "ANNA BERG", "Otto Brand", "Mary Quill", "Morvandel Trask")

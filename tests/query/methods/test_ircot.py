@@ -4,13 +4,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeRequest
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
 from conspectus.query.methods.ircot import concludes, first_sentence, scaled
 from conspectus.query.types import Passage
 from conspectus.storage.errors import ModelError
 
+from benchmarks.fake_server import FakeReply, FakeRequest
 from tests.conftest import Build
 from tests.query.thinking import CHAIN, PASSAGES, QUESTION, prompts, retrieve, served, shown
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.storage.errors import BudgetReached
 
+from benchmarks.fake_server import FakeReply
 from tests.conftest import Build
 from tests.query.thinking import CHAIN, PASSAGES, QUESTION, READ, THINK, ask, prompts, served, shown
 from tests.tags import inside

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conspectus.prompts.fake import Rule
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods import nearest_facts
@@ -14,6 +13,7 @@ from conspectus.query.walk.graph import around, open_graph
 from conspectus.query.walk.near_triples import nearest
 from conspectus.storage.errors import NeedsModel
 
+from benchmarks.fake_server import Rule
 from tests.query.graph_serving import prompts, served
 from tests.tags import inside
 

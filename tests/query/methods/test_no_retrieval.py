@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
@@ -14,6 +13,7 @@ from conspectus.query.types import Answer
 from conspectus.query.walk.verdicts import final_answer
 from conspectus.storage.errors import ModelError, NeedsModel
 
+from benchmarks.fake_server import FakeReply, Rule
 from tests.query.graph_serving import prompts, served
 
 

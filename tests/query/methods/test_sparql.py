@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import Rule
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.sparql import QueryReply, relevant
@@ -13,6 +12,7 @@ from conspectus.query.question.topics import rows_of
 from conspectus.query.sparql.schema import predicates
 from conspectus.query.types import Answer, TopicAnswerer, ignore_pieces
 
+from benchmarks.fake_server import Rule
 from tests.query.graph_serving import prompts, served
 
 BEFORE_1975 = """SELECT (COUNT(DISTINCT ?film) AS ?count) WHERE {

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.prompts.fake import FakeServer
 from conspectus.query.context import Context
 from conspectus.query.remote_graph.graph import LiveGraph
 from conspectus.query.sparql.endpoint import Endpoint
@@ -15,6 +14,7 @@ from conspectus.query.walk.graph_protocol import IndexGraph, WalkGraph
 from conspectus.storage.errors import SparqlError, UsageError
 from conspectus.storage.settings import load_settings
 
+from benchmarks.fake_server import FakeServer
 from conspectus.endpoint import open_endpoint
 from tests.command_line import conspectus
 from tests.query import films

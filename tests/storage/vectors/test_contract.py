@@ -11,8 +11,6 @@ from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
 from conspectus.storage.vectors.windowed import WindowedIndex, open_windowed, write_windowed
 
-from tests.storage.vectors.old_lists import lists
-
 DIMENSION = 24
 Make = Callable[[Vectors, Path], VectorIndex]
 
@@ -25,21 +23,18 @@ def unit_rows(n: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
 def through_faiss(vectors: Vectors, folder: Path) -> VectorIndex:
     path = folder / "x.faiss"
     write_faiss(path, vectors, exact_rows=10_000)
-    return open_faiss(path, n_rows=len(vectors), dimension=DIMENSION, probes=1)
+    return open_faiss(path, n_rows=len(vectors), dimension=DIMENSION)
 
 
 def through_files(vectors: Vectors, folder: Path) -> VectorIndex:
     path = folder / "x.faiss"
     write_windowed(path, vectors, np.arange(len(vectors)), exact_rows=10_000)
-    return open_windowed(path, n_rows=len(vectors), dimension=DIMENSION, probes=8)
+    return open_windowed(path, n_rows=len(vectors), dimension=DIMENSION)
 
 
 MEMBERS: dict[str, Make] = {
     "exact": lambda vectors, folder: ExactIndex(vectors),
     "faiss flat": lambda vectors, folder: through_faiss(vectors, folder),
-    "faiss ivf, every list": lambda vectors, folder: (
-        lists(folder / "x.faiss", vectors, probes=10_000) if len(vectors) else through_faiss(vectors, folder)
-    ),
     "windowed": lambda vectors, folder: WindowedIndex(ExactIndex(vectors), np.arange(len(vectors))),
     "windowed, from files": through_files,
 }

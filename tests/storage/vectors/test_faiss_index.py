@@ -13,8 +13,6 @@ from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.faiss_index import FaissIndex, PartOfIndex, open_faiss, write_faiss
 from threadpoolctl import threadpool_limits
 
-from tests.storage.vectors.old_lists import lists
-
 
 @pytest.fixture(autouse=True)
 def every_file_with_faiss(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +29,7 @@ def clustered(n: int, seed: int = 0, dimension: int = 32) -> Vectors:
 def written(path: Path, vectors: Vectors, exact_rows: int) -> FaissIndex:
     write_faiss(path, vectors, exact_rows=exact_rows)
     coded = len(vectors) > exact_rows
-    return open_faiss(path, n_rows=len(vectors), dimension=vectors.shape[1], probes=1, coded=coded)
+    return open_faiss(path, n_rows=len(vectors), dimension=vectors.shape[1], coded=coded)
 
 
 def recall(index: FaissIndex, queries: Vectors, vectors: Vectors) -> float:
@@ -107,28 +105,9 @@ def test_codes_that_are_no_numbers(tmp_path: Path) -> None:
     codes = np.frombuffer(whole, np.uint8)[65 : 65 + 12 * 1500].reshape(1500, 12)
     codes[:, 4:] = 255  # the two float32 of a code
     path.write_bytes(whole)
-    index = open_faiss(tmp_path / "x.faiss", n_rows=1500, dimension=32, probes=1, coded=True)
+    index = open_faiss(tmp_path / "x.faiss", n_rows=1500, dimension=32, coded=True)
     with pytest.raises(IndexCorrupt, match="no numbers"):
         index.search(vectors[:2], 3)
-
-
-def test_lists_find_nearly_all(tmp_path: Path) -> None:
-    vectors = clustered(5000)
-    assert recall(lists(tmp_path / "x.faiss", vectors, probes=32), mixed(200), vectors) > 0.97
-
-
-def test_few_of_the_lists_are_used(tmp_path: Path) -> None:
-    vectors = np.repeat(clustered(4), 300, axis=0)
-    index = lists(tmp_path / "x.faiss", vectors, probes=139)
-    assert b"sprs" in (tmp_path / "x.faiss").read_bytes()
-    assert recall(index, vectors[::300], vectors) == 1
-
-
-def test_lists_that_hold_too_few_are_not_the_end(tmp_path: Path) -> None:
-    vectors = clustered(400)
-    scores, rows = lists(tmp_path / "x.faiss", vectors, probes=1).search(vectors[:5], 400)
-    np.testing.assert_array_equal(np.sort(rows, axis=1), np.tile(np.arange(400), (5, 1)))
-    assert (np.diff(scores, axis=1) <= 0).all()
 
 
 @pytest.mark.parametrize("exact_rows", [10_000, 10])
@@ -193,7 +172,7 @@ def test_threads_share_an_open_index(tmp_path: Path, exact_rows: int) -> None:
 
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(IndexCorrupt, match=r"gone\.faiss: cannot be read: No such file"):
-        open_faiss(tmp_path / "gone.faiss", n_rows=1, dimension=2, probes=1)
+        open_faiss(tmp_path / "gone.faiss", n_rows=1, dimension=2)
 
 
 @pytest.mark.parametrize("exact_rows", [10, 1])
@@ -211,12 +190,12 @@ def test_an_exact_file_is_what_faiss_writes_and_is_searched_without_it(
     written.add(vectors)
     faiss.write_index(written, str(tmp_path / "y.faiss"))
     assert (tmp_path / "x.faiss").read_bytes().startswith((tmp_path / "y.faiss").read_bytes())
-    opened = [open_faiss(tmp_path / "x.faiss", n_rows=300, dimension=32, probes=1)]
+    opened = [open_faiss(tmp_path / "x.faiss", n_rows=300, dimension=32)]
     monkeypatch.setattr(faiss_index, "_ROWS_WITHOUT_FAISS", 300)
-    opened.append(open_faiss(tmp_path / "x.faiss", n_rows=300, dimension=32, probes=1))
+    opened.append(open_faiss(tmp_path / "x.faiss", n_rows=300, dimension=32))
     monkeypatch.setattr(faiss_index, "_ROWS_WITHOUT_FAISS", 0)
     monkeypatch.setattr(faiss_index, "has_faiss", lambda: False)
-    opened.append(open_faiss(tmp_path / "x.faiss", n_rows=300, dimension=32, probes=1))
+    opened.append(open_faiss(tmp_path / "x.faiss", n_rows=300, dimension=32))
     assert [type(each).__name__ for each in opened] == ["FaissIndex", "ExactIndex", "ExactIndex"]
     for found in zip(*(each.search(vectors[:20], 5) for each in opened), strict=True):
         np.testing.assert_array_equal(found[1], found[0])
@@ -230,7 +209,7 @@ def test_other_counts_than_expected(tmp_path: Path) -> None:
     write_faiss(path, clustered(50), exact_rows=100)
     for n_rows, dimension in ((51, 32), (50, 31)):
         with pytest.raises(IndexCorrupt, match="holds 50 vectors of dimension 32"):
-            open_faiss(path, n_rows=n_rows, dimension=dimension, probes=1)
+            open_faiss(path, n_rows=n_rows, dimension=dimension)
 
 
 def test_other_kinds_of_faiss_index(tmp_path: Path) -> None:
@@ -239,28 +218,18 @@ def test_other_kinds_of_faiss_index(tmp_path: Path) -> None:
         kind.add(clustered(50))
         faiss.write_index(kind, str(path))
         with pytest.raises(IndexCorrupt, match="not written by Conspectus"):
-            open_faiss(path, n_rows=50, dimension=32, probes=1)
+            open_faiss(path, n_rows=50, dimension=32)
         faiss_index._end(path)
         with pytest.raises(IndexCorrupt, match="not a FAISS index that Conspectus writes"):
-            open_faiss(path, n_rows=50, dimension=32, probes=1)
-    lists = faiss.IndexIVFFlat(faiss.IndexFlatL2(32), 32, 1, faiss.METRIC_L2)
-    lists.train(clustered(50))
-    lists.add(clustered(50))
-    faiss.write_index(lists, str(path))
-    faiss_index._end(path)
-    with pytest.raises(IndexCorrupt, match="inner product"):
-        open_faiss(path, n_rows=50, dimension=32, probes=1)
+            open_faiss(path, n_rows=50, dimension=32)
 
 
-KINDS = ["exact", "codes", "lists"]
+KINDS = ["exact", "codes"]
 
 
 def made(kind: str, folder: Path, vectors: Vectors) -> Path:
     """Write an index of a kind and return the file that makes the kind."""
-    if kind == "lists":
-        lists(folder / "x.faiss", vectors, probes=4)
-    else:
-        write_faiss(folder / "x.faiss", vectors, exact_rows=10 if kind == "codes" else 10_000)
+    write_faiss(folder / "x.faiss", vectors, exact_rows=10 if kind == "codes" else 10_000)
     return folder / ("x.codes" if kind == "codes" else "x.faiss")
 
 
@@ -271,7 +240,7 @@ def test_a_file_cut_short_is_corrupt(tmp_path: Path, kind: str) -> None:
     for length in [0, 1, 3, 4, 20, len(whole) - 1, *random.Random(1).sample(range(len(whole)), 50)]:
         path.write_bytes(whole[:length])
         with pytest.raises(IndexCorrupt):
-            open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, probes=4, coded=kind == "codes")
+            open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, coded=kind == "codes")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -284,7 +253,7 @@ def test_a_damaged_header_never_ends_in_another_error(tmp_path: Path, kind: str)
         damaged[chance.randrange(60)] ^= 1 << chance.randrange(8)
         path.write_bytes(damaged)
         try:
-            index = open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, probes=4, coded=kind == "codes")
+            index = open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, coded=kind == "codes")
             index.search(vectors[:2], 3)
         except IndexCorrupt:
             refused += 1
@@ -297,7 +266,7 @@ def test_codes_of_other_vectors(tmp_path: Path, n_rows: int, dimension: int) -> 
     write_faiss(tmp_path / "x.faiss", clustered(1000), exact_rows=1000)
     (tmp_path / "y.codes").rename(tmp_path / "x.codes")
     with pytest.raises(IndexCorrupt, match=r"x\.codes: not the codes of 1000 vectors of dimension 32"):
-        open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, probes=1, coded=True)
+        open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, coded=True)
     (tmp_path / "x.codes").unlink()
     with pytest.raises(IndexCorrupt, match=r"x\.codes: cannot be read"):
-        open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, probes=1, coded=True)
+        open_faiss(tmp_path / "x.faiss", n_rows=1000, dimension=32, coded=True)

@@ -51,7 +51,7 @@ def test_one_row_with_most_of_the_windows(tmp_path: Path) -> None:
     vectors = np.concatenate([near / np.linalg.norm(near, axis=1, keepdims=True), unit_rows(3, 2)])
     path = tmp_path / "chunks.faiss"
     write_windowed(path, vectors, table_rows, exact_rows=10_000)
-    index = open_windowed(path, n_rows=4, dimension=8, probes=4)
+    index = open_windowed(path, n_rows=4, dimension=8)
     scores, rows = index.search(unit_rows(1, 0), 4)
     assert sorted(rows[0]) == [0, 1, 2, 3]
     assert rows[0, 0] == 0
@@ -77,29 +77,29 @@ def test_damaged_or_foreign_rows_file(tmp_path: Path) -> None:
     path = tmp_path / "x.faiss"
     write_windowed(path, unit_rows(5, 0), owners([2, 1, 2]), exact_rows=9)
     with pytest.raises(IndexCorrupt, match="covers 3 rows of a table that has 4"):
-        open_windowed(path, n_rows=4, dimension=8, probes=1)
+        open_windowed(path, n_rows=4, dimension=8)
     beside = tmp_path / "x.rows.npy"
     whole = beside.read_bytes()
     for content in (b"", b"junk", whole[:-1], whole[:40]):
         beside.write_bytes(content)
         with pytest.raises(IndexCorrupt, match=r"rows\.npy"):
-            open_windowed(path, n_rows=3, dimension=8, probes=1)
+            open_windowed(path, n_rows=3, dimension=8)
     for array in (np.zeros(0, np.int64), np.array([0, 1, 3, 3, 4]), np.zeros((5, 1), np.int64), np.zeros(5)):
         np.save(beside, array)
         with pytest.raises(IndexCorrupt):
-            open_windowed(path, n_rows=3, dimension=8, probes=1)
+            open_windowed(path, n_rows=3, dimension=8)
     np.save(beside, owners([2, 1, 3]))
     with pytest.raises(IndexCorrupt, match="expected 6"):
-        open_windowed(path, n_rows=3, dimension=8, probes=1)
+        open_windowed(path, n_rows=3, dimension=8)
     beside.unlink()
     with pytest.raises(IndexCorrupt, match=r"rows\.npy"):
-        open_windowed(path, n_rows=3, dimension=8, probes=1)
+        open_windowed(path, n_rows=3, dimension=8)
 
 
 def test_an_empty_table(tmp_path: Path) -> None:
     path = tmp_path / "x.faiss"
     write_windowed(path, np.empty((0, 8), np.float32), owners([]), exact_rows=9)
-    index = open_windowed(path, n_rows=0, dimension=8, probes=1)
+    index = open_windowed(path, n_rows=0, dimension=8)
     assert index.search(unit_rows(2, 0), 3)[0].shape == (2, 0)
 
 
@@ -130,11 +130,11 @@ def test_rows_without_a_vector_are_never_found_and_score_least(counts: list[int]
 def test_a_table_of_which_some_rows_have_vectors_is_written_and_read(tmp_path: Path) -> None:
     path, table_rows = tmp_path / "x.faiss", np.array([1, 1, 4])
     write_windowed(path, unit_rows(3, 0), table_rows, exact_rows=9, every_row=False)
-    index = open_windowed(path, n_rows=7, dimension=8, probes=1, every_row=False)
+    index = open_windowed(path, n_rows=7, dimension=8, every_row=False)
     assert (index.n_rows, index.n_found) == (7, 2)
     with pytest.raises(IndexCorrupt, match="does not have the table row"):
-        open_windowed(path, n_rows=7, dimension=8, probes=1)
+        open_windowed(path, n_rows=7, dimension=8)
     with pytest.raises(IndexCorrupt, match="covers 5 rows of a table that has 4"):
-        open_windowed(path, n_rows=4, dimension=8, probes=1, every_row=False)
+        open_windowed(path, n_rows=4, dimension=8, every_row=False)
     with pytest.raises(ValueError, match="in the table's order"):
         write_windowed(path, unit_rows(3, 0), table_rows[::-1], exact_rows=9, every_row=False)

@@ -9,10 +9,10 @@ from typing import Any
 
 import httpx
 import pytest
-from conspectus.prompts.fake import FakeServer
-from conspectus.prompts.fake.replies import FakeRequest, Rule
 from conspectus.storage.settings import Settings, load_settings
 
+from benchmarks.fake_server import FakeServer
+from benchmarks.fake_server.replies import FakeRequest, Rule
 from conspectus.server.admin.changes import UploadLimits
 from conspectus.server.tokens import Caller, CallerLimits, Callers, _digest, read_callers
 from tests.command_line import conspectus

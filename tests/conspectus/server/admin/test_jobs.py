@@ -10,9 +10,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conspectus.prompts.fake import FakeServer
 from conspectus.storage.settings import as_yaml
 
+from benchmarks.fake_server import FakeServer
 from tests.command_line import start
 from tests.conspectus.server.admin.test_admin_routes import ADMIN, slow_server
 from tests.waiting import HELD, LIMIT, wait_until

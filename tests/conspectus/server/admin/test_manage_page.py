@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeServer
 
+from benchmarks.fake_server import FakeServer
 from tests.conspectus.map.chromium import PROGRAM, Page, chromium
 from tests.conspectus.server.admin.test_admin_routes import ADMIN, ASKED, NEW, OFFLINE, callers, slow_server
 from tests.conspectus.server.running import Running, build, running

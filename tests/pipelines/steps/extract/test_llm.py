@@ -17,7 +17,6 @@ from conspectus.pipelines.steps.extract.llm import (
     extract_passage,
 )
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults
 from conspectus.prompts.replies.records import COMPLETE, ClaimRecord, EntityRecord, RelationRecord
 from conspectus.prompts.replies.structured import Retried, Retrying
 from conspectus.storage.errors import BudgetReached
@@ -26,6 +25,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Failure, Place
 from conspectus.storage.settings import ExtractionSettings, LlmSettings
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults
 from tests.malformed_json import MALFORMED
 from tests.tags import inside, prompt_of
 from tests.waiting import HELD, Together, wait_until

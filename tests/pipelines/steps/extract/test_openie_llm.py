@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from conspectus.pipelines.steps.extract.openie import OpenExtraction, OpenTriple, extract_open
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 from conspectus.prompts.replies.structured import Retried, Retrying
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Failure
 from conspectus.storage.settings import LlmSettings
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 from tests.tags import prompt_of
 from tests.waiting import Together
 

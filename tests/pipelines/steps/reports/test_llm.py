@@ -13,7 +13,6 @@ from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.pipelines.steps.reports.llm import StandIn, write_reports
 from conspectus.pipelines.steps.reports.prompt import Element, Elements, without
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults, Recorded
 from conspectus.prompts.language_model import Reply, Request
 from conspectus.prompts.replies.typed import read_answer
 from conspectus.storage.errors import BudgetReached
@@ -37,6 +36,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults, Recorded
 from tests.tags import inside, prompt_of
 from tests.waiting import LIMIT, Together
 

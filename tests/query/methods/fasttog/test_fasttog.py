@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.query.abstention import is_no_answer
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
@@ -17,6 +16,7 @@ from conspectus.query.walk.provenance import open_grounds
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Document
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Rule
 from tests.query.graph_serving import prompts, served
 from tests.tags import inside
 

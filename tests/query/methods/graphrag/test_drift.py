@@ -7,7 +7,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import NOTHING_FOUND, without_verdicts
 from conspectus.query.context import Context
@@ -17,6 +16,7 @@ from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Document, Relation, Report
 
+from benchmarks.fake_server import FakeReply, FakeRequest, Rule
 from tests.conftest import Build
 from tests.query.harbour import choosing
 from tests.query.serving import Maker, sent, served

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeRequest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
@@ -15,6 +14,7 @@ from conspectus.query.methods.graphrag.map_input import Selected
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Report
 
+from benchmarks.fake_server import FakeReply, FakeRequest
 from tests.query.serving import MAP, RATE, rules, sent, served
 from tests.waiting import Together
 

@@ -6,7 +6,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeRequest
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import NOTHING_FOUND, without_verdicts
 from conspectus.query.context import Context
@@ -17,6 +16,7 @@ from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Community, Document, Report
 from conspectus.storage.text.tokens import count_tokens
 
+from benchmarks.fake_server import FakeReply, FakeRequest
 from tests.query.serving import MAP, NOTE, RATE, REDUCE, notes, rules, sent, served
 from tests.tags import inside, outside
 from tests.waiting import Together

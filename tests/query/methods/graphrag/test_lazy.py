@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.build_index import build_index
-from conspectus.prompts.fake import FakeRequest, FakeServer, Rule
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag.lazy import most_calls
@@ -16,6 +15,7 @@ from conspectus.query.types import Answer
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import LazySettings, LlmSettings, load_settings
 
+from benchmarks.fake_server import FakeRequest, FakeServer, Rule
 from tests.conftest import ISLES
 from tests.query.serving import notes
 from tests.tags import inside, prompt_of

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import NOTHING_FOUND, without_verdicts
 from conspectus.query.context import Context
@@ -23,6 +22,7 @@ from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Rule
 from tests.conftest import Build
 from tests.query.harbour import choosing
 from tests.query.serving import Maker, sent, served

@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
@@ -13,6 +12,7 @@ from conspectus.query.methods.graphrag.map_input import NearestPassages
 from conspectus.query.types import Answer
 from conspectus.storage.text.tokens import count_tokens
 
+from benchmarks.fake_server import Rule
 from tests.conftest import Build
 from tests.query.serving import sent, served
 from tests.tags import outside

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
@@ -17,6 +16,7 @@ from conspectus.query.walk.graph import open_graph
 from conspectus.storage.errors import ModelError
 from conspectus.storage.settings import load_settings
 
+from benchmarks.fake_server import FakeReply, Rule
 from tests.query.graph_serving import prompts, served
 
 QUESTION = "What genre is the film Grey Heron?"

@@ -9,7 +9,6 @@ from pathlib import Path
 import igraph
 import numpy as np
 import pytest
-from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.baselines import DenseRetriever
@@ -39,6 +38,7 @@ from conspectus.storage.settings import AnswerSettings, LlmSettings, PprSettings
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.fake_server import FakeRequest, FakeServer
 from tests.conftest import write_rows
 from tests.tags import inside, prompt_of
 

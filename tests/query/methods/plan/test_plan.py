@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, Rule
 from conspectus.query.abstention import is_no_answer
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
@@ -16,6 +15,7 @@ from conspectus.query.methods.tog.evidence import BEST_EFFORT
 from conspectus.query.types import Answer, TopicAnswerer, ignore_pieces
 from conspectus.query.walk.graph import open_graph
 
+from benchmarks.fake_server import FakeReply, Rule
 from tests.query.films import build
 from tests.query.graph_serving import prompts, served
 

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.evidence import BEST_EFFORT
 
+from benchmarks.fake_server import FakeReply, FakeRequest, Rule
 from tests.query import films
 from tests.query.graph_serving import prompts, served
 from tests.query.methods.tog.test_tog2 import CLUE, RELATIONS, TOPICS, ask, every, naming

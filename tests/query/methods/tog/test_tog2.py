@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.query.abstention import is_no_answer
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
@@ -16,6 +15,7 @@ from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.methods.tog.evidence import BEST_EFFORT
 from conspectus.query.types import Answer, TopicAnswerer
 
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Rule
 from tests.query.graph_serving import prompts, served
 from tests.tags import inside, prompt_of
 

@@ -1,0 +1,251 @@
+import itertools
+import json
+import time
+from collections import Counter
+
+import openai
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.fake_server import FakeRequest, FakeServer, Faults, Limits
+from benchmarks.fake_server.faults import FAULT_KINDS, Limiter
+from tests.benchmarks.fake_server.conftest import Ask, Connect
+from tests.waiting import LIMIT, post_and_leave, wait_until
+
+HELLO = [{"role": "user", "content": "Hello"}]
+WINDOW = 10.0
+# Times that land on, and just beside, the edges of windows.
+GAPS = st.lists(st.one_of(st.floats(0, 15), st.sampled_from([0.0, WINDOW, WINDOW / 2, 0.1])), max_size=60)
+COSTS = st.lists(st.integers(1, 40), min_size=60, max_size=60)
+
+
+@pytest.mark.parametrize("kind", ["429", "500", "502", "503", "529"])
+def test_errors_have_their_status_and_a_time_to_retry(ask: Ask, kind: str) -> None:
+    with (
+        FakeServer(faults=Faults({kind: 1.0}, retry_after=2.5)) as server,
+        pytest.raises(openai.APIStatusError) as error,
+    ):
+        ask(server, "x")
+    assert error.value.status_code == int(kind)
+    assert error.value.response.headers.get("retry-after") == (None if kind == "500" else "2.5")
+    assert set(error.value.body) == {"message", "type", "param", "code"}  # type: ignore[arg-type]
+    assert (server.requests[0].status, server.requests[0].fault) == (int(kind), kind)
+
+
+def test_a_broken_body_has_status_200(connect: Connect) -> None:
+    with FakeServer("text", faults=Faults({"bad_json": 1.0})) as server:
+        response = connect(server).chat.completions.with_raw_response.create(model="m", messages=HELLO)
+        with pytest.raises(json.JSONDecodeError):
+            response.parse()
+    assert server.requests[0].status == 200
+
+
+def test_a_server_that_never_answers_notices_that_the_client_has_gone(connect: Connect) -> None:
+    with FakeServer(faults=Faults({"timeout": 1.0})) as server:
+        body = {"model": "m", "messages": HELLO}
+        post_and_leave(f"{server.url}/chat/completions", body, lambda: server.requests)
+        wait_until(lambda: server.requests[0].replied)
+        (request,) = server.requests
+        assert request.status is None
+        with pytest.raises(openai.APITimeoutError):
+            connect(server, timeout=0.1).chat.completions.create(model="m", messages=HELLO)
+
+
+@pytest.mark.parametrize(("kind", "status"), [("drop", None), ("cut", 200)])
+def test_connections_that_break(ask: Ask, kind: str, status: int | None) -> None:
+    with FakeServer("a text", faults=Faults({kind: 1.0})) as server, pytest.raises(openai.APIConnectionError):
+        ask(server, "x")
+    assert server.requests[0].status == status
+
+
+def test_a_stream_that_breaks_in_the_middle(connect: Connect) -> None:
+    text, received = "one two three four five six seven", ""
+    with FakeServer(text, faults=Faults({"cut": 1.0}), piece=3) as server:
+        stream = connect(server).chat.completions.create(model="m", messages=HELLO, stream=True)
+        with pytest.raises(openai.APIConnectionError):  # noqa: PT012 - the error comes while reading
+            for chunk in stream:
+                received += chunk.choices[0].delta.content or ""
+    assert received
+    assert text.startswith(received)
+    assert received != text
+
+
+def test_a_slow_body_takes_its_time(ask: Ask) -> None:
+    with FakeServer("text", faults=Faults({"slow": 1.0}, slow_seconds=0.2)) as server:
+        began = time.perf_counter()
+        assert ask(server, "x") == "text"
+        assert time.perf_counter() - began >= 0.19
+
+
+def test_spoilers_change_the_text_of_a_reply(ask: Ask) -> None:
+    faults = Faults(
+        script={"fence": "fence", "null": "null"}, spoilers={"fence": "```{}```".format, "null": lambda _: None}
+    )
+    with FakeServer("[]", faults=faults) as server:
+        assert [ask(server, text) for text in ("fence", "null", "x")] == ["```[]```", "", "[]"]
+    assert server.measures.faults == {"fence": 1, "null": 1}
+
+
+def test_the_openai_package_retries_as_told(connect: Connect) -> None:
+    with FakeServer("done", faults=Faults(script={"": ("429", "503", None)}, retry_after=0.1)) as server:
+        client = connect(server, max_retries=3)
+        assert client.chat.completions.create(model="m", messages=HELLO).choices[0].message.content == "done"
+    times = [request.arrived for request in server.requests]
+    assert [request.status for request in server.requests] == [429, 503, 200]
+    assert [request.attempt for request in server.requests] == [0, 1, 2]
+    assert all(after - before >= 0.1 for before, after in itertools.pairwise(times))
+
+
+def test_a_script_strikes_by_number_and_by_prompt(ask: Ask) -> None:
+    with FakeServer("fine", faults=Faults(script={1: "500", "poison": "503"})) as server:
+        for prompt in ("a", "a", "poison", "poison", "a"):
+            try:
+                assert ask(server, prompt) == "fine"
+            except openai.InternalServerError:
+                continue
+    assert [request.fault for request in server.requests] == [None, "500", "503", "503", None]
+
+
+def test_every_fault_leaves_the_server_answering(ask: Ask, connect: Connect) -> None:
+    with FakeServer("fine", faults=Faults(script=dict(enumerate(FAULT_KINDS)), slow_seconds=0.05)) as server:
+        for kind in FAULT_KINDS:
+            if kind == "timeout":
+                come = len(server.requests) + 1
+                body = {"model": "m", "messages": HELLO}
+                post_and_leave(f"{server.url}/chat/completions", body, lambda: len(server.requests) == come)  # noqa: B023
+                continue
+            try:
+                connect(server, timeout=LIMIT).chat.completions.with_raw_response.create(model="m", messages=HELLO)
+            except openai.APIError:
+                continue
+        assert ask(server, "x") == "fine"
+    assert [request.fault for request in server.requests[:-1]] == list(FAULT_KINDS)
+
+
+def request(number: int, prompt: str = "x", attempt: int = 0) -> FakeRequest:
+    return FakeRequest("/v1/chat/completions", {"messages": [{"role": "user", "content": prompt}]}, number, attempt)
+
+
+def test_rates_are_met() -> None:
+    faults = Faults({"429": 0.2, "timeout": 0.05})
+    drawn = Counter(faults.draw(request(number), 7) for number in range(4000))
+    assert drawn["429"] == pytest.approx(800, abs=100)
+    assert drawn["timeout"] == pytest.approx(200, abs=60)
+
+
+@given(st.integers(), st.permutations(range(30)))
+def test_draws_repeat(seed: int, order: list[int]) -> None:
+    by_number, by_prompt = Faults({"429": 0.5}), Faults({"429": 0.5}, by="prompt")
+    plain = [by_number.draw(request(number), seed) for number in range(30)]
+    assert [by_number.draw(request(number), seed) for number in order] == [plain[number] for number in order]
+    prompts = [by_prompt.draw(request(number, f"p{number}"), seed) for number in range(30)]
+    assert [by_prompt.draw(request(99 - i, f"p{i}"), seed) for i in order] == [prompts[i] for i in order]
+    assert {by_prompt.draw(request(0, "x", attempt), seed) for attempt in range(40)} == {"429", None}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rates": {"419": 0.1}},
+        {"rates": {"429": -0.1}},
+        {"rates": {"429": 0.6, "500": 0.6}},
+        {"script": {"a": ["odd"]}},
+    ],
+)
+def test_wrong_faults_are_refused(wrong: dict[str, dict[str, float]]) -> None:
+    with pytest.raises(ValueError, match=r"unknown fault|probabilities"):
+        Faults(**wrong)  # type: ignore[arg-type]
+
+
+def accepted(limiter: Limiter, gaps: list[float], costs: list[int]) -> list[tuple[float, int]]:
+    """The times and the tokens of the accepted requests."""
+    now, found = 100.0, []
+    for gap, cost in zip(gaps, costs, strict=False):
+        now += gap
+        if limiter.take(now, cost, 0) is None:
+            found.append((now, cost))
+    return found
+
+
+@given(GAPS, COSTS, st.integers(1, 6), st.integers(40, 90))
+def test_a_sliding_window_never_holds_more(gaps: list[float], costs: list[int], requests: int, tokens: int) -> None:
+    found = accepted(Limiter(Limits(requests, tokens, window=WINDOW)), gaps, costs)
+    for end, _ in found:
+        inside = [cost for at, cost in found if at <= end and not at + WINDOW <= end]
+        assert len(inside) <= requests
+        assert sum(inside) <= tokens
+
+
+@given(GAPS, COSTS, st.integers(1, 6), st.integers(40, 90))
+def test_a_fixed_window_never_holds_more(gaps: list[float], costs: list[int], requests: int, tokens: int) -> None:
+    found = accepted(Limiter(Limits(requests, tokens, window=WINDOW, shape="fixed")), gaps, costs)
+    windows: dict[int, list[int]] = {}
+    for at, cost in found:  # a hair's breadth is left to rounding at the edges of windows
+        windows.setdefault(int((at - found[0][0]) / WINDOW + 1e-9), []).append(cost)
+    assert all(len(inside) <= requests and sum(inside) <= tokens for inside in windows.values())
+
+
+@given(GAPS, COSTS, st.integers(1, 6), st.integers(40, 90))
+def test_a_bucket_never_gives_more_than_it_holds_and_refills(
+    gaps: list[float], costs: list[int], requests: int, tokens: int
+) -> None:
+    found = accepted(Limiter(Limits(requests, tokens, window=WINDOW, shape="bucket")), gaps, costs)
+    for i, (begin, _) in enumerate(found):
+        for j in range(i, len(found)):
+            share = 1 + (found[j][0] - begin) / WINDOW
+            assert j - i + 1 <= requests * share + 1e-3
+            assert sum(cost for _, cost in found[i : j + 1]) <= tokens * share + 1e-3
+
+
+@given(GAPS, COSTS, st.sampled_from(["sliding", "fixed", "bucket"]), st.integers(1, 4), st.integers(40, 60))
+def test_a_request_is_accepted_after_the_wait_and_not_before(
+    gaps: list[float], costs: list[int], shape: str, requests: int, tokens: int
+) -> None:
+    now, limiter = 100.0, Limiter(Limits(requests, tokens, window=WINDOW, shape=shape))  # type: ignore[arg-type]
+    for gap, cost in zip(gaps, costs, strict=False):
+        now += gap
+        rejection = limiter.take(now, cost, 0)
+        if rejection is not None:
+            assert rejection.retry_after is not None
+            if rejection.retry_after > 1e-3:
+                assert limiter.take(now + rejection.retry_after * 0.5, cost, 0) is not None
+            now += rejection.retry_after + 1e-6
+            assert limiter.take(now, cost, 0) is None
+
+
+def test_limits_are_told_in_headers_and_can_change(ask: Ask) -> None:
+    with FakeServer("fine", limits=Limits(requests_per_minute=3)) as server:
+        for _ in range(3):
+            ask(server, "x")
+        with pytest.raises(openai.RateLimitError) as error:
+            ask(server, "x")
+        headers = error.value.response.headers
+        assert 0 < float(headers["retry-after"]) <= 60
+        assert headers["x-ratelimit-limit-requests"] == "3"
+        server.change(limits=Limits(1))
+        for _ in range(2):
+            with pytest.raises(openai.RateLimitError):  # noqa: PT012 - the first of them may be accepted
+                ask(server, "y")
+                ask(server, "y")
+    assert [request.status for request in server.requests] == [200, 200, 200, 429, 200, 429, 429]
+    assert server.measures.second_429 == 1
+
+
+def test_tokens_count_once_they_are_known(ask: Ask) -> None:
+    with FakeServer("one two three four five", limits=Limits(tokens_per_minute=8)) as server:
+        for prompt in ("x y", "x", "x"):
+            try:
+                ask(server, prompt)
+            except openai.RateLimitError:
+                continue
+        with pytest.raises(openai.RateLimitError, match="too large") as error:
+            ask(server, "x " * 9)
+    assert "retry-after" not in error.value.response.headers
+    assert [request.rejected for request in server.requests] == [None, None, "tokens", "tokens"]
+
+
+@pytest.mark.parametrize("wrong", [{"requests_per_minute": 0}, {"window": 0.0}, {"in_flight": -1}])
+def test_wrong_limits_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        Limits(**wrong)  # type: ignore[arg-type]

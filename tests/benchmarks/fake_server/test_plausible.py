@@ -1,0 +1,57 @@
+import random
+
+import pytest
+from conspectus.prompts.language_model import Message
+from conspectus.prompts.render import messages, render
+from conspectus.prompts.replies.records import read_records
+
+from benchmarks.fake_server import HABITS, FakeRequest, Plausible
+from benchmarks.fake_server.filled_prompt import asked
+from benchmarks.fake_server.habits import spoken
+
+TEXT = "Nadia Frey directed Cold Harbour. She was born in Brennick in 1925."
+
+
+def request(*turns: Message) -> FakeRequest:
+    said = [{"role": turn.role, "content": turn.content} for turn in turns]
+    return FakeRequest("/v1/chat/completions", {"messages": said})
+
+
+def extract_prompt() -> tuple[Message, ...]:
+    places = {"title": "Cold Harbour", "section": "(none)", "persona": "", "examples": "none"}
+    return messages("index/extract", entity_types="person, work, geo", text=TEXT, **places)
+
+
+def test_a_prompt_is_known_by_its_template_and_gives_its_values() -> None:
+    wanted = asked(request(*extract_prompt()))
+    assert wanted is not None
+    assert (wanted.name, wanted.values["text"]) == ("index/extract", TEXT)
+    assert wanted.values["entity_types"] == "person, work, geo"
+    more = (Message("assistant", "<|COMPLETE|>"), Message("user", render("index/glean_check")))
+    gleaned = asked(request(*extract_prompt(), *more))
+    assert gleaned is not None
+    assert (gleaned.name, gleaned.first["text"]) == ("index/glean_check", TEXT)
+    assert asked(request(Message("user", "Which river is this?"))) is None
+
+
+def test_extraction_states_what_the_text_says() -> None:
+    found = read_records(Plausible()(request(*extract_prompt())))
+    assert {each.name for each in found.entities} == {"Nadia Frey", "Cold Harbour", "Brennick"}
+    (directed,) = [each for each in found.relations if each.target == "Cold Harbour"]
+    assert (directed.source, directed.predicate) == ("Nadia Frey", "directed")
+    assert not found.lost
+
+
+@pytest.mark.parametrize("habits", [each for each in HABITS if each != "none"])
+def test_habits_change_the_manner_alone(habits: str) -> None:
+    plain = Plausible()(request(*extract_prompt()))
+    manners = {Plausible(habits, seed)(request(*extract_prompt())) for seed in range(40)}  # type: ignore[arg-type]
+    assert len(manners) > 1
+    for manner in manners:
+        assert read_records(manner) == read_records(plain)
+
+
+def test_sloppy_replies_are_fenced_about_as_often_as_counted() -> None:
+    content: dict[str, object] = {"title": "A town", "rating": 5}
+    drawn = [spoken(content, "json", "sloppy", random.Random(seed)) for seed in range(500)]
+    assert 0.85 < sum("```" in reply for reply in drawn) / len(drawn) < 0.99

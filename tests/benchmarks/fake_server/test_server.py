@@ -1,0 +1,172 @@
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import openai
+import pytest
+
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Limits, Measures, fake_process
+from benchmarks.fake_server.__main__ import server as from_arguments
+from tests.benchmarks.fake_server.conftest import Ask, Connect
+from tests.waiting import HELD, LIMIT, post_and_leave, wait_until
+
+HELLO = [{"role": "user", "content": "Hello there, all of you."}]
+BODY = {"model": "m", "messages": [{"role": "user", "content": "capital of France"}]}
+
+
+def test_a_reply_has_its_tokens_counted(connect: Connect) -> None:
+    with FakeServer("Paris is it.") as server:
+        reply = connect(server).chat.completions.create(model="gpt-4o", messages=HELLO)
+        cut = connect(server).chat.completions.create(model="m", messages=HELLO, max_completion_tokens=2)
+    assert reply.choices[0].message.content == "Paris is it."
+    assert (reply.choices[0].finish_reason, reply.model) == ("stop", "gpt-4o")
+    assert reply.usage is not None
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (7, 4)
+    request = server.requests[0]
+    assert (request.prompt_tokens, request.completion_tokens, request.bearer) == (7, 4, "sk-test")
+    assert (request.body or {})["messages"] == HELLO
+    assert abs(request.arrived - time.time()) < 60
+    assert (cut.choices[0].message.content, cut.choices[0].finish_reason) == ("Paris is", "length")
+
+
+def test_a_stream_is_the_reply_in_pieces(connect: Connect) -> None:
+    with FakeServer("one two three", piece=4, piece_delay=0.001) as server:
+        options = {"stream": True, "stream_options": {"include_usage": True}}
+        chunks = list(connect(server).chat.completions.create(model="m", messages=HELLO, **options))
+    assert [chunk.choices[0].delta.content for chunk in chunks[:-1]] == ["", "one ", "two ", "thre", "e", None]
+    assert chunks[-2].choices[0].finish_reason == "stop"
+    assert chunks[-1].usage is not None
+    assert chunks[-1].usage.completion_tokens == 3
+
+
+@pytest.mark.parametrize("coding", ["float", "base64"])
+def test_embeddings_come_as_requested(connect: Connect, coding: str) -> None:
+    with FakeServer(dimensions=32) as server:
+        create = connect(server).embeddings.create
+        made = create(model="m", input=["the mill", "the mill"], encoding_format=coding)  # type: ignore[call-overload]
+        short = create(model="m", input="x", dimensions=8)
+    assert made.data[0].embedding == made.data[1].embedding
+    assert (len(short.data[0].embedding), made.usage.prompt_tokens) == (8, 4)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"max_tokens": 5}, "max_completion_tokens"),
+        ({"temperature": 0.0}, "temperature"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"model": "unknown"}, "does not exist"),
+        ({"messages": []}, "messages"),
+    ],
+)
+def test_what_a_server_does_not_know_is_refused(body: dict[str, object], says: str) -> None:
+    without = ("max_tokens", "temperature", "json_object")
+    with FakeServer("x", models=["m"], without=without) as server:  # type: ignore[arg-type]
+        reply = httpx.post(f"{server.url}/chat/completions", json=BODY | body)
+    assert reply.status_code == (404 if "model" in body else 400)
+    assert says in reply.json()["error"]["message"]
+    with FakeServer("x", without=without, unsupported="ignore") as server:  # type: ignore[arg-type]
+        assert httpx.post(f"{server.url}/chat/completions", json=BODY | body).is_success == ("messages" not in body)
+
+
+def test_keys_and_paths_are_checked() -> None:
+    azure = "openai/deployments/gpt/chat/completions?api-version=2024-10-21"
+    with FakeServer("x", api_key="right") as server, httpx.Client(base_url=server.origin) as client:
+        replies = [
+            client.post("v1/chat/completions", json=BODY),
+            client.post("v1/chat/completions", json=BODY, headers={"authorization": "Bearer right"}),
+            client.post(azure, json={"messages": BODY["messages"]}, headers={"api-key": "right"}),
+            client.post("v1/images", json=BODY, headers={"api-key": "right"}),
+            client.get("v1/embeddings", headers={"api-key": "right"}),
+            client.post("v1/embeddings", content=b"[", headers={"api-key": "right"}),
+        ]
+    assert [reply.status_code for reply in replies] == [401, 200, 200, 404, 405, 400]
+    assert [request.status for request in server.requests] == [401, 200, 200, 404, 405, 400]
+    assert replies[2].json()["model"] == "gpt"
+
+
+def test_requests_in_flight_are_measured_over_time() -> None:
+    with FakeServer("x", latency=HELD, limits=Limits(in_flight=4)) as server, ThreadPoolExecutor(5) as clients:
+        url = f"{server.url}/chat/completions"
+        asked = [clients.submit(httpx.post, url, json=BODY, timeout=LIMIT) for _ in range(5)]
+        wait_until(lambda: len(server.requests) == 5)
+        server.release()
+        assert sorted(each.result().status_code for each in asked) == [200] * 4 + [429]
+        measures, rows = server.measures, server.requests
+    assert (measures.requests, measures.in_flight_peak, measures.in_flight) == (5, 5, 0)
+    assert (measures.statuses, measures.second_429) == ({"200": 4, "429": 1}, 0)
+    spent = sum((row.replied or 0.0) - row.arrived for row in rows)
+    assert measures.in_flight_mean == pytest.approx(spent / measures.seconds, rel=0.05)
+
+
+def test_a_client_that_has_gone_and_a_stopped_server_end_a_request() -> None:
+    with FakeServer("x", latency=HELD) as server:
+        post_and_leave(f"{server.url}/chat/completions", BODY, lambda: server.requests)
+        wait_until(lambda: server.measures.in_flight == 0)
+    with ThreadPoolExecutor(1) as client:
+        with FakeServer(latency=HELD) as server:
+            asked = client.submit(httpx.post, f"{server.url}/chat/completions", json=BODY, timeout=LIMIT)
+            wait_until(lambda: server.requests)
+        with pytest.raises(httpx.TransportError):
+            asked.result()
+    assert server.measures.statuses == {"none": 1}
+    assert server.measures.in_flight == 0
+
+
+def test_behaviour_can_change_and_a_stopped_server_starts_again(ask: Ask) -> None:
+    server = FakeServer("one")
+    with server:
+        port = server.url
+        assert ask(server, "x") == "one"
+        server.change(replies=lambda request: request.last * 2, latency=lambda request: 0.05 * (request.last == "slow"))
+        assert ask(server, "slow") == "slowslow"
+        server.change(replies=FakeReply("no", status=413))
+        with pytest.raises(openai.APIStatusError, match="no"):
+            ask(server, "x")
+    assert (server.requests[1].replied or 0.0) - server.requests[1].arrived >= 0.049
+    with server:
+        assert (server.url, server.requests) == (port, [])
+
+
+def test_a_rule_that_raises_breaks_the_connection_and_is_raised_in_the_end(ask: Ask) -> None:
+    def rule(request: FakeRequest) -> str:
+        return {}[request.last]
+
+    with (
+        pytest.raises(RuntimeError, match="KeyError"),
+        FakeServer(rule) as server,
+        pytest.raises(openai.APIConnectionError),
+    ):
+        ask(server, "x")
+    assert server.measures.statuses == {"none": 1}
+
+
+def test_a_process_of_its_own() -> None:
+    with fake_process("--rpm", "3", "--latency", "0.01") as server:
+        statuses = [httpx.post(f"{server.url}/chat/completions", json=BODY).status_code for _ in range(4)]
+        assert statuses == [200, 200, 200, 429]
+        assert [request.status for request in server.requests(start=2)] == [200, 429]
+        measures = server.measures()
+        taken = [sys.executable, "-m", "benchmarks.fake_server", "--port", server.url.split(":")[2].split("/")[0]]
+        done = subprocess.run(taken, capture_output=True, text=True, timeout=300)
+    assert isinstance(measures, Measures)
+    assert measures.statuses == {"200": 3, "429": 1}
+    assert (done.returncode, "cannot start" in done.stderr, "Traceback" in done.stderr) == (1, True, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--fault", "419=1"], "unknown fault '419'"),
+        (["--fault", "429"], "give its probability"),
+        (["--rpm", "0"], "at least 1"),
+        (["--script", "nowhere.jsonl"], "nowhere.jsonl"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        from_arguments(arguments)
+    assert exit_.value.code == 2
+    assert says in capsys.readouterr().err
