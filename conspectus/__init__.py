@@ -8,8 +8,12 @@
 Everything that the command line can do takes a line or two of Python (see `conspectus.api`).
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+# Libraries report to their makers unless these say no, and read them when they are imported: docs/security.md.
+os.environ.update(ORT_DISABLE_TELEMETRY="1", DO_NOT_TRACK="1", PREFECT_SERVER_ANALYTICS_ENABLED="false")
 
 if TYPE_CHECKING:
     from conspectus.api import Index, open_index

@@ -45,6 +45,20 @@ def test_it_runs_as_nobody_in_particular() -> None:
     assert all(port.startswith("127.0.0.1:") for each in COMPOSE["services"].values() for port in each.get("ports", ()))
 
 
+def test_the_image_sets_what_conspectus_sets_for_itself() -> None:
+    """Prefect's server runs there too, and never imports Conspectus."""
+    code = """
+import os
+before = set(os.environ)
+import conspectus
+print(*(f"{name}={os.environ[name]}" for name in {*os.environ} - before))
+"""
+    set_by_us = subprocess.run([sys.executable, "-c", code], env={}, capture_output=True, text=True, check=True)
+    [image] = instructions("ENV")
+    assert set_by_us.stdout.split()
+    assert {*set_by_us.stdout.split()} <= {*shlex.split(image)}
+
+
 def test_the_extras_of_the_image_exist() -> None:
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     [extras] = re.findall(r"'\.\[(.*?)\]'", CONTAINERFILE)

@@ -73,6 +73,7 @@ def application(lifespan: Any = None) -> FastAPI:  # noqa: ANN401  (FastAPI's)
         description="Ask indexes of documents, read their contents, and, as an administrator, change them.",
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},  # they tell URLs
         lifespan=lifespan,
         license_info={"name": "MIT"},
     )

@@ -87,6 +87,7 @@ def _session(graph: bytes, folder: Path | None = None) -> "InferenceSession":
     """Open a graph whose tensors may be in files in a folder. Each pass runs on the calling thread."""
     import onnxruntime
 
+    onnxruntime.disable_telemetry_events()  # the environment comes too late where onnxruntime was imported before us
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only: they are raised as exceptions

@@ -20,6 +20,7 @@ from conspectus.storage.records import Document
 from conspectus.storage.verify import verify
 
 from tests.command_line import PROGRAM, conspectus
+from tests.tracing import CANNOT_TRACE, contacts, tracer
 from tests.waiting import LIMIT, free_port, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
@@ -31,12 +32,14 @@ WARNING = 30
 def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Start a Prefect server of our own and give the environment in which clients find it."""
     home = tmp_path_factory.mktemp("prefect")
+    (home / "traces").mkdir()
     port = free_port()
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith("PREFECT_")},
         "PREFECT_HOME": str(home),
         "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
         "PREFECT_WORKER_QUERY_SECONDS": "1",
         "PREFECT_RUNNER_POLL_FREQUENCY": "1",
         "PREFECT_CLI_COLORS": "false",
@@ -47,13 +50,24 @@ def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         yield environment
 
 
+def traced(environment: dict[str, str], words: tuple[str, ...]) -> list[str]:
+    """Return a command that is run under its own trace, from the second word on in the name of the file."""
+    name = f"{time.monotonic_ns()} {' '.join(words[2:5])}".replace("/", "_")[:100]
+    return [*tracer(Path(environment["PREFECT_HOME"]) / "traces" / name), *words]
+
+
 @contextmanager
 def in_background(environment: dict[str, str], *words: str, folder: Path = ROOT) -> Iterator[Path]:
     """Run a command meanwhile; give the file that it writes to."""
     log = Path(environment["PREFECT_HOME"]) / f"{time.monotonic_ns()}.log"
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            words, env=environment, cwd=folder, stdout=stream, stderr=stream, start_new_session=True
+            traced(environment, words),
+            env=environment,
+            cwd=folder,
+            stdout=stream,
+            stderr=stream,
+            start_new_session=True,
         )
         try:
             yield log
@@ -81,7 +95,8 @@ def wait_until_healthy(url: str, log: Path) -> None:
 def run(
     environment: dict[str, str], *words: str, status: int = 0, folder: Path = ROOT
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(words, env=environment, cwd=folder, capture_output=True, text=True, timeout=3 * LIMIT)
+    command = traced(environment, words)
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=3 * LIMIT)
     assert done.returncode == status, f"{words}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -337,3 +352,12 @@ def test_a_shard_that_fails_once_is_run_again(prefect: dict[str, str], tmp_path:
     ]
     assert sorted(each["state"]["type"] for each in tasks) == [*["COMPLETED"] * 5, "FAILED"]
     assert pickled(prefect) == []
+
+
+@pytest.mark.skipif(bool(CANNOT_TRACE), reason=CANNOT_TRACE)
+def test_nothing_but_this_machine_was_contacted(prefect: dict[str, str]) -> None:
+    """Comes last: by the server, the workers, the deployments and the builds of the tests before."""
+    traces = sorted((Path(prefect["PREFECT_HOME"]) / "traces").iterdir())
+    assert "server start" in traces[0].name
+    assert traces[0].stat().st_size > 0
+    assert {each.name: found for each in traces if (found := contacts(each))} == {}

@@ -44,6 +44,7 @@ def test_s10_spans_have_names_and_numbers_and_no_text(
         assert server.ask(method="io").status_code == 200  # remembered: no call, no span of one
         body = {"question": QUESTION, "method": "bm25", "where": "year >= 2020"}
         assert server.client.post("/v1/indexes/notes/retrieve", json=body).status_code == 200
+        assert server.client.get("/v1/indexes/notes/entities?name=Quill").status_code == 200
         assert server.ask(where="nonsense ((").status_code == 400
         assert server.ask(method="no-such").status_code == 400
 
@@ -65,7 +66,7 @@ def test_s10_spans_have_names_and_numbers_and_no_text(
             assert span.attributes["conspectus.version"] == server.indexes[0].version
         assert any((span.attributes or {}).get("error.type") for span in made)
         told = "".join(span.to_json() for span in made).casefold()
-        for text in (QUESTION, TOKEN, KEY, "year >=", "nonsense", "Anna", str(ROWS[0]["text"])):
+        for text in (QUESTION, TOKEN, KEY, "year >=", "nonsense", "Anna", "Quill", "/v1/", str(ROWS[0]["text"])):
             assert text.casefold() not in told, text
 
 
