@@ -200,8 +200,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {found!r}?" if found else ""
 
 
+_LONGEST_NAME = 200
+"""Characters of a name for which a similar one is looked for: to compare takes the product of both lengths."""
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name most similar to another, ignoring case, or None if none is close."""
+    if len(name) > _LONGEST_NAME:
+        return None
     spelling = {known_name.casefold(): known_name for known_name in known}
     found = difflib.get_close_matches(name.casefold(), spelling, n=1)
     return spelling[found[0]] if found else None

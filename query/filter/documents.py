@@ -227,7 +227,7 @@ def tags_of(text: str) -> frozenset[str]:
     (['team-a', 'team-b'], ['team, a'], [])
     """
     listed = values_of(text.strip())
-    parts = listed if listed != [text.strip()] else text.split(",")
+    parts = listed if listed != (text.strip(),) else text.split(",")
     return frozenset(part.strip() for part in parts) - {""}
 
 

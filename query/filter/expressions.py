@@ -7,8 +7,9 @@ value has another type, and so is its negation. A document is permitted only if 
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -50,7 +51,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """A case-insensitive match of a part of a key's value. A list matches if any of its values does."""
+    """A case-insensitive match of a part of a key's value, with a folded text. A list matches if any value does."""
 
     key: str
     operator: TextOperator
@@ -65,8 +66,40 @@ class TextMatch:
         """Return whether a document with this metadata matches; None if unknown."""
         if self.key not in metadata:
             return None
-        text = self.text.casefold()
-        return any(_matches(item.casefold(), self.operator, text) for item in values_of(metadata[self.key]))
+        return any(_matches(item.casefold(), self.operator, self.text) for item in values_of(metadata[self.key]))
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Equality with one of some values, looked up and not compared one by one. Any element of a list may match.
+
+    `kinds` has one value of each kind (a text, a whole number, another number, a date of each precision): whether a
+    comparison is unknown depends on the kind alone.
+    """
+
+    key: str
+    values: frozenset[Value]
+    kinds: tuple[Value, ...]
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The metadata keys that this expression reads."""
+        return frozenset({self.key})
+
+    def holds(self, metadata: Mapping[str, str]) -> bool | None:
+        """Return whether a document with this metadata matches; None if unknown."""
+        return any_of([self._equals(item) for item in values_of(metadata[self.key])]) if self.key in metadata else None
+
+    def _equals(self, text: str) -> bool | None:
+        number, day = as_number(text), as_day(text)
+        equal: set[Value] = {text} if number is None else {text, number}
+        if day is not None:
+            equal.update(Day(day.parts[:length]) for length in (1, 2, 3))
+            if number is None:
+                equal.add(float(day.parts[0]))
+        if not self.values.isdisjoint(equal):
+            return True
+        return None if any(_compared(text, "=", value) is None for value in self.kinds) else False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +150,20 @@ class Any:
         return any_of([item.holds(metadata) for item in self.of])
 
 
-Expression = Comparison | TextMatch | Not | All | Any
+def one_of(key: str, values: Collection[Value]) -> OneOf:
+    """Return the equality of a key with one of some values."""
+    kinds = {_kind(value): value for value in values}
+    return OneOf(key, frozenset(values), tuple(kinds.values()))
+
+
+def _kind(value: Value) -> tuple[type, int]:
+    """Return the kind of a value: its type, and the precision of a date or whether a number is whole."""
+    if isinstance(value, str):
+        return str, 0
+    return type(value), len(value.parts) if isinstance(value, Day) else value.is_integer()
+
+
+Expression = Comparison | TextMatch | OneOf | Not | All | Any
 
 
 def negated(found: bool | None) -> bool | None:
@@ -132,31 +178,36 @@ def any_of(found: Sequence[bool | None]) -> bool | None:
     return None if None in found else False
 
 
-def values_of(text: str) -> list[str]:
+def values_of(text: str) -> tuple[str, ...]:
     """Return the values of a metadata text: the elements of a JSON list, or the text itself.
 
     >>> values_of('["a", 1]'), values_of("a, b"), values_of("[draft")
-    (['a', '1'], ['a, b'], ['[draft'])
+    (('a', '1'), ('a, b',), ('[draft',))
     """
-    if not text.startswith("["):
-        return [text]
+    return _elements(text) if text.startswith("[") else (text,)
+
+
+@lru_cache(64)  # each term of a filter reads the values of the same document
+def _elements(text: str) -> tuple[str, ...]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return [text]
-    return [item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in found]
+        return (text,)
+    return tuple(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in found)
 
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?:[T ].*)?", re.DOTALL)
 
 
+@lru_cache(1 << 15)
 def as_number(text: str) -> float | None:
     """Return the finite number in a text, or None."""
     found = float(text) if _NUMBER.fullmatch(text.strip()) else math.nan
     return found if math.isfinite(found) else None
 
 
+@lru_cache(1 << 15)
 def as_day(text: str) -> Day | None:
     """Return the ISO 8601 date at the beginning of a text, or None.
 
@@ -193,8 +244,56 @@ def _matches(value: str, operator: TextOperator, text: str) -> bool:
         return value.startswith(text)
     if operator == "endswith":
         return value.endswith(text)
-    pattern = re.escape(text).replace("%", ".*").replace("_", ".")  # as in SQL
-    return re.fullmatch(pattern, value, re.DOTALL) is not None
+    return is_like(value, text)
+
+
+def is_like(value: str, pattern: str) -> bool:
+    """Return whether a text matches a pattern of SQL: `%` stands for any text, `_` for one character.
+
+    The pieces between `%` are looked for from left to right, each at its first place, which leaves most for the others.
+
+    >>> is_like("notes/2021-05.md", "notes/%-__.md"), is_like("notes.md", "notes_%.md"), is_like("", "%")
+    (True, False, True)
+    """
+    first, *rest = pattern.split("%")
+    if not rest:
+        return len(value) == len(pattern) and _found(value, pattern, 0, len(value)) == 0
+    *pieces, last = rest
+    at, end = len(first), len(value) - len(last)
+    if at > end or _found(value, first, 0, at) or _found(value, last, end, len(value)) != end:
+        return False
+    for piece in pieces:
+        at = _found(value, piece, at, end) + len(piece)
+        if at < len(piece):
+            return False
+    return True
+
+
+def _found(value: str, piece: str, start: int, end: int) -> int:
+    """Return the first place of a piece in value[start:end], or -1; `_` stands for any character.
+
+    With `_`, all places are compared at once: bit n of `begun` says that n characters of the piece end here. Trying one
+    place after another would take the product of both lengths.
+    """
+    if "_" not in piece:
+        return value.find(piece, start, end)
+    fits, anything = _places(piece)
+    begun, whole = 0, 1 << len(piece)
+    for place in range(start, end):
+        begun = ((begun | 1) & fits.get(value[place], anything)) << 1
+        if begun & whole:
+            return place + 1 - len(piece)
+    return -1
+
+
+@lru_cache(256)
+def _places(piece: str) -> tuple[Mapping[str, int], int]:
+    """Return the places of a piece, as bits, that each of its characters fits, and those that any other one fits."""
+    anything = sum(1 << place for place, sign in enumerate(piece) if sign == "_")
+    fits: dict[str, int] = {}
+    for place, sign in enumerate(piece):
+        fits[sign] = fits.get(sign, anything) | 1 << place
+    return fits, anything
 
 
 def _ordered(left: float | tuple[int, ...], operator: Operator, right: float | tuple[int, ...]) -> bool:

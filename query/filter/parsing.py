@@ -28,12 +28,15 @@ from conspectus.query.filter.expressions import (
     Value,
     as_day,
     as_number,
+    one_of,
 )
 from conspectus.storage.errors import UsageError
 
 _MOST_CHARACTERS = 10_000
 _DEEPEST = 50
 """Most nested parentheses and negations."""
+_MOST_COMPARISONS = 50
+"""Most comparisons, each of which reads the values of every document. A list after `in` is one."""
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
@@ -106,6 +109,7 @@ class _Parser:
         self._written = written
         self._tokens = tokens
         self._at = 0
+        self._comparisons = 0
 
     @property
     def now(self) -> _Token:
@@ -152,6 +156,9 @@ class _Parser:
         return token.written
 
     def _comparison(self, key: str) -> Expression:
+        self._comparisons += 1
+        if self._comparisons > _MOST_COMPARISONS:
+            self.refuse(f"at most {_MOST_COMPARISONS} comparisons (`in` compares with a list)")
         if self._take("not"):
             if match := self._text_match(key):
                 return Not(match)
@@ -180,15 +187,15 @@ class _Parser:
         if operator is None:
             return None
         self._at += 1
-        return TextMatch(key, operator, self._text())
+        return TextMatch(key, operator, self._text().casefold())
 
     def _one_of(self, key: str) -> Expression:
         self._need("(")
-        found: list[Expression] = [Comparison(key, "=", self._value())]
+        values = [self._value()]
         while self._take(","):
-            found.append(Comparison(key, "=", self._value()))
+            values.append(self._value())
         self._need(")")
-        return Any(tuple(found))
+        return one_of(key, values)
 
     def _value(self) -> Value:
         quoted, text = self.now.kind == "text", self._text()

@@ -1,6 +1,9 @@
 """Filters: what they mean, what they do not know, and what is said of one that is none."""
 
+from time import process_time
+
 import pytest
+from conspectus.query.filter.expressions import Comparison, any_of, is_like, one_of
 from conspectus.query.filter.parsing import parse
 from conspectus.storage.errors import UsageError
 from hypothesis import given
@@ -116,6 +119,7 @@ def test_what_is_not_known_is_not_so_and_neither_is_its_opposite(written: str) -
         ("(" * 60 + "a = 1" + ")" * 60, "at most 50"),
         ("not " * 60 + "a = 1", "at most 50"),
         ("a = 1 or " * 2000 + "a = 1", "the maximum is 10,000"),
+        ("a = 1 or " * 50 + "a = 1", "at most 50 comparisons"),
         ("a = __import__('os').system('id')", "at character"),
     ],
 )
@@ -142,3 +146,37 @@ def test_any_metadata_can_be_compared(value: str, told: dict[str, str]) -> None:
     if "`" not in key and key:
         assert parse(f"`{key}` = {quoted}").holds({key: value}) is True or value.startswith("[")
         parse(f"`{key}` >= 2020 or `{key}` < 2020-01-01").holds(told)
+
+
+FEW = st.text(st.sampled_from("abß_%"), max_size=9)
+"""Texts of so few signs that a pattern often fits them."""
+
+
+@given(FEW, FEW)
+def test_a_pattern_fits_as_sql_defines_it(value: str, pattern: str) -> None:
+    ends = {0}  # the places up to which the pattern so far fits the value
+    for sign in pattern:
+        if sign == "%":
+            ends = set(range(min(ends, default=len(value) + 1), len(value) + 1))
+        else:
+            ends = {end + 1 for end in ends if end < len(value) and sign in ("_", value[end])}
+    assert is_like(value, pattern) == (len(value) in ends)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["%_" * 1_000, "%_" * 1_000 + "%b%", "%____b%", "%" + "a_" * 500 + "b%", "_" * 2_000 + "%b%", "%a" * 1_000 + "b"],
+)
+def test_a_pattern_takes_no_longer_than_to_read_the_value(pattern: str) -> None:
+    before = process_time()
+    assert is_like("a" * 20_000, pattern) == ("b" not in pattern)
+    assert process_time() - before < 0.05
+
+
+VALUES = [parse(f"key = {written}").value for written in ("2021", "2021.5", "2021-05", "2021-05-03", "'2021'", "x")]
+
+
+@given(st.lists(st.sampled_from(VALUES), min_size=1), st.sampled_from([*TOLD.values(), "2021-05", "2021.5", "x", "[]"]))
+def test_a_list_of_values_is_one_equality_after_another(values: list[float | str], text: str) -> None:
+    told = {"key": text}
+    assert one_of("key", values).holds(told) is any_of([Comparison("key", "=", value).holds(told) for value in values])
