@@ -31,10 +31,9 @@ def tracer(trace: Path) -> list[str]:
 
 def contacts(trace: Path) -> set[str]:
     """Return the addresses other than this machine's, and the resolvers, that a program named until now."""
-    text = trace.read_text()
-    found = {
-        f"{host}:{port}"
-        for port, host in _ADDRESS.findall(text)
-        if port == "53" or not ip_address(host.removeprefix("::ffff:")).is_loopback
-    }
+    text, found = trace.read_text(), set()
+    for port, host in _ADDRESS.findall(text):
+        address = ip_address(host.removeprefix("::ffff:"))
+        if port == "53" or not (address.is_loopback or address.is_unspecified):
+            found.add(f"{host}:{port}")
     return found | set(_RESOLVER.findall(text))

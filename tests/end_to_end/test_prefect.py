@@ -80,6 +80,15 @@ def in_background(environment: dict[str, str], *words: str, folder: Path = ROOT)
                 process.wait(LIMIT)
 
 
+@contextmanager
+def worker(environment: dict[str, str], pool: str, folder: Path = ROOT) -> Iterator[None]:
+    """Run a worker meanwhile; it has made its pool. `prefect work-pool create` would have the server ask GitHub."""
+    words = (*PREFECT, "worker", "start", "--pool", pool, "--type", "process")
+    with in_background(environment, *words, folder=folder):
+        wait_until(lambda: pool in {each["name"] for each in ask_api(environment, "work_pools/filter")})
+        yield
+
+
 def wait_until_healthy(url: str, log: Path) -> None:
     deadline = time.monotonic() + 2 * LIMIT
     while time.monotonic() < deadline:
@@ -171,9 +180,8 @@ def deployment_run(corpus: Path, index: Path) -> list[str]:
 
 
 def test_deployment_run_by_a_worker(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
-    run(prefect, *PREFECT, "work-pool", "create", "--type", "process", "conspectus")
-    run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "index")
-    with in_background(prefect, *PREFECT, "worker", "start", "--pool", "conspectus"):
+    with worker(prefect, "conspectus"):
+        run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "index")
         run(prefect, *deployment_run(corpus, tmp_path / "index"))
     opened = StoredIndex.open(tmp_path / "index")
     assert {each.title for each in opened.rows(Document)} == {"Marie Curie", "Warsaw", "Vistula"}
@@ -210,23 +218,20 @@ def test_it_is_deployed_without_a_checkout(prefect: dict[str, str], corpus: Path
     folder = tmp_path / "empty"
     folder.mkdir()
     (folder / "prefect.yaml").write_text(OWN_YAML, "utf-8")
-    run(prefect, *PREFECT, "work-pool", "create", "--type", "process", "own", folder=folder)
-    run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "own", folder=folder)
-    run(prefect, sys.executable, "-c", BY_MODULE, folder=folder)
-    found = {each["name"]: each for each in ask_api(prefect, "deployments/filter")}
-    assert found["own"]["entrypoint"] == "conspectus.pipelines.prefect_flow:index"
-    assert found["module"]["entrypoint"] == "conspectus.pipelines.prefect_flow.index"
 
     def run_it(name: str) -> None:
         words = deployment_run(corpus, tmp_path / name)
         words[words.index("index/index")] = f"index/{name}"
         run(prefect, *words, folder=folder)
 
-    with (
-        in_background(prefect, *PREFECT, "worker", "start", "--pool", "own", folder=folder),
-        ThreadPoolExecutor() as at_once,
-    ):
-        list(at_once.map(run_it, ("own", "module")))
+    with worker(prefect, "own", folder):
+        run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "own", folder=folder)
+        run(prefect, sys.executable, "-c", BY_MODULE, folder=folder)
+        found = {each["name"]: each for each in ask_api(prefect, "deployments/filter")}
+        assert found["own"]["entrypoint"] == "conspectus.pipelines.prefect_flow:index"
+        assert found["module"]["entrypoint"] == "conspectus.pipelines.prefect_flow.index"
+        with ThreadPoolExecutor() as at_once:
+            list(at_once.map(run_it, ("own", "module")))
     assert verify(StoredIndex.open(tmp_path / "own")) == verify(StoredIndex.open(tmp_path / "module")) == []
 
 
