@@ -30,7 +30,12 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 picks a free one.")] = 8765,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", help="An additional host name that requests may use. Repeatable.", metavar="NAME"),
+        typer.Option(
+            "--allow-host",
+            help="An additional host name that requests may use. Repeatable; the variable separates names by spaces.",
+            metavar="NAME",
+            envvar="CONSPECTUS_ALLOW_HOST",
+        ),
     ] = None,
     tokens: Annotated[
         Path | None,

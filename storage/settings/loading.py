@@ -90,10 +90,13 @@ def _placed(given: object, folder: Path) -> object:
 
 
 def _of_environment() -> dict[str, Any]:
-    """Return the values in the environment: CONSPECTUS__SECTION__KEY=value, or a whole section as YAML."""
+    """Return the values in the environment: CONSPECTUS__SECTION__KEY=value, or a whole section as YAML.
+
+    An empty variable counts as not set: a container passes on all that it knows, whether its user has set them or not.
+    """
     found: dict[str, Any] = {}
     for variable in sorted(os.environ):  # a section comes before its keys
-        if not variable.upper().startswith(ENVIRONMENT_PREFIX):
+        if not variable.upper().startswith(ENVIRONMENT_PREFIX) or not os.environ[variable]:
             continue
         value: object = os.environ[variable]
         section, *keys = variable[len(ENVIRONMENT_PREFIX) :].lower().split("__")
