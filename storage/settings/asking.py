@@ -137,16 +137,8 @@ class FastTogSettings(SettingsSection):
         0.5, gt=0, le=1, description="an entity n hops away is sampled into the subgraph with probability rho^(n - 1)"
     )
     max_nodes: int = Field(100, ge=1, description="maximum entities of the subgraph")
-    detection: Literal["louvain", "girvan_newman", "agglomerative", "spectral", "random", "hierarchy"] = Field(
-        "louvain",
-        description="community detection in the subgraph; `hierarchy` uses the index's communities, `random` is a "
-        "baseline",
-    )
     max_community_size: int = Field(4, ge=1, description="maximum entities of a community")
-    coarse: Literal["modularity", "random"] = Field(
-        "modularity", description="how candidate communities are pruned first; `random` is a baseline"
-    )
-    coarse_k: int = Field(8, ge=1, description="number of communities kept by this pruning")
+    coarse_k: int = Field(8, ge=1, description="number of communities kept by the first pruning, by modularity")
     graph2text: str = Field(
         "",
         description="with a model: folder of a model from `conspectus train graph2text` that verbalises communities; "
@@ -155,7 +147,7 @@ class FastTogSettings(SettingsSection):
     fallback: Literal["io", "cot", "cot_sc"] = Field(
         "io", description="with a model: method that answers from the model's own knowledge if the walk finds nothing"
     )
-    seed: int = Field(7, ge=0, description="random seed of sampling, detection and random pruning")
+    seed: int = Field(7, ge=0, description="random seed of sampling and detection")
 
 
 class KapingSettings(SettingsSection):

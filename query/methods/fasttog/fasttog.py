@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-import numpy as np
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import CountedModel
 from conspectus.query.answering import Assembly, assembling
@@ -33,9 +32,6 @@ from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_ve
 from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import unanswered
 from conspectus.query.walk.provenance import numbers_of, open_grounds
-from conspectus.storage.arrays import Ints
-from conspectus.storage.index import per_index
-from conspectus.storage.records import Community, Entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,24 +314,5 @@ class FastToG:
         return answer
 
     def _search(self, question: str) -> CommunitySearch:
-        hierarchy = finest_communities(self._context) if self._settings.detection == "hierarchy" else None
         near = predicate_vectors(self._context) @ self._context.embedder.embed_query(question)
-        return CommunitySearch(open_graph(self._context), self._settings, hierarchy, near)
-
-
-@per_index
-def finest_communities(context: Context) -> Ints:
-    """Return the number of each entity's finest community in the index, -1 if it has none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    ids = context.index.arrow(Entity, "id").column("id").combine_chunks()
-    table = context.index.arrow(Community, "level", "entity_ids")
-    found = np.full(len(ids), -1, np.int64)
-    levels = table.column("level").to_numpy()
-    members = table.column("entity_ids").combine_chunks()
-    members = members.combine_chunks() if isinstance(members, pa.ChunkedArray) else members
-    for place in np.argsort(levels, kind="stable").tolist():
-        rows = pc.index_in(members[place].values, value_set=ids).to_numpy()
-        found[rows] = place
-    return found
+        return CommunitySearch(open_graph(self._context), self._settings, near)

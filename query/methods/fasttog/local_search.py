@@ -11,14 +11,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 from conspectus.query.methods.fasttog.communities import (
-    DETECTIONS,
-    Detection,
     Partition,
-    SmallGraph,
     community_modularity,
     louvain,
     members,
-    numbered,
     small_graph,
 )
 from conspectus.query.walk.graph import KnowledgeGraph
@@ -78,14 +74,11 @@ class CommunitySearch:
     Attributes:
         graph: The graph.
         settings: The settings.
-        hierarchy: int64 (n,), each entity's finest community in the index, negative for none; required if
-            `fasttog.detection` is `hierarchy`.
         near: float (p,), the cosine of each predicate with the question; None to prune without the question.
     """
 
     graph: KnowledgeGraph
     settings: FastTogSettings
-    hierarchy: Ints | None = None
     near: Vectors | None = None
 
     def around(self, origin: Members, visited: Set[Members]) -> Searched:
@@ -107,7 +100,7 @@ class CommunitySearch:
         ends = np.stack([around.sources, around.targets])
         inner = np.isin(ends, outside).all(axis=0)
         graph = small_graph(len(outside), np.searchsorted(outside, ends[:, inner]).T)
-        partition = self._detection(outside)(graph, chosen.max_community_size, chosen.seed)
+        partition = louvain(graph, chosen.max_community_size, chosen.seed)
         values = community_modularity(graph, partition)
         found, seen, apart = list[tuple[float, CommunityCandidate]](), 0, 0
         held = _relations_of(ends, outside, partition)
@@ -118,16 +111,11 @@ class CommunitySearch:
             if key not in visited and len(joined):
                 inside, bridges = (tuple(around.relations[item].tolist()) for item in (own, joined))
                 found.append((round(value, _DIGITS), CommunityCandidate(key, inside, bridges, value, origin)))
-        ranked = self._ranked(found, origin)
+        ranked = self._ranked(found)
         kept, pruned = ranked[: chosen.coarse_k], ranked[chosen.coarse_k :]
         return Searched(kept, pruned, len(outside), len(values), seen, apart)
 
-    def _ranked(
-        self, found: Sequence[tuple[float, CommunityCandidate]], origin: Members
-    ) -> tuple[CommunityCandidate, ...]:
-        if self.settings.coarse == "random":
-            draw = np.random.default_rng((self.settings.seed, *origin)).permutation(len(found))
-            return tuple(found[item][1] for item in draw)
+    def _ranked(self, found: Sequence[tuple[float, CommunityCandidate]]) -> tuple[CommunityCandidate, ...]:
         ranked = [item for _, item in sorted(found, key=lambda result: (-result[0], result[1].nodes))]
         if self.near is None or len(ranked) <= self.settings.coarse_k:
             return tuple(ranked)
@@ -139,12 +127,6 @@ class CommunitySearch:
         """Return the greatest cosine of a predicate of the candidate with the question."""
         assert self.near is not None
         return float(self.near[self.graph.stated[list(candidate.relations)]].max())
-
-    def _detection(self, outside: Ints) -> Detection:
-        if self.settings.detection != "hierarchy":
-            return DETECTIONS[self.settings.detection]
-        assert self.hierarchy is not None
-        return within_groups(self.hierarchy[outside])
 
 
 def _relations_of(ends: Ints, outside: Ints, partition: Partition) -> list[tuple[Ints, Ints]]:
@@ -161,26 +143,6 @@ def _relations_of(ends: Ints, outside: Ints, partition: Partition) -> list[tuple
     bounds = np.searchsorted(of[order], np.arange(int(partition.max(initial=-1)) + 2))
     groups = [order[low:high] for low, high in pairwise(bounds.tolist())]
     return [(group[~joins[group]], group[joins[group]]) for group in groups]
-
-
-def within_groups(groups: Ints) -> Detection:
-    """Return a detection that uses given groups of nodes and splits oversized ones with Louvain's method."""
-
-    def detect(graph: SmallGraph, max_size: int | None, seed: int) -> Partition:
-        found = np.zeros(graph.n_nodes, np.int64)
-        count = 0
-        for group in np.unique(groups):
-            nodes = np.flatnonzero(groups == group)
-            parts = np.zeros(len(nodes), np.int64)
-            if group < 0 or (max_size is not None and len(nodes) > max_size):
-                inner = np.isin(graph.edges, nodes).all(axis=1)
-                own = SmallGraph(len(nodes), np.searchsorted(nodes, graph.edges[inner]), graph.weights[inner])
-                parts = louvain(own, max_size, seed)
-            found[nodes] = count + parts
-            count += int(parts.max(initial=-1)) + 1
-        return numbered(found)
-
-    return detect
 
 
 # The sampled neighbourhood

@@ -283,9 +283,7 @@ def test_a_question_about_nothing_in_the_graph_is_not_answered(films_index: Cont
 @pytest.mark.parametrize(
     "chosen",
     [
-        {"detection": "girvan_newman"}, {"detection": "agglomerative"}, {"detection": "spectral"},
-        {"detection": "random"}, {"detection": "hierarchy"}, {"coarse": "random", "coarse_k": 2},
-        {"max_community_size": 1}, {"rho": 1.0, "max_nodes": 5}, {"seed": 3},
+        {"coarse_k": 2}, {"max_community_size": 1}, {"rho": 1.0, "max_nodes": 5}, {"seed": 3},
     ],
 )  # fmt: skip
 def test_every_setting_runs(chosen: dict[str, object], films_index: Context) -> None:

@@ -1,9 +1,8 @@
 """Candidates around a community: filtered, pruned, and with the relations that join them."""
 
-import numpy as np
 import pytest
 from conspectus.query.methods.fasttog.communities import community_modularity, louvain, small_graph
-from conspectus.query.methods.fasttog.local_search import CommunitySearch, within_groups
+from conspectus.query.methods.fasttog.local_search import CommunitySearch
 from conspectus.query.methods.fasttog.text import Triple2Text, join_statements
 from conspectus.query.walk.graph import KnowledgeGraph
 from conspectus.storage.settings import FastTogSettings
@@ -53,23 +52,3 @@ def test_coarse_pruning_keeps_the_highest_modularity(whole: KnowledgeGraph) -> N
     outside = small_graph(12, [(a - 1, b - 1) for a, _, b in WHOLE if a and b])
     values = community_modularity(outside, louvain(outside, 3, 7))
     assert few.kept[0].modularity == pytest.approx(values.max())
-    drawn = searching(whole, coarse_k=1, coarse="random")
-    assert drawn.around((0,), set()) == drawn.around((0,), set())
-    assert {
-        searching(whole, coarse_k=1, coarse="random", seed=s).around((0,), set()).kept[0].nodes for s in range(9)
-    } > {few.kept[0].nodes}
-
-
-def test_the_communities_of_the_index_are_kept_as_they_are(whole: KnowledgeGraph) -> None:
-    groups = np.array([-1, 0, 0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 4])
-    chosen = FastTogSettings(rho=1.0, max_community_size=3, detection="hierarchy")
-    found = CommunitySearch(whole, chosen, hierarchy=groups).around((0,), set())
-    assert {each.nodes for each in found.kept} == {(1, 2), (3, 4), (7, 8, 9)}
-
-
-def test_groups_that_are_too_large_are_divided() -> None:
-    ring = small_graph(8, [(i, (i + 1) % 8) for i in range(8)])
-    found = within_groups(np.array([0] * 6 + [-1, -1]))(ring, 3, 7)
-    assert np.bincount(found).max() <= 3
-    assert not set(found[:6].tolist()) & set(found[6:].tolist())
-    assert len(within_groups(np.zeros(0, np.int64))(small_graph(0, []), 3, 7)) == 0
