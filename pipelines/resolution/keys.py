@@ -4,7 +4,7 @@ A key is kept as its 64-bit hash with the row of its name. Two keys have one has
 """
 
 from array import array
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from conspectus.pipelines.resolution.parsed_name import Form, number_of
 from conspectus.pipelines.resolution.person_names import person_of, sound
 from conspectus.pipelines.resolution.wordlists import NICKNAMES, NO_FIRST_NAMES, SMALL_WORDS, STATES, TURNED, WELL_KNOWN
 from conspectus.storage.arrays import Ints, Rows, SmallInts
+from conspectus.storage.hashing import short_id
 from conspectus.storage.text.normalise import entity_key
 
 if TYPE_CHECKING:
@@ -26,6 +27,18 @@ _BLOCKS_AT_ONCE = 256
 _INITIAL = 0
 """The token of a person whose first name is an initial."""
 
+Key = str | tuple[str, ...]
+
+
+def hash_of(key: Key) -> int:
+    """Return the 64-bit hash of a key; unlike Python's own, it is the same in every process.
+
+    >>> hash_of(("a", "b"))
+    4367745140043581558
+    """
+    parts = (key,) if isinstance(key, str) else key
+    return int.from_bytes(bytes.fromhex(short_id(*parts)), "big", signed=True)
+
 
 class Blocks:
     """The rows of names by key."""
@@ -34,10 +47,10 @@ class Blocks:
         self._added = array("q"), array("i")
         self._hashes, self._rows = np.zeros(0, np.int64), np.zeros(0, np.int32)
 
-    def add(self, key: Hashable, row: int) -> None:
+    def add(self, key: Key | None, row: int) -> None:
         """Add a name, in the order of rows. Keys that are empty or None are left out."""
         if key:
-            self._added[0].append(hash(key))
+            self._added[0].append(hash_of(key))
             self._added[1].append(row)
 
     def close(self) -> None:
@@ -49,10 +62,10 @@ class Blocks:
         self._hashes, self._rows = hashes[order], rows[order]
         self._added = array("q"), array("i")
 
-    def __getitem__(self, key: Hashable) -> SmallInts:
+    def __getitem__(self, key: Key) -> SmallInts:
         """Return the rows of the names with a key, ascending."""
-        first, last = np.searchsorted(self._hashes, [hash(key), hash(key) + 1])
-        return self._rows[first:last]
+        wanted = np.int64(hash_of(key))
+        return self._rows[np.searchsorted(self._hashes, wanted) : np.searchsorted(self._hashes, wanted, "right")]
 
     @property
     def rows(self) -> SmallInts:
@@ -102,7 +115,7 @@ class NameKeys:
     """
 
     def __init__(self) -> None:
-        self.spelt: Mapping[Callable[[Form], Hashable], Blocks] = {key_of: Blocks() for key_of in SPELT_ALIKE}
+        self.spelt: Mapping[Callable[[Form], Key | None], Blocks] = {key_of: Blocks() for key_of in SPELT_ALIKE}
         self.slips, self.initials, self.words, self.alone = (Blocks() for _ in range(4))
         self.qualified, self.titles, self.families = (Blocks() for _ in range(3))
         self.before_comma, self.without_comma, self.states, self.state_names = (Blocks() for _ in range(4))
@@ -148,7 +161,7 @@ class NameKeys:
             self.families.add(person.family, row)
             first = person.given[0]
             heard = {*person.given, person.called, *NICKNAMES.get(first, ())} - {""}
-            for token in {hash(sound(word)) for word in heard} | ({_INITIAL} if len(first) == 1 else set()):
+            for token in {hash_of(sound(word)) for word in heard} | ({_INITIAL} if len(first) == 1 else set()):
                 self._tokens[0].append(token)
                 self._tokens[1].append(row)
 
@@ -231,13 +244,13 @@ def before_comma(form: Form) -> str:
     return entity_key(" ".join(form.surfaces[: len(form.words) - len(form.after_comma)]))
 
 
-def words_key(form: Form) -> Hashable:
+def words_key(form: Form) -> Key | None:
     """Return the letters of a name, if they tell something."""
     spaced = all(len(word) == 1 and surface.isupper() for word, surface in zip(form.words, form.surfaces, strict=True))
     return form.letters if len(form.letters) > 2 or len(form.words) == 1 or spaced else None
 
 
-def numbered_key(form: Form) -> Hashable:
+def numbered_key(form: Form) -> Key | None:
     """Return the words and numbers of a name that has a number, regardless of order and notation."""
     if len(form.numbers) != 1 or len(form.words) < 2 or form.after_comma:
         return None
@@ -250,7 +263,7 @@ def _value(word: str) -> str | None:
     return number_of(word) or {"v": "5", "x": "10", "i": "1"}.get(word)
 
 
-def well_known_key(form: Form) -> Hashable:
+def well_known_key(form: Form) -> Key | None:
     """Return one name of a state or union that has several usual ones."""
     if form.qualifier or form.numbers or form.after_comma or form.ranks:
         return None
@@ -260,14 +273,14 @@ def well_known_key(form: Form) -> Hashable:
     return WELL_KNOWN.get(written, written if written in _USUAL else None)
 
 
-def sound_key(form: Form) -> Hashable:
+def sound_key(form: Form) -> Key | None:
     """Return a phonetic key across alphabets: the same for Tchaikovsky, Chaikovskii and Чайковский."""
     if sum(map(len, form.words)) < 5 or form.numbers or form.qualifier or form.is_acronym:
         return None
     return tuple(map(sound, form.words))
 
 
-def of_key(form: Form) -> Hashable:
+def of_key(form: Form) -> Key | None:
     """Return a key that is the same for "Treaty of Versailles" and "Versailles Treaty"."""
     words = form.words
     if form.qualifier or form.after_comma or len(words) not in (2, 3):
@@ -277,13 +290,13 @@ def of_key(form: Form) -> Hashable:
     return (words[1], words[0]) if len(words) == 2 and words[1] in TURNED else None
 
 
-def swapped_key(form: Form) -> Hashable:
+def swapped_key(form: Form) -> Key | None:
     """Return the two words of a name in alphabetical order."""
     plain = len(form.words) == 2 and not (form.numbers or form.qualifier or form.after_comma)
     return tuple(sorted(form.words)) if plain else None
 
 
-def turned_key(form: Form) -> Hashable:
+def turned_key(form: Form) -> Key | None:
     """Return the words of a name in their usual order: the same for "Doyle, Arthur" and "Arthur Doyle"."""
     if form.numbers or form.qualifier or not 2 <= len(form.words) <= 5:
         return None

@@ -1,9 +1,10 @@
 """Pair spelling variants of a name: accents, punctuation, articles, ranks, legal forms, numerals, transliterations."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 
 from conspectus.pipelines.resolution.features import NameFeatures, Names, share_document
 from conspectus.pipelines.resolution.keys import (
+    Key,
     numbered_key,
     of_key,
     sound_key,
@@ -55,7 +56,7 @@ def spelt_alike(names: Names) -> Iterator[NamePair]:
             yield pair_of(left.id, right.id, "the same name with the family name first", 0.88)
 
 
-def _with_one_key(names: Names, key_of: Callable[[Form], Hashable]) -> Iterator[tuple[NameFeatures, NameFeatures]]:
+def _with_one_key(names: Names, key_of: Callable[[Form], Key | None]) -> Iterator[tuple[NameFeatures, NameFeatures]]:
     for left, right in names.keys.spelt[key_of].pairs(_MOST_OF_A_KEY):
         yield from zip(map(names.at, left.tolist()), map(names.at, right.tolist()), strict=True)
 

@@ -1,8 +1,8 @@
 """Anaphora in questions: content words, and pronouns that refer to earlier turns. No index is needed.
 
-`query/follow_up_words.txt` lists, by language, the pronouns, the continuations ("and", "what about") and the function
-words. The language of a question is the one whose lists contain most of its words. In an unlisted language every word
-counts as a content word, so only the index can show that a question is incomplete.
+`query/conversation/follow_up_words.txt` lists, by language, the pronouns, the continuations ("and", "what about") and
+the function words. The language of a question is the one whose lists contain most of its words. In an unlisted language
+every word counts as a content word, so only the index can show that a question is incomplete.
 """
 
 from collections.abc import Collection, Sequence
@@ -166,7 +166,7 @@ def _lists() -> dict[str, NameMatcher[str]]:
         elif line and not line.startswith("#"):
             kind, _, listed = line.partition(":")
             if kind not in _KINDS:
-                raise ValueError(f"query/follow_up_words.txt: {kind!r} is no kind of words")
+                raise ValueError(f"query/conversation/follow_up_words.txt: {kind!r} is no kind of words")
             for entry in listed.split(","):
                 found.setdefault(language, {}).setdefault(entry.strip(), kind)
     return {key: NameMatcher(entries) for key, entries in found.items()}
