@@ -91,7 +91,6 @@ def measure(root: Path, pages: Mapping[str, Iterable[str]], settings: type[BaseM
             "product": total("lines"),
             **{folder: total("lines", folder) for folder in folders},
             "web": sum(len(path.read_text("utf-8").splitlines()) for path in web),
-            "tests": sum(len(text.splitlines()) for text in tests),
         },
         "files": {"product": total("files"), **{top: total("files", top) for top in FOLDERS}},
         "functions": {"product": total("functions"), **{top: total("functions", top) for top in FOLDERS}},
