@@ -4,11 +4,12 @@ The examples call the same methods of `Index`, which block; `index.aio` has the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
+from conspectus.query.question.bounds import bound_steps, part_read
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.storage.errors import UsageError
 
@@ -73,20 +74,22 @@ class AsyncIndex:
         from conspectus.query.types import TopicAnswerer
 
         context = self._asked(question)
+        read, long = part_read(question), bound_steps(question)
         answerer = find_method(method, context.settings).answerer(context)
         if topics:
             if not isinstance(answerer, TopicAnswerer):
                 raise UsageError(f"method {method!r} does not walk from topics; choose one that does, such as tog2")
             if history is not None:
                 raise UsageError("topics cannot be combined with a conversation")
-            answer = await answerer.answer_about(question, topics, say or ignore_pieces)
+            answer = await answerer.answer_about(read, topics, say or ignore_pieces)
         else:
             if history is not None:
                 from conspectus.query.conversation.follow_up import ShapedAnswerer
 
                 answerer = ShapedAnswerer(context, answerer, history)
-            answer = await answerer.answer(question, say or ignore_pieces)
-        return with_filter_step(context, await verified(context, answer))
+            answer = await answerer.answer(read, say or ignore_pieces)
+        answer = await verified(context, answer)
+        return with_filter_step(context, replace(answer, question=question, trace=(*long, *answer.trace)))
 
     async def retrieve(
         self, question: str, method: str = DEFAULT_RETRIEVER, k: int = 5, history: Conversation | None = None
@@ -153,11 +156,14 @@ class AsyncIndex:
             retriever = ShapedRetriever(context, retriever, history)
         found: list[Evidence] = []
         for start in range(0, len(questions), QUESTIONS_AT_ONCE):
-            batch = questions[start : start + QUESTIONS_AT_ONCE]
+            batch = [part_read(question) for question in questions[start : start + QUESTIONS_AT_ONCE]]
             if len(batch) > 1:
                 context.embedder.embed_queries(batch)  # cached until each question asks for its vector
             found += await gather_all(retriever.retrieve(question, k) for question in batch)
-        return [with_filter_step_of_evidence(context, evidence) for evidence in found]
+        return [
+            with_filter_step_of_evidence(context, replace(evidence, trace=(*bound_steps(question), *evidence.trace)))
+            for question, evidence in zip(questions, found, strict=True)
+        ]
 
     async def explain(
         self,
@@ -191,7 +197,9 @@ class AsyncIndex:
         """
         from conspectus.query.explain.explain import explain
 
-        return await explain(self._asked(question), question, method, k, passage=passage, chunk=chunk, paths=paths)
+        context, read = self._asked(question), part_read(question)
+        found = await explain(context, read, method, k, passage=passage, chunk=chunk, paths=paths)
+        return replace(found, question=question, trace=(*bound_steps(question), *found.trace))
 
     def _asked(self, *questions: str) -> "Context":
         """Return the context for these questions: settings can hide documents with access tags by default."""

@@ -7,17 +7,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
+from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Passage, Step, Usage
 from conspectus.query.types.subgraph import RetrievedSubgraph
 
-LONGEST_QUESTION = 8_000
-"""Maximum length of a question in characters."""
 LONGEST_ANSWER = 50_000
 """Maximum length of an earlier answer in a conversation, in characters."""
 MOST_TURNS = 50
 MOST_PASSAGES = 100
 
-Question = Annotated[str, Field(min_length=1, max_length=LONGEST_QUESTION, description="the question")]
+Question = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS, description="the question")]
 MethodName = Annotated[str, Field(max_length=60, description="a name of /v1/methods")]
 Where = Annotated[
     str | None,

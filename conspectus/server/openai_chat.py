@@ -18,10 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from conspectus.query.citations.marks import without_verdicts
 from conspectus.query.menu import DEFAULT_METHOD
+from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.types import Answer
 from conspectus.render.answers import citation_lines, triple_lines
 from conspectus.server.ask_routes import AnswerStream, leaves, service_of, stream_response
-from conspectus.server.bodies import LONGEST_ANSWER, LONGEST_QUESTION, MOST_TURNS, Access, Ask, TurnGiven, Where
+from conspectus.server.bodies import LONGEST_ANSWER, MOST_TURNS, Access, Ask, TurnGiven, Where
 from conspectus.server.request_checks import Refused, error_body
 
 SOURCES = "\n\nSources:"
@@ -125,10 +126,10 @@ def asked_of(chat: ChatRequest, method: str) -> Ask:
     said = [message for message in chat.messages if message.role in {"user", "assistant"} and message.text.strip()]
     if not said or said[-1].role != "user":
         raise Refused(400, "bad_request", "the last message must be from the user and contain text")
-    if len(said[-1].text) > LONGEST_QUESTION:
-        raise Refused(400, "bad_request", f"a question has at most {LONGEST_QUESTION:,} characters")
+    if len(said[-1].text) > MOST_CHARACTERS:
+        raise Refused(400, "bad_request", f"a question has at most {MOST_CHARACTERS:,} characters")
     turns = [
-        TurnGiven(question=before.text[:LONGEST_QUESTION], answer=after.text.partition(SOURCES)[0])
+        TurnGiven(question=before.text[:MOST_CHARACTERS], answer=after.text.partition(SOURCES)[0])
         for before, after in pairwise(said)
         if before.role == "user" and after.role == "assistant"
     ]

@@ -14,6 +14,7 @@ The score of an excerpt is
 where the context is the document's title, the headings above it, its label and the question that it answers.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -278,11 +279,16 @@ def _openings(context: Context, every: Sequence[Excerpt], weights: dict[str, flo
 def _matches(weights: dict[str, float], terms: Sequence[str]) -> dict[str, float]:
     """Return the question's stems among terms, and how well they match: 1 if equal, `_RELATED` if related."""
     stems = frozenset(terms)
+    beginning: defaultdict[str, list[str]] = defaultdict(list)
+    for stem in stems:
+        beginning[stem[:_LEAST_PREFIX]].append(stem)
     found: dict[str, float] = {}
     for term in weights:
         if term in stems:
             found[term] = 1.0
-        elif len(term) >= _LEAST_PREFIX and any(_related(term, other) for other in stems):
+        elif len(term) >= _LEAST_PREFIX and any(
+            _related(term, other) for other in beginning.get(term[:_LEAST_PREFIX], ())
+        ):
             found[term] = _RELATED
     return found
 

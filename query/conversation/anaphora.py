@@ -5,10 +5,12 @@ the function words. The language of a question is the one whose lists contain mo
 every word counts as a content word, so only the index can show that a question is incomplete.
 """
 
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from operator import attrgetter
 from typing import Literal
 
 import regex
@@ -119,7 +121,7 @@ def _parts(text: str, names: Sequence[tuple[int, int]], language: str) -> list[_
     name_at = dict(names)
     parts: list[_Part] = []
     at = 0
-    for word in in_words:
+    for place, word in enumerate(in_words):
         if word.start < at:
             continue
         inside = capitals and at > 0 and text[word.start].isupper()
@@ -128,7 +130,7 @@ def _parts(text: str, names: Sequence[tuple[int, int]], language: str) -> list[_
             end, kind = name_at[word.start], "name"
         elif inside and kind == "telling":
             kind = "name"
-        keys = tuple(item.key for item in in_words if word.start <= item.start < end)
+        keys = tuple(item.key for item in in_words[place : bisect_left(in_words, end, key=attrgetter("start"))])
         parts.append(_Part(word.start, end, kind, keys))
         at = end
     return parts

@@ -323,13 +323,13 @@ def read_meanings(context: Context, asked: ReadQuestion, named: frozenset[int]) 
     if not n_predicates:
         return Meanings(near, near, np.zeros(0))
     places = [place for place in range(n_words) if asked.weights[place] > 0]
+    asking = frozenset(places)
     spans = [(place, place + 1) for place in places]
     spans += [
         (start, end)
         for start in places
-        for end in places
-        if start < end < start + 3 and not named & set(range(start, end + 1))
-        for end in (end + 1,)
+        for end in (start + 2, start + 3)
+        if end - 1 in asking and named.isdisjoint(range(start, end))
     ]
     keys = [word.key for word in asked.words]
     if spans and n_predicates:

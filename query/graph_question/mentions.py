@@ -8,6 +8,7 @@ one-word name (icelandic, Iceland; drowsy, Drowsiness).
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 
 import numpy as np
@@ -30,6 +31,7 @@ _PART, _INITIALS, _MISSPELLED, _DERIVED = 0.7, 0.85, 0.85, 0.75
 _LEAST_SHARE = 0.3
 """Minimum share of a name's words that must be mentioned."""
 _LEAST_LETTERS = 5
+_KEPT_SLIPS = 1_000
 _LEAST_OF_STEM = 4
 
 
@@ -60,6 +62,7 @@ class NamesByWord:
         self.degree = graph.degrees()
         self._whole, self._with, self._initials = postings["whole"], postings["with"], postings["initials"]
         self._squeezed, self._stems = postings["squeezed"], postings["stems"]
+        self.slips = lru_cache(_KEPT_SLIPS)(self._nearest)  # the spans around a word look for the same ones
 
     def whole(self, keys: Sequence[str]) -> list[int]:
         """Return the rows with this whole name, or with it written as one word or as several."""
@@ -109,7 +112,7 @@ class NamesByWord:
         near = [other for other in self._stems.starting(stem[:_LEAST_OF_STEM]) if _same_root(stem, other)]
         return [row for other in near for row in self._stems.get(other)]
 
-    def slips(self, key: str) -> list[str]:
+    def _nearest(self, key: str) -> list[str]:
         """Return the words of names that are at most one letter away, or two if the word has eight letters or more."""
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
@@ -216,21 +219,24 @@ def find_mentions(context: Context, asked: ReadQuestion, known: frozenset[str]) 
     for start in range(len(keys)):
         for end in range(min(len(keys), start + _LONGEST), start, -1):
             found += _at(names, asked, keys, start, end, known)
-    found = [_in_a_longer_name(asked, mention, found) for mention in found]
+    covered = frozenset().union(*(mention.places for mention in found if mention.end - mention.start > 1))
+    found = [_in_a_longer_name(asked, mention, covered) for mention in found]
     kept: list[EntityMention] = []
     for mention in sorted(found, key=lambda item: (-item.likeness * (item.end - item.start), item.start)):
-        inside = [other for other in kept if mention.places <= other.places]
-        longer = any(len(other.places) > len(mention.places) and other.likeness >= mention.likeness for other in inside)
+        inside = [other for other in kept if other.start <= mention.start and mention.end <= other.end]
+        longer = any(other.places > mention.places and other.likeness >= mention.likeness for other in inside)
         if not longer and all(other.rows != mention.rows for other in inside):
             kept.append(mention)
     return kept
 
 
-def _in_a_longer_name(asked: ReadQuestion, mention: EntityMention, others: Sequence[EntityMention]) -> EntityMention:
-    """Return a mention with reduced likeness if it is one word of a longer capitalised name that was not found."""
+def _in_a_longer_name(asked: ReadQuestion, mention: EntityMention, covered: frozenset[int]) -> EntityMention:
+    """Return a mention with reduced likeness if it is one word of a longer capitalised name that was not found.
+
+    `covered` are the places in mentions of several words.
+    """
     if mention.end - mention.start > 1 or not asked.surface(mention.start)[:1].isupper():
         return mention
-    covered = frozenset().union(*(other.places for other in others if other.end - other.start > 1))
     run = {mention.start}
     for step in (-1, 1):
         place = mention.start + step
@@ -240,9 +246,7 @@ def _in_a_longer_name(asked: ReadQuestion, mention: EntityMention, others: Seque
             elif asked.words[place].key not in _JOINING:
                 break
             place += step
-    taken = {place for other in others if other is not mention and other.likeness >= 1 for place in other.places}
-    missing = run - {mention.start} - taken if len(run) > 2 else set()
-    return replace(mention, likeness=_PARTIAL * mention.likeness) if len(run) > 2 or missing else mention
+    return replace(mention, likeness=_PARTIAL * mention.likeness) if len(run) > 2 else mention
 
 
 _JOINING = frozenset("of at the and a an in on to for 's".split())

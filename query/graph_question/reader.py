@@ -24,6 +24,7 @@ from conspectus.query.graph_question.structured_query import (
     GraphQuery,
 )
 from conspectus.query.graph_question.translation import in_english
+from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.walk.graph import spoken
 from conspectus.query.walk.run_query import run
 from conspectus.storage.arrays import Ints
@@ -164,6 +165,7 @@ def read_candidates(
 ) -> GraphReading:
     """Return the candidate queries of a question, best first, without executing them."""
     predicates = open_predicates(context)
+    question = first_words(question, MOST_CLOSELY)
     translated = in_english(question, open_names(context).is_name)
     question = translated.text if translated else question
     asked = read_asked(question)

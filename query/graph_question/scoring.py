@@ -117,12 +117,12 @@ class Scoring:
             column = np.where(near[:, number] >= _ALSO * best, near[:, number], 0.0)
             used = taken.setdefault(predicate, set())
             said = (column >= _SAYS) & (self._importance[free] >= 1)  # in "couple of", the noun expresses the step
-            ranked = np.lexsort((-column, ~said)).tolist()
-            options = [at for at in ranked if at not in used and column[at] > _LEAST]
+            ranked = np.lexsort((-column, ~said))
+            at = next((at for at in ranked[column[ranked] > _LEAST].tolist() if at not in used), -1)
             value, word = 0.0, -1
-            if options:
-                value, word = float(column[options[0]]), int(free[options[0]])
-                used.add(options[0])
+            if at >= 0:
+                value, word = float(column[at]), int(free[at])
+                used.add(at)
             elif used and self._asked.others:
                 value = _OTHERS
             value = max(value, _TYPED * float(types[:, number].max()), _OWN * first.get(number, 0.0))
@@ -194,15 +194,10 @@ class Scoring:
             return 0.0
         near = self._meanings.near[free][:, ends]
         found = 0
-        for at, place in enumerate(free):
-            step = int(near[at].argmax())
+        for at in np.flatnonzero(near.max(axis=1) >= _SAYS).tolist():
+            place, step = free[at], int(near[at].argmax())
             other = account.words[step]
-            if (
-                near[at, step] >= _SAYS
-                and other >= 0
-                and self._parts[place] != self._parts[other]
-                and place not in account.words
-            ):
+            if other >= 0 and self._parts[place] != self._parts[other] and place not in account.words:
                 own = self._predicates.stems[ends[step] // 2][0]
                 stems = {self._asked.stems[place], self._asked.stems[other]}
                 found += len(stems) < 2 or not stems <= own

@@ -102,10 +102,12 @@ class Linker:
             for match in self._entities.find(text, found)
         ]
         chosen: list[NamedSpan] = []
+        taken: set[int] = set()
         for span in sorted((*titles, *entities), key=lambda span: (span.start - span.end, not span.is_title)):
             lower = cased and _is_lower(text[span.start : span.end])
-            if not lower and all(span.end <= other.start or other.end <= span.start for other in chosen):
+            if not lower and taken.isdisjoint(range(span.start, span.end)):
                 chosen.append(span)
+                taken.update(range(span.start, span.end))
         return sorted(chosen, key=lambda span: span.start)
 
     def entities(self, links: Links) -> tuple[int, ...]:

@@ -17,23 +17,24 @@ _BOUNDARY = re.compile(
 _LEAST_WORDS = 3
 
 
+_ONE = r"(?P<one>.{1,200}?)"
 _AND = r"\s+(?:and|or|und|oder|et|ou|y|o)\s+"
 _SIDES = re.compile(
     rf"\b(?:differences?|compar\w+|unterschiede?|différences?|diferencias?)\s+(?:between|zwischen|entre)\s+"
-    rf"(?P<one>.+?){_AND}(?P<other>.+)"
-    rf"|\bcompar\w+\s+(?P<one>.+?)(?:{_AND}|\s+(?:with|to|against|mit|avec|à|con)\s+)(?P<other>.+)"
-    rf"|\b(?:does|do|did)\s+(?P<one>.+?)\s+(?:differ|compare)\s+(?:from|to|with)\s+(?P<other>.+)"
-    rf"|\bunterscheide[nt]\s+sich\s+(?P<one>.+?)(?:{_AND}|\s+von\s+)(?P<other>.+)"
-    rf"|^(?P<one>.+?)\s+(?:versus|vs\.?)\s+(?P<other>.+)"
-    rf"|^(?:is|are)\s+(?P<one>.+?)\s+better\s+than\s+(?P<other>.+)"
-    rf"|\b(?:better|besser|mieux|mejor)\b(?:[^,:?]{{0,40}}[:,])?\s+(?P<one>.+?){_AND}(?P<other>.+)",
+    rf"{_ONE}{_AND}(?P<other>.+)"
+    rf"|\bcompar\w+\s+{_ONE}(?:{_AND}|\s+(?:with|to|against|mit|avec|à|con)\s+)(?P<other>.+)"
+    rf"|\b(?:does|do|did)\s+{_ONE}\s+(?:differ|compare)\s+(?:from|to|with)\s+(?P<other>.+)"
+    rf"|\bunterscheide[nt]\s+sich\s+{_ONE}(?:{_AND}|\s+von\s+)(?P<other>.+)"
+    rf"|^{_ONE}\s+(?:versus|vs\.?)\s+(?P<other>.+)"
+    rf"|^(?:is|are)\s+{_ONE}\s+better\s+than\s+(?P<other>.+)"
+    rf"|\b(?:better|besser|mieux|mejor)\b(?:[^,:?]{{0,40}}[:,])?\s+{_ONE}{_AND}(?P<other>.+)",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(
     r"^(?:an?|the|einem|einer|eine[nm]?|der|dem|das|die|une?|les?|las?|l['’]|el|los|uno?a?)\s+|^l['’]", re.IGNORECASE
 )
 _MOST_OF_SIDE = 6
-"""Most words of a compared thing; anything longer is more than a name."""
+"""Most words of a compared thing; anything longer is more than a name, and so are 200 characters."""
 
 
 @lru_cache(maxsize=1_000)
@@ -45,7 +46,7 @@ def sides_of(question: str) -> tuple[str, ...]:
     >>> sides_of("Worin unterscheiden sich Schleuse und Wehr?")
     ('Schleuse', 'Wehr')
     """
-    found = _SIDES.search(question.strip())
+    found = _SIDES.search(_one_spaced(question))
     if found is None:
         return ()
     sides = tuple(
@@ -68,5 +69,10 @@ def parts_of(question: str) -> tuple[str, ...]:
     sides = sides_of(question)
     if sides:
         return sides
-    parts = tuple(part.strip() for part in _BOUNDARY.split(question))
+    parts = tuple(part.strip() for part in _BOUNDARY.split(_one_spaced(question)))
     return parts if all(len(part.split()) >= _LEAST_WORDS for part in parts) else (question,)
+
+
+def _one_spaced(text: str) -> str:
+    """Return a text with single spaces: at each place of a long run of them, a pattern would read the rest of it."""
+    return " ".join(text.split())

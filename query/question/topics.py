@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.context import Context
+from conspectus.query.question.bounds import MOST_CLOSELY
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import open_question, span_vectors
 from conspectus.query.types import Step
@@ -155,7 +156,7 @@ class WeightedWords:
 def weighted_words(context: Context, question: str) -> WeightedWords:
     """Return the words of a question with their weights."""
     text = spoken(question)
-    found = open_question(context, question).words
+    found = open_question(context, question).words[:MOST_CLOSELY]
     content = [place for place, word in enumerate(found) if word.key not in _NO_CONTENT]
     like_predicate = np.zeros(len(found))
     vectors = predicate_vectors(context)
@@ -229,11 +230,12 @@ def _near_names(context: Context, question: WeightedWords, taken: frozenset[int]
     Words in `taken` are left out: those of multi-word names.
     """
     vectors = context.index.vectors("entities")
+    content = frozenset(question.content)
     spans = [
         (start, end)
         for start in question.content
-        for end in question.content
-        if start <= end < start + _LONGEST_SPAN and not taken & set(range(start, end + 1))
+        for end in range(start, start + _LONGEST_SPAN)
+        if end in content and taken.isdisjoint(range(start, end + 1))
     ]
     if not spans or not vectors.n_found:
         return []

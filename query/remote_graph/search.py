@@ -8,6 +8,7 @@ searched in any case and by parts. A large endpoint may refuse that, which is re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.remote_graph.patterns import batches, term_text
 from conspectus.query.sparql.result import Term
 from conspectus.query.walk.graph import spoken
@@ -45,7 +46,7 @@ def find_things(graph: "LiveGraph", question: str, given: Sequence[str] | None) 
     if given is not None:
         exact = _labelled(graph, [form for name in given for form in _forms(spoken(name))])
         return {name: _ranked(graph, exact.get(entity_key(spoken(name)), [])) for name in given}
-    text = spoken(question)
+    text = first_words(spoken(question), MOST_CLOSELY)
     spans = _spans(text, words(text))
     exact = _labelled(graph, [form for _, _, said in spans for form in _forms(said)])
     found: dict[str, list[int]] = {}

@@ -1,0 +1,56 @@
+"""How much of a question is read. The bounds are constants, so that no question takes more work than a long one.
+
+What lies beyond a bound is told in the trace (`bound_steps`).
+"""
+
+from conspectus.query.types import Step
+from conspectus.storage.text.names import words
+
+MOST_CHARACTERS = 8_000
+"""Characters of a question. Three pages are more than anyone asks; a method that reads them all takes its time."""
+MOST_WORDS = 250
+"""Words in which names are looked for, and which are looked for in passages: every passage that is read is compared
+with all of them. Half a page says what it is about."""
+MOST_CLOSELY = 100
+"""Words that are read as a query of the graph, and whose spelling is corrected. Each is compared with all relations of
+the graph, all names near it and all words of its language, and each path is scored by all of them. The longest
+questions that people wrote for graphs have some 40 words."""
+
+
+def part_read(question: str) -> str:
+    """Return the part of a question that is read: all of it, unless it is too long.
+
+    >>> part_read("Who repaired the lamp?"), len(part_read("Who? " * 3_000))
+    ('Who repaired the lamp?', 8000)
+    """
+    return question[:MOST_CHARACTERS]
+
+
+def first_words(text: str, most: int) -> str:
+    """Return a text up to the end of a word.
+
+    >>> first_words("Who repaired the lamp?", 2), first_words("Who repaired it?", 3)
+    ('Who repaired', 'Who repaired it?')
+    """
+    found = words(text)
+    return text if len(found) <= most else text[: found[most - 1].end]
+
+
+def bound_steps(question: str) -> tuple[Step, ...]:
+    """Return the step that tells which part of a long question is read; none of a question that is read as a whole.
+
+    >>> bound_steps("Who repaired the lamp?")
+    ()
+    >>> bound_steps("and " * 120)[0].detail
+    'it has 120 words: the first 100 are read as a query of the graph and corrected'
+    """
+    told = []
+    if len(question) > MOST_CHARACTERS:
+        told.append(f"it has {len(question):,} characters: the first {MOST_CHARACTERS:,} are read")
+    count = len(words(part_read(question)))
+    if count > MOST_CLOSELY:
+        names = f"names are looked for in the first {MOST_WORDS}, and " if count > MOST_WORDS else ""
+        told.append(
+            f"it has {count:,} words: {names}the first {MOST_CLOSELY} are read as a query of the graph and corrected"
+        )
+    return (Step("question", "; ".join(told)),) if told else ()
