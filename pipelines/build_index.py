@@ -23,6 +23,7 @@ from conspectus.pipelines.runner import (
     Progress,
     Runner,
     announced,
+    awaited,
     free_large_arrays_at_once,
     giving_memory_back,
     no_progress,
@@ -223,17 +224,19 @@ def index_steps(build: Build) -> StepResults:
     with Overlap(backend.is_remote) as overlap:
         # Chunks: their vectors and the lexical index.
         chunk_vectors = overlap.beside(embedding.chunks, documents, chunks)
-        dimension = overlap.start(_dimension, chunk_vectors)
-        overlap.start(writer.vectors, "chunks", chunk_vectors)
+        dimension = overlap.start(_dimension, awaited(chunk_vectors))
+        overlap.start(writer.vectors, "chunks", awaited(chunk_vectors))
         del chunk_vectors  # what is named here stays in memory
         overlap.start(writer.table, "documents", documents)
         overlap.start(writer.table, "chunks", chunks)
         languages = overlap.start(languages_of_chunks, documents, chunks)
-        overlap.start(said("word index", writer.lexical), overlap.start(texts_of_chunks, documents, chunks), languages)
+        texts = overlap.start(texts_of_chunks, documents, chunks)
+        overlap.start(said("word index", writer.lexical), awaited(texts), awaited(languages))
+        del texts
 
         # The documents' own structure: sections, hyperlinks, references, replies, terms.
         links = overlap.start(find_links, documents, chunks)
-        overlap.start(writer.table, "links", links)
+        overlap.start(writer.table, "links", awaited(links))
 
         # Knowledge: extracted, names resolved, joined with an imported graph.
         extracted = backend.extract(documents, chunks)
@@ -251,10 +254,12 @@ def index_steps(build: Build) -> StepResults:
         # The graphs over it: synonyms, and the graph for PageRank.
         entities, seed = knowledge.entities, settings.communities.seed
         entity_vectors = overlap.start(embedding.entities, entities, MOST_EMBEDDED)
-        overlap.start(writer.vectors, "entities", entity_vectors)
-        synonyms = overlap.start(said("synonyms", synonyms_of), entities, entity_vectors, settings.synonyms, seed)
+        overlap.start(writer.vectors, "entities", awaited(entity_vectors))
+        synonyms = overlap.start(
+            said("synonyms", synonyms_of), entities, awaited(entity_vectors), settings.synonyms, seed
+        )
         del entity_vectors
-        overlap.start(writer.table, "synonyms", synonyms)
+        overlap.start(writer.table, "synonyms", awaited(synonyms))
         walked = overlap.start(
             said("graph", walk),
             documents,
@@ -262,25 +267,25 @@ def index_steps(build: Build) -> StepResults:
             extraction.annotations,
             knowledge.entities,
             knowledge.mentions,
-            links,
+            awaited(links),
             settings,
         )
-        overlap.start(writer.walk, walked)
+        overlap.start(writer.walk, awaited(walked))
         del synonyms, walked, links
         extraction = replace(extraction, annotations=[])  # later steps read the documents' own sentences
         _settle(overlap, build)
 
         # Descriptions, communities, reports.
         descriptions = said("descriptions", backend.describe)(documents, chunks, extraction)
-        overlap.start(partial(_write_descriptions, linked=backend.describes), descriptions, embedding, writer)
-        not_described = overlap.start(lambda described: described.failures, descriptions)
+        overlap.start(partial(_write_descriptions, linked=backend.describes), awaited(descriptions), embedding, writer)
+        not_described = overlap.start(lambda described: described.failures, awaited(descriptions))
         del descriptions
         _settle(overlap, build)
         division = said("communities", backend.divide)(documents, chunks, extraction)
         overlap.start(writer.table, "communities", division.communities)
         reports = said("reports", backend.report)(documents, chunks, extraction, division.communities)
         overlap.start(writer.table, "reports", reports.reports)
-        overlap.start(writer.vectors, "reports", overlap.start(embedding.reports, reports.reports))
+        overlap.start(writer.vectors, "reports", awaited(overlap.start(embedding.reports, reports.reports)))
         overlap.start(writer.table, "origins", origins(graph, knowledge) if graph else [])
     of_steps = (extraction.failures, resolved_failures, not_described.result(), reports.failures)
     failures = [*(graph.failures if graph else ()), *(failure for found in of_steps for failure in found)]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
 
@@ -21,6 +22,7 @@ from conspectus.storage.cancellation import Cancellation, check
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+ResultCo = TypeVar("ResultCo", covariant=True)
 Arguments = ParamSpec("Arguments")
 
 _SECONDS_TO_STOP = 10.0
@@ -221,12 +223,20 @@ def shards(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-class Pending(ABC, Generic[Result]):
+class Pending(ABC, Generic[ResultCo]):
     """The result of a step that was started."""
 
     @abstractmethod
-    def result(self) -> Result:
+    def result(self) -> ResultCo:
         """Wait for the work and return its result; raise what the work raised."""
+
+
+def awaited(pending: Pending[Result]) -> Result:
+    """Return a pending result as an argument for a step of an `Overlap`, which calls the step with its value.
+
+    The type is that of the value, so that a type checker compares it with the step's parameter.
+    """
+    return cast(Result, pending)
 
 
 class Ready(Pending[Result]):
@@ -292,11 +302,15 @@ class Overlap:
         self._started: list[Pending[Any]] = []
         self._futures: list[Future[Any]] = []
 
-    def start(self, step: Callable[..., Result], *arguments: object) -> Pending[Result]:
-        """Start a step and return its pending result. A pending argument is awaited first."""
-        return self._start(self._thread, self._cancellation, step, arguments)
+    def start(
+        self, step: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Pending[Result]:
+        """Start a step and return its pending result. Positional arguments that are `awaited` are awaited first."""
+        return self._start(self._thread, self._cancellation, partial(step, **kwargs), args)
 
-    def beside(self, step: Callable[..., Result], *arguments: object) -> Pending[Result]:
+    def beside(
+        self, step: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Pending[Result]:
         """Start a step on another processor; without one, or in the background anyway, this is `start`.
 
         Its result must not depend on the number of threads of matrix products, which other steps may change meanwhile.
@@ -306,7 +320,7 @@ class Overlap:
         thread, cancellation = (
             (self._thread, self._cancellation) if self._thread else (self._beside, self._cancellation_beside)
         )
-        return self._start(thread, cancellation, step, arguments)
+        return self._start(thread, cancellation, partial(step, **kwargs), args)
 
     def _start(
         self,
@@ -329,9 +343,9 @@ class Overlap:
         self._started.append(started)
         return started
 
-    def run(self, step: Callable[..., Result], *arguments: object) -> Result:
+    def run(self, step: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         """Run a step in its turn and return its result: `start`, and wait."""
-        return self.start(step, *arguments).result()
+        return self.start(step, *args, **kwargs).result()
 
     def settle(self) -> None:
         """Run what was started, unless it runs in the background, and keep no result that nobody else has."""
