@@ -106,7 +106,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             corpus = Path(folder) / "corpus.jsonl"
             corpus.write_text("".join(lines[:passages]), "utf-8")
-            ours = [sys.executable, __file__, str(corpus), "--child", "URL", str(Path(folder) / "index")]
+            index = str(Path(folder) / "index")
+            ours = [sys.executable, "-m", "benchmarks.speed", str(corpus), "--child", "URL", index]
             print(line("conspectus", passages, *measured(ours, options.latency), options.latency), flush=True)
             if options.nano:
                 nano = [str(options.nano), str(HERE / "speed_nano.py"), "URL", str(corpus), str(Path(folder) / "nano")]
