@@ -1,7 +1,7 @@
 """Overhead of the model client, its utilisation of a server, and its behaviour under rate limits.
 
-    python benchmarks/client.py              two minutes
-    python benchmarks/client.py --minute 60 --minutes 2.5    limits in real minutes instead of six seconds: ten minutes
+    python -m benchmarks.client              two minutes
+    python -m benchmarks.client --minute 60 --minutes 2.5    limits in real minutes instead of six seconds: ten minutes
 
 The server is `python -m benchmarks.fake_server`, a separate process. "CPU ms/call" is this process's CPU time per
 call: bare is the openai package alone, ours adds the client (memo, limiter, retries, accounting).

@@ -1,9 +1,9 @@
 """Compare the predictions of `conspectus index --estimate` with real builds.
 
-    python benchmarks/estimate.py metered ../shared/data [--models recorded rules] [--again] [--steps]
-    python benchmarks/estimate.py prior ../shared/data
-    python benchmarks/estimate.py density ../shared/data
-    python benchmarks/estimate.py tokens ../shared/data
+    python -m benchmarks.estimate metered ../shared/data [--models recorded rules] [--again] [--steps]
+    python -m benchmarks.estimate prior ../shared/data
+    python -m benchmarks.estimate density ../shared/data
+    python -m benchmarks.estimate tokens ../shared/data
 
 `metered` estimates the build of three corpora (150 passages of HotpotQA, a book, 30 short Chinese articles), then
 builds with the fake server and several made-up models (estimate_models.py) and prints estimated / metered, by the
@@ -32,8 +32,8 @@ from conspectus.prompts.client.usage_and_cost import Spending
 from conspectus.prompts.replies.records import read_records
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.text.tokens import token_spans
-from estimate_models import Model, models
 
+from benchmarks.estimate_models import Model, models
 from benchmarks.fake_server import FakeServer
 
 HERE = Path(__file__).parent

@@ -13,10 +13,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-import speed_model
-from reply_lengths import length
-
+from benchmarks import speed_model
 from benchmarks.fake_server import FakeReply, FakeRequest, prose
+from benchmarks.reply_lengths import length
 
 Model = Callable[[FakeRequest], str | FakeReply]
 

@@ -1,6 +1,6 @@
 """Recall of extraction: facts of essays, and annotated triples, found in the extracted graphs.
 
-    python benchmarks/extraction.py --facts MINE --triples FILE [FILE ...] [--all]
+    python -m benchmarks.extraction --facts MINE --triples FILE [FILE ...] [--all]
 
 MINE is a folder with corpus.jsonl and questions.jsonl whose accepted answers are facts of the supporting document;
 a FILE has lines {"text", "triples"}. Without --all the first 10 essays and 100 texts of each file are used: about

@@ -1,7 +1,7 @@
 """Server utilisation of indexing with a model, and its cost on the client machine.
 
-    python benchmarks/speed.py ../shared/data/hotpotqa/corpus.jsonl --passages 300 994
-    python benchmarks/speed.py CORPUS --passages 300 --nano /path/to/venv/bin/python
+    python -m benchmarks.speed ../shared/data/hotpotqa/corpus.jsonl --passages 300 994
+    python -m benchmarks.speed CORPUS --passages 300 --nano /path/to/venv/bin/python
 
 A server in a separate process (benchmarks/speed_model.py) answers every call, embeddings too, after 200 ms; 32 may be
 in flight. The index process extracts with one gleaning, summarises descriptions, writes reports and embeds. Ideal is
@@ -30,8 +30,8 @@ IN_FLIGHT = 32
 @contextmanager
 def model_server(latency: float) -> Iterator[FakeProcess]:
     """Run the model of this benchmark until the block ends."""
-    command = [sys.executable, str(HERE / "speed_model.py"), str(latency)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "benchmarks.speed_model", str(latency)]
+    process = subprocess.Popen(command, cwd=HERE.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     try:
         yield FakeProcess(process.stdout.readline().strip(), process)
@@ -106,7 +106,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             corpus = Path(folder) / "corpus.jsonl"
             corpus.write_text("".join(lines[:passages]), "utf-8")
-            ours = [sys.executable, __file__, str(corpus), "--child", "URL", str(Path(folder) / "index")]
+            index = str(Path(folder) / "index")
+            ours = [sys.executable, "-m", "benchmarks.speed", str(corpus), "--child", "URL", index]
             print(line("conspectus", passages, *measured(ours, options.latency), options.latency), flush=True)
             if options.nano:
                 nano = [str(options.nano), str(HERE / "speed_nano.py"), "URL", str(corpus), str(Path(folder) / "nano")]

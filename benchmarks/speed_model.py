@@ -1,6 +1,6 @@
 """The rule-based model of benchmarks/speed.py: replies made from the text, in each indexer's format.
 
-    python benchmarks/speed_model.py LATENCY
+    python -m benchmarks.speed_model LATENCY
 
 It prints its base URL and serves until its standard input ends. Every chunk is gleaned once: asked whether something
 was missed, the model says yes the first time and adds two records. The number of records and the words of a description

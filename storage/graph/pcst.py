@@ -1,22 +1,14 @@
 """Prize-collecting Steiner trees: connected subgraphs that maximise prizes minus edge costs.
 
-Four steps: reduce the graph without changing the optimum (`pcst_reduction`), grow moats around the prizes
-(`pcst_growth`, Goemans and Williamson), keep the best subtree of the resulting forest (`steiner_pruning`),
-and improve it by local search if prizes are few (`pcst_local_search`).
+Two steps: grow moats around the prizes (`pcst_growth`, Goemans and Williamson), and keep the best subtree of the
+resulting forest (`pcst_pruning`).
 """
 
 import numpy as np
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.pcst_growth import grow
-from conspectus.storage.graph.pcst_local_search import improved
 from conspectus.storage.graph.pcst_pruning import SteinerTree, best_subtree
-from conspectus.storage.graph.pcst_reduction import contract
 from numpy.typing import ArrayLike
-
-_MOST_PRIZES = 100
-"""Local search runs for up to this many prizes."""
-_MOST_REACHED = 2_000_000
-"""Local search runs up to this product of prizes with edges and nodes: it needs all distances from each prize."""
 
 
 def prize_collecting_tree(ends: ArrayLike, costs: ArrayLike, prizes: ArrayLike) -> SteinerTree:
@@ -38,13 +30,7 @@ def prize_collecting_tree(ends: ArrayLike, costs: ArrayLike, prizes: ArrayLike) 
     _check(joined, takes, worth)
     if not worth.any():
         return SteinerTree(np.empty(0, np.int64), np.empty(0, np.int64), 0.0)
-    small = contract(joined, takes, worth)
-    grown = grow(small.ends, small.costs, small.prizes)
-    tree = best_subtree(small.ends, small.costs, small.prizes, grown)
-    prized = int(np.count_nonzero(small.prizes))
-    if prized <= _MOST_PRIZES and prized * (len(small.rows) + len(small.prizes)) <= _MOST_REACHED:
-        tree = improved(small.ends, small.costs, small.prizes, tree)
-    return best_subtree(joined, takes, worth, np.concatenate([small.taken, small.rows[tree.edges]]))
+    return best_subtree(joined, takes, worth, grow(joined, takes, worth))
 
 
 def _check(ends: Rows, costs: Floats, prizes: Floats) -> None:

@@ -8,8 +8,7 @@ import pytest
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.pcst import prize_collecting_tree
 from conspectus.storage.graph.pcst_growth import grow
-from conspectus.storage.graph.pcst_pruning import SteinerTree, best_subtree
-from conspectus.storage.graph.pcst_reduction import contract
+from conspectus.storage.graph.pcst_pruning import SteinerTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,25 +68,6 @@ def test_costs_and_left_out_prizes_are_at_most_twice_the_least(seed: int) -> Non
     total = float(prizes.sum())
     least = total - optimum(ends, costs, prizes)
     assert least - 1e-9 <= total - tree.profit <= 2 * least + 1e-9
-
-
-@given(st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
-def test_growing_alone_keeps_the_guarantee(seed: int) -> None:
-    ends, costs, prizes = random_problem(seed, most_nodes=8)
-    if not prizes.any():
-        return
-    tree = best_subtree(ends, costs, prizes, grow(ends, costs, prizes))
-    total = float(prizes.sum())
-    assert total - tree.profit <= 2 * (total - optimum(ends, costs, prizes)) + 1e-9
-
-
-@given(st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
-def test_contracting_keeps_the_optimum(seed: int) -> None:
-    ends, costs, prizes = random_problem(seed, most_nodes=8)
-    small = contract(ends, costs, prizes)
-    assert optimum(small.ends, small.costs, small.prizes) == pytest.approx(optimum(ends, costs, prizes))
 
 
 @given(st.integers(0, 10_000))
