@@ -21,7 +21,7 @@ from conspectus.prompts.client.retry import BadRequest, TryAgain
 from conspectus.prompts.client.server import Address, Call, ModelServer, Parsed, open_server
 from conspectus.prompts.client.usage_and_cost import Meter, Reservation, Spending, record
 from conspectus.prompts.embedding.vector_cache import VectorCache
-from conspectus.prompts.embedding.windows import cut_windows, estimated_spans, without_surrogates
+from conspectus.prompts.embedding.windows import MOST_OF_QUESTION, cut_windows, estimated_spans, without_surrogates
 from conspectus.storage.arrays import Floats, Vectors
 from conspectus.storage.errors import ModelRefused, ModelUnavailable, SettingsError
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
@@ -128,7 +128,7 @@ class EndpointEmbedder:
         return self._vectors(texts, job)
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector (d,) of a question, read-only; a long one gets the sum of its windows' vectors."""
+        """Return the unit vector (d,) of a question, read-only; a long one gets the sum of its first windows'."""
         return self._questions.of(text)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
@@ -141,7 +141,7 @@ class EndpointEmbedder:
 
     def _embed_questions(self, texts: Sequence[str]) -> list[Vectors]:
         prefix = self._embedding.query_prefix
-        pieces = [self._windows(prefix, text) for text in texts]
+        pieces = [self._windows(prefix, text)[:MOST_OF_QUESTION] for text in texts]
         vectors = self._vectors([piece for of_text in pieces for piece in of_text], _Job(prefix))
         ends = np.cumsum([len(of_text) for of_text in pieces])
         return [_normalised_sum(rows).copy() for rows in np.split(vectors, ends[:-1])]

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from conspectus.prompts.embedding.passes import LoadedModel
 from conspectus.prompts.embedding.vector_cache import VectorCache
+from conspectus.prompts.embedding.windows import MOST_OF_QUESTION
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.hashing import digest, file_digest
@@ -87,7 +88,8 @@ class SentenceTransformerEmbedder:
         """Return the unit vector (d,) of a question, read-only (about 4 ms).
 
         With a PyTorch model its last bits can differ from those of `embed`, whose passes contain several texts. A
-        question too long for the model gets the normalised sum of its windows' vectors. Recent vectors are cached.
+        question too long for the model gets the normalised sum of the vectors of its first windows
+        (`MOST_OF_QUESTION`). Recent vectors are cached.
         """
         return self._questions.of(text)
 
@@ -97,7 +99,7 @@ class SentenceTransformerEmbedder:
 
     def _embed_questions(self, texts: Sequence[str]) -> list[Vectors]:
         model = self._model()
-        pieces = [model.windows(text, model.query_prompt) for text in texts]
+        pieces = [model.windows(text, model.query_prompt)[:MOST_OF_QUESTION] for text in texts]
         vectors = iter(model.embed_apart([model.query_prompt + piece for of_text in pieces for piece in of_text]))
         return [_question_vector([next(vectors) for _ in of_text]) for of_text in pieces]
 

@@ -22,7 +22,7 @@ from conspectus.storage.text.words import stem
 _COVERED = 0.35
 """The share of the question's words, by weight, that a sentence and its title must contain for its names to count."""
 _STEPS = re.compile(
-    r"\w+\W+\w+\W.*\b(?:that|which|who|whose|whom|where|qui|que|dont|où|cuy[oa]s?)\b"
+    r"\A\W*+\w++\W++\w++\W(?s:.*?)\b(?:that|which|who|whose|whom|where|qui|que|dont|où|cuy[oa]s?)\b"
     r"|,\s(?:(?:in|an|auf|von|mit|aus)\s)?(?:der|die|das|dem|den|dessen|deren|welche[mnrs]?)\b",
     re.IGNORECASE,
 )
@@ -106,6 +106,7 @@ _AT_PLACE = re.compile(
     r"\b(?:in|at|from|near|to|on|im|am|aus|bei|nach|à|de|dans|en|au|vers|près|desde|a)\s(?:(?:the|der|die|das|la|le|el)\s)?$",
     re.IGNORECASE,
 )
+_BY_WITHIN = 200
 _VERB_WITHIN = 40
 _VERB = 3
 """Words after a person among which a question word must appear ("Ada Byrne was the first to write")."""
@@ -279,7 +280,7 @@ def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Se
         return bool(_AT_PLACE.search(sentence[:at]))
     if kind.types == _PERSON:
         verbs = _verbs(sentence[at + len(text) : at + len(text) + _VERB_WITHIN])[:_VERB]
-        by = _BY.search(sentence[:at])
+        by = _BY.search(sentence[max(0, at - _BY_WITHIN) : at])
         asked = {stem(_IRREGULAR.get(term, term)) for term in asked}
         return not asked.isdisjoint(term for term in verbs if len(term) >= _LEAST_LETTERS) or (
             by is not None and not asked.isdisjoint(_verbs(by["before"]))

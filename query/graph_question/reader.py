@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import cast
 
 import numpy as np
 from conspectus.query.context import Context
@@ -28,8 +30,11 @@ from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.walk.graph import spoken
 from conspectus.query.walk.run_query import run
 from conspectus.storage.arrays import Ints
+from conspectus.storage.index import per_index
 from conspectus.storage.text.literals import is_time, parse_literal
 
+_MOST_READINGS = 4
+"""Number of readings cached per index."""
 _MENTIONS = 6
 """Number of best mentions from which candidates start."""
 _VOTES = 10
@@ -98,11 +103,24 @@ class GraphReading:
 def read_graph_question(context: Context, question: str, topics: Sequence[int] | None = None) -> GraphReading:
     """Return the best query for a question, with its answer or the reason why there is none.
 
+    The last few are cached with the index: one method tries another, which reads the same question.
+
     Args:
         context: The open index.
         question: The question.
         topics: Rows of the entities that it is about, if they are known; None to find them in its words.
     """
+    return _readings(context)(question, None if topics is None else tuple(topics))
+
+
+@per_index
+def _readings(context: Context) -> Callable[[str, tuple[int, ...] | None], GraphReading]:
+    return cast(
+        Callable[[str, tuple[int, ...] | None], GraphReading], lru_cache(_MOST_READINGS)(partial(_read, context))
+    )
+
+
+def _read(context: Context, question: str, topics: tuple[int, ...] | None) -> GraphReading:
     reading = read_candidates(context, question, topics)
     if topics is not None and not topics:
         return replace(reading, candidates=(), declined="none of the given topics is in the graph")

@@ -3,18 +3,23 @@
 What lies beyond a bound is told in the trace (`bound_steps`).
 """
 
+from conspectus.prompts.embedding.windows import MOST_OF_QUESTION
 from conspectus.query.types import Step
 from conspectus.storage.text.names import words
+from conspectus.storage.text.tokens import count_tokens
 
 MOST_CHARACTERS = 8_000
 """Characters of a question. Three pages are more than anyone asks; a method that reads them all takes its time."""
 MOST_WORDS = 250
 """Words in which names are looked for, and which are looked for in passages: every passage that is read is compared
 with all of them. Half a page says what it is about."""
-MOST_CLOSELY = 100
+MOST_CLOSELY = 60
 """Words that are read as a query of the graph, and whose spelling is corrected. Each is compared with all relations of
 the graph, all names near it and all words of its language, and each path is scored by all of them. The longest
 questions that people wrote for graphs have some 40 words."""
+
+_TOKENS_OF_WINDOWS = MOST_OF_QUESTION * 254
+"""Tokens in these windows of the packaged encoder; those of others have as many, or more."""
 
 
 def part_read(question: str) -> str:
@@ -41,13 +46,16 @@ def bound_steps(question: str) -> tuple[Step, ...]:
 
     >>> bound_steps("Who repaired the lamp?")
     ()
-    >>> bound_steps("and " * 120)[0].detail
-    'it has 120 words: the first 100 are read as a query of the graph and corrected'
+    >>> bound_steps("and " * 80)[0].detail
+    'it has 80 words: the first 60 are read as a query of the graph and corrected'
     """
     told = []
     if len(question) > MOST_CHARACTERS:
         told.append(f"it has {len(question):,} characters: the first {MOST_CHARACTERS:,} are read")
-    count = len(words(part_read(question)))
+    read = part_read(question)
+    if len(read) > _TOKENS_OF_WINDOWS and count_tokens(read) > _TOKENS_OF_WINDOWS:
+        told.append(f"the encoder reads its first {_TOKENS_OF_WINDOWS} tokens")
+    count = len(words(read))
     if count > MOST_CLOSELY:
         names = f"names are looked for in the first {MOST_WORDS}, and " if count > MOST_WORDS else ""
         told.append(

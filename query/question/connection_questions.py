@@ -8,7 +8,8 @@ from importlib.resources import files
 
 import regex
 
-_NAMES = {"<one>": r"(?P<one>\S.*?)", "<other>": r"(?P<other>\S.*?)"}
+# Bounded: of a question full of "and", every pair of places would be tried.
+_NAMES = {"<one>": r"(?P<one>\S.{0,200}?)", "<other>": r"(?P<other>\S.{0,200}?)"}
 
 
 def connected_things(question: str) -> tuple[str, str] | None:

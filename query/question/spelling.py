@@ -7,8 +7,8 @@ have is a reason to decline.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, cast
 
 from conspectus.query.types import Step
 from conspectus.storage.index import StoredIndex, per_index
@@ -25,6 +25,8 @@ _LEAST_LETTERS = 5
 _LEAST_LETTERS_OF_STEM = 6
 _RARE = 3.0
 """Zipf frequency of a word (the decimal logarithm of its uses in a billion words) below which it may be a slip."""
+_KEPT_WORDS = 1_000
+"""Number of words whose meaning is cached per index: one answer asks several forms of a question."""
 _COMMONER = 1.0
 """Least surplus frequency of the intended word: a rare word is not a slip of an equally rare one."""
 
@@ -42,7 +44,8 @@ def mended(index: StoredIndex, text: str, found: list[Word], language: str) -> t
         >>> mended(index, "how do i restore a databse", found, "en")  # doctest: +SKIP
         ('how do i restore a database', (('databse', 'database'),))
     """
-    changes = [(word, meant) for word in found if (meant := _meant(index, text[word.start : word.end], language))]
+    meant_by = _meanings(index)
+    changes = [(word, meant) for word in found if (meant := meant_by(text[word.start : word.end], language))]
     for word, meant in reversed(changes):
         text = text[: word.start] + meant + text[word.end :]
     return text, tuple((word.key, meant) for word, meant in changes)
@@ -56,6 +59,11 @@ def spelling_steps(changes: tuple[tuple[str, str], ...]) -> tuple[Step, ...]:
     """
     told = ", ".join(f"{word!r} as {meant!r}" for word, meant in changes)
     return (Step(SPELLING, f"read {told}"),) if changes else ()
+
+
+@per_index
+def _meanings(index: StoredIndex) -> Callable[[str, str], str]:
+    return cast(Callable[[str, str], str], lru_cache(_KEPT_WORDS)(partial(_meant, index)))
 
 
 def _meant(index: StoredIndex, surface: str, language: str) -> str:

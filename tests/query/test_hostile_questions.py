@@ -1,0 +1,177 @@
+"""No question and no filter costs more than two seconds of the processor, whatever it is made of."""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable
+from itertools import cycle, islice
+from time import process_time
+
+import pytest
+from conspectus.query.context import Context
+from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
+from conspectus.query.explain.explain import EXPLAINED
+from conspectus.query.filter.documents import filtered
+from conspectus.query.menu import METHODS
+from conspectus.query.question.bounds import MOST_CHARACTERS
+from conspectus.query.types import TopicAnswerer
+from conspectus.storage.errors import UnknownMethod, UsageError
+from conspectus.storage.settings import load_settings
+from conspectus.storage.text.language import detect
+
+from conspectus.async_index import AsyncIndex
+from conspectus.server.browse_routes import documents_by_id
+from conspectus.server.neighbours import NotThere, entity_rows, find_entity
+from tests.query import films
+
+MOST_SECONDS = 2.0
+NAMES = sorted({name for subject, _, other in films.TRIPLES for name in (subject, other)})
+ORDINARY = (
+    "Who directed Grey Heron?", "Wer hat Grey Heron gedreht?", "What are the main themes?", "Is the flim older than 3?",
+    "How are Ada Mirren and Otto Brand connected?", "Qui a vuu le filmm de Quxly et combien ?", "中文",
+)  # fmt: skip
+"""Questions after which everything is loaded that is loaded once: encoders, word lists, languages, patterns."""
+
+
+def many(said: str, characters: int = MOST_CHARACTERS) -> str:
+    """Return a text again and again, cut at a length."""
+    return (said * (characters // len(said) + 1))[:characters]
+
+
+def names(between: str, count: int) -> str:
+    return between.join(islice(cycle(NAMES), count))
+
+
+def unknown_words(letters: int) -> str:
+    """Return words that no list has."""
+    chosen = random.Random(letters)
+    return " ".join("".join(chosen.choices("abcdefghijklmnopqrstuvwxyz", k=letters)) for _ in range(1_000))
+
+
+QUESTIONS = {
+    **{repr(said): many(said) for said in (
+        "1,", "中", "a ", "A.", "((", "\"'`“”„«»‘’", "[]{}<>()", "Who ", "Who a ", "1", "1.1.1990 ", "is ", "not ", "_a",
+        "Aя中א1ع ", "👩\u200d👩\u200d👧\u200d👦", "\u200b\u200c\u200d\ufeff", "\u202eאבג ", "a\n", "+#", "'s ", "!?",
+        "http://a.b/ ", "a\0", "\ud800", "film directed by ", "Ada Mirren's ", "compare x and ", "what does ", "better ",
+        "between 1 and ", "Which is older, ", "how many ", "wer hat ", "databse ",
+    )},
+    "combining marks": "e" + many("\u0301"),
+    "one word": many("abcdefgh"),
+    "newlines": "\n" * 3_900 + "a" + "\n" * 3_900,
+    "spaces": "a" + " " * 7_900 + "b",
+    "2,000 names": names(", ", 2_000),
+    "names and names": names(" and ", 500),
+    "unknown words": unknown_words(7),
+    "connected": f"how is {many('a to ', 7_900)}connected to b",
+    "100,000 characters": many("1,", 100_000),
+    "100,000 characters in words": many("Who directed the film of ", 100_000),
+    "100,000 characters in unknown words": many(unknown_words(8) + " ", 100_000),
+}  # fmt: skip
+FILTERS = {
+    "pieces": "title like '" + "%_" * 1_000 + "%§'",
+    "characters": "title like '%" + "_" * 4_000 + "a%'",
+    "list": "title in (" + ", ".join(f"t{number}" for number in range(900)) + ")",
+    "numbers": "title in (" + ", ".join(map(str, range(900))) + ")",
+    "comparisons": " or ".join(["title like '%a_a_a_a%b'"] * 50),
+    "negations": "not " * 49 + "title = x",
+    "parentheses": "(" * 49 + "title = x" + ")" * 49,
+    "huge number": "title = " + "1" * 9_000,
+    "long text": "title contains '" + "a" * 9_000 + "'",
+    "folded": "title endswith '" + "ß" * 9_000 + "'",
+}
+REFUSED = {
+    "too many comparisons": "title = 1 or " * 700 + "title = 1",
+    "too many negations": "not " * 2_000 + "title = x",
+    "too many parentheses": "(" * 4_000,
+    "too deep": "(" * 900 + "title = 1" + ")" * 900,
+    "quotes": "title = " + "'" * 9_001,
+    "backslashes": "title = '" + "\\" * 9_001,
+    "unknown key": "x" * 9_000 + " = 1",
+    "too long": "title = 1 or " * 2_000,
+}
+
+
+@pytest.fixture(scope="module")
+def index(films_and_pages: Context, reranking: dict[str, dict[str, object]]) -> AsyncIndex:
+    """The graph of films with its pages, after some questions."""
+    chosen = load_settings(overrides={**reranking, "answer": {"passages": 2}})
+    found = AsyncIndex(Context(films_and_pages.index, chosen))
+    detect("Und wenn sie nicht gestorben sind, dann leben sie noch heute.")
+    for question in ORDINARY:
+        for name in answering():
+            asyncio.run(found.ask(question, name))
+    return found
+
+
+def answering() -> list[str]:
+    """Return the methods that need no model."""
+    return [name for name, method in METHODS.items() if not method.needs_model]
+
+
+def slow(works: Iterable[tuple[str, Callable[[], object]]]) -> dict[str, float]:
+    """Return what takes too long, with its seconds."""
+    found = {}
+    for name, work in works:
+        before = process_time()
+        work()
+        found[name] = round(process_time() - before, 2)
+    return {name: seconds for name, seconds in found.items() if seconds > MOST_SECONDS}
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=list(QUESTIONS))
+def test_no_method_takes_long(index: AsyncIndex, question: str) -> None:
+    assert not slow((name, lambda name=name: asyncio.run(index.ask(question, name))) for name in answering())
+    assert not slow([
+        ("retrieve", lambda: asyncio.run(index.retrieve(question))),
+        *((name, lambda name=name: asyncio.run(index.explain(question, name))) for name in EXPLAINED),
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("said", QUESTIONS.values(), ids=list(QUESTIONS))
+def test_no_other_text_of_a_reader_takes_long(index: AsyncIndex, said: str) -> None:
+    document = next(iter(documents_by_id(index.context)))
+    cited = (CitedSpan(document, 0, 50),)
+    history = Conversation((Turn(said, said, said, ""), Turn("Who made it?", "Who made it?", said, "", cited)) * 5)
+    walking = [name for name in answering() if isinstance(METHODS[name].answerer(index.context), TopicAnswerer)]
+
+    def looked_up() -> None:
+        entity_rows(index.context, said)
+        with pytest.raises(NotThere):
+            find_entity(index.context, said)
+
+    def no_method() -> None:
+        with pytest.raises(UnknownMethod):
+            asyncio.run(index.ask("Who?", said))
+
+    assert not slow([
+        ("history", lambda: asyncio.run(index.ask("And who directed it?", "bm25", history=history))),
+        ("follow-up", lambda: asyncio.run(index.ask(said, "bm25", history=history))),
+        ("retrieval of a follow-up", lambda: asyncio.run(index.retrieve(said, "bm25", history=history))),
+        *((name, lambda name=name: asyncio.run(index.ask("Who?", name, topics=[said] * 20))) for name in walking),
+        ("entities", looked_up),
+        ("method", no_method),
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("where", FILTERS.values(), ids=list(FILTERS))
+def test_no_filter_takes_long(index: AsyncIndex, where: str) -> None:
+    assert not slow([("filter", lambda: filtered(index.context, where, None))])
+
+
+@pytest.mark.parametrize("where", REFUSED.values(), ids=list(REFUSED))
+def test_a_filter_is_refused_at_once(index: AsyncIndex, where: str) -> None:
+    def refused() -> None:
+        with pytest.raises(UsageError):
+            filtered(index.context, where, None)
+
+    assert not slow([("filter", refused)])
+
+
+def test_what_is_not_read_is_told(index: AsyncIndex) -> None:
+    long, longer = "Who directed Grey Heron? " * 40, "Who directed Grey Heron? " * 400
+    told = asyncio.run(index.ask(long, "sparql")).trace[0]
+    assert told.detail == "it has 160 words: the first 60 are read as a query of the graph and corrected"
+    answer = asyncio.run(index.ask(longer, "bm25"))
+    assert answer.question == longer
+    assert answer.trace[0].detail.startswith("it has 10,000 characters: the first 8,000 are read; it has 1,280 words")
+    assert asyncio.run(index.retrieve(longer, "bm25")).trace[0] == answer.trace[0]
+    assert asyncio.run(index.explain(longer, "bm25")).trace[0] == answer.trace[0]
