@@ -6,17 +6,18 @@ thread computes only in its turn. A step of its coroutines is a turn: it ends wh
 """
 
 import asyncio
+import itertools
 import threading
 import types
-from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
+from heapq import heappop, heappush
 from typing import Any
 
 
 class Turns:
-    """Turns to compute. Callers take theirs round robin; the threads of one caller in the order they came.
+    """Turns to compute. Callers take theirs round robin; of one caller's requests the earliest comes first.
 
     Args:
         count: How many threads compute at a time.
@@ -25,16 +26,24 @@ class Turns:
     def __init__(self, count: int) -> None:
         self._free = count
         self._lock = threading.Lock()
-        self._waiting: dict[str, deque[threading.Event]] = {}
+        self._requests = itertools.count()
+        self._waiting: dict[str, list[tuple[int, threading.Event]]] = {}  # a heap for each caller
 
-    def take(self, caller: str = "", *, at_once: bool = False) -> None:
-        """Wait for a turn. With `at_once` do not wait: then too many compute for a while."""
+    def take(self, caller: str = "", request: int | None = None, *, at_once: bool = False) -> None:
+        """Wait for a turn.
+
+        Args:
+            caller: For whom the thread works.
+            request: The number of its request; by default, a new one.
+            at_once: Do not wait. Then too many compute for a while.
+        """
         with self._lock:
             if at_once or self._free > 0:  # nobody waits while a turn is free
                 self._free -= 1
                 return
             turn = threading.Event()
-            self._waiting.setdefault(caller, deque()).append(turn)
+            number = next(self._requests) if request is None else request
+            heappush(self._waiting.setdefault(caller, []), (number, turn))
         turn.wait()
 
     def give(self) -> None:
@@ -46,19 +55,20 @@ class Turns:
             caller = next(iter(self._waiting))
             turns = self._waiting.pop(caller)
             self._free -= 1
-            turns.popleft().set()
+            heappop(turns)[1].set()
             if turns:
                 self._waiting[caller] = turns  # behind the other callers
 
     def loop(self, caller: str = "") -> asyncio.AbstractEventLoop:
-        """Return a new event loop whose tasks compute in turns.
+        """Return a new event loop for one request, whose tasks compute in turns.
 
         Args:
             caller: For whom its tasks work.
         """
+        request = next(self._requests)
 
         def task(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any], **given: Any) -> "asyncio.Task[Any]":  # noqa: ANN401  (asyncio's)
-            return asyncio.Task(_in_turns(work, self, caller), loop=loop, **given)
+            return asyncio.Task(_in_turns(work, self, caller, request), loop=loop, **given)
 
         loop = asyncio.new_event_loop()
         loop.set_task_factory(task)  # type: ignore[arg-type]  # typeshed knows no further arguments
@@ -91,15 +101,15 @@ def away() -> Iterator[None]:
         turns.take(at_once=True)
 
 
-async def _in_turns(work: Coroutine[Any, Any, Any], turns: Turns, caller: str) -> Any:  # noqa: ANN401  (any result)
-    return await _steps(work, turns, caller)
+async def _in_turns(work: Coroutine[Any, Any, Any], turns: Turns, caller: str, request: int) -> Any:  # noqa: ANN401  (any result)
+    return await _steps(work, turns, caller, request)
 
 
 @types.coroutine
-def _steps(work: Coroutine[Any, Any, Any], turns: Turns, caller: str) -> Generator[Any, Any, Any]:
+def _steps(work: Coroutine[Any, Any, Any], turns: Turns, caller: str, request: int) -> Generator[Any, Any, Any]:
     step: Callable[[], Any] = partial(work.send, None)
     while True:
-        turns.take(caller)
+        turns.take(caller, request)
         _thread.turns = turns
         try:
             awaited = step()

@@ -105,6 +105,30 @@ def test_nobody_overtakes_who_waits() -> None:
     assert order == ["first", "late"]
 
 
+def test_a_request_that_has_begun_ends_before_later_ones_begin() -> None:
+    turns, order = Turns(1), []
+    turns.take()
+
+    def request(name: str) -> None:
+        async def work() -> None:
+            for step in "ab":
+                order.append(name + step)
+                await asyncio.sleep(0)
+
+        run(turns, work)
+
+    threads = []
+    for number, name in enumerate("12", 1):
+        threads.append(threading.Thread(target=request, args=(name,), daemon=True))
+        threads[-1].start()
+        wait_until(lambda number=number: sum(map(len, turns._waiting.values())) == number)
+    turns.give()
+    for each in threads:
+        each.join(LIMIT)
+    assert order[0] == "1a"
+    assert order.index("1b") < order.index("2b")
+
+
 def test_who_waits_under_a_lock_does_not_wait_for_a_turn_too() -> None:
     turns, lock = Turns(1), threading.Lock()
 
