@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 from conspectus.storage.text.tokens import LONGEST, token_spans
 
-MOST_OF_QUESTION = 2
-"""Windows of a question that are embedded. With the packaged encoder they have five hundred tokens, a page."""
+MOST_OF_QUESTION = 512
+"""Tokens of a question that are embedded, a page, in as few windows as hold them."""
 _BYTES_PER_TOKEN = 3
 _OVERLAP_TOKENS = 32
 

@@ -25,10 +25,7 @@ from tests.query import films
 
 MOST_SECONDS = 2.0
 NAMES = sorted({name for subject, _, other in films.TRIPLES for name in (subject, other)})
-ORDINARY = (
-    "Who directed Grey Heron?", "Wer hat Grey Heron gedreht?", "What are the main themes?", "Is the flim older than 3?",
-    "How are Ada Mirren and Otto Brand connected?", "Qui a vuu le filmm de Quxly et combien ?", "中文",
-)  # fmt: skip
+ORDINARY = ("Is the flim by Quxly older than 3?", "Wer hat Grey Heron gedrehtt?", "What are the main themes?", "中文")
 """Questions after which everything is loaded that is loaded once: encoders, word lists, languages, patterns."""
 
 
@@ -49,10 +46,10 @@ def unknown_words(letters: int) -> str:
 
 QUESTIONS = {
     **{repr(said): many(said) for said in (
-        "1,", "中", "a ", "A.", "((", "\"'`“”„«»‘’", "[]{}<>()", "Who ", "Who a ", "1", "1.1.1990 ", "is ", "not ", "_a",
+        "1,", "中", "a ", "A.", "((", "\"'`“”„«»‘’", "[]{}<>()", "Who ", "Who a ", "1", "1.1.1990 ", "is ", "not ",
         "Aя中א1ع ", "👩\u200d👩\u200d👧\u200d👦", "\u200b\u200c\u200d\ufeff", "\u202eאבג ", "a\n", "+#", "'s ", "!?",
-        "http://a.b/ ", "a\0", "\ud800", "film directed by ", "Ada Mirren's ", "compare x and ", "what does ", "better ",
-        "between 1 and ", "Which is older, ", "how many ", "wer hat ", "databse ",
+        "_a", "http://a.b/ ", "a\0", "\ud800", "film directed by ", "Ada Mirren's ", "compare x and ", "better ",
+        "what does ", "between 1 and ", "Which is older, ", "how many ", "wer hat ", "databse ",
     )},
     "combining marks": "e" + many("\u0301"),
     "one word": many("abcdefgh"),
@@ -63,7 +60,6 @@ QUESTIONS = {
     "unknown words": unknown_words(7),
     "connected": f"how is {many('a to ', 7_900)}connected to b",
     "100,000 characters": many("1,", 100_000),
-    "100,000 characters in words": many("Who directed the film of ", 100_000),
     "100,000 characters in unknown words": many(unknown_words(8) + " ", 100_000),
 }  # fmt: skip
 FILTERS = {
@@ -96,8 +92,8 @@ def index(films_and_pages: Context, reranking: dict[str, dict[str, object]]) -> 
     chosen = load_settings(overrides={**reranking, "answer": {"passages": 2}})
     found = AsyncIndex(Context(films_and_pages.index, chosen))
     detect("Und wenn sie nicht gestorben sind, dann leben sie noch heute.")
-    for question in ORDINARY:
-        for name in answering():
+    for question, methods in zip(ORDINARY, (answering(), ["auto"], ["auto"], ["auto"]), strict=True):
+        for name in methods:
             asyncio.run(found.ask(question, name))
     return found
 
