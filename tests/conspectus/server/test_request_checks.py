@@ -22,7 +22,7 @@ def routes() -> list[tuple[str, str]]:
     """Return every route of the interface with a method, its parameters filled in."""
     paths = application().openapi()["paths"]
     filled = {"index": "notes", "version": "0" * 12, "document": "a", "entity": "x", "community": "x"}
-    filled |= {"name": "a.txt", "job": "0" * 16}
+    filled |= {"name": "a.txt", "job": "0" * 16, "model": "notes/ppr"}
     return [(method.upper(), path.format(**filled)) for path, item in paths.items() for method in item]
 
 
