@@ -18,9 +18,6 @@ MOST_CLOSELY = 60
 the graph, all names near it and all words of its language, and each path is scored by all of them. The longest
 questions that people wrote for graphs have some 40 words."""
 
-_TOKENS_OF_WINDOWS = MOST_OF_QUESTION * 254
-"""Tokens in these windows of the packaged encoder; those of others have as many, or more."""
-
 
 def part_read(question: str) -> str:
     """Return the part of a question that is read: all of it, unless it is too long.
@@ -37,7 +34,7 @@ def first_words(text: str, most: int) -> str:
     >>> first_words("Who repaired the lamp?", 2), first_words("Who repaired it?", 3)
     ('Who repaired', 'Who repaired it?')
     """
-    found = words(text)
+    found = words(text, most + 1)
     return text if len(found) <= most else text[: found[most - 1].end]
 
 
@@ -53,8 +50,8 @@ def bound_steps(question: str) -> tuple[Step, ...]:
     if len(question) > MOST_CHARACTERS:
         told.append(f"it has {len(question):,} characters: the first {MOST_CHARACTERS:,} are read")
     read = part_read(question)
-    if len(read) > _TOKENS_OF_WINDOWS and count_tokens(read) > _TOKENS_OF_WINDOWS:
-        told.append(f"the encoder reads its first {_TOKENS_OF_WINDOWS} tokens")
+    if len(read) > MOST_OF_QUESTION and count_tokens(read) > MOST_OF_QUESTION:
+        told.append(f"the encoder reads {MOST_OF_QUESTION} tokens of it, or one window")
     count = len(words(read))
     if count > MOST_CLOSELY:
         names = f"names are looked for in the first {MOST_WORDS}, and " if count > MOST_WORDS else ""

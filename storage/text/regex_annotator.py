@@ -60,6 +60,7 @@ _CASELESS_WORD = regex.compile(
     r"[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Georgian}\p{Hangul}\p{Thai}\p{Ethiopic}"
     r"\p{Gujarati}\p{Gurmukhi}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Khmer}\p{Lao}\p{Myanmar}\p{M}]{2,}"
 )
+_EDGE = regex.compile(r"\b")
 _SENTENCE_START = regex.compile(r"(?:^|[.!?。！？\n][\"'”’)\]]*\s*)$")
 
 
@@ -75,11 +76,20 @@ def _capitalised(text: str, pattern: "regex.Pattern[str]", small: frozenset[str]
         if len(surface) < 2:
             continue
         lone = " " not in surface and "\n" not in surface
-        if lone and _SENTENCE_START.search(text[max(0, start - 8) : start]):
-            others = regex.findall(rf"\b{regex.escape(surface)}\b", text)
-            if len(others) < 2:
-                continue
+        if lone and _SENTENCE_START.search(text[max(0, start - 8) : start]) and not _occurs_twice(text, surface):
+            continue
         yield Phrase(start, start + len(surface), surface, NAME)
+
+
+def _occurs_twice(text: str, word: str) -> bool:
+    """Return whether a text has a word twice, each time as a whole word."""
+    count, at = 0, text.find(word)
+    while at >= 0 and count < 2:
+        end = at + len(word)
+        whole = bool(_EDGE.match(text, at) and _EDGE.match(text, end))
+        count += whole
+        at = text.find(word, end if whole else at + 1)
+    return count == 2
 
 
 def _without_small_words(start: int, surface: str, small: frozenset[str]) -> tuple[int, str]:
@@ -112,7 +122,9 @@ def _caseless(text: str) -> Iterator[Phrase]:
 
 def _without_overlaps(phrases: Sequence[Phrase]) -> list[Phrase]:
     kept: list[Phrase] = []
+    taken: set[int] = set()
     for phrase in sorted(phrases, key=lambda item: (item.start - item.end, item.start)):
-        if all(phrase.end <= other.start or phrase.start >= other.end for other in kept):
+        if taken.isdisjoint(range(phrase.start, phrase.end)):
             kept.append(phrase)
+            taken.update(range(phrase.start, phrase.end))
     return sorted(kept, key=lambda item: item.start)

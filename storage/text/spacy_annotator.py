@@ -75,7 +75,7 @@ class SpacyAnnotator:
         with _ONE_AT_A_TIME, one_blas_thread():
             for start in range(0, len(own), _AT_ONCE):
                 rows = own[start : start + _AT_ONCE]
-                docs = [self._nlp.make_doc(texts[row]) for row in rows]
+                docs = [self._nlp.make_doc(_LONG_RUN.sub(_blank, texts[row])) for row in rows]
                 for component in self._components:
                     docs = component(docs)
                 found.update({row: self._annotate(doc, texts[row]) for row, doc in zip(rows, docs, strict=True)})
@@ -101,6 +101,14 @@ class SpacyAnnotator:
             for phrase in (triple.subject, triple.object):
                 phrases.setdefault((phrase.start, phrase.end), phrase)
         return Annotation(tuple(phrases[span] for span in sorted(phrases)), triples)
+
+
+_LONG_RUN = regex.compile(r"(?:[^\s\p{L}\p{N}]|['’]s){200,}+")
+"""Signs that spaCy takes off a word one by one, each time reading the rest again."""
+
+
+def _blank(run: "regex.Match[str]") -> str:
+    return " " * len(run[0])
 
 
 @cache

@@ -138,13 +138,20 @@ def _listed(token: dict[str, Any]) -> Sequence[str]:
     return [word] if isinstance(word, str) else word.get("IN", [])
 
 
+_MOST_TOGETHER = 50
+"""Tokens up to which all names are read together; hardly any name has more."""
+
+
 class NameDecoder:
     """The transitions of a greedy entity recogniser (BILUO: begin, in, last, unit, out), with arrays.
 
     Outside of a name the scores of a token's moves depend on that token alone, and within a name only two moves are
     possible. So the scores of all tokens of a batch are computed together, then all names that begin anywhere are read
-    to their ends together, and only then one goes from token to token. Scores are summed in float64, so that they do
-    not depend on the batch.
+    together, and only then one goes from token to token. Scores are summed in float64, so that they do not depend on
+    the batch.
+
+    Names that are not at an end after `_MOST_TOGETHER` tokens are read one by one, where one comes to them: if every
+    token of a long text began a name up to its end, reading all would take the square of its length.
     """
 
     def __init__(self, recognizer: "EntityRecognizer") -> None:
@@ -194,6 +201,8 @@ class NameDecoder:
             spans, after = [], start
             for place in (np.flatnonzero(name_ends[start:end]) + start).tolist():
                 if place >= after:
+                    if name_ends[place] < 0:
+                        self._read(cached, goes_on, moves, name_ends, np.array([place]), len(name_ends))
                     after = int(name_ends[place])
                     spans.append(Span(doc, place - start, after - start, label=self._labels[moves[place]]))
             doc.set_ents(spans, default="outside")
@@ -201,7 +210,10 @@ class NameDecoder:
         return docs
 
     def _moves(self, cached: Vectors, space: Bools, goes_on: Bools) -> tuple[Ints, Ints]:
-        """Return the best move at each token outside of a name, and where the name that it begins ends, or 0."""
+        """Return the best move at each token outside of a name, and where the name that it begins ends, or 0.
+
+        -1 stands for the end of a name that has to be read further.
+        """
         n_tokens = len(space)
         here = np.arange(n_tokens)
         none = np.full(n_tokens, -1)
@@ -211,15 +223,21 @@ class NameDecoder:
         scores[np.ix_(space, self._unit)] = -np.inf
         moves = scores.argmax(axis=1)
         ends = np.where(self._unit[moves], here + 1, 0)
-        first = np.flatnonzero(self._begin[moves])
+        self._read(cached, goes_on, moves, ends, np.flatnonzero(self._begin[moves]), _MOST_TOGETHER)
+        return moves, ends
+
+    def _read(self, cached: Vectors, goes_on: Bools, moves: Ints, ends: Ints, first: Ints, most: int) -> None:
+        """Set the ends of the names that begin at `first`, of more than `most` tokens to -1."""
         place = first + 1
-        while len(first):
+        for _ in range(most):
+            if not len(first):
+                return
             scores = self._scores(cached, place, first, place - 1)
             each, in_, last = np.arange(len(first)), self._in[moves[first]], self._last[moves[first]]
             stays = goes_on[place] & (scores[each, in_] >= scores[each, last])
             ends[first[~stays]] = place[~stays] + 1
             first, place = first[stays], place[stays] + 1
-        return moves, ends
+        ends[first] = -1
 
     def _scores(self, cached: Vectors, *tokens: Ints) -> "np.ndarray[Any, np.dtype[np.float64]]":
         """Return the scores (n, move) of states with three tokens each; -1 stands for none."""

@@ -17,6 +17,7 @@ from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
+from conspectus.query.question.bounds import MOST_WORDS, first_words
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Step
@@ -30,6 +31,8 @@ from pydantic import BaseModel
 
 ENTITIES_STEP = "question_entities"
 FILTER_STEP = "fact_filter"
+_MOST_CHARACTERS = 8 * MOST_WORDS
+"""Characters that are annotated, where each sign may be a token."""
 
 
 class QuestionEntities(BaseModel):
@@ -157,7 +160,7 @@ def _names_in(context: Context, question: str) -> tuple[str, ...]:
     """Return the names in a question, or its noun phrases if there are none."""
     spans = [(mention.start, mention.end) for mention in open_question(context, question).mentions]
     # of the same length: a lone surrogate becomes one character
-    readable = question.encode("utf-8", "replace").decode()
+    readable = first_words(question, MOST_WORDS)[:_MOST_CHARACTERS].encode("utf-8", "replace").decode()
     phrases = _annotator(context).annotate(readable).phrases
     for phrase in phrases:
         if phrase.type != CONCEPT and all(phrase.end <= start or end <= phrase.start for start, end in spans):

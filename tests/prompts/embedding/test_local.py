@@ -156,9 +156,10 @@ def test_a_text_that_does_not_fit_is_refused_and_its_windows_are_not() -> None:
     assert minilm().embed(pieces).shape == (len(pieces), 384)
 
 
-def test_a_long_question_is_the_sum_of_its_windows() -> None:
+def test_a_long_question_is_the_sum_of_its_first_windows() -> None:
     long = " ".join(SENTENCES * 6)
-    total = minilm().embed(minilm().windows(long)).sum(axis=0)
+    first, second, *_ = minilm().windows(long)
+    total = minilm().embed([first, second]).sum(axis=0)
     np.testing.assert_allclose(minilm().embed_query(long), total / np.linalg.norm(total), rtol=0, atol=1e-6)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import spacy
-from conspectus.storage.text.spacy_components import NameDecoder, RulerMemo, components
+from conspectus.storage.text.spacy_components import _MOST_TOGETHER, NameDecoder, RulerMemo, components
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -49,6 +49,13 @@ def test_results_are_those_of_spacy(english: Language) -> None:
     assert [type(each) for each in components(english)].count(NameDecoder) == 1
     assert [type(each) for each in components(english)].count(RulerMemo) == 1
     assert _with_components(english, texts) == _read(list(english.pipe(texts)))
+
+
+def test_a_name_that_does_not_end_is_read_as_spacy_does(english: Language) -> None:
+    texts = ["+#" * 100, "Ada Byrne met " + "+#" * 100 + " in Oslo."]
+    found = list(english.pipe(texts))
+    assert max(len(entity) for doc in found for entity in doc.ents) > _MOST_TOGETHER
+    assert _with_components(english, texts) == _read(found)
 
 
 def test_names_that_another_component_set_are_kept() -> None:
