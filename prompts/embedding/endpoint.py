@@ -142,12 +142,12 @@ class EndpointEmbedder:
 
     def _embed_questions(self, texts: Sequence[str]) -> list[Vectors]:
         prefix = self._embedding.query_prefix
-        pieces = [self._windows(prefix, text)[: ceil(MOST_OF_QUESTION / self.max_tokens)] for text in texts]
+        pieces = [self._windows(prefix, text, ceil(MOST_OF_QUESTION / self.max_tokens)) for text in texts]
         vectors = self._vectors([piece for of_text in pieces for piece in of_text], _Job(prefix))
         ends = np.cumsum([len(of_text) for of_text in pieces])
         return [_normalised_sum(rows).copy() for rows in np.split(vectors, ends[:-1])]
 
-    def _windows(self, prefix: str, text: str) -> list[str]:
+    def _windows(self, prefix: str, text: str, most: int | None = None) -> list[str]:
         if self._fits(prefix, text):
             return [text]
         spans = estimated_spans(text)
@@ -161,6 +161,7 @@ class EndpointEmbedder:
             words,
             room=room,
             fits=partial(self._fits, prefix),
+            most=most,
         )
 
     def _fits(self, prefix: str, text: str) -> bool:

@@ -100,9 +100,8 @@ class SentenceTransformerEmbedder:
 
     def _embed_questions(self, texts: Sequence[str]) -> list[Vectors]:
         model = self._model()
-        pieces = [
-            model.windows(text, model.query_prompt)[: ceil(MOST_OF_QUESTION / model.max_tokens)] for text in texts
-        ]
+        most = ceil(MOST_OF_QUESTION / model.max_tokens)
+        pieces = [model.windows(text, model.query_prompt, most) for text in texts]
         vectors = iter(model.embed_apart([model.query_prompt + piece for of_text in pieces for piece in of_text]))
         return [_question_vector([next(vectors) for _ in of_text]) for of_text in pieces]
 

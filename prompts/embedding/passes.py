@@ -54,8 +54,8 @@ class LoadedModel:
         found: list[int] = self.tokenizer.encode(without_surrogates(text)).ids
         return found
 
-    def windows(self, text: str, prompt: str) -> list[str]:
-        """Return the windows of a text that fit after a prompt."""
+    def windows(self, text: str, prompt: str, most: int | None = None) -> list[str]:
+        """Return the windows of a text that fit after a prompt, at most the first `most`."""
         if self._is_surely_short(prompt + text) or len(self.ids(prompt + text)) <= self.max_tokens:
             return [text]
         room = self.max_tokens - len(self.ids(prompt))
@@ -66,6 +66,7 @@ class LoadedModel:
             tokens.word_ids,
             room=room,
             fits=lambda piece: len(self.ids(prompt + piece)) <= self.max_tokens,
+            most=most,
         )
 
     def _is_surely_short(self, text: str) -> bool:

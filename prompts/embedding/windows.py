@@ -23,6 +23,7 @@ def cut_windows(
     room: int,
     overlap: int | None = None,
     fits: Callable[[str], bool],
+    most: int | None = None,
 ) -> list[str]:
     """Return overlapping pieces of a text, in order, that contain every character.
 
@@ -36,6 +37,7 @@ def cut_windows(
         overlap: Most tokens repeated from the previous piece; by default a quarter of the room, at most 32.
         fits: Whether a piece fits, since a piece may be tokenized differently from the whole. A single token is
             assumed to fit.
+        most: Most pieces; those after them are left out.
 
     >>> cut_windows("a b c d e", [0, 2, 4, 6, 8], [0, 1, 2, 3, 4], room=3, overlap=1, fits=lambda piece: True)
     ['a b c ', 'c d e']
@@ -52,7 +54,7 @@ def cut_windows(
         while not fits(piece := _between(text, starts, first, last)) and last - first > 1:
             last -= 1
         pieces.append(piece)
-        if last == n_tokens:
+        if last == n_tokens or len(pieces) == most:
             return pieces
         first = _at_or_after(word_starts, max(first + 1, last - overlap), limit=last)
 

@@ -34,7 +34,7 @@ def first_words(text: str, most: int) -> str:
     >>> first_words("Who repaired the lamp?", 2), first_words("Who repaired it?", 3)
     ('Who repaired', 'Who repaired it?')
     """
-    found = words(text)
+    found = words(text, most + 1)
     return text if len(found) <= most else text[: found[most - 1].end]
 
 

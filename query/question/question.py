@@ -19,7 +19,7 @@ import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.prompts.embedding.vector_cache import VectorCache
 from conspectus.query.context import Context
-from conspectus.query.question.bounds import MOST_CLOSELY, MOST_WORDS
+from conspectus.query.question.bounds import MOST_CLOSELY, MOST_WORDS, first_words
 from conspectus.query.question.linking import Linker, Links, NamedSpan, open_linker
 from conspectus.query.question.spelling import mended
 from conspectus.query.question.terms import Phrases, Terms, content_words, question_phrases, question_terms
@@ -48,13 +48,13 @@ class Question:
     def __init__(self, index: StoredIndex, embedder: Embedder, text: str) -> None:
         self._index = index
         self._embedder = embedder
-        self.language = _language(index, text)
-        self.text, self.mended = mended(index, text, words(text)[:MOST_CLOSELY], self.language)
+        self.language = _language(index, first_words(text, MOST_WORDS))
+        self.text, self.mended = mended(index, text, words(text, MOST_CLOSELY), self.language)
 
     @cached_property
     def words(self) -> tuple[Word, ...]:
         """The words of the question, in order; of a long one, the first."""
-        return tuple(words(self.text)[:MOST_WORDS])
+        return tuple(words(self.text, MOST_WORDS))
 
     @cached_property
     def stems(self) -> tuple[str, ...]:

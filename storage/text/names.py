@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Generic, NamedTuple, TypeVar
 
 import regex
@@ -69,8 +69,8 @@ class NameMatch(NamedTuple, Generic[Value]):
     value: Value
 
 
-def words(text: str) -> list[Word]:
-    """Return the words of a text, in order: letters, marks and numbers, with + and # after the first.
+def words(text: str, most: int | None = None) -> list[Word]:
+    """Return the words of a text, in order, or the first `most`: letters, marks and numbers, + and # after the first.
 
     In scripts written without spaces every character with its marks is a word. An English 's is a separate
     word. Keys are NFKC and case-folded, and 's has one key for every kind of apostrophe.
@@ -80,8 +80,8 @@ def words(text: str) -> list[Word]:
     """
     new = tuple.__new__  # half the time of Word(...)
     if text.isascii():
-        return [new(Word, (*found.span(), found[0])) for found in _ASCII_WORD.finditer(text.lower())]
-    return [new(Word, (*found.span(), _key(found[0]))) for found in _words_in(text).finditer(text)]
+        return [new(Word, (*found.span(), found[0])) for found in islice(_ASCII_WORD.finditer(text.lower()), most)]
+    return [new(Word, (*found.span(), _key(found[0]))) for found in islice(_words_in(text).finditer(text), most)]
 
 
 def word_keys(text: str) -> list[str]:

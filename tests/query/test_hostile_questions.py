@@ -9,6 +9,7 @@ import asyncio
 import random
 from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle, islice
+from string import ascii_lowercase
 from time import process_time
 
 import pytest
@@ -31,7 +32,10 @@ from tests.query import films
 MOST_SECONDS = 6.0
 METHODS_OF_A_QUESTION = 2
 NAMES = sorted({name for subject, _, other in films.TRIPLES for name in (subject, other)})
-ORDINARY = ("Is the flim by Quxly older than 3?", "Wer hat Grey Heron gedrehtt?", "What are the main themes?", "中文")
+ORDINARY = (
+    "Is the flim by Quxly older than 3?", "Wer hat Grey Heron gedrehtt?", "What are the main themes?", "中文",
+    " ".join(f"{letter}qqxzz" for letter in ascii_lowercase),
+)  # fmt: skip
 """Questions after which everything is loaded that is loaded once: encoders, word lists, languages, patterns."""
 
 
@@ -47,7 +51,7 @@ def names(between: str, count: int) -> str:
 def unknown_words(letters: int) -> str:
     """Return words that no list has."""
     chosen = random.Random(letters)
-    return " ".join("".join(chosen.choices("abcdefghijklmnopqrstuvwxyz", k=letters)) for _ in range(1_000))
+    return " ".join("".join(chosen.choices(ascii_lowercase, k=letters)) for _ in range(1_000))
 
 
 QUESTIONS = {
@@ -100,7 +104,7 @@ def index(films_and_pages: Context, reranking: dict[str, dict[str, object]]) -> 
     chosen = load_settings(overrides={**reranking, "answer": {"passages": 2}})
     found = AsyncIndex(Context(films_and_pages.index, chosen))
     detect("Und wenn sie nicht gestorben sind, dann leben sie noch heute.")
-    for question, methods in zip(ORDINARY, (answering(), ["auto"], ["auto"], ["auto"]), strict=True):
+    for question, methods in zip(ORDINARY, (answering(), *[["auto"]] * 4), strict=True):
         for name in methods:
             asyncio.run(found.ask(question, name))
     return found
@@ -189,6 +193,9 @@ def test_what_is_not_read_is_told(index: AsyncIndex) -> None:
     assert told.detail == "it has 160 words: the first 60 are read as a query of the graph and corrected"
     answer = asyncio.run(index.ask(longer, "bm25"))
     assert answer.question == longer
-    assert answer.trace[0].detail.startswith("it has 10,000 characters: the first 8,000 are read; it has 1,280 words")
+    assert answer.trace[0].detail.startswith(
+        "it has 10,000 characters: the first 8,000 are read; the encoder reads 512"
+    )
+    assert "it has 1,280 words: names are looked for in the first 250" in answer.trace[0].detail
     assert asyncio.run(index.retrieve(longer, "bm25")).trace[0] == answer.trace[0]
     assert asyncio.run(index.explain(longer, "bm25")).trace[0] == answer.trace[0]
