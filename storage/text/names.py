@@ -81,7 +81,8 @@ def words(text: str, most: int | None = None) -> list[Word]:
     new = tuple.__new__  # half the time of Word(...)
     if text.isascii():
         return [new(Word, (*found.span(), found[0])) for found in islice(_ASCII_WORD.finditer(text.lower()), most)]
-    return [new(Word, (*found.span(), _key(found[0]))) for found in islice(_words_in(text).finditer(text), most)]
+    matches: Iterator[re.Match[str] | regex.Match[str]] = _words_in(text).finditer(text)
+    return [new(Word, (*found.span(), _key(found[0]))) for found in islice(matches, most)]
 
 
 def word_keys(text: str) -> list[str]:

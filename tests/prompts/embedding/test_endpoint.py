@@ -121,7 +121,7 @@ def test_a_long_question_is_the_sum_of_its_first_windows_and_questions_are_kept(
     with FakeServer(dimensions=32) as server:
         one = embedder(server.url, max_input_tokens=50)
         long = " ".join(TEXTS)
-        first = one.windows(long)[: ceil(MOST_OF_QUESTION / 50)]
+        first = one.windows(long)[: ceil(MOST_OF_QUESTION / one.max_tokens)]
         assert len(first) < len(one.windows(long))
         total = one.embed(first).sum(axis=0)
         np.testing.assert_allclose(one.embed_query(long), total / np.linalg.norm(total), rtol=0, atol=1e-6)
