@@ -9,12 +9,12 @@ import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.query.explain.explain import EXPLAINED
 from conspectus.query.menu import METHODS
-from conspectus.server.questions import QuestionThreads
 from conspectus.storage.settings import load_settings
 from mcp import Client
 
 from conspectus.server.mcp_tools import mcp_server
 from conspectus.server.metrics import Metrics
+from conspectus.server.request_threads import RequestThreads
 from conspectus.server.service import Service
 from conspectus.server.tokens import Caller
 from tests.conspectus.server.running import Running, running
@@ -97,7 +97,7 @@ def test_a_setting_that_cannot_be_used_is_told_to_the_log_only(
 
 
 async def test_agents_are_told_what_can_run(served: Running) -> None:
-    service = Service({one.name: one for one in served.indexes}, QuestionThreads(2, 4, 60.0), Metrics(), tokens=False)
+    service = Service({one.name: one for one in served.indexes}, RequestThreads(6, 60.0), Metrics(), tokens=False)
     async with Client(mcp_server(service, lambda _: Caller("agent"))) as agent:
         told = agent.instructions or ""
         for name in ("auto", "ppr:hipporag2", "global:dynamic"):
