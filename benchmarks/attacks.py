@@ -14,10 +14,9 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-
-import httpx
 
 from benchmarks.serving import at, fake_process, server
 
@@ -50,9 +49,18 @@ def main() -> None:
 def ask(url: str, **asked: object) -> None:
     """Ask a question, whatever comes of it."""
     try:
-        httpx.post(f"{url}/v1/indexes/it/ask", json=asked, timeout=120)
-    except httpx.TransportError:
+        sent(url, "/v1/indexes/it/ask", json.dumps(asked))
+    except (OSError, HTTPException):
         return
+
+
+def sent(url: str, path: str, body: str | None = None) -> int:
+    """Return the status of a request over a connection of its own. A client of httpx takes 100 ms to be made."""
+    with closing(HTTPConnection(url.removeprefix("http://"), timeout=120)) as wire:
+        wire.request("GET" if body is None else "POST", path, body, {"content-type": "application/json"})
+        reply = wire.getresponse()
+        reply.read()
+        return reply.status
 
 
 def repeated(clients: int, **asked: object) -> Callable[[str, threading.Event], None]:
@@ -107,7 +115,7 @@ def under(attack: Callable[[str, threading.Event], None], url: str, seconds: flo
         number += 1
         for name, path in (("livez", "/livez"), ("documents", f"/v1/indexes/it/documents?limit=20&offset={number}")):
             began = time.perf_counter()
-            httpx.get(url + path, timeout=120).raise_for_status()
+            assert sent(url, path) == 200
             found[name].append(1000 * (time.perf_counter() - began))
         time.sleep(0.02)
     end.set()
