@@ -205,7 +205,7 @@ def test_shards_beside_a_block_that_fails_are_not_begun(
 
     def shard(items: Sequence[int]) -> None:
         begun.set()
-        wait_until(lambda: overlap._work_beside.given_up)  # the block has failed
+        wait_until(lambda: overlap._cancellation_beside.cancelled)  # the block has failed
         done.extend(items)
 
     overlap = Overlap(False)
