@@ -109,4 +109,3 @@ async def test_agents_are_told_what_can_run(served: Running) -> None:
         assert f" {name}," not in refused
     assert "There are: auto, bm25" in refused
     assert "set rerank.model" in lacking
-    service.questions.close()
