@@ -155,6 +155,7 @@ class CandidateSearch:
         found = [candidate for chains in by_mention for candidate in chains]
         met: list[Candidate] = []
         for one, other in combinations(range(len(mentions)), 2):
+            check()
             if not mentions[one].places & mentions[other].places:
                 met += self._meetings(by_mention[one], by_mention[other])
         met = _best(met, 2 * _EXTENDED)
@@ -227,6 +228,7 @@ class CandidateSearch:
     def _meetings(self, ones: Sequence[Candidate], others: Sequence[Candidate]) -> list[Candidate]:
         found = []
         for one in ones[:_MET]:
+            check()
             for other in others[:_MET]:
                 if len(one.steps) + len(other.steps) > MOST_STEPS + len(one.legs):
                     continue

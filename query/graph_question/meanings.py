@@ -29,6 +29,7 @@ from conspectus.query.graph_question.translation import label_in_english, langua
 from conspectus.query.question.question import EmbedSpans, span_vectors
 from conspectus.query.walk.graph import KnowledgeGraph, all_ids, open_graph, predicate_vectors, predicate_words
 from conspectus.storage.arrays import Bools, Floats, Ints, Vectors, distinct
+from conspectus.storage.cancellation import check
 from conspectus.storage.index import per_index
 from conspectus.storage.text.literals import is_time, parse_literal, year_in
 from conspectus.storage.text.words import FUNCTION_WORDS
@@ -345,6 +346,7 @@ def read_meanings(context: Context, asked: ReadQuestion, named: frozenset[int]) 
     for place, stated in stating.items():
         near[place, np.array([not stated & own for own in predicates.relations])] *= _OF_ANOTHER
     for place in places:
+        check()
         for number, (own, domain) in enumerate(predicates.stems):
             if asked.stems[place] in own:
                 value = _MODIFIER if predicates.modifies(asked.stems[place], number) else 1.0
@@ -400,6 +402,7 @@ def _types(predicates: Predicates, asked: ReadQuestion, places: list[int], said:
         types[content] = predicates.classes(vectors)
         types[[place for place in content if place in said]] *= _OF_ANOTHER
     for place in content:
+        check()
         for cls, fits in enumerate(predicates.nouns):
             if asked.stems[place] in fits:
                 types[place, cls] = max(types[place, cls], fits[asked.stems[place]])

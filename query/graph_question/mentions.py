@@ -16,6 +16,7 @@ from conspectus.query.context import Context
 from conspectus.query.graph_question.lexicon import stem_of
 from conspectus.query.graph_question.question_form import ReadQuestion
 from conspectus.query.walk.graph import KnowledgeGraph, is_id, kept_postings, open_graph, spoken
+from conspectus.storage.cancellation import check
 from conspectus.storage.index import per_index
 from conspectus.storage.name_tables import alias_rows
 from conspectus.storage.text.names import word_keys
@@ -217,6 +218,7 @@ def find_mentions(context: Context, asked: ReadQuestion, known: frozenset[str]) 
     keys = [without_accents(word.key) for word in asked.words]
     found: list[EntityMention] = []
     for start in range(len(keys)):
+        check()
         for end in range(min(len(keys), start + _LONGEST), start, -1):
             found += _at(names, asked, keys, start, end, known)
     covered = frozenset().union(*(mention.places for mention in found if mention.end - mention.start > 1))
@@ -347,6 +349,7 @@ def spelled(context: Context, asked_words: Sequence[str], vocabulary: frozenset[
             continue
         if zipf(key) >= _USED:
             continue
+        check()
         options = process.extract(key, vocabulary, scorer=OSA.distance, score_cutoff=1, limit=None)
         near = [word for word, _, _ in options if zipf(word) >= _USED - 1]
         if near:

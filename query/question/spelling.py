@@ -11,6 +11,7 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, cast
 
 from conspectus.query.types import Step
+from conspectus.storage.cancellation import check
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.text.names import Word
 from conspectus.storage.text.word_lists import beginning_with, zipf
@@ -95,6 +96,7 @@ def _neighbours(word: str, words: tuple[str, ...]) -> Iterator[str]:
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
+    check()
     for near, _, _ in process.extract(word, words, scorer=OSA.distance, score_cutoff=1, limit=None):
         if len(near) >= _LEAST_LETTERS:
             yield near

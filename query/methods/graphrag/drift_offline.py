@@ -6,6 +6,7 @@ alone and together with each of these names; the passages of all searches are fo
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 from conspectus.query.answer_writing.context_windows import ScoredUnit, evidence, filled, passage_unit
@@ -16,6 +17,7 @@ from conspectus.query.methods.graphrag.local import selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
 from conspectus.query.methods.graphrag.map_input import nearest_reports
 from conspectus.query.types import Answer, Say, Step
+from conspectus.storage.cancellation import check
 
 _SHARE = 0.6
 """The weight of a passage's score in a follow-up search, so that it can join the best passages but not replace them.
@@ -47,8 +49,9 @@ class ExtractiveDriftSearch:
         reports = nearest_reports(context, [question])
         names = self._names(question, selection, reports)
         scores: dict[int, float] = {}
-        follow_ups = [(LocalSelection(context, f"{question} {name}"), _SHARE) for name in names]
-        for search, share in [(selection, 1.0), *follow_ups]:
+        follow_ups = ((LocalSelection(context, f"{question} {name}"), _SHARE) for name in names)
+        for search, share in chain([(selection, 1.0)], follow_ups):
+            check()
             for row, score in zip(search.chunks.rows.tolist(), search.chunks.scores.tolist(), strict=True):
                 scores[row] = max(scores.get(row, 0.0), share * score)
         order = sorted(scores, key=lambda row: (-scores[row], row))
