@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
-Row = dict[str, str | float]
+Row = dict[str, Any]
+"""A name, and figures: numbers, texts, or intervals with `mean`, `low` and `high`."""
 
 
 class Rows:
@@ -21,7 +23,9 @@ class Rows:
     def add(self, row: Row) -> None:
         """Print a row, below the heads of the first one, and write all rows."""
         if not self._rows:
-            self._widths = {key: max(len(key), 24 if isinstance(value, str) else 8) for key, value in row.items()}
+            self._widths = {
+                key: max(len(key), 8 if isinstance(value, int | float) else 24) for key, value in row.items()
+            }
             print("  ".join(f"{key:<{width}}" for key, width in self._widths.items()))
         self._rows.append(row)
         cells = (f"{_rounded(row.get(key, '')):<{width}}" for key, width in self._widths.items())
@@ -30,5 +34,7 @@ class Rows:
             self._file.write_text(json.dumps(self._rows, indent=1) + "\n", "utf-8")
 
 
-def _rounded(value: str | float) -> str:
+def _rounded(value: Any) -> str:  # noqa: ANN401  (a figure)
+    if isinstance(value, dict):
+        return f"{value['mean']:.4g} [{value['low']:.4g}, {value['high']:.4g}]"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

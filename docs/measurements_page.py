@@ -113,8 +113,8 @@ TABLES: dict[str, tuple[Table, ...]] = {
             (
                 Column("units", "units", 1),
                 Column("tokens", "context_tokens"),
-                Column("answered", "answered", 2),
-                Column("ROUGE-L", "rouge_l", 3),
+                Column("answered", "known", 2),
+                Column("ROUGE-L", "rougeL", 3),
             ),
         ),
         Table("What does extraction without a model find?", "extraction", digits=3),
