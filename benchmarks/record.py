@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-NOT_KEPT = {"settings", "answers"}
-"""What `conspectus evaluate` writes besides figures; answers quote the documents of others."""
+NOT_KEPT = {"settings", "answers", "not_heard", "without_usable_content"}
+"""What commands write besides figures; answers quote the documents of others."""
 
 
 def record(target: Path, command: Sequence[str]) -> None:

@@ -64,9 +64,8 @@ def main() -> None:
             if options.flat:
                 flat(url, questions, options.flat, pid)
                 return
-            ours = Target(
-                "conspectus ppr", url, "/v1/indexes/it/ask", lambda asked: asked | {"method": "ppr"}, "/livez", pid
-            )
+            name = f"ppr, {'no model' if model is None else f'a model of {1000 * options.model:g} ms'}"
+            ours = Target(name, url, "/v1/indexes/it/ask", lambda asked: asked | {"method": "ppr"}, "/livez", pid)
             for clients in options.clients:
                 rows.add(measured(ours, questions, clients, options.requests))
     if options.lightrag is None or not options.lightrag.is_file():
