@@ -1,6 +1,6 @@
 """Measure false abstention and false answers of offline global search on answerable and unanswerable questions.
 
-    python benchmarks/abstention.py --suite QMSUM --books BOOK.txt [BOOK.txt ...] [--foreign SUITE ...] [--sweep]
+    python -m benchmarks.abstention --suite QMSUM --books BOOK.txt [BOOK.txt ...] [--foreign SUITE ...] [--sweep]
 
 Every meeting of the suite and every book has its own index. Each index is asked:
 
@@ -28,8 +28,9 @@ from conspectus.query.question.scope import closeness_to_whole, corpus_coverage
 from conspectus.storage.records import Chunk, Entity
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT
-from sensemaking import indexes_of
 
+from benchmarks.rows import Rows
+from benchmarks.sensemaking import indexes_of
 from conspectus import Index, Settings, build, load_settings
 
 WHOLE = (
@@ -138,6 +139,7 @@ def main() -> None:
     parser.add_argument("--books", type=Path, nargs="+", default=[])
     parser.add_argument("--foreign", type=Path, nargs="+", default=[])
     parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--json", type=Path, help="also write the table to this file")
     options = parser.parse_args()
     settings = load_settings(Path("settings.yaml") if Path("settings.yaml").is_file() else None)
     suite, books = read_suite(options.suite), {book.stem for book in options.books}
@@ -159,11 +161,10 @@ def main() -> None:
         print("\n".join(sweep(halves[0])))
     least, whole = settings.global_search.least_support, settings.global_search.about_the_whole
     print(f"answered at least_support {least}, about_the_whole {whole}")
-    print(f"{'half':8}" + "".join(f"{kind:>16}" for kind in KINDS) + f"{'balanced':>10}")
-    for label, rows in zip(("first", "second"), halves, strict=True):
-        counts = {kind: sum(row.kind == kind for row in rows) for kind in KINDS}
-        cells = "".join(f"{f'{share(rows, kind, least, whole):.3f} of {count}':>16}" for kind, count in counts.items())
-        print(f"{label:8}{cells}{balanced(rows, least, whole):10.3f}")
+    table = Rows(options.json)
+    for label, rows in zip(("first, chosen on", "second, held out"), halves, strict=True):
+        shares = {kind: round(share(rows, kind, least, whole), 3) for kind in KINDS}
+        table.add({"half": label, **shares, "balanced": round(balanced(rows, least, whole), 3), "asked": len(rows)})
 
 
 if __name__ == "__main__":

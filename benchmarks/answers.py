@@ -1,6 +1,6 @@
 """Measure how often methods answer answerable questions and abstain from unanswerable ones.
 
-    python benchmarks/answers.py SUITE SUITE [SUITE ...] [--questions 60]
+    python -m benchmarks.answers SUITE SUITE [SUITE ...] [--questions 60]
 
 Every suite's questions are asked of every suite's index. Over its own documents a question has an answer; over
 another suite's it has none (except by chance). The output shows the share answered and, over a suite's own documents,
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, suite_index
 
+from benchmarks.rows import Row, Rows
 from conspectus import Index, build, load_settings
 
 
@@ -27,14 +28,14 @@ def holds(text: str, question: SuiteQuestion) -> bool:
     return any(answer.casefold() in text.casefold() for answer in question.answers)
 
 
-def row(asked: Suite, over: Suite, index: Index, count: int) -> str:
+def row(asked: Suite, over: Suite, index: Index, count: int) -> Row:
     """Ask one suite's questions of another's index and return the table's row."""
     questions = sampled(asked, count)
     answers = [index.ask(question.question, "ppr") for question in questions]
     answered = sum(answer.known for answer in answers) / len(answers)
-    line = f"{asked.name:12}  {over.name:12}  {len(questions):9}  {answered:8.3f}"
+    found: Row = {"questions": asked.name, "documents": over.name, "asked": len(questions), "answered": answered}
     if asked.name != over.name:
-        return line
+        return found
     pairs = [
         (question, answer)
         for question, answer in zip(questions, answers, strict=True)
@@ -45,7 +46,7 @@ def row(asked: Suite, over: Suite, index: Index, count: int) -> str:
         any(holds(f"{passage.title} {passage.text}", question) for passage in answer.evidence.passages)
         for question, answer in pairs
     ) / len(pairs)
-    return f"{line}  {quoted:6.3f}  {reachable:9.3f}"
+    return {**found, "quoted": quoted, "reachable": reachable}
 
 
 def main() -> None:
@@ -53,14 +54,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suites", nargs="+", type=Path)
     parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
     settings = load_settings()
     suites = [read_suite(suite) for suite in options.suites]
-    print("questions     documents     asked      answered  quoted  reachable")
+    rows = Rows(options.json)
     for over in suites:
         index = build(over.corpus, suite_index(over, settings), settings)
         for asked in suites:
-            print(row(asked, over, index, options.questions), flush=True)
+            rows.add(row(asked, over, index, options.questions))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """Cost and quality of answering from community reports, compared with answering from all the text.
 
-    python benchmarks/sensemaking.py --books BOOK.txt [BOOK.txt ...] --suite QMSUM [--questions 60] [--together]
+    python -m benchmarks.sensemaking --books BOOK.txt [BOOK.txt ...] --suite QMSUM [--questions 60] [--together]
         [--methods lazy,global,local,ppr]
 
 Conditions, unless --methods names others: the reports of the levels c0 to c3 and of a walk down (global:dynamic), all
 passages (ts), the nearest passages that fit into one call (ss). The books' table shows the units and tokens that one
-question about the whole text needs. The suite's table also compares answers with the accepted ones; `answered` is the
+question about the whole text needs. The suite's table also compares answers with the accepted ones; `known` is the
 share of questions answered, and unanswered ones score 0. A question of the suite is asked of the index of its own
 supporting document (a meeting is summarised by itself), or with --together of one index of all. Without a model, the
 `:offline` fallbacks answer; if settings.yaml or the environment names a model, it answers (each condition and question
@@ -19,12 +19,14 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from conspectus.pipelines.evaluation.evaluate import context_size, quality
 from conspectus.pipelines.evaluation.metrics import bootstrap
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, suite_index
 
+from benchmarks.rows import Row, Rows
 from conspectus import Index, Settings, build, load_settings
 
 CONDITIONS = ("global:c0", "global:c1", "global:c2", "global:c3", "global:dynamic", "ts", "ss")
@@ -61,26 +63,17 @@ def indexes_of(suite: Suite, settings: Settings, wanted: set[str], together: boo
     return found
 
 
-def suite_table(
-    suite: Suite, settings: Settings, conditions: Sequence[str], most: int, together: bool
-) -> Iterator[str]:
-    """Yield the lines of a suite's table."""
+def suite_rows(suite: Suite, settings: Settings, conditions: Sequence[str], most: int, together: bool) -> Iterator[Row]:
+    """Yield the rows of a suite's table: means, with bootstrap 95 % intervals of the measures."""
     able = [question for question in suite.questions if question.answers and len(question.supporting) == 1]
     questions = random.Random(7).sample(able, min(most or len(able), len(able)))
     indexes = indexes_of(suite, settings, {question.supporting[0] for question in questions}, together)
-    asked = "one index of all" if together else "each asked of its own document"
-    yield f"{suite.name}: {len(questions)} questions, {asked}; means with bootstrap 95 % intervals"
-    head = "".join(f"{item:>25}" for item in MEASURES)
-    yield f"{'condition':16}{'units':>8}{'context tokens':>17}{'answered':>10}{'seconds':>9}{head}"
     for name in conditions:
         values = asyncio.run(measured(name, questions, indexes))
-        mean = {metric: sum(value) / len(questions) for metric, value in values.items()}
-        intervals = [bootstrap(values[item]) for item in MEASURES]
-        shown = "".join(
-            f"{f'{interval.mean:.4f} [{interval.low:.4f}, {interval.high:.4f}]':>25}" for interval in intervals
-        )
-        size = f"{mean['units']:8,.1f}{mean['context_tokens']:17,.0f}"
-        yield f"{name:16}{size}{mean['known']:10.2f}{mean['seconds']:9.2f}{shown}"
+        means = {
+            metric: sum(values[metric]) / len(questions) for metric in ("units", "context_tokens", "known", "seconds")
+        }
+        yield {"condition": name, **means, **{measure: asdict(bootstrap(values[measure])) for measure in MEASURES}}
 
 
 async def measured(name: str, questions: Sequence[SuiteQuestion], indexes: dict[str, Index]) -> dict[str, list[float]]:
@@ -107,6 +100,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=60, help="how many of the suite's are asked; 0: all")
     parser.add_argument("--together", action="store_true", help="one index of the whole suite")
     parser.add_argument("--methods", default=",".join(CONDITIONS))
+    parser.add_argument("--json", type=Path, help="also write the suite's table to this file")
     options = parser.parse_args()
     conditions = options.methods.split(",")
     settings = load_settings(Path("settings.yaml") if Path("settings.yaml").is_file() else None)
@@ -116,8 +110,9 @@ def main() -> None:
         print()
     if options.suite:
         suite = read_suite(options.suite)
-        for line in suite_table(suite, settings, conditions, options.questions, options.together):
-            print(line, flush=True)
+        table = Rows(options.json)
+        for row in suite_rows(suite, settings, conditions, options.questions, options.together):
+            table.add(row)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from pathlib import Path
 import httpx
 
 from benchmarks.fake_server.records import fake_process
+from benchmarks.rows import Row, Rows
 from conspectus.api import open_index
 from tests.waiting import free_port
 
@@ -49,7 +50,9 @@ def main() -> None:
     parser.add_argument("--lightrag", type=Path, help="a Python that has lightrag-hku[api], to be measured beside")
     parser.add_argument("--flat", type=int, help="requests over which the memory is measured, instead of the table")
     parser.add_argument("--publish", type=float, help="seconds in which versions are published, instead of the table")
+    parser.add_argument("--json", type=Path, help="also write the figures of the table to this file")
     options = parser.parse_args()
+    rows = Rows(options.json)
     questions = [json.loads(line)["question"] for line in options.questions.read_text("utf-8").splitlines()]
     if options.publish:
         publish(options.publish)
@@ -61,12 +64,10 @@ def main() -> None:
             if options.flat:
                 flat(url, questions, options.flat, pid)
                 return
-            print("                clients  questions/s   p50 ms   p99 ms  errors  health p99 ms  memory MB")
-            ours = Target(
-                "conspectus ppr", url, "/v1/indexes/it/ask", lambda asked: asked | {"method": "ppr"}, "/livez", pid
-            )
+            name = f"ppr, {'no model' if model is None else f'a model of {1000 * options.model:g} ms'}"
+            ours = Target(name, url, "/v1/indexes/it/ask", lambda asked: asked | {"method": "ppr"}, "/livez", pid)
             for clients in options.clients:
-                print(measured(ours, questions, clients, options.requests), flush=True)
+                rows.add(measured(ours, questions, clients, options.requests))
     if options.lightrag is None or not options.lightrag.is_file():
         print(f"LightRAG is not measured: {options.lightrag or 'no --lightrag'} is not a Python that has it")
         return
@@ -75,7 +76,7 @@ def main() -> None:
         lightrag(options.lightrag, options.index, model.url) as theirs,
     ):
         for clients in options.clients:
-            print(measured(theirs, questions, clients, options.requests), flush=True)
+            rows.add(measured(theirs, questions, clients, options.requests))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +165,8 @@ def _wait(true: Callable[[], bool], process: "subprocess.Popen[bytes]", log: Pat
         time.sleep(0.5)
 
 
-def measured(target: Target, questions: list[str], clients: int, requests: int) -> str:
-    """Return a line of the table."""
+def measured(target: Target, questions: list[str], clients: int, requests: int) -> Row:
+    """Return a row of the table."""
     seconds: list[float] = []
     errors: list[int] = []
     health: list[float] = []
@@ -205,11 +206,16 @@ def measured(target: Target, questions: list[str], clients: int, requests: int) 
     took = time.perf_counter() - began
     done.set()
     looker.join()
-    return (
-        f"{target.name:<15} {clients:>7} {requests / took:>12.1f} {1000 * at(seconds, 0.5):>8.0f} "
-        f"{1000 * at(seconds, 0.99):>8.0f} {len(errors):>7} {1000 * at(health, 0.99):>14.0f} "
-        f"{resident(target.pid):>10.0f}"
-    )
+    return {
+        "server": target.name,
+        "clients": clients,
+        "questions/s": round(requests / took, 1),
+        "p50, ms": round(1000 * at(seconds, 0.5)),
+        "p99, ms": round(1000 * at(seconds, 0.99)),
+        "failed": len(errors),
+        "health p99, ms": round(1000 * at(health, 0.99)),
+        "memory, MB": round(resident(target.pid)),
+    }
 
 
 def publish(seconds: float, clients: int = 16) -> None:

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.fake_server import FakeProcess, Measures
+from benchmarks.rows import Row, Rows
 
 HERE = Path(__file__).parent
 IN_FLIGHT = 32
@@ -74,14 +75,22 @@ def measured(command: list[str], latency: float) -> tuple[dict[str, float], Meas
         return json.loads(done.stdout.splitlines()[-1]), server.measures()
 
 
-def line(name: str, passages: int, took: dict[str, float], asked: Measures, latency: float) -> str:
+def row(name: str, passages: int, took: dict[str, float], asked: Measures, latency: float) -> Row:
     """Return a row of the table."""
     ideal = asked.requests * latency / IN_FLIGHT
-    return (
-        f"{name:14}{passages:9}{took['chunks']:7.0f}{took['entities']:9.0f}{took['reports']:8.0f}{asked.requests:7}"
-        f"{asked.in_flight_mean:10.1f}{took['seconds']:8.1f}{ideal:7.1f}{took['seconds'] / ideal:7.2f}"
-        f"{1000 * took['cpu'] / took['chunks']:10.1f}{took['rss']:8.0f}"
-    )
+    return {
+        "who": name,
+        "passages": passages,
+        "entities": round(took["entities"]),
+        "reports": round(took["reports"]),
+        "calls": asked.requests,
+        "in flight": round(asked.in_flight_mean, 1),
+        "seconds": round(took["seconds"], 1),
+        "ideal": round(ideal, 1),
+        "ratio": round(took["seconds"] / ideal, 2),
+        "CPU, ms a chunk": round(1000 * took["cpu"] / took["chunks"], 1),
+        "memory, MB": round(took["rss"]),
+    }
 
 
 def main() -> None:
@@ -91,16 +100,14 @@ def main() -> None:
     parser.add_argument("--passages", type=int, nargs="+", default=[300, 994])
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--nano", type=Path, help="the Python of an environment with nano-graphrag")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--child", nargs=2, metavar=("URL", "INDEX"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         url, index = options.child
         print(json.dumps(index_here(url, options.corpus, Path(index))))
         return
-    print(
-        f"{'':14}{'passages':>9}{'chunks':>7}{'entities':>9}{'reports':>8}{'calls':>7}{'in flight':>10}{'seconds':>8}"
-        f"{'ideal':>7}{'ratio':>7}{'CPU ms/ch':>10}{'RSS MB':>8}"
-    )
+    rows = Rows(options.json)
     lines = options.corpus.read_text("utf-8").splitlines(keepends=True)
     for passages in options.passages:
         with tempfile.TemporaryDirectory() as folder:
@@ -108,10 +115,10 @@ def main() -> None:
             corpus.write_text("".join(lines[:passages]), "utf-8")
             index = str(Path(folder) / "index")
             ours = [sys.executable, "-m", "benchmarks.speed", str(corpus), "--child", "URL", index]
-            print(line("conspectus", passages, *measured(ours, options.latency), options.latency), flush=True)
+            rows.add(row("conspectus", passages, *measured(ours, options.latency), options.latency))
             if options.nano:
                 nano = [str(options.nano), str(HERE / "speed_nano.py"), "URL", str(corpus), str(Path(folder) / "nano")]
-                print(line("nano-graphrag", passages, *measured(nano, options.latency), options.latency), flush=True)
+                rows.add(row("nano-graphrag", passages, *measured(nano, options.latency), options.latency))
 
 
 if __name__ == "__main__":

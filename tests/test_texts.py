@@ -30,7 +30,6 @@ FOREIGN = "Maximum Overdrive|Leland, North|Scrooge|Cratchit|Fezziwig|Alice.s Adv
 """Names of texts by others that this repository once held."""
 NOT_LOOKED_AT = {
     "CHANGELOG.md",
-    "DECISIONS.md",
     "README.md",
     "tests/test_texts.py",
     "benchmarks/data/aliases.jsonl",  # names of things, as facts

@@ -2,7 +2,7 @@
 
 The text quoted in a reply is in the message that it answers, so it is not indexed again as words of another sender. We
 use our own rules: email-reply-parser takes "-Anna" for a signature up to the next blank lines, and thereby loses
-footnotes, postscripts and parts of patches (DECISIONS.md).
+footnotes, postscripts and parts of patches (docs/decisions/web-pages-and-mail.md).
 """
 
 import re

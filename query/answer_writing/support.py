@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LEAST_SUPPORT = 0.86
 """The least support of an answer. Chosen over eight collections of real documents, with 33 questions that they
-cannot answer (DECISIONS.md)."""
+cannot answer (docs/decisions/declining.md)."""
 _COVERAGE = 0.6
 """Weight of the share of the question's words in the passages, relative to the best cosine."""
 _UNKNOWN_NAME = 0.3

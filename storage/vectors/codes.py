@@ -51,7 +51,7 @@ class Codes:
 
 
 def rows_to_compare(k: int) -> int:
-    """Return how many proposed rows are compared with a query to find the k best (recall: DECISIONS.md)."""
+    """Return how many proposed rows are compared with a query to find the k best (docs/decisions/vectors.md)."""
     return 1000 + 30 * k
 
 

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 LARGEST = 1_800_000
-"""Bytes of a wheel; nine tenths of it is source code (DECISIONS.md says what it would take to halve it)."""
+"""Bytes of a wheel; nine tenths of it is source code (docs/decisions/dependencies.md)."""
 
 
 @pytest.fixture(scope="module")

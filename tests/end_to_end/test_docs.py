@@ -20,7 +20,7 @@ from conspectus.cli import register
 
 UsageError = typer.BadParameter.__base__  # of the click that typer brings
 ROOT = Path(__file__).parent.parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "decisions").glob("*.md")])
 
 
 def page(path: Path) -> str:
@@ -145,7 +145,7 @@ def test_the_python_of_models_runs(snippet: str, tmp_path: Path) -> None:
         assert "200" in done.stdout
 
 
-@pytest.mark.parametrize("path", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "DECISIONS.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
 def test_every_file_that_a_page_leads_to_exists(path: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page(path)):
         assert (path.parent / target).exists(), target
@@ -156,7 +156,7 @@ def test_every_file_that_a_page_leads_to_exists(path: Path) -> None:
 
 
 def test_every_test_that_a_page_names_exists() -> None:
-    for path in (*PAGES, ROOT / "DECISIONS.md"):
+    for path in PAGES:
         for file, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page(path)):
             assert (ROOT / file).is_file(), (path.name, file)
             assert not name or re.search(rf"(?:def|class) {name}\b", page(ROOT / file)), (path.name, file, name)

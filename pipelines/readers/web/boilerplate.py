@@ -2,7 +2,7 @@
 
 We use our own rules. Libraries that extract the main text (trafilatura, readability, resiliparse, jusText) lose text
 of manuals: of 64 sentences that answer questions about two such sets of pages they lose 4 to 18, and these rules none
-(DECISIONS.md). A page marks its parts by elements (<nav>, <main>), roles and class names. A class name can mean
+(docs/decisions/web-pages-and-mail.md). A page marks its parts by elements, roles and class names. A class name can mean
 anything, so a part is removed only if links or form controls also fill it; running text always stays.
 """
 

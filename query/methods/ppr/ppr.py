@@ -13,7 +13,7 @@ is the whole method, from top to bottom:
 7. *Text.* Each candidate's words and meaning, without any walk.
 8. *Final ranking.* FORMULA: the fewer titles other passages mention (manuals, mail), the more words and meaning count.
 
-Differences from the paper, each chosen by measurement (DECISIONS.md): the graph has precise name edges in addition to
+Differences from the paper, by measurement (docs/decisions/personalized-pagerank.md): precise name edges in addition to
 vague occurrence edges (storage/graph/walk_graph.py), passages seed the walk as well as entities, and steps 5 and 6.
 """
 
