@@ -281,7 +281,7 @@ def _read_behind(context: Context, path: BeamPath, guide: PathGuide) -> list[Quo
             continue
         passages = [context.passage(row, cosine) for row, cosine in nearest_chunks(context, clue, rows, _PASSAGES_READ)]
         quotes = quotes_for(context, clue, passages)
-        chosen = choose(context, clue, quotes, context.settings.answer.sentences)
+        chosen = choose(clue, quotes, context.settings.answer.sentences)
         chosen = [quote for quote in chosen if (quote.covers | quote.near) - named]  # contains more than the name
         if not chosen or unsupported(context, clue, quotes):
             continue
