@@ -49,6 +49,10 @@ TOP = 3
 """An answer is right if one of so many best statements is."""
 HIDDEN = 0.4
 """Weight of a question whose answers are left out: fewer questions have no answer than have one."""
+WRONG = 0.75
+"""The cost of a wrong answer, where a right one is worth 1 and none 0."""
+LEAST = round(WRONG / (1 + WRONG), 2)
+"""The least probability of an answer that is given: its worth is then above that of none."""
 PENALTY = 1.0
 """Of the squares of the weights of the standardised features."""
 
@@ -193,8 +197,8 @@ def outcomes(found: Sequence[Example], ranker: Logistic) -> tuple[Floats, Floats
     return np.array(rows), np.array(right), np.array([HIDDEN if each.hidden else 1.0 for each in found])
 
 
-def measured(found: Sequence[Example]) -> tuple[dict[str, Any], float]:
-    """Return the figures with each collection left out in turn, and the least probability of an answer."""
+def measured(found: Sequence[Example]) -> dict[str, Any]:
+    """Return the figures with each collection left out in turn."""
     groups = sorted({each.collection for each in found})
     parts = {}
     first: list[bool] = []
@@ -211,9 +215,6 @@ def measured(found: Sequence[Example]) -> tuple[dict[str, Any], float]:
         model = fitted(features, told, weights)
         table[group] = (1 / (1 + np.exp(-model.logits(parts[group][0]))), *parts[group][1:])
     every, told, weights = (np.concatenate(each) for each in zip(*table.values(), strict=True))
-    cuts = np.arange(0.2, 0.81, 0.02)
-    gains = [((2 * told - 1) * weights)[every >= cut].sum() for cut in cuts]
-    least = float(cuts[int(np.argmax(gains))])
     print("probability  answers  of them right")
     for low in np.arange(0, 1, 0.1):
         among = (every >= low) & (every < low + 0.1)
@@ -223,18 +224,18 @@ def measured(found: Sequence[Example]) -> tuple[dict[str, Any], float]:
     figures = {
         group: {
             "answers": len(told),
-            "right and answered": round(float(told[own >= least].sum() / max(1, told.sum())), 3),
-            "not right and declined": round(float((own < least)[told == 0].mean()), 3) if (told == 0).any() else None,
+            "right and answered": round(float(told[own >= LEAST].sum() / max(1, told.sum())), 3),
+            "not right and declined": round(float((own < LEAST)[told == 0].mean()), 3) if (told == 0).any() else None,
         }
         for group, (own, told, _) in table.items()
     }
     figures["all"] = {
         "answers": len(told),
         "best statement right": round(float(np.mean(first)), 3),
-        "right and answered": round(float(told[every >= least].sum() / told.sum()), 3),
-        "not right and declined": round(float((every < least)[told == 0].mean()), 3),
+        "right and answered": round(float(told[every >= LEAST].sum() / told.sum()), 3),
+        "not right and declined": round(float((every < LEAST)[told == 0].mean()), 3),
     }
-    return figures, round(least, 2)
+    return figures
 
 
 def main() -> None:
@@ -252,18 +253,18 @@ def main() -> None:
             continue
         index = open_index(place) if options.as_they_are else build([documents], place)
         found += examples(name, index.context, rows)
-    figures, least = measured(found)
+    figures = measured(found)
     ranker = fit_statements(found)
     decision = fitted(*outcomes(found, ranker))
     written = {
         "statement": _packed(ranker, STATEMENT_FEATURES),
         "answer": _packed(decision, ANSWER_FEATURES),
-        "least": least,
+        "least": LEAST,
         "worth": 0.5,
         "figures": figures,
     }
     options.out.write_text(json.dumps(written, indent=1) + "\n", "utf-8")
-    print(json.dumps(figures["all"]), f"least {least}; {options.out}")
+    print(json.dumps(figures["all"]), options.out)
 
 
 def _packed(model: Logistic, names: Sequence[str]) -> dict[str, Any]:
