@@ -23,6 +23,8 @@ from conspectus.storage.text.words import stem
 
 _COVERED = 0.35
 """The share of the question's words, by weight, that a sentence and its title must contain."""
+_ALL = 0.8
+"""Where a sentence and its title contain less, a candidate must stand next to a word of the question."""
 _CLAUSE = re.compile(r"[,;:()–—]|\b(?:and|but|und|aber|et|mais|y|pero)\b", re.IGNORECASE)
 """What ends the part of a sentence that a candidate belongs to."""
 _STEPS = re.compile(
@@ -245,7 +247,8 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
         sentence = chunk.text[start:end]
         told = frozenset(context.bm25.analysis.terms(f"{context.titles[span.document_id]}\n{sentence}", row))
         held = {term for term in weights if term in told or any(is_related(term, other) for other in told)}
-        if not last_step and sum(weights[term] for term in held) < _COVERED:
+        covered = sum(weights[term] for term in held)
+        if not last_step and covered < _COVERED:
             continue
         candidates = [
             (at, text)
@@ -253,7 +256,7 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
             if not {stem(word.key) for word in words(text)} <= asked
             and _plays_its_part(kind, sentence, at, text, asked)
         ]
-        if not kind.types and len(candidates) > 1:
+        if not last_step and (covered < _ALL or (not kind.types and len(candidates) > 1)):
             candidates = [each for each in candidates if _is_attached(context, question, sentence, *each)]
         found = {" ".join(text.split()) for _, text in candidates}
         if found:
