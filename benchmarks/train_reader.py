@@ -49,7 +49,7 @@ TOP = 3
 """An answer is right if one of so many best statements is."""
 HIDDEN = 0.4
 """Weight of a question whose answers are left out: fewer questions have no answer than have one."""
-WRONG = 1.0
+WRONG = 1.25
 """The cost of a wrong answer, where a right one is worth 1 and none 0."""
 LEAST = round(WRONG / (1 + WRONG), 2)
 """The least probability of an answer that is given: its worth is then above that of none."""

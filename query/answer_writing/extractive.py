@@ -6,6 +6,274 @@ answer the question (`ranker`), those that together answer it are chosen within 
 understand them is added, the best are extended by the next sentence, and everything is shown, each with its citation.
 """
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby, pairwise
+
+from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, Part, excerpts, without_fences, word_count
+from conspectus.query.answer_writing.ranker import (
+    Asked,
+    Held,
+    asked_of,
+    held_by,
+    probability,
+    reader_weights,
+    statement_features,
+)
+from conspectus.query.answer_writing.short_answer import short_answer
+from conspectus.query.answer_writing.support import declined, unsupported
+from conspectus.query.answering import Assembly, assembling
+from conspectus.query.citations.numbered import Citations
+from conspectus.query.context import Context
+from conspectus.query.question.kinds import kind_of
+from conspectus.query.question.parts import parts_of
+from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
+from conspectus.storage.arrays import Floats, Vectors
+from conspectus.storage.locators import sections_at
+from conspectus.storage.records import Span
+from conspectus.storage.text.names import words
+from conspectus.storage.text.normalise import title_names
+
+_MOST_ENCODED = 40
+"""The number of excerpts that are embedded: those with most of the question's words, context included."""
+_BRIDGE = 1.5
+"""Bonus, in logits, of an excerpt whose passage is about something that an earlier quote names and the question does
+not."""
+_MOST_WORDS = 150
+"""The most words of prose that an answer quotes; the best excerpt is quoted at any length."""
+_WITH_NEXT = 3
+"""Number of best excerpts that are quoted with the next of their paragraph, which often continues them: one, if the
+question asks for a fact."""
+_FACTS = frozenset({"when", "where", "who", "how many", "yes or no"})
+_MOST_OF_OPENING = 60
+"""The most words of a section that are shown before a step of a procedure."""
+_NEXT_WITHIN = 3
+"""The most characters between an excerpt and the next one."""
+_LEAST_WORDS = 3
+"""A sentence, line or item with fewer words is not quoted for its own sake ("Definitely.", "See below.")."""
+_OF_A_PART = 4
+"""Number of passages added for each part of a question that asks for several things."""
+_REPEATS = 0.7
+"""An excerpt that shares more than this share of its words with a chosen one repeats it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A scored excerpt.
+
+    Attributes:
+        excerpt: The excerpt.
+        held: What it has of the question.
+        features: Its features (`ranker.STATEMENT_FEATURES`).
+        cosine: The cosine of its label and text with the question.
+        score: The logit of the probability that it answers the question.
+        by_part: The score for each part of the question alone, if it has several.
+        behind: The next excerpt in the same paragraph or list.
+        opening: If a procedure is asked for and the section's heading contains a word of the question, the excerpts
+            from the section's beginning to this one.
+    """
+
+    excerpt: Excerpt
+    held: Held
+    features: Floats
+    cosine: float
+    score: float
+    by_part: tuple[float, ...] = ()
+    behind: Excerpt | None = None
+    opening: tuple[Excerpt, ...] = ()
+
+    @property
+    def covers(self) -> frozenset[str]:
+        """The stems of the question in the excerpt."""
+        return self.held.covers
+
+    @property
+    def near(self) -> frozenset[str]:
+        """The stems of the question that only its context contains, or of which it contains another form."""
+        return self.held.near | self.held.related
+
+    @property
+    def text(self) -> str:
+        """The text of the excerpt itself."""
+        return self.excerpt.text
+
+    @property
+    def span(self) -> Span:
+        """The span of the excerpt itself."""
+        return self.excerpt.span
+
+
+class ExtractiveReader:
+    """Answers with excerpts of the passages of a retriever."""
+
+    def __init__(self, name: str, context: Context, retriever: Retriever) -> None:
+        self._name = name
+        self._context = context
+        self._retriever = retriever
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return up to `answer.sentences` excerpts that together answer the question, in reading order."""
+        with assembling(question, self._name) as assembly:
+            evidence = await self._retriever.retrieve(question, self._context.settings.answer.passages)
+            return quote_evidence(assembly, self._context, await self._with_parts(question, evidence), say)
+
+    async def _with_parts(self, question: str, evidence: Evidence) -> Evidence:
+        """Return evidence extended by the best passages for each part of a question that asks for several things."""
+        parts = parts_of(question)
+        if len(parts) == 1:
+            return evidence
+        passages = {passage.chunk_id: passage for passage in evidence.passages}
+        for part in parts:
+            for passage in (await self._retriever.retrieve(part, _OF_A_PART)).passages:
+                passages.setdefault(passage.chunk_id, passage)
+        step = Step("parts", f"{len(passages) - len(evidence.passages)} more passages for its {len(parts)} parts")
+        return replace(evidence, passages=tuple(passages.values()), trace=(*evidence.trace, step))
+
+
+def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say: Say) -> Answer:
+    """Return the answer that quotes the passages of the evidence, all of them read.
+
+    It quotes up to `answer.sentences` excerpts that together answer the question; without enough support it declines.
+    The retrieval steps are added to the trace.
+    """
+    question = assembly.question
+    quotes = quotes_for(context, question, evidence.passages)
+    reason = unsupported(context, question, quotes)
+    chosen = [] if reason else choose(question, quotes, context.settings.answer.sentences)
+    citations = Citations(context)
+    lines = list(shown(citations, chosen))
+    text = "\n".join(lines) or declined(context, question, evidence.passages)
+    say(text)
+    assembly.add(*evidence.trace)
+    assembly.step("read", reason or f"{len(chosen)} of {len(quotes)} excerpts quoted")
+    return assembly.assemble(
+        text,
+        citations=citations.made(),
+        evidence=evidence,
+        dropped_citations=citations.dropped,
+        span=short_answer(context, question, [quote.span for quote in chosen]) if lines else "",
+    )
+
+
+def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> list[Quote]:
+    """Return the excerpts with most of the question's words, each with the probability that it answers.
+
+    Args:
+        context: The open index.
+        question: The question.
+        passages: The passages, best first.
+
+    Returns:
+        The quotes, in the order of the passages and of reading.
+    """
+    asked = asked_of(context, question)
+    every = excerpts(context, passages)
+    read = sorted(every, key=lambda excerpt: (excerpt.span.document_id, excerpt.span.start))
+    behind = {id(excerpt): after for excerpt, after in pairwise(read) if _adjoin(excerpt, after)}
+    opening = _openings(context, every, asked) if asked.kind == "how to" else {}
+    every = [
+        excerpt
+        for excerpt in every
+        if excerpt.kind not in ("sentence", "line", "item") or word_count(excerpt.text) >= _LEAST_WORDS
+    ]
+    if not every:
+        return []
+    held = held_by(context, asked, every)
+    model = reader_weights().statement
+    drafted = model.logits(statement_features(asked, every, held, [0.0] * len(every)))
+    kept = _without_poorer_rows(every, held, sorted((-drafted).argsort(kind="stable")[:_MOST_ENCODED].tolist()))
+    every, held = [every[row] for row in kept], [held[row] for row in kept]
+    cosine = _cosines(context, every) if asked.understood else lambda _: [0.0] * len(every)
+    cosines = cosine(asked.vector)
+    features = statement_features(asked, every, held, cosines)
+    scores = model.logits(features).tolist()
+    parts = parts_of(question)
+    by_part = [
+        model.logits(statement_features(of_part, every, held_by(context, of_part, every), cosine(of_part.vector)))
+        for of_part in (asked_of(context, part) for part in (parts if len(parts) > 1 else ()))
+    ]
+    return [
+        Quote(
+            excerpt,
+            held[row],
+            features[row],
+            cosines[row],
+            scores[row],
+            tuple(float(part[row]) for part in by_part),
+            behind.get(id(excerpt)),
+            opening.get(id(excerpt), ()),
+        )
+        for row, excerpt in enumerate(every)
+    ]
+
+
+def _cosines(context: Context, every: Sequence[Excerpt]) -> Callable[[Vectors], list[float]]:
+    """Return a function that gives the cosine of each excerpt with the vector of a question."""
+    embedder = context.embedder
+    vectors = embedder.embed([embedder.windows(_labelled(excerpt))[0] for excerpt in every])
+
+    def cosines(asked: Vectors) -> list[float]:
+        found: list[float] = (vectors @ asked).tolist()
+        return found
+
+    return cosines
+
+
+def _without_poorer_rows(every: Sequence[Excerpt], held: Sequence[Held], rows: Sequence[int]) -> list[int]:
+    """Return the excerpts without table rows whose match is a subset of another row's."""
+    tables: dict[tuple[str, ...], list[frozenset[str]]] = {}
+    for row in rows:
+        if every[row].kind in ROWS:
+            tables.setdefault((every[row].passage.chunk_id, *every[row].context), []).append(held[row].covers)
+    return [
+        row
+        for row in rows
+        if every[row].kind not in ROWS
+        or not any(held[row].covers < covers for covers in tables[every[row].passage.chunk_id, *every[row].context])
+    ]
+
+
+def _adjoin(excerpt: Excerpt, after: Excerpt) -> bool:
+    """Return whether one excerpt directly continues another, with no blank line between them.
+
+    The next passage of the document may begin between them. Rows do not continue each other.
+    """
+    gap = after.span.start - excerpt.span.end
+    if excerpt.span.document_id != after.span.document_id or not 0 <= gap <= _NEXT_WITHIN:
+        return False
+    if not ROWS.isdisjoint((excerpt.kind, after.kind)):
+        return False
+    passage = excerpt.passage if after.passage is excerpt.passage else after.passage
+    between = passage.text[max(0, excerpt.span.end - passage.start) : after.span.start - passage.start]
+    return "\n\n" not in between and (passage.start <= excerpt.span.end or gap <= 1)
+
+
+def _openings(context: Context, every: Sequence[Excerpt], asked: Asked) -> dict[int, tuple[Excerpt, ...]]:
+    """Return the excerpts before each one in its section, if the heading contains a word of the question.
+
+    They have up to `_MOST_OF_OPENING` words together; if there are more, the excerpt is quoted alone.
+    """
+    found: dict[int, tuple[Excerpt, ...]] = {}
+
+    def section(excerpt: Excerpt) -> tuple[str, tuple[str, ...]]:
+        headings = sections_at(context.places_of(excerpt.span.document_id), excerpt.span.start)
+        return excerpt.passage.chunk_id, headings
+
+    for (chunk_id, headings), group in groupby(every, section):
+        row = context.chunk_rows[chunk_id]
+        if not headings or asked.weights.keys().isdisjoint(context.bm25.analysis.terms(headings[-1], row)):
+            continue
+        before: list[Excerpt] = []
+        length = 0
+        for excerpt in group:
+            if before and length <= _MOST_OF_OPENING:
+                found[id(excerpt)] = tuple(before)
+            before.append(excerpt)
+            length += word_count(excerpt.text)
+    return found
+
+
 def _labelled(excerpt: Excerpt) -> str:
     """Return the text of an excerpt, preceded by its label."""
     label = excerpt.context[-1] if excerpt.context else excerpt.passage.title

@@ -9,6 +9,7 @@ from the documents and from the word list of its language, so that one file read
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -22,7 +23,7 @@ from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, word_count
 from conspectus.query.answer_writing.full_sentence import TELLS
 from conspectus.query.context import Context
 from conspectus.query.question.kinds import kind_of
-from conspectus.query.question.question import open_question
+from conspectus.query.question.question import Question, open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.arrays import Floats, Vectors
 from conspectus.storage.text.names import UNSPACED, words
@@ -30,15 +31,16 @@ from conspectus.storage.text.word_lists import shares_of_common_words
 from conspectus.storage.text.words import transliterated
 
 STATEMENT_FEATURES = (
+    "names", "names of context", "names around", "missing name", "no names",
     "words", "words of context", "related words", "words of neighbours", "words of passage", "missing word",
-    "all words", "words in order", "cosine", "no cosine", "rank", "margin", "position",
+    "all words", "names and words", "words in order", "number", "cosine", "no cosine", "rank", "margin", "position",
     "has the kind", "lacks the kind", "distance to the kind", "definition", "heading", "negation differs",
     "new words", "length", "line", "row", "code",
 )  # fmt: skip
 """The features of a statement for a question, in the order of the weights."""
 ANSWER_FEATURES = (
-    "best statement", "lead", "words", "words in context", "related words", "words of passage", "missing word",
-    "missing everywhere", "unknown names", "nearest passage", "nearest passage in another language",
+    "best statement", "lead", "names", "words", "words in context", "related words", "words of passage",
+    "missing name", "missing word", "told by three", "missing from three", "missing everywhere", "unknown names", "nearest passage", "nearest passage in another language",
     "has the kind", "lacks the kind", "yes or no", "size of index", "length of question",
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights."""
@@ -46,6 +48,8 @@ ANSWER_FEATURES = (
 _PASSAGES, _LENGTH = 1_000, 100
 """The passages, and the words of each, of which the word list of a language is worth as a corpus."""
 _LEAST_PREFIX, _PREFIX_SHARE = 5, 0.6
+_TOGETHER = 3
+"""A question that takes several steps is told by its best statements together."""
 _NEAR = 100
 """Characters from a word of the question beyond which an answer of the expected kind is no farther."""
 
@@ -73,6 +77,7 @@ _FORMS = {
 """How an answer of some kinds of question looks; names only where the script has capital letters."""
 _PATTERNS = {kind: regex.compile(form, regex.I if kind in ("why", "how many") else 0) for kind, form in _FORMS.items()}
 _CASED = regex.compile(r"\p{Lu}")
+_NUMBERED = regex.compile(r"\d+(?:\.\d+)*")
 _NOT = regex.compile(
     r"\b(?:not|no|never|none|without|\p{L}+n['’]t|cannot|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|aucun\w*|nunca|sin|non"
     r"|não|не|нет|без|niet|geen|нельзя|لا|ليس|لم|नहीं)\b|不|没|未|無|ない|ません|않|없|안 |ไม่",
@@ -92,6 +97,8 @@ class Asked:
         understood: 1 if the encoder knows its language: the packaged one knows English only.
         vector: Its unit vector.
         keys: Its words.
+        names: The stems and pairs that belong to a name.
+        numbers: Its numbers, such as "2.2".
     """
 
     weights: Mapping[str, float]
@@ -101,6 +108,8 @@ class Asked:
     understood: float
     vector: Vectors
     keys: frozenset[str]
+    names: frozenset[str]
+    numbers: frozenset[str]
 
 
 def asked_of(context: Context, text: str) -> Asked:
@@ -136,7 +145,28 @@ def asked_of(context: Context, text: str) -> Asked:
         float(language == "en" or context.index.manifest.settings["embedding"]["model"] != PACKAGED_MODEL),
         question.vector,
         frozenset(word.key for word in question.words),
+        _names_in(question) & terms.keys(),
+        frozenset(_NUMBERED.findall(question.text)),
     )
+
+
+def _names_in(question: Question) -> frozenset[str]:
+    """Return the stems and pairs of the words that belong to a name: one of the index, or a word with a capital."""
+    found = set[str]()
+    cased = question.language != "de" and not question.text.isupper()
+    named = [
+        any(span.start <= word.start < span.end for span in question.mentions)
+        or any(sign.isdigit() for sign in question.text[word.start : word.end])
+        or (cased and question.text[word.start].isupper() and question.text[: word.start].rstrip()[-1:] not in ".!?:")
+        for word in question.words
+    ]
+    for at, word in enumerate(question.words):
+        if named[at]:
+            found.add(question.stems[at])
+            after = question.words[at + 1] if at + 1 < len(named) and named[at + 1] else None
+            if after is not None:
+                found.add(word.key + after.key)
+    return frozenset(found)
 
 
 @cache
@@ -240,17 +270,27 @@ def statement_features(
         places[each.rank] += 1
         count = word_count(each.text)
         kind, distance = _kind_in(asked, each.text)
-        words_told = _weight(asked, has.covers)
         heading = each.context[-1] if each.context else each.passage.title
+        beside = has.around | has.passage
+        names, words_told = _share(asked, has.covers, names=True), _share(asked, has.covers)
+        names_above, names_beside = _share(asked, has.near, names=True), _share(asked, beside, names=True)
+        words_above, related = _share(asked, has.near), _share(asked, has.related)
         rows.append((
+            names,
+            names_above,
+            names_beside,
+            _rarest(asked, asked.names - has.covers - has.near - has.related - beside),
+            float(not asked.names),
             words_told,
-            _weight(asked, has.near),
-            _weight(asked, has.related),
-            _weight(asked, has.around),
-            _weight(asked, has.passage),
-            _rarest(asked, has.covers | has.near | has.related | has.around | has.passage),
+            words_above,
+            related,
+            _share(asked, has.around),
+            _share(asked, has.passage),
+            _rarest(asked, asked.weights.keys() - asked.names - has.covers - has.near - has.related),
             float(has.covers | has.near | has.related == asked.weights.keys()),
+            (names + names_above + names_beside or float(not asked.names)) * (words_told + words_above + related),
             words_told * (1 - has.first),
+            float(bool(asked.numbers) and _NUMBERED.match(each.text.lstrip("§ (")) is not None and _NUMBERED.match(each.text.lstrip("§ ("))[0] in asked.numbers),
             cosine,
             1 - asked.understood,
             log2(each.rank + 1),
@@ -289,9 +329,16 @@ def _weight(asked: Asked, terms: frozenset[str]) -> float:
     return sum(asked.weights[term] for term in terms)
 
 
-def _rarest(asked: Asked, told: frozenset[str]) -> float:
-    """Return the rarity of the rarest word of the question that is not told."""
-    return max((rarity for term, rarity in asked.rarity.items() if term not in told), default=0.0)
+def _share(asked: Asked, terms: frozenset[str], *, names: bool = False) -> float:
+    """Return the share, by weight, of the question's names or of its other words that some terms are."""
+    among = asked.names if names else asked.weights.keys() - asked.names
+    whole = sum(asked.weights[term] for term in among)
+    return sum(asked.weights[term] for term in terms & among) / whole if whole else 0.0
+
+
+def _rarest(asked: Asked, missing: AbstractSet[str]) -> float:
+    """Return the rarity of the rarest of some words of the question."""
+    return max((asked.rarity[term] for term in missing), default=0.0)
 
 
 def answer_features(
@@ -303,18 +350,23 @@ def answer_features(
     first = int(order[0])
     best = features[first]
     named = dict(zip(STATEMENT_FEATURES, best.tolist(), strict=True))
-    told = frozenset[str]().union(*(has.covers | has.near | has.related for has in held))
+    told = [has.covers | has.near | has.related for has in held]
+    three = frozenset[str]().union(*(told[row] for row in order[:_TOGETHER].tolist()))
     beside = held[first].around | held[first].passage
     second = logits[int(order[1])] if len(order) > 1 else logits[first] - 3
     return np.array([
         logits[first],
         min(3.0, logits[first] - second),
+        named["names"] + named["names of context"] + named["names around"],
         named["words"],
         named["words of context"],
         named["related words"],
         _weight(asked, beside),
-        _rarest(asked, held[first].covers | held[first].near | held[first].related | beside),
-        _rarest(asked, told),
+        named["missing name"],
+        named["missing word"],
+        _weight(asked, three),
+        _rarest(asked, asked.weights.keys() - three),
+        _rarest(asked, asked.weights.keys() - frozenset[str]().union(*told)),
         float(unknown > 0),
         nearest * asked.understood,
         nearest * (1 - asked.understood),
@@ -362,7 +414,7 @@ def reader_weights() -> Weights:
     found = json.loads(files("conspectus.query.answer_writing").joinpath("reader_weights.json").read_text("utf-8"))
 
     def logistic(name: str, order: Sequence[str]) -> Logistic:
-        return Logistic(np.array([found[name]["weights"][feature] for feature in order]), found[name]["constant"])
+        return Logistic(np.array([found[name]["weights"].get(feature, 0.0) for feature in order]), found[name]["constant"])
 
     return Weights(
         logistic("statement", STATEMENT_FEATURES),

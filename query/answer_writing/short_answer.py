@@ -8,7 +8,7 @@ index, everything else from patterns.
 
 import re
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from conspectus.query.answer_writing.ranker import asked_of, is_related
@@ -21,10 +21,9 @@ from conspectus.storage.tables import taken
 from conspectus.storage.text.names import words
 from conspectus.storage.text.words import stem
 
-_COVERED = 0.35
-"""The share of the question's words, by weight, that a sentence and its title must contain."""
 _ALL = 0.8
-"""Where a sentence and its title contain less, a candidate must stand next to a word of the question."""
+"""Where a sentence and its title contain a smaller share of the question's words, by weight, a candidate must stand
+next to one of them."""
 _CLAUSE = re.compile(r"[,;:()–—]|\b(?:and|but|und|aber|et|mais|y|pero)\b", re.IGNORECASE)
 """What ends the part of a sentence that a candidate belongs to."""
 _STEPS = re.compile(
@@ -221,10 +220,12 @@ def expected_answer(question: str) -> Expected | None:
 def short_answer(context: Context, question: str, sentences: Sequence[Span], *, last_step: bool = False) -> str:
     """Return the words in the sentences (best first) that answer a question; "" if none clearly does.
 
-    Numbers, dates and code are taken from the best sentence alone, names from the first that has one. A person must be
-    the agent of what is asked ("by" before the name or the verb after it), a place must follow "in", "at" or a similar
-    word. Of several numbers or dates only the one counts whose nearest word that has content, before or after it in its
-    clause, is one of the question ("closed on ..."). There is no short answer if two candidates are left.
+    Numbers, dates and code are taken from the best sentence alone, names from the first that has one. The sentence and
+    its title must contain every word of the question but names and the word that only names the kind ("which city"),
+    in some form. A person must be the agent of what is asked ("by" before the name or the verb after it), a place must
+    follow "in", "at" or a similar word. Of several numbers or dates only the one counts whose nearest word that has
+    content, before or after it in its clause, is one of the question ("closed on ..."). There is no short answer if two
+    candidates are left.
 
     Args:
         context: The open index.
@@ -239,7 +240,8 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
     if kind is None or (kind.types and not last_step and _STEPS.search(question)):
         return ""
     asked = {stem(word.key) for word in words(question)}
-    weights = asked_of(context, question).weights
+    read = asked_of(context, question)
+    weights, needed = read.weights, read.weights.keys() - read.names - _kind_words(context, question, kind)
     for span in sentences if kind.types else sentences[:1]:
         row = context.chunk_rows[span.chunk_id]
         chunk = context.chunks[row]
@@ -248,7 +250,7 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
         told = frozenset(context.bm25.analysis.terms(f"{context.titles[span.document_id]}\n{sentence}", row))
         held = {term for term in weights if term in told or any(is_related(term, other) for other in told)}
         covered = sum(weights[term] for term in held)
-        if not last_step and covered < _COVERED:
+        if not last_step and not needed <= held:
             continue
         candidates = [
             (at, text)
@@ -259,9 +261,22 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
         if not last_step and (covered < _ALL or (not kind.types and len(candidates) > 1)):
             candidates = [each for each in candidates if _is_attached(context, question, sentence, *each)]
         found = {" ".join(text.split()) for _, text in candidates}
+        if kind.counted:  # "340 people, although 412 came": the other number is as near to the question
+            others = _candidates(context, replace(kind, counted=""), span.chunk_id, sentence, start)
+            found |= {text for at, text in others if _is_attached(context, question, sentence, at, text)}
         if found:
             return found.pop() if len(found) == 1 else ""
     return ""
+
+
+def _kind_words(context: Context, question: str, kind: Expected) -> set[str]:
+    """Return the stems of the words that only name the kind of the answer: "city" of "in which city"."""
+    asking = next((found for pattern, wanted in _KINDS if wanted is kind and (found := pattern.search(question))), None)
+    if asking is None or kind.pattern is _NUMBER:  # "how old" says what the number is
+        return set()
+    asked = open_question(context, question)
+    places = [at for at, word in enumerate(asked.words) if asking.start() <= word.start < asking.end()]
+    return {asked.stems[at] for at in places}
 
 
 def _is_attached(context: Context, question: str, sentence: str, start: int, text: str) -> bool:
