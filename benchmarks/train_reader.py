@@ -27,46 +27,53 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.query.answer_writing.extractive import quotes_for
+from conspectus.query.answer_writing.extractive import is_bridge, quotes_for
 from conspectus.query.answer_writing.ranker import (
     ANSWER_FEATURES,
+    NEXT_FEATURES,
     STATEMENT_FEATURES,
+    Asked,
     Held,
     Logistic,
     answer_features,
     asked_of,
+    next_features,
 )
 from conspectus.query.answer_writing.support import unknown_names
 from conspectus.query.context import Context
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
 from conspectus.query.types import Passage
-from conspectus.storage.arrays import Floats
+from conspectus.storage.arrays import Bools, Floats
 from scipy.optimize import minimize
 
 from conspectus import build, open_index
 
 OUT = Path(__file__).parent.parent / "query" / "answer_writing" / "reader_weights.json"
-TOP = 3
-"""An answer is right if one of so many best statements is."""
 HIDDEN = 0.4
 """Weight of a question whose answers are left out: fewer questions have no answer than have one."""
-WRONG = 1.25
+WRONG = 1.1
 """The cost of a wrong answer, where a right one is worth 1 and none 0."""
 LEAST = round(WRONG / (1 + WRONG), 2)
 """The least probability of an answer that is given: its worth is then above that of none."""
 PENALTY = 1.0
 """Of the squares of the weights of the standardised features."""
+COUNT = 6
+"""The most statements of an answer, as `answer.sentences` has it."""
+NEEDLESS = 0.03
+"""The cost of a needless further statement, where one that answers is worth 1."""
+LEAST_NEXT = round(NEEDLESS / (1 + NEEDLESS), 2)
+"""The least probability of a further statement."""
 FOR = frozenset({
     "names", "names of context", "names around", "words", "words of context", "related words", "all words",
     "names and words", "words in order", "number", "cosine", "position", "has the kind", "definition", "heading",
-    "best statement", "lead", "words in context", "told by three", "nearest passage",
-    "nearest passage in another language",
+    "best statement", "lead", "words in context", "told together", "nearest passage",
+    "nearest passage in another language", "score", "new names", "new words", "bridge",
 })  # fmt: skip
 """Features that cannot speak against an answer. Without this, two that mostly come together get weights of opposite
 signs, and a question where only one of them holds is judged by an accident of the questions here. Figures with the
 collections left out are the same with and without it."""
 AGAINST = frozenset({
-    "missing name", "missing word", "missing from three", "missing everywhere", "rank", "margin", "lacks the kind",
+    "missing name", "missing word", "missing together", "missing everywhere", "rank", "margin", "lacks the kind",
     "distance to the kind", "negation differs", "unknown names",
 })  # fmt: skip
 """Features that cannot speak for an answer."""
@@ -74,33 +81,53 @@ AGAINST = frozenset({
 
 @dataclass(frozen=True)
 class Example:
-    """A question with its statements: their features, which of them answer, and what the decision needs.
+    """A question with its statements, and what the decision to answer needs.
 
     Attributes:
         collection: The collection that it is from.
+        asked: The question.
         features: (n, f) of the statements.
         right: (n,) whether each answers.
         held: What each has of the question.
-        decide: Returns the features of the answer from the logits of the statements.
+        bridges: (n, n) whether the passage of the second is about something that the first names.
+        same: (n, n) whether two are in one passage.
+        nearest: The cosine of the nearest passage.
+        unknown: How many names of the question stand nowhere.
+        n_chunks: The number of passages of the index.
         hidden: Whether the statements that answer are left out.
     """
 
     collection: str
-    context: Context
-    question: str
+    asked: Asked
     features: Floats
     right: Floats
     held: tuple[Held, ...]
+    bridges: Bools
+    same: Bools
     nearest: float
     unknown: int
+    n_chunks: int
     hidden: bool
 
-    def decide(self, logits: Floats) -> Floats:
-        """Return the features of the answer."""
-        asked = asked_of(self.context, self.question)
-        return answer_features(
-            self.context, asked, logits.tolist(), self.features, self.held, self.nearest, self.unknown
-        )
+    def further(self, logits: Floats, chosen: Sequence[int]) -> Floats:
+        """Return the features of each statement beside the chosen ones, (n, len(NEXT_FEATURES))."""
+        told = [self.held[row] for row in chosen]
+        bridges, same = self.bridges[chosen].any(axis=0).tolist(), self.same[chosen].any(axis=0).tolist()
+        return np.array([
+            next_features(self.asked, logit, held, told, bridge=bridges[row], same=same[row])
+            for row, (logit, held) in enumerate(zip(logits.tolist(), self.held, strict=True))
+        ])  # fmt: skip
+
+    def chosen(self, logits: Floats, further: Logistic) -> list[int]:
+        """Return the statements that are quoted, the best first."""
+        rows = [int(logits.argmax())]
+        while len(rows) < min(COUNT, len(logits)):
+            chances = 1 / (1 + np.exp(-further.logits(self.further(logits, rows))))
+            chances[rows] = 0
+            if chances.max() < LEAST_NEXT:
+                break
+            rows.append(int(chances.argmax()))
+        return rows
 
 
 def squeezed(text: str) -> str:
@@ -162,16 +189,19 @@ def examples(name: str, context: Context, rows: Sequence[dict[str, Any]]) -> Ite
         can = not row.get("unanswerable") and (row.get("answers") or row.get("accepted") or row.get("all"))
         shown = [" ".join(part.text for part in quote.excerpt.shown) for quote in quotes]
         right = np.array([bool(can) and answers(row, text) for text in shown], np.float64)
-        nearest, _ = context.chunk_vectors.search(asked_of(context, question).vector[np.newaxis], 1)
+        asked = asked_of(context, question)
+        nearest, _ = context.chunk_vectors.search(asked.vector[np.newaxis], 1)
         features = np.array([quote.features for quote in quotes])
-        held = tuple(quote.held for quote in quotes)
-        unknown = len(unknown_names(context, question))
+        bridges = np.array([[is_bridge(quote, other, question) for quote in quotes] for other in quotes])
+        chunks = np.array([quote.excerpt.passage.chunk_id for quote in quotes])
         for hidden in (False, True) if right.any() else (False,):
             kept = np.flatnonzero(right == 0) if hidden else np.arange(len(quotes))
             if len(kept):
                 yield Example(
-                    name.partition("__")[0], context, question, features[kept], right[kept],
-                    tuple(held[at] for at in kept.tolist()), float(nearest[0][0]), unknown, hidden,
+                    name.partition("__")[0], asked, features[kept], right[kept],
+                    tuple(quotes[at].held for at in kept.tolist()), bridges[np.ix_(kept, kept)],
+                    chunks[kept][:, None] == chunks[kept], float(nearest[0][0]),
+                    len(unknown_names(context, question)), context.index.manifest.rows["chunks"], hidden,
                 )  # fmt: skip
 
 
@@ -201,13 +231,32 @@ def fit_statements(found: Sequence[Example]) -> Logistic:
     return fitted(features, np.concatenate([each.right for each in told]), weights, STATEMENT_FEATURES)
 
 
-def outcomes(found: Sequence[Example], ranker: Logistic) -> tuple[Floats, Floats, Floats]:
+def fit_next(found: Sequence[Example], ranker: Logistic) -> Logistic:
+    """Return the ranker of a further statement: it answers, and the first one does not."""
+    rows, right, weights = [], [], []
+    for each in found:
+        logits = ranker.logits(each.features)
+        first = int(logits.argmax())
+        others = np.delete(np.arange(len(logits)), first)
+        if len(others) and not each.hidden:
+            rows.append(each.further(logits, [first])[others])
+            right.append(each.right[others] * (1 - each.right[first]))
+            weights.append(np.full(len(others), 10 / len(others)))
+    return fitted(np.vstack(rows), np.concatenate(right), np.concatenate(weights), NEXT_FEATURES)
+
+
+def outcomes(found: Sequence[Example], ranker: Logistic, further: Logistic) -> tuple[Floats, Floats, Floats]:
     """Return the features of the answers, whether each is right, and its weight."""
     rows, right = [], []
     for each in found:
         logits = ranker.logits(each.features)
-        rows.append(each.decide(logits))
-        right.append(float(each.right[np.argsort(-logits, kind="stable")[:TOP]].any()))
+        chosen = each.chosen(logits, further)
+        rows.append(
+            answer_features(
+                each.asked, logits, each.features, each.held, chosen, each.nearest, each.unknown, each.n_chunks
+            )
+        )
+        right.append(float(each.right[chosen].any()))
     return np.array(rows), np.array(right), np.array([HIDDEN if each.hidden else 1.0 for each in found])
 
 
@@ -217,9 +266,10 @@ def measured(found: Sequence[Example]) -> dict[str, Any]:
     parts = {}
     first: list[bool] = []
     for group in groups:
-        ranker = fit_statements([each for each in found if each.collection != group])
+        others = [each for each in found if each.collection != group]
+        ranker = fit_statements(others)
         own = [each for each in found if each.collection == group]
-        parts[group] = outcomes(own, ranker)
+        parts[group] = outcomes(own, ranker, fit_next(others, ranker))
         first += [bool(each.right[ranker.logits(each.features).argmax()]) for each in own if each.right.any()]
     table = {}
     for group in groups:
@@ -269,12 +319,14 @@ def main() -> None:
         found += examples(name, index.context, rows)
     figures = measured(found)
     ranker = fit_statements(found)
-    decision = fitted(*outcomes(found, ranker), ANSWER_FEATURES)
+    further = fit_next(found, ranker)
+    decision = fitted(*outcomes(found, ranker, further), ANSWER_FEATURES)
     written = {
         "statement": _packed(ranker, STATEMENT_FEATURES),
+        "next": _packed(further, NEXT_FEATURES),
         "answer": _packed(decision, ANSWER_FEATURES),
         "least": LEAST,
-        "worth": 0.5,
+        "least_next": LEAST_NEXT,
         "figures": figures,
     }
     options.out.write_text(json.dumps(written, indent=1) + "\n", "utf-8")

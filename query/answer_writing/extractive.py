@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
 
+import numpy as np
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, Part, excerpts, without_fences, word_count
 from conspectus.query.answer_writing.ranker import (
     Asked,
     Held,
     asked_of,
     held_by,
+    next_features,
     probability,
     reader_weights,
     statement_features,
@@ -37,9 +39,6 @@ from conspectus.storage.text.normalise import title_names
 
 _MOST_ENCODED = 40
 """The number of excerpts that are embedded: those with most of the question's words, context included."""
-_BRIDGE = 1.5
-"""Bonus, in logits, of an excerpt whose passage is about something that an earlier quote names and the question does
-not."""
 _MOST_WORDS = 150
 """The most words of prose that an answer quotes; the best excerpt is quoted at any length."""
 _WITH_NEXT = 3
@@ -139,8 +138,9 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     """
     question = assembly.question
     quotes = quotes_for(context, question, evidence.passages)
-    reason = unsupported(context, question, quotes)
-    chosen = [] if reason else choose(question, quotes, context.settings.answer.sentences)
+    chosen = choose(context, question, quotes, context.settings.answer.sentences)
+    reason = unsupported(context, question, quotes, chosen)
+    chosen = [] if reason else chosen
     citations = Citations(context)
     lines = list(shown(citations, chosen))
     text = "\n".join(lines) or declined(context, question, evidence.passages)
@@ -284,27 +284,27 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset(word.key for word in words(text))
 
 
-def choose(question: str, quotes: Sequence[Quote], count: int) -> list[Quote]:
+def choose(context: Context, question: str, quotes: Sequence[Quote], count: int) -> list[Quote]:
     """Choose up to `count` quotes, best first.
 
     If a question asks for several things, the best quote for each comes first. Any other is chosen if it is probable
-    enough beside the best one; a passage about something that a chosen quote names and the question does not gets a
-    bonus for the second hop. A quote that repeats a chosen one is left out, as is one that would make the answer longer
-    than `_MOST_WORDS`.
+    enough that it answers what the chosen ones do not: it tells more words of the question, or its passage is about
+    something that a chosen quote names and the question does not (the second hop). A quote that repeats a chosen one
+    is left out, as is one that would make the answer longer than `_MOST_WORDS`.
     """
     chosen: list[Quote] = []
     for part in range(len(parts_of(question)) if len(parts_of(question)) > 1 else 0):
         best = max(quotes, key=lambda quote: quote.by_part[part], default=None)
         if best is not None and not any(best is quote or _repeats(best, quote) for quote in chosen):
             chosen.append(best)
+    asked, weights = asked_of(context, question), reader_weights()
     left = [quote for quote in quotes if quote not in chosen]
-    worth = reader_weights().worth * probability(max((quote.score for quote in quotes), default=0.0))
     length = sum(map(_length, chosen))
     while left and len(chosen) < count:
-        named = " ".join(_as_words(quote.text) for quote in chosen)
-        gain = {id(quote): quote.score + _BRIDGE * _is_bridge(quote, named, _as_words(question)) for quote in left}
-        best = min(left, key=lambda quote: (-gain[id(quote)], quote.span.document_id, quote.span.start))
-        if chosen and probability(gain[id(best)]) < worth:
+        rows = np.array([_further(asked, question, quote, chosen) for quote in left])
+        gains = weights.next.logits(rows) if chosen else rows[:, 0]
+        best = left[min(range(len(left)), key=lambda at: (-gains[at], left[at].span.document_id, left[at].span.start))]
+        if chosen and probability(float(gains.max())) < weights.least_next:
             break
         left.remove(best)
         words_more = _length(best)
@@ -313,6 +313,13 @@ def choose(question: str, quotes: Sequence[Quote], count: int) -> list[Quote]:
         chosen.append(best)
         length += words_more
     return _with_next(chosen, 1 if kind_of(question) in _FACTS else _WITH_NEXT)
+
+
+def _further(asked: Asked, question: str, quote: Quote, chosen: Sequence[Quote]) -> list[float]:
+    """Return the features of a quote beside those that are chosen."""
+    bridge = any(is_bridge(quote, each, question) for each in chosen)
+    same = any(each.excerpt.passage.chunk_id == quote.excerpt.passage.chunk_id for each in chosen)
+    return next_features(asked, quote.score, quote.held, [each.held for each in chosen], bridge=bridge, same=same)
 
 
 def _with_next(chosen: Sequence[Quote], most: int) -> list[Quote]:
@@ -332,9 +339,11 @@ def _with_next(chosen: Sequence[Quote], most: int) -> list[Quote]:
     return taken
 
 
-def _is_bridge(quote: Quote, named: str, question: str) -> bool:
+def is_bridge(quote: Quote, other: Quote, question: str) -> bool:
+    """Return whether the passage of a quote is about something that another quote names and the question does not."""
+    named, asked = _as_words(other.text), _as_words(question)
     names = [_as_words(name) for name in title_names(quote.excerpt.passage.title)]
-    return any(name.strip() and name in named and name not in question for name in names)
+    return any(name.strip() and name in named and name not in asked for name in names)
 
 
 @lru_cache(maxsize=1_000)  # the same titles are looked up for each quote that is chosen

@@ -38,18 +38,19 @@ STATEMENT_FEATURES = (
     "new words", "length", "line", "row", "code",
 )  # fmt: skip
 """The features of a statement for a question, in the order of the weights."""
+NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage")
+"""The features of a further statement beside those that are chosen, in the order of the weights."""
 ANSWER_FEATURES = (
     "best statement", "lead", "names", "words", "words in context", "related words", "words of passage",
-    "missing name", "missing word", "told by three", "missing from three", "missing everywhere", "unknown names", "nearest passage", "nearest passage in another language",
-    "has the kind", "lacks the kind", "yes or no", "size of index", "length of question",
+    "missing name", "missing word", "told together", "missing together", "missing everywhere", "unknown names",
+    "nearest passage", "nearest passage in another language", "has the kind", "lacks the kind", "yes or no",
+    "size of index", "length of question",
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights."""
 
 _PASSAGES, _LENGTH = 1_000, 100
 """The passages, and the words of each, of which the word list of a language is worth as a corpus."""
 _LEAST_PREFIX, _PREFIX_SHARE = 5, 0.6
-_TOGETHER = 3
-"""A question that takes several steps is told by its best statements together."""
 _NEAR = 100
 """Characters from a word of the question beyond which an answer of the expected kind is no farther."""
 
@@ -201,6 +202,11 @@ class Held:
     first: float
     keys: frozenset[str]
 
+    @property
+    def told(self) -> frozenset[str]:
+        """The words of the question that it tells, in some form, with its context."""
+        return self.covers | self.near | self.related
+
 
 def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> list[Held]:
     """Return what each statement has of a question; the statements come in the order of passages and of reading."""
@@ -290,7 +296,7 @@ def statement_features(
             float(has.covers | has.near | has.related == asked.weights.keys()),
             (names + names_above + names_beside or float(not asked.names)) * (words_told + words_above + related),
             words_told * (1 - has.first),
-            float(bool(asked.numbers) and _NUMBERED.match(each.text.lstrip("§ (")) is not None and _NUMBERED.match(each.text.lstrip("§ ("))[0] in asked.numbers),
+            float(_first_number(each.text) in asked.numbers),
             cosine,
             1 - asked.understood,
             log2(each.rank + 1),
@@ -309,6 +315,12 @@ def statement_features(
             float(each.kind == "code"),
         ))  # fmt: skip
     return np.array(rows, np.float64).reshape(len(rows), len(STATEMENT_FEATURES))
+
+
+def _first_number(text: str) -> str:
+    """Return the number of a clause, line or item, at its beginning; "" if it has none."""
+    found = _NUMBERED.match(text.lstrip("§ ("))
+    return found[0] if found else ""
 
 
 def _kind_in(asked: Asked, text: str) -> tuple[bool | None, float]:
@@ -341,39 +353,63 @@ def _rarest(asked: Asked, missing: AbstractSet[str]) -> float:
     return max((asked.rarity[term] for term in missing), default=0.0)
 
 
+def next_features(
+    asked: Asked, score: float, held: Held, chosen: Sequence[Held], *, bridge: bool, same: bool
+) -> list[float]:
+    """Return the features of a further statement.
+
+    Args:
+        asked: The question.
+        score: The logit of the statement.
+        held: What it has of the question.
+        chosen: What the chosen statements have.
+        bridge: Whether its passage is about something that a chosen statement names and the question does not.
+        same: Whether a chosen statement is in its passage.
+    """
+    new = held.told - frozenset[str]().union(*(each.told for each in chosen))
+    return [score, _share(asked, new, names=True), _share(asked, new), float(bridge), float(same)]
+
+
 def answer_features(
-    context: Context, asked: Asked, logits: Sequence[float], features: Floats, held: Sequence[Held],
-    nearest: float, unknown: int,
+    asked: Asked, logits: Floats, features: Floats, held: Sequence[Held], chosen: Sequence[int],
+    nearest: float, unknown: int, n_chunks: int,
 ) -> Floats:  # fmt: skip
-    """Return the features of the answer that the best of some statements give, float64 (len(ANSWER_FEATURES),)."""
-    order = np.argsort(-np.asarray(logits), kind="stable")
-    first = int(order[0])
-    best = features[first]
-    named = dict(zip(STATEMENT_FEATURES, best.tolist(), strict=True))
-    told = [has.covers | has.near | has.related for has in held]
-    three = frozenset[str]().union(*(told[row] for row in order[:_TOGETHER].tolist()))
-    beside = held[first].around | held[first].passage
-    second = logits[int(order[1])] if len(order) > 1 else logits[first] - 3
+    """Return the features of the answer that some statements give, float64 (len(ANSWER_FEATURES),).
+
+    Args:
+        asked: The question.
+        logits: The logits of all statements, (n,).
+        features: Their features, (n, len(STATEMENT_FEATURES)).
+        held: What each has of the question.
+        chosen: The rows of those that the answer quotes, the best one first.
+        nearest: The cosine of the nearest passage.
+        unknown: How many names of the question stand nowhere.
+        n_chunks: The number of passages of the index.
+    """
+    first = chosen[0]
+    named = dict(zip(STATEMENT_FEATURES, features[first].tolist(), strict=True))
+    together = frozenset[str]().union(*(held[row].told for row in chosen))
+    rest = np.delete(logits, first)
     return np.array([
         logits[first],
-        min(3.0, logits[first] - second),
+        min(3.0, logits[first] - rest.max(initial=logits[first] - 3)),
         named["names"] + named["names of context"] + named["names around"],
         named["words"],
         named["words of context"],
         named["related words"],
-        _weight(asked, beside),
+        _weight(asked, held[first].around | held[first].passage),
         named["missing name"],
         named["missing word"],
-        _weight(asked, three),
-        _rarest(asked, asked.weights.keys() - three),
-        _rarest(asked, asked.weights.keys() - frozenset[str]().union(*told)),
+        _weight(asked, together),
+        _rarest(asked, asked.weights.keys() - together),
+        _rarest(asked, asked.weights.keys() - frozenset[str]().union(*(each.told for each in held))),
         float(unknown > 0),
         nearest * asked.understood,
         nearest * (1 - asked.understood),
         named["has the kind"],
         named["lacks the kind"],
         float(asked.kind == "yes or no"),
-        log(context.index.manifest.rows["chunks"]),
+        log(n_chunks),
         log(1 + len(asked.weights)),
     ])  # fmt: skip
 
@@ -397,15 +433,17 @@ class Weights:
 
     Attributes:
         statement: Does a statement answer the question?
-        answer: Do the best statements answer it?
+        next: Does a further statement answer it where the chosen ones do not?
+        answer: Do the chosen statements answer it?
         least: The least probability of an answer that is given.
-        worth: The least probability of a further statement, as a share of that of the first one.
+        least_next: The least probability of a further statement.
     """
 
     statement: Logistic
+    next: Logistic
     answer: Logistic
     least: float
-    worth: float
+    least_next: float
 
 
 @cache
@@ -414,13 +452,14 @@ def reader_weights() -> Weights:
     found = json.loads(files("conspectus.query.answer_writing").joinpath("reader_weights.json").read_text("utf-8"))
 
     def logistic(name: str, order: Sequence[str]) -> Logistic:
-        return Logistic(np.array([found[name]["weights"].get(feature, 0.0) for feature in order]), found[name]["constant"])
+        return Logistic(np.array([found[name]["weights"][feature] for feature in order]), found[name]["constant"])
 
     return Weights(
         logistic("statement", STATEMENT_FEATURES),
+        logistic("next", NEXT_FEATURES),
         logistic("answer", ANSWER_FEATURES),
         found["least"],
-        found["worth"],
+        found["least_next"],
     )
 
 

@@ -34,16 +34,18 @@ def term_weights(context: Context, question: str) -> dict[str, float]:
     return {term: weight / total for term, weight in told.items()}
 
 
-def unsupported(context: Context, question: str, quotes: "Sequence[Quote]") -> str:
-    """Return why the quotes do not support an answer; "" if the probability that they answer is high enough."""
-    if not quotes:
+def unsupported(context: Context, question: str, quotes: "Sequence[Quote]", chosen: "Sequence[Quote]") -> str:
+    """Return why the chosen of some quotes do not support an answer; "" if it is probable enough that they answer."""
+    if not chosen:
         return "no sentence was found"
     asked = asked_of(context, question)
     nearest, _ = context.chunk_vectors.search(asked.vector[np.newaxis], 1)
     unknown = unknown_names(context, question)
+    rows = {quote.span: row for row, quote in enumerate(quotes)}
     features = answer_features(
-        context, asked, [quote.score for quote in quotes], np.array([quote.features for quote in quotes]),
-        [quote.held for quote in quotes], float(nearest[0][0]), len(unknown),
+        asked, np.array([quote.score for quote in quotes]), np.array([quote.features for quote in quotes]),
+        [quote.held for quote in quotes], [rows[quote.span] for quote in chosen],
+        float(nearest[0][0]), len(unknown), context.index.manifest.rows["chunks"],
     )  # fmt: skip
     weights = reader_weights()
     chance = probability(float(weights.answer.logits(features)))

@@ -281,9 +281,9 @@ def _read_behind(context: Context, path: BeamPath, guide: PathGuide) -> list[Quo
             continue
         passages = [context.passage(row, cosine) for row, cosine in nearest_chunks(context, clue, rows, _PASSAGES_READ)]
         quotes = quotes_for(context, clue, passages)
-        chosen = choose(clue, quotes, context.settings.answer.sentences)
+        chosen = choose(context, clue, quotes, context.settings.answer.sentences)
         chosen = [quote for quote in chosen if (quote.covers | quote.near) - named]  # contains more than the name
-        if not chosen or unsupported(context, clue, quotes):
+        if not chosen or unsupported(context, clue, quotes, chosen):
             continue
         covered = frozenset[str]().union(*(quote.covers | quote.near for quote in chosen)) - named
         share = sum(weights[word] for word in covered) / open_weight

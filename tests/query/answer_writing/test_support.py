@@ -32,7 +32,8 @@ def test_a_name_that_stands_nowhere_outweighs_words_that_do(sample_context: Cont
         ("Who wrote The Oak House in Fortran?", False),
     ):
         quotes = quotes_for(sample_context, question, passages)
-        assert (unsupported(sample_context, question, quotes) == "") is known
+        chosen = choose(sample_context, question, quotes, 3)
+        assert (unsupported(sample_context, question, quotes, chosen) == "") is known
 
 
 def test_what_is_nearest_is_named(sample_context: Context) -> None:
@@ -47,7 +48,7 @@ def test_each_part_of_a_question_has_its_quote(sample_context: Context) -> None:
     passages = [sample_context.passage(row, 1.0) for row in range(len(sample_context.chunks))]
     question = "When was The Oak House published, and in which city does Paul Marlow live?"
     quotes = quotes_for(sample_context, question, passages)
-    said = " ".join(quote.text for quote in choose(question, quotes, 2))
+    said = " ".join(quote.text for quote in choose(sample_context, question, quotes, 2))
     assert "2012" in said
     assert "Oxford" in said
 
@@ -60,7 +61,7 @@ def test_a_sentence_is_quoted_with_the_next_of_its_paragraph_and_short_ones_are_
     passage = Passage(known.document_id, known.chunk_id, 0, len(text), 1.0, text, "Keeper's notes")
     quotes = quotes_for(sample_context, "Where do I find a wick for the lamp?", [passage])
     assert "Oil, then!" not in {quote.text for quote in quotes}
-    first = choose("Where do I find a wick for the lamp?", quotes, 1)[0]
+    first = choose(sample_context, "Where do I find a wick for the lamp?", quotes, 1)[0]
     assert [part.text for part in first.excerpt.shown] == ["The lamp needs a new wick each spring.", "Mara keeps them."]
 
 
