@@ -17,7 +17,9 @@ from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.methods.complete import sets
 from conspectus.query.methods.complete.compute import Group, Result, compute
-from conspectus.query.methods.complete.plan import NoPlan, Plan, plan_for
+from conspectus.query.methods.complete.conditions import Plan, Unclear
+from conspectus.query.methods.complete.model_plan import plan_by_model
+from conspectus.query.methods.complete.plan import NoPlan, plan_for
 from conspectus.query.methods.complete.question_words import LANGUAGES, phrases, said
 from conspectus.query.methods.complete.sets import DOCUMENT, SHEET, TITLE, Table
 from conspectus.query.methods.complete.statements import statements
@@ -26,6 +28,7 @@ from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.types import Answer, Say
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.cancellation import check
+from conspectus.storage.errors import ModelError
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Span
 from conspectus.storage.text.language import language_of_question
@@ -52,7 +55,7 @@ class Complete:
     async def answer(self, question: str, say: Say) -> Answer:
         """Return what the plan of the question computes, or why there is no plan."""
         with assembling(question, self._name) as assembly:
-            plan = self.plan(question)
+            plan = await self._plan_by_model(assembly, question) or self.plan(question)
             if isinstance(plan, NoPlan):
                 assembly.step("plan", f"none: {plan.why}")
                 answer = assembly.no_answer()
@@ -60,6 +63,17 @@ class Complete:
                 answer = self._answered(assembly, plan)
             say(answer.text)
             return answer
+
+    async def _plan_by_model(self, assembly: Assembly, question: str) -> Plan | None:
+        """Return the plan of the model, if there is one; a plan that cannot be run is told in the trace."""
+        if self._model is None:
+            return None
+        index = self._context.index
+        try:
+            return await plan_by_model(self._model, question, (*sets.tables(index), sets.documents(index)))
+        except (ModelError, Unclear) as error:
+            assembly.step("plan", f"that of the model is not used: {error}")
+            return None
 
     def computed(self, question: str) -> Answer | None:
         """Return the answer if the words of the question have a plan and something is found; a model is not asked.

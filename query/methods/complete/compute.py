@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
 import numpy as np
-from conspectus.query.methods.complete.plan import Plan
+from conspectus.query.methods.complete.conditions import Plan
 from conspectus.query.methods.complete.sets import Table
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.cancellation import check

@@ -15,6 +15,18 @@ from itertools import pairwise
 from typing import Literal
 
 import regex
+from conspectus.query.methods.complete.conditions import (
+    TESTS,
+    Condition,
+    Operation,
+    Plan,
+    Test,
+    Unclear,
+    merged,
+    of_cells,
+    of_days,
+    of_numbers,
+)
 from conspectus.query.methods.complete.question_words import months, phrases, words_of
 from conspectus.query.methods.complete.sets import SENDER, Table
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
@@ -24,15 +36,10 @@ from conspectus.storage.text.literals import Literal as DateOrNumber
 from conspectus.storage.text.literals import parse_literal
 from conspectus.storage.text.names import word_keys
 
-Operation = Literal["list", "count", "sum", "mean", "max", "min", "columns"]
-"""What is done with the rows of a plan."""
-
 MOST_TOKENS = 40
 """Words of a question that can have a plan."""
 _LONGEST_PHRASE = 6
 _APART = regex.compile(r"(?i)['’]s\b|(?<=\b(?:d|l|qu|n|s|j))['’]|[?!¿¡,;:()\"“”„«»…]|\.(?=\s|$)")
-_MOST_SAID = 3
-"""Cells of a condition that are named."""
 _OF_COLUMNS = frozenset(("quantity", "price", "key", "sender", "totals"))
 """Roles of words in the names of columns and in cells."""
 _SETS = frozenset(
@@ -44,48 +51,7 @@ _UNSETTLED = frozenset(("unclear", "unsupported", "not"))
 """Roles of words that have to belong to something."""
 _PREPOSITIONS = frozenset(("since", "after", "above", "per", "between"))
 """Roles of words that are prepositions too: "from", "nach", "over", "by", "entre"."""
-_SIGNS = {
-    "above": ">", "after": ">", "at least": "≥", "since": "≥", "below": "<", "before": "<", "at most": "≤",
-    "exactly": "=", "between": "=",
-}  # fmt: skip
 _BEST = ("most", "least", "highest", "lowest", "latest", "earliest", "dearest", "cheapest")
-_TESTS = ("above", "at least", "below", "at most", "exactly", "after", "since", "before", "between")
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A condition: the numbers of the cells of a column that a row may have, and the condition in words."""
-
-    column: int
-    cells: frozenset[int]
-    said: str
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is computed.
-
-    Attributes:
-        table: The set.
-        operation: The operation.
-        conditions: The conditions that all rows meet.
-        mentions: The words that the text of each row has, for questions of what is mentioned.
-        measure: The column that is added, averaged or compared; None for counts and lists.
-        target: The column whose distinct values are listed or counted; None for the rows themselves.
-        group: The column by whose values the rows are taken apart.
-        best: The group that is asked for: the one with the largest ("max") or the smallest result.
-        matched: The number of words that name something of the set.
-    """
-
-    table: Table
-    operation: Operation
-    conditions: tuple[Condition, ...] = ()
-    mentions: tuple[str, ...] = ()
-    measure: int | None = None
-    target: int | None = None
-    group: int | None = None
-    best: Literal["max", "min"] | None = None
-    matched: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +118,8 @@ def plan_for(question: str, table: Table, vocabulary: Vocabulary, language: str)
     reading = _Reading(table, vocabulary, language, tokens)
     try:
         return reading.plan()
-    except _Unclear as unclear:
+    except Unclear as unclear:
         return NoPlan(str(unclear), sum(mark.of_table for mark in reading.marks))
-
-
-class _Unclear(Exception):
-    """The question has no plan; the message says why."""
 
 
 class _Reading:
@@ -228,7 +190,7 @@ class _Reading:
     # Conditions.
 
     def plan(self) -> Plan:
-        """Return the plan; raises _Unclear."""
+        """Return the plan; raises Unclear."""
         if "mention" in self._roles():
             return self._mentioning()
         conditions, mentioned, group = self._conditions()
@@ -247,7 +209,7 @@ class _Reading:
         for mark in self.marks:
             roles = {role for each in pending for role in each.roles}
             if mark.cells:
-                found.append(self._of_cells(mark, negated="not" in roles))
+                found.append(of_cells(self._table, mark.column or 0, mark.cells, negated="not" in roles))
                 self._used |= {each.first for each in pending if "not" in each.roles}
             elif mark.number or mark.days or mark.month:
                 if "between" in roles and not waiting:
@@ -259,46 +221,42 @@ class _Reading:
             elif mark.column is not None:
                 if "per" in roles:
                     if group is not None:
-                        raise _Unclear("it asks for groups of groups")
+                        raise Unclear("it asks for groups of groups")
                     group = mark.column
                     self._used |= {each.first for each in pending}
                 else:
                     mentioned.append(mark)
             else:
-                pending += [mark] if mark.roles & {*_TESTS, "per", "not"} else []
+                pending += [mark] if mark.roles & {*TESTS, "per", "not"} else []
                 continue
             pending = []
         if waiting:
-            raise _Unclear("it gives one end of a range")
-        return self._merged(found), self._without_qualifiers(mentioned), group
-
-    def _of_cells(self, mark: _Mark, *, negated: bool) -> Condition:
-        assert mark.column is not None
-        column = self._table.columns[mark.column]
-        said = " / ".join(column.cells[cell] for cell in sorted(mark.cells)[:_MOST_SAID])
-        cells = frozenset(range(len(column.cells))) - mark.cells if negated else mark.cells
-        return Condition(mark.column, cells, f"{column.name} {'≠' if negated else '='} {said}")
+            raise Unclear("it gives one end of a range")
+        return merged(self._table, found), self._without_qualifiers(mentioned), group
 
     def _of_values(self, roles: set[str], marks: Sequence[_Mark], mentioned: Sequence[_Mark]) -> Condition:
         """Return the condition of a number or date, and of the test before it."""
-        test = next((test for test in _TESTS if test in roles), "")
+        test = next((test for test in TESTS if test in roles), None)
         dated = [at for at, days in enumerate(self._table.days) if days]
         last = mentioned[-1].column if mentioned else None
         if marks[0].number and not self._is_year(marks[0], test, dated):
             if not test:
-                raise _Unclear(f"what {marks[0].number} is, is not said")
-            return self._of_numbers(test, marks, self._compared(marks[0], mentioned))
+                raise Unclear(f"what {marks[0].number} is, is not said")
+            usual = "," if self._language in ("de", "fr", "es") else "."
+            wanted = [number for mark in marks if (number := number_in(mark.number, usual)) is not None]
+            said = " – ".join(mark.number for mark in marks)
+            return of_numbers(self._table, self._compared(marks[0], mentioned), test, wanted, said)
         column = last if last in dated else dated[0] if len(dated) == 1 else None
         if column is None:
-            raise _Unclear("no column of dates" if not dated else "several columns of dates")
+            raise Unclear("no column of dates" if not dated else "several columns of dates")
         if last == column:
             self._used.add(mentioned[-1].first)
-        return self._of_days(test, marks, column)
+        return self._of_days(test or "exactly", marks, column)
 
-    def _is_year(self, mark: _Mark, test: str, dated: Sequence[int]) -> bool:
+    def _is_year(self, mark: _Mark, test: Test | None, dated: Sequence[int]) -> bool:
         number = number_in(mark.number, ".")
         year = mark.number.isdigit() and number is not None and 1000 <= number <= 2100
-        return bool(dated) and year and test in ("", "after", "since", "before", "between")
+        return bool(dated) and year and test in (None, "after", "since", "before", "between")
 
     def _compared(self, mark: _Mark, mentioned: Sequence[_Mark]) -> int:
         """Return the column that a number is compared with: the one named before it, or the only one of its unit."""
@@ -309,10 +267,10 @@ class _Reading:
         elif unit := unit_of(mark.number):
             numeric = [at for at in numeric if unit in self._units(at)] or numeric
         if len(numeric) != 1:
-            raise _Unclear(f"which column {mark.number} is compared with, is not said")
+            raise Unclear(f"which column {mark.number} is compared with, is not said")
         known = self._units(numeric[0])
         if (unit := unit_of(mark.number)) and known and unit not in known:
-            raise _Unclear(f"{mark.number} has another unit than {self._table.columns[numeric[0]].name}")
+            raise Unclear(f"{mark.number} has another unit than {self._table.columns[numeric[0]].name}")
         return numeric[0]
 
     def _units(self, column: int) -> set[str]:
@@ -322,74 +280,23 @@ class _Reading:
         units = {unit_of(f"1 {word}") for word in named if word and parse_literal(f"1 {word}")}
         return units | ({unit_of(f"1 {numbers.unit}")} if numbers and numbers.unit else set())
 
-    def _of_numbers(self, test: str, marks: Sequence[_Mark], column: int) -> Condition:
-        numbers = self._table.numbers[column]
-        assert numbers is not None
-        usual = "," if self._language in ("de", "fr", "es") else "."
-        wanted = [number for mark in marks if (number := number_in(mark.number, usual)) is not None]
-        low, high = min(wanted), max(wanted)
-        passes = {
-            "above": lambda value: value > high, "after": lambda value: value > high,
-            "at least": lambda value: value >= low, "since": lambda value: value >= low,
-            "below": lambda value: value < low, "before": lambda value: value < low,
-            "at most": lambda value: value <= high, "exactly": lambda value: value == low,
-            "between": lambda value: low <= value <= high,
-        }  # fmt: skip
-        cells = (cell for cell, value in enumerate(numbers.of) if value is not None and passes[test](value))
-        said = " – ".join(mark.number for mark in marks)
-        return Condition(column, frozenset(cells), f"{self._table.columns[column].name} {_SIGNS[test]} {said}")
-
-    def _of_days(self, test: str, marks: Sequence[_Mark], column: int) -> Condition:
-        days = self._table.days[column]
-        assert days is not None
+    def _of_days(self, test: Test, marks: Sequence[_Mark], column: int) -> Condition:
+        said = " – ".join(" ".join(self._tokens[mark.first : mark.last]) for mark in marks)
         if marks[0].month:
-            return self._of_month(marks[0], column, days, test)
+            if test != "exactly":
+                raise Unclear(f"the year of {marks[0].month} is not said")
+            return of_days(self._table, column, test, [self._month(marks[0].month, column)], said)
         years = [parse_literal(mark.number) for mark in marks if mark.number]
         spans = [year.day for year in years if year and year.day] + [mark.days for mark in marks if mark.days]
-        low, high = min(span[0] for span in spans), max(span[1] for span in spans)
-        cells = set()
-        for cell, own in enumerate(days):
-            if own is None:
-                continue
-            if own[0] < low <= own[1] and own[1] > high:
-                raise _Unclear("the dates of the set are less exact than the question")
-            inside = low <= own[0] and own[1] <= high
-            if {
-                "after": own[0] > high, "above": own[0] > high, "since": own[0] >= low, "at least": own[0] >= low,
-                "before": own[1] < low, "below": own[1] < low, "at most": own[1] <= high,
-            }.get(test, inside):  # fmt: skip
-                cells.add(cell)
-        said = " – ".join(" ".join(self._tokens[mark.first : mark.last]) for mark in marks)
-        sign = _SIGNS[test] if test else "="
-        return Condition(column, frozenset(cells), f"{self._table.columns[column].name} {sign} {said}")
+        return of_days(self._table, column, test, [(int(first), int(last)) for first, last in spans], said)
 
-    def _of_month(self, mark: _Mark, column: int, days: Sequence[Days | None], test: str) -> Condition:
-        """Return the condition of a month without a year, which all dates must agree on."""
-        years = {DateOrNumber("time", *own).date()[0] for own in days if own}
-        if test not in ("", "exactly") or len(years) != 1:
-            raise _Unclear(f"the year of {mark.month} is not said")
-        within = day_of(f"{mark.month} {years.pop()}", {})
-        assert within
-        cells = (cell for cell, own in enumerate(days) if own and within[0] <= own[0] and own[1] <= within[1])
-        return Condition(column, frozenset(cells), f"{self._table.columns[column].name} = {mark.month}")
-
-    def _merged(self, conditions: Sequence[Condition]) -> tuple[Condition, ...]:
-        """Return the conditions, those of cells of one column as one: a row has one of these cells."""
-        found: dict[int, Condition] = {}
-        for each in conditions:
-            other = found.get(each.column)
-            if other is None:
-                found[each.column] = each
-            elif " = " in other.said and " = " in each.said and not self._table.days[each.column]:
-                cells = other.cells | each.cells
-                said = f"{other.said} / {each.said.partition(' = ')[2]}"
-                if len(cells) > _MOST_SAID:
-                    said = f"{self._table.columns[each.column].name} = {len(cells)} …"
-                found[each.column] = Condition(each.column, other.cells | each.cells, said)
-            else:
-                said = f"{other.said}, {each.said}"
-                found[each.column] = Condition(each.column, other.cells & each.cells, said)
-        return tuple(found.values())
+    def _month(self, month: str, column: int) -> Days:
+        """Return the days of a month of the only year that a column has."""
+        years = {DateOrNumber("time", *own).date()[0] for own in self._table.days[column] or () if own}
+        days = day_of(f"{month} {years.pop()}", {}) if len(years) == 1 else None
+        if days is None:
+            raise Unclear(f"the year of {month} is not said")
+        return days
 
     def _without_qualifiers(self, mentioned: Sequence[_Mark]) -> list[_Mark]:
         """Return the columns that are asked for: neither compared, nor named beside one of their cells."""
@@ -405,22 +312,22 @@ class _Reading:
     # The operation.
 
     def _check_words(self) -> None:
-        """Raise _Unclear if a word of the question is not accounted for."""
+        """Raise Unclear if a word of the question is not accounted for."""
         known = {place for mark in self.marks for place in range(mark.first, mark.last)}
         for place, token in enumerate(self._tokens):
             if place not in known and any(key not in self._plain for key in word_keys(token)):
-                raise _Unclear(f"what {token!r} is, is not known")
+                raise Unclear(f"what {token!r} is, is not known")
         nouns = [noun for mark, noun in pairwise(self.marks) if mark.roles & _ASKING and not noun.roles & _ASKING]
         for mark in self.marks:
             if mark.first in self._used or mark.of_table:
                 continue
             other = mark.roles & _SETS and not mark.roles & self._own_sets()
             if other and not (mark.roles == {"documents"} and mark not in nouns):
-                raise _Unclear(f"it asks for other sets: {', '.join(sorted(mark.roles))}")
+                raise Unclear(f"it asks for other sets: {', '.join(sorted(mark.roles))}")
             words = " ".join(self._tokens[mark.first : mark.last])
             preposition = words.casefold() in self._plain and mark.roles & _PREPOSITIONS
-            if mark.roles & _UNSETTLED or (mark.roles and mark.roles <= {*_TESTS, "per"} and not preposition):
-                raise _Unclear(f"what {words!r} means here, is not clear")
+            if mark.roles & _UNSETTLED or (mark.roles and mark.roles <= {*TESTS, "per"} and not preposition):
+                raise Unclear(f"what {words!r} means here, is not clear")
 
     def _own_sets(self) -> set[str]:
         """Return the roles of words that mean the rows of the set."""
@@ -441,9 +348,9 @@ class _Reading:
             found[-1].pop()
         phrases_ = tuple(" ".join(each) for each in found if each)
         if self._table.kind not in ("documents", "messages") or self._table.kind not in self._roles():
-            raise _Unclear("texts of other sets are not searched")
+            raise Unclear("texts of other sets are not searched")
         if not phrases_ or self._roles() & {*_UNSETTLED, *_BEST, "or", "sum", "mean"}:
-            raise _Unclear("what is mentioned, is not clear")
+            raise Unclear("what is mentioned, is not clear")
         return Plan(
             self._table, "count" if "count" in self._roles() else "list", mentions=phrases_, matched=len(phrases_)
         )
@@ -472,9 +379,9 @@ class _Reading:
         if "count" in roles:
             return self._count(plan, measures, labels, named)
         if group is not None and measures:
-            raise _Unclear("what is computed of each group, is not said")
+            raise Unclear("what is computed of each group, is not said")
         if len(labels) + len(measures) > 1 and not conditions:
-            raise _Unclear("several columns are named")
+            raise Unclear("several columns are named")
         if labels and not measures and not (named and conditions):
             return replace(plan, target=labels[0]) if len(labels) == 1 else plan
         columns = any(mark.column is not None and not mark.cells for mark in self.marks)
@@ -482,30 +389,30 @@ class _Reading:
             return replace(plan, measure=measures[0] if len(measures) == 1 else None)
         if (named and roles & {"list", "which"}) or (measures and "list" in roles):
             return plan
-        raise _Unclear("what is asked of the set, is not clear")
+        raise Unclear("what is asked of the set, is not clear")
 
     def _only(self, measures: Sequence[int | None], numeric: set[int]) -> int:
         """Return the column that is computed with."""
         found = [at for at in measures if at is not None] or sorted(numeric)
         if len(found) != 1:
-            raise _Unclear("which column is meant, is not said")
+            raise Unclear("which column is meant, is not said")
         return found[0]
 
     def _without_labels(self, plan: Plan, labels: Sequence[int | None]) -> Plan:
         if labels:
-            raise _Unclear(f"what {self._table.columns[labels[0] or 0].name} has to do with it, is not clear")
+            raise Unclear(f"what {self._table.columns[labels[0] or 0].name} has to do with it, is not clear")
         return self._added(plan)
 
     def _added(self, plan: Plan) -> Plan:
         numbers = None if plan.measure is None else self._table.numbers[plan.measure]
         if plan.operation == "sum" and numbers and numbers.unit == "%":
-            raise _Unclear("shares are not added")
+            raise Unclear("shares are not added")
         return plan
 
     def _best_group(self, plan: Plan, best: str, labels: Sequence[int | None]) -> Plan:
         groups = [at for at in (*labels, plan.group) if at is not None]
         if len(groups) != 1 or best not in ("most", "least", "highest", "lowest"):
-            raise _Unclear("what is compared, is not clear")
+            raise Unclear("what is compared, is not clear")
         largest: Literal["max", "min"] = "max" if best in ("most", "highest") else "min"
         return self._added(replace(plan, group=groups[0], best=largest))
 
@@ -520,7 +427,7 @@ class _Reading:
             dated = [at for at in labels if at is not None and table.days[at]]
             dated = dated or [at for at, days in enumerate(table.days) if days]
             if len(dated) != 1 or measures:
-                raise _Unclear("which column of dates is meant, is not said")
+                raise Unclear("which column of dates is meant, is not said")
             return replace(plan, operation=operation, measure=dated[0])
         if best in ("dearest", "cheapest"):
             priced = [at for at in numeric if self._has_word("price", at)]
@@ -529,7 +436,7 @@ class _Reading:
             return self._most_rows(plan, best, labels, named=named)
         asked = next(mark for mark in self.marks if mark.roles & {*_BEST})
         if not measures and any(mark.first >= asked.last and mark.column in labels for mark in self.marks):
-            raise _Unclear("which column is compared, is not said")
+            raise Unclear("which column is compared, is not said")
         plan = replace(plan, operation=operation, measure=self._only(measures, numeric))
         if best in ("most", "least") and len(labels) == 1 and labels[0] is not None:
             codes = table.columns[labels[0]].codes
@@ -548,7 +455,7 @@ class _Reading:
         if self._table.kind == "messages" and not groups:
             groups = [at for at, column in enumerate(self._table.columns) if column.name == SENDER]
         if after is None or after.cells or (target is None and not named):
-            raise _Unclear("what is counted, is not clear")
+            raise Unclear("what is counted, is not clear")
         return self._best_group(replace(plan, operation="count", target=target), best, groups)
 
     def _has_word(self, role: str, column: int) -> bool:
@@ -561,7 +468,7 @@ class _Reading:
         noun = next((mark for mark in self.marks if mark.first >= count.last and mark.of_table), None)
         things = self._roles() & self._own_sets()
         if noun is None and not things:
-            raise _Unclear("what is counted, is not clear")
+            raise Unclear("what is counted, is not clear")
         if noun is not None and not noun.named and (noun.cells or noun.column in measures):
             if len(measures) == 1 and not labels:
                 return self._added(replace(plan, operation="sum", measure=measures[0]))
@@ -574,10 +481,10 @@ class _Reading:
             loose = [each for each in loose if not each.places]
             named = any(mark.named for mark in self.marks)
             if measures or counted or labels or (table.kind == "rows" and loose and (named or len(loose) > 1)):
-                raise _Unclear("what is counted, is not clear")
+                raise Unclear("what is counted, is not clear")
             return replace(plan, operation="count")
         if measures or len(labels) > 1 or (table.kind == "statements" and not things):
-            raise _Unclear("what is counted, is not clear")
+            raise Unclear("what is counted, is not clear")
         if labels and (labels[0] == plan.group or named):
-            raise _Unclear("what is counted, is not clear")
+            raise Unclear("what is counted, is not clear")
         return replace(plan, operation="count", target=labels[0] if labels else None)
