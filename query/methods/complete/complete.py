@@ -31,7 +31,7 @@ from conspectus.storage.cancellation import check
 from conspectus.storage.errors import ModelError
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Span
-from conspectus.storage.text.language import language_of_question
+from conspectus.storage.text.language import function_words, language_of_question
 from conspectus.storage.text.names import word_keys
 
 _SHOWN = 20
@@ -90,10 +90,10 @@ class Complete:
     def plan(self, question: str) -> Plan | NoPlan:
         """Return the plan of a question over the only set that has one, or why there is none.
 
-        Short questions do not tell their language: that with most of their words is tried first, then the others.
+        A few words do not tell their language: the likeliest is tried first, then the others.
         """
         question = first_words(question, MOST_CLOSELY)
-        likely = language_of_question(question, LANGUAGES) or "en"
+        likely = _language(question)
         found = self._plan_in(question, likely)
         for language in LANGUAGES:
             if isinstance(found, NoPlan) and language != likely:
@@ -136,12 +136,12 @@ class Complete:
             yield sets.entities(index)[role]
 
     def _answered(self, assembly: Assembly, plan: Plan) -> Answer:
-        language = language_of_question(assembly.question, LANGUAGES)
+        language = _language(assembly.question)
         assembly.step("plan", _in_words(plan))
         result = compute(plan, self._mentioning(plan, language) if plan.mentions else None)
         assembly.step("rows", f"{len(result.rows)} of {len(plan.table)} {plan.table.kind}")
         assembly.over(len(result.rows), 0)
-        writer = _Writer(self._context, plan, result, language or "en")
+        writer = _Writer(self._context, plan, result, language)
         text = "\n".join(writer.lines())
         made, dropped = writer.citations.made(), writer.citations.dropped
         return assembly.assemble(text, citations=made, dropped_citations=dropped, span=writer.short, computed=True)
@@ -178,6 +178,15 @@ class Complete:
             if wanted in f" {' '.join(analysis.stems(chunk.text[max(start, 0) : max(end, 0)], chunk_row))} ":
                 found.append(row)
         return found
+
+
+def _language(question: str) -> str:
+    """Return the language with most words of the question among its function words and words of questions."""
+    keys = set(word_keys(question))
+    words = {each: function_words(each) | {key for phrase in phrases(each) for key in phrase} for each in LANGUAGES}
+    most = max(len(keys & words[each]) for each in LANGUAGES)
+    likely = tuple(each for each in LANGUAGES if len(keys & words[each]) == most)
+    return likely[0] if len(likely) == 1 else language_of_question(question, likely) or likely[0]
 
 
 @per_index

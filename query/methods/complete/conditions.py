@@ -1,7 +1,7 @@
 """Conditions on the rows of a set: which cells of a column they may have."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, get_args
 
@@ -115,8 +115,10 @@ def merged(table: Table, conditions: Iterable[Condition]) -> tuple[Condition, ..
         other = found.get(each.column)
         if other is None:
             found[each.column] = each
-        elif " = " in other.said and " = " in each.said and not table.days[each.column]:
-            found[each.column] = of_cells(table, each.column, other.cells | each.cells)
+        elif " = " in other.said and " = " in each.said:
+            both = of_cells(table, each.column, other.cells | each.cells)
+            said = f"{other.said} / {each.said.partition(' = ')[2]}" if table.days[each.column] else both.said
+            found[each.column] = replace(both, said=said)
         else:
             found[each.column] = Condition(each.column, other.cells & each.cells, f"{other.said}, {each.said}")
     return tuple(found.values())
