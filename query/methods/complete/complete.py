@@ -328,12 +328,14 @@ class _Writer:
             yield f"- {' '.join(self._text(row, span).split())}{self._marks(np.array([row]))}"
 
     def _span(self, row: int) -> Span:
-        """Return the characters of a row: its first lines, if it is a long text."""
+        """Return the characters of a row: the beginning of a long text, the first line of a document."""
         id_ = self._table.documents[int(self._table.owners[row])]
         start, end = int(self._table.starts[row]), int(self._table.ends[row])
         text = self._documents[id_].text[start : min(end, start + _LONGEST_ROW)].rstrip()
-        if end - start > _LONGEST_ROW or self._table.kind == "headings":
+        if self._table.kind in ("documents", "headings"):
             text = text.partition("\n")[0]
+        elif end - start > _LONGEST_ROW:
+            text = text.rpartition(" ")[0] or text
         return Span(id_, "", start, start + len(text))
 
     def _text(self, row: int, span: Span) -> str:

@@ -23,6 +23,7 @@ from conspectus.storage.cancellation import check
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.locators import HEADING, sections_at
 from conspectus.storage.records import LANGUAGE, Chunk, Document, Entity, Failure, Mention
+from conspectus.storage.structure.mail_threads import is_message
 from conspectus.storage.structure.outline import outline
 from conspectus.storage.text.names import word_keys
 
@@ -163,14 +164,13 @@ def tables(index: StoredIndex) -> tuple[Table, ...]:
     for document in index.each(Document):
         check()
         file, row, _ = document.uri.partition("#")
-        if row:
-            cells = {name: cell for name, cell in document.metadata.items() if name != LANGUAGE}
-            kind = "messages" if any((key.casefold(),) in words_of("sender") for key in cells) else "rows"
+        if row or is_message(document):
+            kind, cells = _as_row(document)
             rows = made.setdefault((kind, "" if kind == "messages" else file), Rows(kind))
+            rows.lost += 0 if PurePosixPath(file).stem in rows.names else lost[file]
+            rows.names[PurePosixPath(file).stem] = None
             if cells:
-                rows.lost += 0 if PurePosixPath(file).stem in rows.names else lost[file]
-                rows.names[PurePosixPath(file).stem] = None
-                rows.add(document.id, 0, document.n_chars, {TITLE: document.title} | cells if document.title else cells)
+                rows.add(document.id, 0, document.n_chars, cells)
             continue
         for kind, place, label, columns, found in _in_document(document):
             same = [""] if kind == "messages" else map(str.casefold, columns)
@@ -182,7 +182,16 @@ def tables(index: StoredIndex) -> tuple[Table, ...]:
                     rows.left_out += 1
                 else:
                     rows.add(document.id, start, end, {DOCUMENT: document.title, place: label} | cells)
-    return tuple(rows.table() for rows in made.values() if rows.names and len(rows.table()))
+    return tuple(table for rows in made.values() if len(table := rows.table()))
+
+
+def _as_row(document: Document) -> tuple[str, dict[str, str]]:
+    """Return the kind and the cells of a document that is a row or a message, from its metadata."""
+    cells = {name: cell for name, cell in document.metadata.items() if name != LANGUAGE}
+    sender = next((cell for name, cell in cells.items() if (name.casefold(),) in words_of("sender")), "")
+    if sender:
+        return "messages", {SENDER: sender.partition(" <")[0], DATE: cells.get("date", "")}
+    return "rows", ({TITLE: document.title} if document.title and cells else {}) | cells
 
 
 def _in_document(document: Document) -> Iterator[tuple[str, str, str, Sequence[str], Iterable[_Row]]]:
