@@ -25,6 +25,7 @@ from conspectus.query.methods.complete.sets import DOCUMENT, SHEET, TITLE, Table
 from conspectus.query.methods.complete.statements import statements
 from conspectus.query.methods.complete.vocabulary import Vocabulary
 from conspectus.query.question.bounds import MOST_CLOSELY, first_words
+from conspectus.query.question.kinds import kind_of
 from conspectus.query.types import Answer, Say
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.cancellation import check
@@ -93,6 +94,8 @@ class Complete:
         A few words do not tell their language: the likeliest is tried first, then the others.
         """
         question = first_words(question, MOST_CLOSELY)
+        if kind_of(question) in ("why", "how to"):
+            return NoPlan("it asks for a reason or a procedure")
         likely = _language(question)
         found = self._plan_in(question, likely)
         for language in LANGUAGES:

@@ -361,6 +361,8 @@ class _Reading:
     def _operation(self, mentioned: Sequence[_Mark], group: int | None, conditions: tuple[Condition, ...]) -> Plan:
         table, roles = self._table, self._roles()
         plan = Plan(table, "list", conditions, group=group)
+        if table.kind == "statements" and not roles & _ASKING:
+            raise Unclear("what is asked of the statements, is not clear")
         by_name = any(mark.named for mark in self.marks)
         named = by_name or (bool(roles & self._own_sets()) and table.kind != "statements")
         numeric = {at for at, each in enumerate(table.numbers) if each and not table.names_things[at]}

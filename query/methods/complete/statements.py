@@ -28,6 +28,8 @@ _MOST_FORMS = 100
 _OF_FIXED = 0.6
 """Least share of the sentences with the rarest fixed word that have the form."""
 _OPEN = "*"
+_NO_SENTENCE = regex.compile(r"[|{}\[\]=<>\\]|\":|^\S*\d[/.-]\d+[/.-]\d+,? \d+:\d\d")
+"""Signs of tables and code, and the beginning of a message."""
 _TABLES = regex.compile(r"\.(?:csv|tsv|xlsx)$", regex.I)
 _MARKS = " \t\n.,;:!?…\"'“”„«»()[]-–—*"
 
@@ -63,7 +65,7 @@ def _sentences(index: StoredIndex) -> Iterator[_Sentence]:
             for start, end in sentence_spans(document.text):
                 text = document.text[start:end]
                 found = words(text, _MOST_WORDS + 1)
-                if 2 < len(found) <= _MOST_WORDS and "|" not in text:
+                if 2 < len(found) <= _MOST_WORDS and not _NO_SENTENCE.search(text):
                     yield document.id, text, start, found
 
 

@@ -12,6 +12,8 @@ from conspectus.storage.text.names import word_keys
 
 _LONGEST_CELL = 8
 """Words of a cell that a question can name."""
+_LONGEST_NAME = 3
+"""Words of a part of a statement that one of its words can name."""
 _LEAST_PREFIX = 4
 """Letters of a stem that another one may begin with: rented and Rentals."""
 _APART = regex.compile(r"(?<=\p{Ll})(?=\p{Lu})|[_/]")
@@ -46,6 +48,7 @@ class Vocabulary:
     def of(cls, table: Table, language: str) -> "Vocabulary":
         """Return the vocabulary of a set."""
         made = cls(language)
+        most = _LONGEST_NAME if table.kind == "statements" else _LONGEST_CELL
         for at, column in enumerate(table.columns):
             name = _APART.sub(" ", column.name)
             for form in (name, _UNIT.sub("", name)):
@@ -58,7 +61,7 @@ class Vocabulary:
                 check()
                 if len(stems := made._stems(cell)) <= _LONGEST_CELL:
                     made._cells[stems].add((at, number))
-                    for stem in set(stems) if len(stems) > 1 else ():
+                    for stem in set(stems) if 1 < len(stems) <= most else ():
                         made._parts_of_cells[stem].add((at, number))
         for name in table.names:
             made._names |= {made._stems(name), *((stem,) for stem in made._stems(name))}
