@@ -34,12 +34,15 @@ from conspectus.storage.index import per_index
 from conspectus.storage.records import Span
 from conspectus.storage.text.language import function_words, language_of_question
 from conspectus.storage.text.names import word_keys
+from conspectus.storage.text.words import stem
 
 _SHOWN = 20
 """The most rows or values that an answer lists, and the most rows that it cites."""
 _LONGEST_ROW = 240
 """Characters of a row that are shown and cited."""
-_VOCABULARIES = 64
+_MOST_SETS = 50
+"""Sets that a question is read over; of more, those with one of its words in their names or those of their columns."""
+_VOCABULARIES = 256
 """Sets whose words are kept, in one language each."""
 _MOST_ADDENDS = 9
 """The most numbers of a sum that are shown."""
@@ -94,12 +97,12 @@ class Complete:
         A few words do not tell their language: the likeliest is tried first, then the others.
         """
         question = first_words(question, MOST_CLOSELY)
-        if kind_of(question) in ("why", "how to"):
-            return NoPlan("it asks for a reason or a procedure")
-        likely = _language(question)
+        if kind_of(question) in ("why", "how to", "yes or no"):
+            return NoPlan(f"it asks {kind_of(question)}")
+        likely, *others = _languages(question)
         found = self._plan_in(question, likely)
-        for language in LANGUAGES:
-            if isinstance(found, NoPlan) and language != likely:
+        for language in others:
+            if isinstance(found, NoPlan):
                 other = self._plan_in(question, language)
                 found = other if isinstance(other, Plan) else found
         return found
@@ -129,8 +132,11 @@ class Complete:
         named = {
             role for phrase, roles in phrases(language).items() if f" {' '.join(phrase)} " in spoken for role in roles
         }
-        yield from sets.tables(index)
-        yield from statements(index)
+        tables = (*sets.tables(index), *statements(index))
+        if len(tables) > _MOST_SETS:
+            asked = set(map(stem, word_keys(question)))
+            tables = tuple(table for table in tables if not asked.isdisjoint(sets.words_of_table(table)))[:_MOST_SETS]
+        yield from tables
         if "documents" in named:
             yield sets.documents(index)
         if "headings" in named:
@@ -139,7 +145,7 @@ class Complete:
             yield sets.entities(index)[role]
 
     def _answered(self, assembly: Assembly, plan: Plan) -> Answer:
-        language = _language(assembly.question)
+        language = _languages(assembly.question)[0]
         assembly.step("plan", _in_words(plan))
         result = compute(plan, self._mentioning(plan, language) if plan.mentions else None)
         assembly.step("rows", f"{len(result.rows)} of {len(plan.table)} {plan.table.kind}")
@@ -183,13 +189,19 @@ class Complete:
         return found
 
 
-def _language(question: str) -> str:
-    """Return the language with most words of the question among its function words and words of questions."""
+def _languages(question: str) -> list[str]:
+    """Return the languages of a question: by how many of its words are function words or words of questions in each.
+
+    Languages with less than half as many as the first are left out.
+    """
     keys = set(word_keys(question))
     words = {each: function_words(each) | {key for phrase in phrases(each) for key in phrase} for each in LANGUAGES}
-    most = max(len(keys & words[each]) for each in LANGUAGES)
-    likely = tuple(each for each in LANGUAGES if len(keys & words[each]) == most)
-    return likely[0] if len(likely) == 1 else language_of_question(question, likely) or likely[0]
+    counts = {each: len(keys & words[each]) for each in LANGUAGES}
+    most = max(counts.values())
+    first = language_of_question(question, tuple(each for each in LANGUAGES if counts[each] == most))
+    return sorted(
+        (each for each in LANGUAGES if 2 * counts[each] >= most), key=lambda each: (-counts[each], each != first)
+    )
 
 
 @per_index
@@ -256,6 +268,8 @@ class _Writer:
         parts = [f"{len(result.rows)} {self._said('of')} {len(self._table)} {self._kind()}"]
         parts += [condition.said for condition in plan.conditions]
         parts += [f"“{phrase}”" for phrase in plan.mentions]
+        if self._table.kind == "rows" and 1 < len(self._table.documents) < len(self._table):
+            parts.append(f"{len(self._table.documents)} {self._said('said documents')}")
         if result.without:
             parts.append(f"{result.without} {self._said('said without')}")
         if self._table.left_out:
@@ -318,7 +332,7 @@ class _Writer:
 
     def _rows(self, group: Group) -> Iterator[str]:
         plan = self._plan
-        rows = group.rows if plan.operation != "list" else self._result.rows
+        rows = group.rows
         if plan.measure is not None and len(rows):
             column = self._table.columns[plan.measure]
             values = dict.fromkeys(column.cells[code] for code in column.codes[rows].tolist() if code >= 0)

@@ -11,7 +11,7 @@ something that a table does not have is never answered with another total of it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Literal
 
 import regex
@@ -30,7 +30,7 @@ from conspectus.query.methods.complete.conditions import (
 from conspectus.query.methods.complete.question_words import months, phrases, words_of
 from conspectus.query.methods.complete.sets import SENDER, Table
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
-from conspectus.query.methods.complete.vocabulary import Cell, Vocabulary
+from conspectus.query.methods.complete.vocabulary import Cell, Found, Vocabulary
 from conspectus.storage.text.language import function_words
 from conspectus.storage.text.literals import Literal as DateOrNumber
 from conspectus.storage.text.literals import parse_literal
@@ -49,8 +49,8 @@ _SETS = frozenset(
 _ASKING = frozenset(("count", "list", "which"))
 _UNSETTLED = frozenset(("unclear", "unsupported", "not"))
 """Roles of words that have to belong to something."""
-_PREPOSITIONS = frozenset(("since", "after", "above", "per", "between"))
-"""Roles of words that are prepositions too: "from", "nach", "over", "by", "entre"."""
+_PREPOSITIONS = frozenset(("since", "after", "per"))
+"""Roles of words that are other prepositions too: "desde", "nach", "by"."""
 _BEST = ("most", "least", "highest", "lowest", "latest", "earliest", "dearest", "cheapest")
 
 
@@ -149,10 +149,16 @@ class _Reading:
     def _mark(self, first: int, last: int) -> _Mark | None:
         text = " ".join(self._tokens[first:last])
         keys = tuple(word_keys(text))
-        roles = phrases(self._language).get(keys, frozenset()) - _OF_COLUMNS
+        spoken = phrases(self._language).get(keys, frozenset())
+        roles = spoken - _OF_COLUMNS
         if all(key in self._plain for key in keys) and (roles or text.islower()):
             return _Mark(first, last, roles) if roles else None
         found = self._vocabulary.find(keys)
+        if roles and not found.whole:
+            found = Found()
+        if "price" in spoken and not (found.cells or found.columns or found.named):
+            priced = (at for at, each in enumerate(self._table.numbers) if each and self._has_word("price", at))
+            found = Found(columns=frozenset(priced))
         if found.cells and len({column for column, _ in found.cells}) == 1:
             column = next(iter(found.cells))[0]
             return _Mark(first, last, column=column, cells=frozenset(code for _, code in found.cells))
@@ -206,12 +212,14 @@ class _Reading:
         group: int | None = None
         pending: list[_Mark] = []
         waiting: list[_Mark] = []  # the first value after "between"
-        for mark in self.marks:
+        for mark, after in zip_longest(self.marks, self.marks[1:]):
             roles = {role for each in pending for role in each.roles}
             if mark.cells:
                 found.append(of_cells(self._table, mark.column or 0, mark.cells, negated="not" in roles))
                 self._used |= {each.first for each in pending if "not" in each.roles}
             elif mark.number or mark.days or mark.month:
+                if mark.number and after is not None and after.first == mark.last:
+                    self._check_counted(mark, after)
                 if "between" in roles and not waiting:
                     waiting.append(mark)
                     continue
@@ -234,13 +242,18 @@ class _Reading:
             raise Unclear("it gives one end of a range")
         return merged(self._table, found), self._without_qualifiers(mentioned), group
 
+    def _check_counted(self, mark: _Mark, after: _Mark) -> None:
+        """Raise Unclear if a number counts what the next word names: "more than 2 kettles", "5 July"."""
+        if after.of_table or after.month or after.roles & _SETS:
+            raise Unclear(f"what {mark.number} counts, is not clear")
+
     def _of_values(self, roles: set[str], marks: Sequence[_Mark], mentioned: Sequence[_Mark]) -> Condition:
         """Return the condition of a number or date, and of the test before it."""
         test = next((test for test in TESTS if test in roles), None)
         dated = [at for at, days in enumerate(self._table.days) if days]
         last = mentioned[-1].column if mentioned else None
         if marks[0].number and not self._is_year(marks[0], test, dated):
-            if not test:
+            if test is None or test in ("after", "since", "before"):
                 raise Unclear(f"what {marks[0].number} is, is not said")
             usual = "," if self._language in ("de", "fr", "es") else "."
             wanted = [number for mark in marks if (number := number_in(mark.number, usual)) is not None]
@@ -368,7 +381,13 @@ class _Reading:
         numeric = {at for at, each in enumerate(table.numbers) if each and not table.names_things[at]}
         measures = list(dict.fromkeys(mark.column for mark in mentioned if mark.column in numeric))
         labels = list(dict.fromkeys(mark.column for mark in mentioned if mark.column not in numeric))
-        best = next((role for mark in self.marks for role in _BEST if role in mark.roles), "")
+        bests = list(dict.fromkeys(role for mark in self.marks for role in _BEST if role in mark.roles))
+        best = bests[0] if bests else ""
+        counts = sum("count" in mark.roles for mark in self.marks)
+        if len(bests) > 1 or counts > 1 or ("sum" in roles and "mean" in roles):
+            raise Unclear("it asks for several things")
+        if table.doubt and (best or roles & {"sum", "mean", "count"}):
+            raise Unclear(table.doubt)
         if "columns" in roles and not mentioned and not conditions:
             return replace(plan, operation="columns")
         if "mean" in roles or ("sum" in roles and "count" not in roles):
@@ -415,6 +434,8 @@ class _Reading:
         groups = [at for at in (*labels, plan.group) if at is not None]
         if len(groups) != 1 or best not in ("most", "least", "highest", "lowest"):
             raise Unclear("what is compared, is not clear")
+        if any(each.column == groups[0] for each in plan.conditions):
+            raise Unclear("what is compared, is a condition too")
         largest: Literal["max", "min"] = "max" if best in ("most", "highest") else "min"
         return self._added(replace(plan, group=groups[0], best=largest))
 

@@ -26,6 +26,7 @@ from conspectus.storage.records import LANGUAGE, Chunk, Document, Entity, Failur
 from conspectus.storage.structure.mail_threads import is_message
 from conspectus.storage.structure.outline import outline
 from conspectus.storage.text.names import word_keys
+from conspectus.storage.text.words import stem
 
 DOCUMENT, SHEET, SECTION, TITLE, SENDER, DATE = "document", "sheet", "section", "title", "sender", "date"
 """Names of columns that say where a row is, and of those of messages."""
@@ -33,6 +34,7 @@ _OF_TABLES = (".csv", ".tsv", ".xlsx")
 _RARE = 3
 """In a table of more rows, a name that one row has is no column: it is part of the cell before it."""
 _NAME = regex.compile(r"([^:;]{1,80}): ?(.*)", regex.DOTALL)
+_YEAR = regex.compile(r"(?:19|20)\d\d")
 _PARAGRAPH = regex.compile(r"[^\n]+(?:\n[^\n]+)*")
 _PIPES = regex.compile(r"(?m)^[ \t]*\|.*\|[ \t]*$(?:\n[ \t]*\|.*\|[ \t]*$)+")
 _RULE = regex.compile(r"\s*\|(?:\s*:?-{2,}:?\s*\|)+\s*")
@@ -43,6 +45,9 @@ _MESSAGE = regex.compile(
     r"(?: -)? (?P<sender>[^:\n]{1,60}): "
 )
 _LEAST_MESSAGES = 2
+_PLACES = (DOCUMENT, SHEET, SECTION)
+_REPEATED = 0.3
+"""Share of the rows of a document from which on it may be a copy of another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,31 @@ class Table:
         )
 
     @cached_property
+    def doubt(self) -> str:
+        """Why nothing is counted and added; "" if there is no reason.
+
+        Rows such as "Total North", or numbers without a name, may be totals of others. A document that has many rows
+        of another one may be its copy.
+        """
+        if self.kind != "rows":
+            return ""
+        own = [at for at, column in enumerate(self.columns) if column.name not in _PLACES]
+        texts = [at for at in own if self.numbers[at] is None and self.days[at] is None]
+        firsts = [keys for cell in self.columns[own[0]].cells if len(keys := word_keys(cell)) > 1] if own else []
+        if any(not words_of("totals").isdisjoint({(keys[0],), (keys[-1],)}) for keys in firsts):
+            return "a row may be a total of others"
+        if texts and np.all([self.columns[at].codes < 0 for at in texts], axis=0).any():
+            return "a row without a name may be a total of others"
+        if own and len(self.documents) > 1:
+            rows, which = np.unique(np.stack([self.columns[at].codes for at in own]), axis=1, return_inverse=True)
+            first = np.full(rows.shape[1], len(self.documents))
+            np.minimum.at(first, which.ravel(), self.owners)
+            repeated = np.bincount(self.owners, first[which.ravel()] < self.owners, len(self.documents))
+            if (repeated > np.maximum(_RARE, _REPEATED * np.bincount(self.owners))).any():
+                return "two documents have the same rows"
+        return ""
+
+    @cached_property
     def names_things(self) -> tuple[bool, ...]:
         """Whether the numbers of each column name things (an order, a year): they are not added."""
         found = []
@@ -109,6 +139,12 @@ class Table:
             counts_up = len(whole) == len(self) > 2 and whole == sorted(whole) and whole[-1] - whole[0] < 3 * len(self)
             found.append(bool(whole) and (named or (at == 0 and counts_up)))
         return tuple(found)
+
+
+def words_of_table(table: Table) -> frozenset[str]:
+    """Return the stems of the words in the names of a set and of its columns."""
+    names = (*table.names, *(column.name for column in table.columns))
+    return frozenset(stem(key) for name in names for key in word_keys(name))
 
 
 class Rows:
@@ -143,7 +179,7 @@ class Rows:
         owners, starts, ends = (np.array(place, np.int64) for place in self._places)
         columns = []
         for name, cells in self._cells.items():
-            if name not in (DOCUMENT, SHEET, SECTION) or len(cells) > 1:
+            if name not in _PLACES or len(cells) > 1:
                 codes = np.full(len(starts), -1, np.int64)
                 own = self._codes.get(name, array("i"))
                 codes[: len(own)] = own
@@ -181,7 +217,7 @@ def tables(index: StoredIndex) -> tuple[Table, ...]:
                 if kind == "rows" and _is_total(cells):
                     rows.left_out += 1
                 else:
-                    rows.add(document.id, start, end, {DOCUMENT: document.title, place: label} | cells)
+                    rows.add(document.id, start, end, {**cells, DOCUMENT: document.title, place: label} | cells)
     return tuple(table for rows in made.values() if len(table := rows.table()))
 
 
@@ -222,7 +258,7 @@ def _in_document(document: Document) -> Iterator[tuple[str, str, str, Sequence[s
 
 
 def _record_columns(text: str, start: int, end: int) -> tuple[str, ...]:
-    """Return the names of the columns of records; none if a paragraph is no record."""
+    """Return the names of the columns of records; none if a paragraph is no record, or a name is a number."""
     counts: Counter[str] = Counter()
     rows = 0
     for found in _PARAGRAPH.finditer(text, start, end):
@@ -232,7 +268,8 @@ def _record_columns(text: str, start: int, end: int) -> tuple[str, ...]:
             return ()
         counts.update(set(names))
         rows += 1
-    return tuple(name for name, count in counts.items() if count > 1 or rows <= _RARE)
+    names = tuple(name for name, count in counts.items() if count > 1 or rows <= _RARE)
+    return () if any(numbers_of([name]) and not _YEAR.fullmatch(name) for name in names) else names
 
 
 def _records(text: str, start: int, end: int, columns: Sequence[str]) -> Iterator[_Row]:

@@ -19,7 +19,7 @@ from conspectus.storage.text.names import Word, words
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.words import FUNCTION_WORDS
 
-MOST_CHARACTERS = 2_000_000
+MOST_CHARACTERS = 500_000
 """Characters of the documents in which forms are looked for."""
 _LEAST = 3
 """Statements of a form."""
@@ -87,11 +87,11 @@ def _ways(found: Sequence[Word], uses: Counter[str]) -> Iterator[tuple[int, tupl
 
     Its commonest words are fixed; words that few sentences have are open. Function words that have company are fixed.
     """
-    for least in sorted({uses[word.key] for word in found}, reverse=True):
-        fixed = [uses[word.key] >= least for word in found]
-        small = (word.key in FUNCTION_WORDS and uses[word.key] >= _LEAST for word in found)
-        if least >= _LEAST and all(is_fixed or not is_small for is_fixed, is_small in zip(fixed, small, strict=True)):
-            parts = (word.key if is_fixed else _OPEN for word, is_fixed in zip(found, fixed, strict=True))
+    counts = [uses[word.key] for word in found]
+    most = min((count for word, count in zip(found, counts, strict=True) if word.key in FUNCTION_WORDS), default=0)
+    for least in sorted({count for count in counts if count >= _LEAST}, reverse=True):
+        if least <= most or most < _LEAST:
+            parts = (word.key if count >= least else _OPEN for word, count in zip(found, counts, strict=True))
             yield least, tuple(part for part, _ in groupby(parts))
 
 

@@ -26,11 +26,12 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What some words name: cells, columns, the set itself."""
+    """What some words name: cells, columns, the set itself; as a whole, or as a part or another form of a name."""
 
     cells: frozenset[Cell] = frozenset()
     columns: frozenset[int] = frozenset()
     named: bool = False
+    whole: bool = True
 
 
 @dataclass
@@ -76,9 +77,10 @@ class Vocabulary:
         if columns := self._parts_of_columns.get(stems[0], ()):
             return Found(columns=frozenset(columns))
         if cells := self._parts_of_cells.get(stems[0], ()):
-            return Found(frozenset(cells))
+            return Found(frozenset(cells), whole=False)
         derived = frozenset(self._derived(stems[0]))
-        return Found(columns=derived, named=not derived and any(_is_form(stems[0], *key) for key in self._names))
+        named = not derived and any(_is_form(stems[0], *key) for key in self._names)
+        return Found(columns=derived, named=named, whole=False)
 
     def _derived(self, stem: str) -> Iterator[int]:
         for part, columns in self._parts_of_columns.items():
