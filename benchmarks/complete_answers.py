@@ -141,8 +141,13 @@ ASKED = {
 
 TRAPS = {
     "en": ("How many parcels are from {city}?", "What is the total weight?", "How many orders did Bella Strand place?",
-           "What is the median amount?", "Which orders were cancelled?"),
-    "de": ("Wie viele Pakete gibt es aus {city}?", "Summe der Gewichte", "Wie viele Bestellungen hat Bella Strand?"),
+           "What is the median amount?", "Which orders were cancelled?", "What is the second highest amount?",
+           "What are the highest and the lowest amount?", "Which orders are above the average?",
+           "How many orders are from Leeds and how many from Truro?", "orders with more than 2 kettles",
+           "What percentage of orders is from Leeds?", "total amount per customer and per city", "amount above 20 USD",
+           "Which customer is the oldest?", "top 3 customers by amount"),
+    "de": ("Wie viele Pakete gibt es aus {city}?", "Summe der Gewichte", "Wie viele Bestellungen hat Bella Strand?",
+           "Bestellungen über dem Durchschnitt", "Wie viel Prozent der Bestellungen sind aus Köln?"),
     "fr": ("Combien de colis de {city} ?", "poids total", "Combien de commandes a Bella Strand ?"),
     "es": ("¿Cuántos paquetes son de {city}?", "peso total", "¿Cuántos pedidos tiene Bella Strand?"),
 }  # fmt: skip
@@ -274,6 +279,16 @@ def texts(folder: Path) -> Iterator[Question]:
     yield Question("stock", "total of North for bellows", Decimal(1342))
     yield Question("stock", "How many anvils were sold in the East?")
     yield Question("stock", "How many bellows were sold in the South in Q3?")
+    hidden, copies = folder / "hidden", folder / "copies"
+    hidden.mkdir()
+    (hidden / "regions.csv").write_text("Region,Sold\nNorth A,3\nNorth B,4\nTotal North,7\n", "utf-8")
+    yield Question("hidden", "What is the total sold?")
+    copies.mkdir()
+    towns = [f"{name};{sold}" for sold, name in enumerate(("Wick", "Hull", "Leith", "Oban", "Ayr", "Troon"), start=3)]
+    for name in ("sold", "sold-old"):
+        (copies / f"{name}.csv").write_text("\n".join(["Town;Sold", *towns, f"Tain;{len(name)}"]), "utf-8")
+    yield Question("copies", "What is the total sold?")
+    yield Question("copies", "How many towns are there?")
     said = (("Mara", "the tide is at six"), ("Jory", "I bring the soup"), ("Mara", "who has the key?"),
             ("Wen", "the key is under the pot"), ("Mara", "thanks"))  # fmt: skip
     lines = [f"14/05/25, 19:{10 + at} - {name}: {text}" for at, (name, text) in enumerate(said)]

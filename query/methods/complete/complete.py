@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 from conspectus.prompts.language_model import LanguageModel
+from conspectus.query.abstention import no_answer
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context
@@ -60,11 +61,7 @@ class Complete:
         """Return what the plan of the question computes, or why there is no plan."""
         with assembling(question, self._name) as assembly:
             plan = await self._plan_by_model(assembly, question) or self.plan(question)
-            if isinstance(plan, NoPlan):
-                assembly.step("plan", f"none: {plan.why}")
-                answer = assembly.no_answer()
-            else:
-                answer = self._answered(assembly, plan)
+            answer = _declined(assembly, plan) if isinstance(plan, NoPlan) else self._answered(assembly, plan)
             say(answer.text)
             return answer
 
@@ -80,16 +77,17 @@ class Complete:
             return None
 
     def computed(self, question: str) -> Answer | None:
-        """Return the answer if the words of the question have a plan and something is found; a model is not asked.
+        """Return the answer if all words of the question name something of one set; a model is not asked.
 
-        Entities do not count: which names are those of people was only recognised.
+        It may be that the number cannot be computed. Entities do not count: which names are those of people was only
+        recognised. Neither do statements among which nothing is found, as other sentences may say it.
         """
         plan = self.plan(question)
-        if isinstance(plan, NoPlan) or plan.table.kind == "entities":
-            return None
         with assembling(question, self._name) as assembly:
-            answer = self._answered(assembly, plan)
-        return answer if answer.known else None
+            if isinstance(plan, NoPlan):
+                return _declined(assembly, plan) if plan.computes and plan.matched else None
+            answer = None if plan.table.kind == "entities" else self._answered(assembly, plan)
+        return answer if answer and (answer.known or plan.table.kind != "statements") else None
 
     def plan(self, question: str) -> Plan | NoPlan:
         """Return the plan of a question over the only set that has one, or why there is none.
@@ -120,9 +118,8 @@ class Complete:
         most = max(plan.matched for plan in plans)
         plans = [plan for plan in plans if plan.matched == most]
         if len(plans) > 1:
-            return NoPlan(
-                "several sets have what it asks for: " + "; ".join(_named(plan.table) for plan in plans), most
-            )
+            why = "several sets have what it asks for: " + "; ".join(_named(plan.table) for plan in plans)
+            return NoPlan(why, most, all(plan.operation != "list" and plan.table.kind == "rows" for plan in plans))
         return plans[0]
 
     def _sets(self, question: str, language: str) -> Iterator[Table]:
@@ -187,6 +184,11 @@ class Complete:
             if wanted in f" {' '.join(analysis.stems(chunk.text[max(start, 0) : max(end, 0)], chunk_row))} ":
                 found.append(row)
         return found
+
+
+def _declined(assembly: Assembly, plan: NoPlan) -> Answer:
+    assembly.step("plan", f"none: {plan.why}")
+    return assembly.assemble(f"{no_answer(assembly.question)} ({plan.why})")
 
 
 def _languages(question: str) -> list[str]:

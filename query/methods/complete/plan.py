@@ -4,7 +4,7 @@ Every word of the question is accounted for, or there is no plan: it is a word o
 a column, a cell or the name of the set, a number or a date, or a word that changes nothing. So a question about
 something that a table does not have is never answered with another total of it.
 
-1. `_marks`: what the words are, the longest phrases first.
+1. `marks`: what the words are, the longest phrases first.
 2. `_conditions`: cells, and numbers and dates with the test before them.
 3. `_operation`: what is counted, added, compared or listed.
 """
@@ -27,10 +27,10 @@ from conspectus.query.methods.complete.conditions import (
     of_days,
     of_numbers,
 )
-from conspectus.query.methods.complete.question_words import months, phrases, words_of
+from conspectus.query.methods.complete.marks import BEST, Mark, Marker, has_word, tokens_of
 from conspectus.query.methods.complete.sets import SENDER, Table
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
-from conspectus.query.methods.complete.vocabulary import Cell, Found, Vocabulary
+from conspectus.query.methods.complete.vocabulary import Vocabulary
 from conspectus.storage.text.language import function_words
 from conspectus.storage.text.literals import Literal as DateOrNumber
 from conspectus.storage.text.literals import parse_literal
@@ -38,10 +38,6 @@ from conspectus.storage.text.names import word_keys
 
 MOST_TOKENS = 40
 """Words of a question that can have a plan."""
-_LONGEST_PHRASE = 6
-_APART = regex.compile(r"(?i)['’]s\b|(?<=\b(?:d|l|qu|n|s|j))['’]|[?!¿¡,;:()\"“”„«»…]|\.(?=\s|$)")
-_OF_COLUMNS = frozenset(("quantity", "price", "key", "sender", "totals"))
-"""Roles of words in the names of columns and in cells."""
 _SETS = frozenset(
     ("rows", "documents", "messages", "headings", "columns", "people", "organisations", "places", "thing")
 )
@@ -51,56 +47,21 @@ _UNSETTLED = frozenset(("unclear", "unsupported", "not"))
 """Roles of words that have to belong to something."""
 _PREPOSITIONS = frozenset(("since", "after", "per"))
 """Roles of words that are other prepositions too: "desde", "nach", "by"."""
-_BEST = ("most", "least", "highest", "lowest", "latest", "earliest", "dearest", "cheapest")
 
 
 @dataclass(frozen=True, slots=True)
 class NoPlan:
-    """Why a question has no plan over a set; `matched` words name something of it."""
+    """Why a question has no plan over a set.
+
+    Attributes:
+        why: The reason.
+        matched: The number of its words that name something of the set.
+        computes: Whether it asks for a number of the set, and all its words are known: another method would guess.
+    """
 
     why: str
     matched: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """What some words of the question are.
-
-    Attributes:
-        first, last: The first word, and the one after the last.
-        roles: Their roles in `words.txt`.
-        column: A column.
-        cells: Numbers of cells of the column.
-        number: A number, with its unit.
-        days: A date.
-        month: A month of no year.
-        named: Whether they name the set.
-    """
-
-    first: int
-    last: int
-    roles: frozenset[str] = frozenset()
-    column: int | None = None
-    cells: frozenset[int] = frozenset()
-    number: str = ""
-    days: Days | None = None
-    month: str = ""
-    named: bool = False
-
-    @property
-    def of_table(self) -> bool:
-        """Whether the words name something of the set."""
-        return self.column is not None or self.named
-
-
-def tokens_of(question: str) -> list[str]:
-    """Return the words of a question, with numbers and dates whole.
-
-    >>> tokens_of("Who's above 1,500 EUR on 2024-04-18?")
-    ['Who', 'above', '1,500', 'EUR', 'on', '2024-04-18']
-    """
-    kept = regex.sub(r"(?<=\d),(?=\d)", "\0", question)
-    return [token.replace("\0", ",") for token in _APART.sub(" ", kept).split() if word_keys(token) or "%" in token]
+    computes: bool = False
 
 
 def plan_for(question: str, table: Table, vocabulary: Vocabulary, language: str) -> Plan | NoPlan:
@@ -110,7 +71,7 @@ def plan_for(question: str, table: Table, vocabulary: Vocabulary, language: str)
         question: The question.
         table: The set.
         vocabulary: Its names.
-        language: The language of the question, one of `LANGUAGES`, or "" if it is not known.
+        language: The language of the question, one of `LANGUAGES`.
     """
     tokens = tokens_of(question)
     if len(tokens) > MOST_TOKENS:
@@ -119,7 +80,7 @@ def plan_for(question: str, table: Table, vocabulary: Vocabulary, language: str)
     try:
         return reading.plan()
     except Unclear as unclear:
-        return NoPlan(str(unclear), sum(mark.of_table for mark in reading.marks))
+        return NoPlan(str(unclear), sum(mark.of_table for mark in reading.marks), reading.computes)
 
 
 class _Reading:
@@ -127,71 +88,12 @@ class _Reading:
 
     def __init__(self, table: Table, vocabulary: Vocabulary, language: str, tokens: Sequence[str]) -> None:
         self._table = table
-        self._vocabulary = vocabulary
         self._language = language
         self._tokens = tokens
-        self._plain = function_words(language or "en") | function_words("en")
-        self.marks = self._marks()
+        self._plain = function_words(language) | function_words("en")
+        self.marks = Marker(table, vocabulary, language, tokens).marks()
         self._used: set[int] = set()
-
-    # What the words are.
-
-    def _marks(self) -> list[_Mark]:
-        taken: dict[int, _Mark] = {}
-        for length in range(_LONGEST_PHRASE, 0, -1):
-            for first in range(len(self._tokens) - length + 1):
-                if not any(place in taken for place in range(first, first + length)):
-                    mark = self._mark(first, first + length)
-                    if mark:
-                        taken |= dict.fromkeys(range(first, first + length), mark)
-        return sorted(set(taken.values()), key=lambda mark: mark.first)
-
-    def _mark(self, first: int, last: int) -> _Mark | None:
-        text = " ".join(self._tokens[first:last])
-        keys = tuple(word_keys(text))
-        spoken = phrases(self._language).get(keys, frozenset())
-        roles = spoken - _OF_COLUMNS
-        if all(key in self._plain for key in keys) and (roles or text.islower()):
-            return _Mark(first, last, roles) if roles else None
-        found = self._vocabulary.find(keys)
-        if roles and not found.whole:
-            found = Found()
-        if "price" in spoken and not (found.cells or found.columns or found.named):
-            priced = (at for at, each in enumerate(self._table.numbers) if each and self._has_word("price", at))
-            found = Found(columns=frozenset(priced))
-        if found.cells and len({column for column, _ in found.cells}) == 1:
-            column = next(iter(found.cells))[0]
-            return _Mark(first, last, column=column, cells=frozenset(code for _, code in found.cells))
-        if found.columns and not found.cells:
-            if len(found.columns) > 1:
-                return _Mark(first, last, frozenset({"unclear"}))
-            return _Mark(first, last, roles & {*_BEST, "sum", "mean", "count"}, column=next(iter(found.columns)))
-        if found.cells:
-            return self._by_column_before(first, last, found.cells)
-        if days := day_of(text, months()):
-            return _Mark(first, last, days=days)
-        if roles & {"month"}:
-            return _Mark(first, last, month=months()[text.casefold()])
-        if last - first <= 1 + self._is_unit(self._tokens[last - 1]) and number_in(text, ".") is not None:
-            return _Mark(first, last, number=text)
-        if roles:
-            return _Mark(first, last, roles)
-        return _Mark(first, last, named=True) if found.named else None
-
-    def _by_column_before(self, first: int, last: int, cells: frozenset[Cell]) -> _Mark:
-        """Return the mark of a cell that several columns have: that of the column named before or after it."""
-        near = [*self._tokens[max(0, first - 2) : first], *self._tokens[last : last + 1]]
-        named = {column for word in near for column in self._vocabulary.find(tuple(word_keys(word))).columns}
-        among = {column for column, _ in cells} & named
-        if len(among) != 1:
-            return _Mark(first, last, frozenset({"unclear"}))
-        column = among.pop()
-        return _Mark(first, last, column=column, cells=frozenset(code for at, code in cells if at == column))
-
-    def _is_unit(self, word: str) -> bool:
-        literal = parse_literal(f"1 {word}")
-        units = {unit_of(f"1 {numbers.unit}") for numbers in self._table.numbers if numbers and numbers.unit}
-        return (literal is not None and literal.kind in ("quantity", "duration")) or unit_of(f"1 {word}") in units
+        self.computes = False
 
     # Conditions.
 
@@ -201,17 +103,18 @@ class _Reading:
             return self._mentioning()
         conditions, mentioned, group = self._conditions()
         self._check_words()
+        self.computes = self._table.kind != "statements" and bool(self._roles() & {"sum", "mean", "count", *BEST})
         plan = self._operation(mentioned, group, conditions)
         own = bool(self._roles() & self._own_sets() and self._table.kind != "statements")
         return replace(plan, matched=own + sum(mark.of_table for mark in self.marks))
 
-    def _conditions(self) -> tuple[tuple[Condition, ...], list[_Mark], int | None]:
+    def _conditions(self) -> tuple[tuple[Condition, ...], list[Mark], int | None]:
         """Return the conditions, the marks of columns that are none of them, and the column after "per"."""
         found: list[Condition] = []
-        mentioned: list[_Mark] = []
+        mentioned: list[Mark] = []
         group: int | None = None
-        pending: list[_Mark] = []
-        waiting: list[_Mark] = []  # the first value after "between"
+        pending: list[Mark] = []
+        waiting: list[Mark] = []  # the first value after "between"
         for mark, after in zip_longest(self.marks, self.marks[1:]):
             roles = {role for each in pending for role in each.roles}
             if mark.cells:
@@ -242,12 +145,12 @@ class _Reading:
             raise Unclear("it gives one end of a range")
         return merged(self._table, found), self._without_qualifiers(mentioned), group
 
-    def _check_counted(self, mark: _Mark, after: _Mark) -> None:
+    def _check_counted(self, mark: Mark, after: Mark) -> None:
         """Raise Unclear if a number counts what the next word names: "more than 2 kettles", "5 July"."""
         if after.of_table or after.month or after.roles & _SETS:
             raise Unclear(f"what {mark.number} counts, is not clear")
 
-    def _of_values(self, roles: set[str], marks: Sequence[_Mark], mentioned: Sequence[_Mark]) -> Condition:
+    def _of_values(self, roles: set[str], marks: Sequence[Mark], mentioned: Sequence[Mark]) -> Condition:
         """Return the condition of a number or date, and of the test before it."""
         test = next((test for test in TESTS if test in roles), None)
         dated = [at for at, days in enumerate(self._table.days) if days]
@@ -266,12 +169,12 @@ class _Reading:
             self._used.add(mentioned[-1].first)
         return self._of_days(test or "exactly", marks, column)
 
-    def _is_year(self, mark: _Mark, test: Test | None, dated: Sequence[int]) -> bool:
+    def _is_year(self, mark: Mark, test: Test | None, dated: Sequence[int]) -> bool:
         number = number_in(mark.number, ".")
         year = mark.number.isdigit() and number is not None and 1000 <= number <= 2100
         return bool(dated) and year and test in (None, "after", "since", "before", "between")
 
-    def _compared(self, mark: _Mark, mentioned: Sequence[_Mark]) -> int:
+    def _compared(self, mark: Mark, mentioned: Sequence[Mark]) -> int:
         """Return the column that a number is compared with: the one named before it, or the only one of its unit."""
         numeric = [at for at, numbers in enumerate(self._table.numbers) if numbers and not self._table.names_things[at]]
         if mentioned and mentioned[-1].column is not None and self._table.numbers[mentioned[-1].column]:
@@ -293,7 +196,7 @@ class _Reading:
         units = {unit_of(f"1 {word}") for word in named if word and parse_literal(f"1 {word}")}
         return units | ({unit_of(f"1 {numbers.unit}")} if numbers and numbers.unit else set())
 
-    def _of_days(self, test: Test, marks: Sequence[_Mark], column: int) -> Condition:
+    def _of_days(self, test: Test, marks: Sequence[Mark], column: int) -> Condition:
         said = " – ".join(" ".join(self._tokens[mark.first : mark.last]) for mark in marks)
         if marks[0].month:
             if test != "exactly":
@@ -311,7 +214,7 @@ class _Reading:
             raise Unclear(f"the year of {month} is not said")
         return days
 
-    def _without_qualifiers(self, mentioned: Sequence[_Mark]) -> list[_Mark]:
+    def _without_qualifiers(self, mentioned: Sequence[Mark]) -> list[Mark]:
         """Return the columns that are asked for: neither compared, nor named beside one of their cells."""
         beside = {(mark.column, place) for mark in self.marks if mark.cells for place in (mark.first, mark.last)}
         return [
@@ -362,7 +265,7 @@ class _Reading:
         phrases_ = tuple(" ".join(each) for each in found if each)
         if self._table.kind not in ("documents", "messages") or self._table.kind not in self._roles():
             raise Unclear("texts of other sets are not searched")
-        if not phrases_ or self._roles() & {*_UNSETTLED, *_BEST, "or", "sum", "mean"}:
+        if not phrases_ or self._roles() & {*_UNSETTLED, *BEST, "or", "sum", "mean"}:
             raise Unclear("what is mentioned, is not clear")
         return Plan(
             self._table, "count" if "count" in self._roles() else "list", mentions=phrases_, matched=len(phrases_)
@@ -371,7 +274,7 @@ class _Reading:
     def _roles(self) -> set[str]:
         return {role for mark in self.marks for role in mark.roles}
 
-    def _operation(self, mentioned: Sequence[_Mark], group: int | None, conditions: tuple[Condition, ...]) -> Plan:
+    def _operation(self, mentioned: Sequence[Mark], group: int | None, conditions: tuple[Condition, ...]) -> Plan:
         table, roles = self._table, self._roles()
         plan = Plan(table, "list", conditions, group=group)
         if table.kind == "statements" and not roles & _ASKING:
@@ -381,7 +284,7 @@ class _Reading:
         numeric = {at for at, each in enumerate(table.numbers) if each and not table.names_things[at]}
         measures = list(dict.fromkeys(mark.column for mark in mentioned if mark.column in numeric))
         labels = list(dict.fromkeys(mark.column for mark in mentioned if mark.column not in numeric))
-        bests = list(dict.fromkeys(role for mark in self.marks for role in _BEST if role in mark.roles))
+        bests = list(dict.fromkeys(role for mark in self.marks for role in BEST if role in mark.roles))
         best = bests[0] if bests else ""
         counts = sum("count" in mark.roles for mark in self.marks)
         if len(bests) > 1 or counts > 1 or ("sum" in roles and "mean" in roles):
@@ -453,11 +356,11 @@ class _Reading:
                 raise Unclear("which column of dates is meant, is not said")
             return replace(plan, operation=operation, measure=dated[0])
         if best in ("dearest", "cheapest"):
-            priced = [at for at in numeric if self._has_word("price", at)]
+            priced = [at for at in numeric if has_word(table, "price", at)]
             return replace(plan, operation=operation, measure=self._only(measures, set(priced)))
         if best in ("most", "least") and not measures:
             return self._most_rows(plan, best, labels, named=named)
-        asked = next(mark for mark in self.marks if mark.roles & {*_BEST})
+        asked = next(mark for mark in self.marks if mark.roles & {*BEST})
         if not measures and any(mark.first >= asked.last and mark.column in labels for mark in self.marks):
             raise Unclear("which column is compared, is not said")
         plan = replace(plan, operation=operation, measure=self._only(measures, numeric))
@@ -469,7 +372,7 @@ class _Reading:
 
     def _most_rows(self, plan: Plan, best: str, labels: Sequence[int | None], *, named: bool) -> Plan:
         """Return the plan of the group with the most rows, or with the most cells of the column after "most"."""
-        asked = [mark for mark in self.marks if mark.roles & {*_BEST, "count"}][-1]
+        asked = [mark for mark in self.marks if mark.roles & {*BEST, "count"}][-1]
         after = next(
             (mark for mark in self.marks if mark.first >= asked.last and (mark.of_table or mark.roles & _SETS)), None
         )
@@ -480,9 +383,6 @@ class _Reading:
         if after is None or after.cells or (target is None and not named):
             raise Unclear("what is counted, is not clear")
         return self._best_group(replace(plan, operation="count", target=target), best, groups)
-
-    def _has_word(self, role: str, column: int) -> bool:
-        return any((key,) in words_of(role) for key in word_keys(self._table.columns[column].name.replace("_", " ")))
 
     def _count(self, plan: Plan, measures: Sequence[int | None], labels: Sequence[int | None], named: bool) -> Plan:
         """Return the plan of a number: of rows, of different cells, or a sum where the rows count already."""
@@ -495,7 +395,7 @@ class _Reading:
         if noun is not None and not noun.named and (noun.cells or noun.column in measures):
             if len(measures) == 1 and not labels:
                 return self._added(replace(plan, operation="sum", measure=measures[0]))
-            counted = [at for at, each in enumerate(table.numbers) if each and self._has_word("quantity", at)]
+            counted = [at for at, each in enumerate(table.numbers) if each and has_word(table, "quantity", at)]
             if not measures and len(counted) == 1 and not labels:
                 return replace(plan, operation="sum", measure=counted[0])
             loose = [

@@ -268,8 +268,8 @@ def _record_columns(text: str, start: int, end: int) -> tuple[str, ...]:
             return ()
         counts.update(set(names))
         rows += 1
-    names = tuple(name for name, count in counts.items() if count > 1 or rows <= _RARE)
-    return () if any(numbers_of([name]) and not _YEAR.fullmatch(name) for name in names) else names
+    found_names = tuple(name for name, count in counts.items() if count > 1 or rows <= _RARE)
+    return () if any(numbers_of([name]) and not _YEAR.fullmatch(name) for name in found_names) else found_names
 
 
 def _records(text: str, start: int, end: int, columns: Sequence[str]) -> Iterator[_Row]:
