@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import regex
-from conspectus.query.methods.complete.question_words import words_of
+from conspectus.query.methods.complete.question_words import LANGUAGES, words_of
 from conspectus.query.methods.complete.sets import Rows, Table
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import StoredIndex, per_index
-from conspectus.storage.records import Document
+from conspectus.storage.records import LANGUAGE, Document
+from conspectus.storage.text.language import function_words
 from conspectus.storage.text.names import Word, words
 from conspectus.storage.text.sentences import sentence_spans
-from conspectus.storage.text.words import FUNCTION_WORDS
 
 MOST_CHARACTERS = 500_000
 """Characters of the documents in which forms are looked for."""
@@ -25,8 +25,10 @@ _LEAST = 3
 """Statements of a form."""
 _MOST_WORDS = 30
 _MOST_FORMS = 100
-_OF_FIXED = 0.6
+_OF_FIXED = 0.4
 """Least share of the sentences with the rarest fixed word that have the form."""
+_ARTICLES = frozenset("ein eine einen einem einer der die das den un une le la les des el los las una".split())
+"""Articles that differ with the noun, so that they are no part of a form."""
 _OPEN = "*"
 _NO_SENTENCE = regex.compile(r"[|{}\[\]=<>\\]|\":|^\S*\d[/.-]\d+[/.-]\d+,? \d+:\d\d")
 """Signs of tables and code, and the beginning of a message."""
@@ -44,17 +46,19 @@ def statements(index: StoredIndex) -> tuple[Table, ...]:
     if sum(sizes) > MOST_CHARACTERS:
         return ()
     sentences = list(_sentences(index))
-    made = {form: Rows("statements") for form in _forms([found for *_, found in sentences])}
+    languages = {document.metadata.get(LANGUAGE, "") for document in index.each(Document)}
+    small = frozenset().union(*map(function_words, {*LANGUAGES, *languages})) - _ARTICLES
+    made = {form: Rows("statements") for form in _forms([found for *_, found in sentences], small)}
     unclear = set()
     for document, text, start, found in sentences:
         check()
-        cells, form = next(((cells, form) for form in made if (cells := _cells(text, found, form))), ({}, ()))
+        cells, form = next(((cells, form) for form in made if (cells := _cells(text, found, form, small))), ({}, ()))
         if cells:
             made[form].add(document, start, start + len(text), cells)
         if not words_of("not").isdisjoint((word.key,) for cell in cells.values() for word in words(cell)):
             unclear.add(form)
     for form, rows in made.items():
-        rows.names = {part: None for part in form if part != _OPEN and part not in FUNCTION_WORDS}
+        rows.names = {part: None for part in form if part != _OPEN and part not in small}
     return tuple(rows.table() for form, rows in made.items() if form not in unclear)
 
 
@@ -69,10 +73,10 @@ def _sentences(index: StoredIndex) -> Iterator[_Sentence]:
                     yield document.id, text, start, found
 
 
-def _forms(sentences: Sequence[Sequence[Word]]) -> list[tuple[str, ...]]:
+def _forms(sentences: Sequence[Sequence[Word]], small: frozenset[str]) -> list[tuple[str, ...]]:
     """Return the forms of sentences, those with most fixed words first."""
     uses = Counter(key for found in sentences for key in {word.key for word in found})
-    ways = [dict(_ways(found, uses)) for found in sentences]
+    ways = [dict(_ways(found, uses, small)) for found in sentences]
     sizes = Counter(form for each in ways for form in set(each.values()))
     counts = Counter(
         next((form for least, form in each.items() if sizes[form] >= max(_LEAST, _OF_FIXED * least)), ())
@@ -82,20 +86,20 @@ def _forms(sentences: Sequence[Sequence[Word]]) -> list[tuple[str, ...]]:
     return sorted(forms, key=lambda form: (-len(form), form))
 
 
-def _ways(found: Sequence[Word], uses: Counter[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _ways(found: Sequence[Word], uses: Counter[str], small: frozenset[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield how many sentences have the rarest fixed word, and the form, for the forms that a sentence may have.
 
     Its commonest words are fixed; words that few sentences have are open. Function words that have company are fixed.
     """
     counts = [uses[word.key] for word in found]
-    most = min((count for word, count in zip(found, counts, strict=True) if word.key in FUNCTION_WORDS), default=0)
+    most = min((count for word, count in zip(found, counts, strict=True) if word.key in small), default=0)
     for least in sorted({count for count in counts if count >= _LEAST}, reverse=True):
         if least <= most or most < _LEAST:
             parts = (word.key if count >= least else _OPEN for word, count in zip(found, counts, strict=True))
             yield least, tuple(part for part, _ in groupby(parts))
 
 
-def _cells(text: str, found: Sequence[Word], form: Sequence[str]) -> dict[str, str]:
+def _cells(text: str, found: Sequence[Word], form: Sequence[str], small: frozenset[str]) -> dict[str, str]:
     """Return the open parts of a sentence by the fixed words beside them; empty if it has another form."""
     cells: dict[str, str] = {}
     at = 0
@@ -108,7 +112,8 @@ def _cells(text: str, found: Sequence[Word], form: Sequence[str]) -> dict[str, s
             name = f"{form[place - 1]} …" if place else f"… {form[1]}"
             name = name if name not in cells else f"{name} ({place})"
             if at > start:
-                cells[name] = text[found[start].start : found[at - 1].end].strip(_MARKS)
+                named = next((word for word in found[start:at] if word.key not in small | _ARTICLES), found[start])
+                cells[name] = text[named.start : found[at - 1].end].strip(_MARKS)
         elif at < len(found) and found[at].key == part:
             at += 1
         if at == start:
