@@ -30,7 +30,7 @@ from conspectus.query.question.kinds import kind_of
 from conspectus.query.types import Answer, Say
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.cancellation import check
-from conspectus.storage.errors import ModelError
+from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Span
 from conspectus.storage.text.language import function_words, language_of_question
@@ -58,23 +58,30 @@ class Complete:
         self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return what the plan of the question computes, or why there is no plan."""
+        """Return what the plan of the question computes, or why there is no plan.
+
+        Raises:
+            ModelError: The model's server failed, and the words of the question have no plan either.
+        """
         with assembling(question, self._name) as assembly:
-            plan = await self._plan_by_model(assembly, question) or self.plan(question)
+            plan = await self._plan_by_model(assembly, question)
             answer = _declined(assembly, plan) if isinstance(plan, NoPlan) else self._answered(assembly, plan)
             say(answer.text)
             return answer
 
-    async def _plan_by_model(self, assembly: Assembly, question: str) -> Plan | None:
-        """Return the plan of the model, if there is one; a plan that cannot be run is told in the trace."""
+    async def _plan_by_model(self, assembly: Assembly, question: str) -> Plan | NoPlan:
+        """Return the plan of the model; without one that can be run, which the trace tells, that of the words."""
         if self._model is None:
-            return None
+            return self.plan(question)
         index = self._context.index
         try:
             return await plan_by_model(self._model, question, (*sets.tables(index), sets.documents(index)))
         except (ModelError, Unclear) as error:
             assembly.step("plan", f"that of the model is not used: {error}")
-            return None
+            plan = self.plan(question)
+            if isinstance(plan, NoPlan) and isinstance(error, ModelError) and not isinstance(error, BadAnswer):
+                raise
+            return plan
 
     def computed(self, question: str) -> Answer | None:
         """Return the answer if all words of the question name something of one set; a model is not asked.

@@ -294,6 +294,8 @@ class _Reading:
         if "columns" in roles and not mentioned and not conditions:
             return replace(plan, operation="columns")
         if "mean" in roles or ("sum" in roles and "count" not in roles):
+            if labels and not measures:
+                raise Unclear(f"the numbers of {table.columns[labels[0] or 0].name} are not clear")
             plan = replace(plan, operation="mean" if "mean" in roles else "sum", measure=self._only(measures, numeric))
             return self._best_group(plan, best, labels) if best else self._without_labels(plan, labels)
         if best and "count" in roles and not measures:

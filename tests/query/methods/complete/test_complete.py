@@ -16,6 +16,7 @@ from conspectus.storage.records import Document
 from conspectus.storage.settings import load_settings
 
 from benchmarks.fake_server import Rule
+from tests.conftest import Build
 from tests.query.graph_serving import prompts, served
 
 RENTALS = """Station;Bike;Rentals;Fee (EUR);Day
@@ -153,6 +154,37 @@ def test_rows_that_could_not_be_read_are_told(tmp_path: Path) -> None:
     )
     answer = ask(Context(StoredIndex.open(tmp_path / "index"), load_settings()), "What is the total sold?")
     assert answer.text == "Total of Sold: 9 = 3 [1] + 6 [2] (2 of 2 rows; rows that could not be read: 1)"
+
+
+@pytest.mark.parametrize(
+    ("tables", "why"),
+    [
+        (["Region,Sold\nA,3\nB,4\nTotal A and B,7\n"], "a row may be a total of others"),
+        (["Region,Sold\nA,3\nB,4\n,7\n"], "a row without a name may be a total of others"),
+        (["Region,Sold\nA,3\nB,4\nC,5\nD,6\nE,7\n", "Region,Sold\nA,3\nB,4\nC,5\nD,6\nE,8\n"],
+         "two documents have the same rows"),
+        (["Region,Sold\nA,1.234\nB,5.678\n"], "the numbers of Sold are not clear"),
+        (["Region,Sold\nA,3 kg\nB,4 g\n"], "the numbers of Sold are not clear"),
+    ],
+)  # fmt: skip
+def test_a_total_in_doubt_is_not_computed(tables: list[str], why: str, tmp_path: Path) -> None:
+    for number, table in enumerate(tables):
+        (tmp_path / f"{number}.csv").write_text(table, "utf-8")
+    chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    build_index([*tmp_path.glob("*.csv")], tmp_path / "index", chosen)
+    answer = ask(Context(StoredIndex.open(tmp_path / "index"), chosen), "What is the total of Sold?", "auto")
+    assert (answer.known, answer.text.partition(" (")[2]) == (False, f"{why})")
+
+
+def test_statements_of_one_form_are_rows_in_german(build: Build) -> None:
+    kinds = {"Alma": "eine Ziege", "Bela": "ein Esel", "Cleo": "eine Ziege", "Dora": "ein Pony", "Emil": "ein Esel"}
+    said = "{0} ist {1}. Beim Besuch im Mai hatte {0} {2}."
+    texts = [(name, said.format(name, kind, "Husten" if name < "C" else "Fieber")) for name, kind in kinds.items()]
+    stable = build(texts)
+    assert "2 von 5 Aussagen; ist … = Ziege" in ask(stable, "Wie viele Tiere sind Ziegen?").text
+    assert "3 von 5 Aussagen" in ask(stable, "Welche Tiere hatten Fieber?").text
+    denied = build([*texts, ("Fred", "Fred ist ein Esel. Beim Besuch im Mai hatte Fred kein Fieber.")])
+    assert not ask(denied, "Welche Tiere hatten Fieber?").known
 
 
 def test_a_filter_hides_rows(place: Context) -> None:
