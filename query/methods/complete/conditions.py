@@ -39,7 +39,7 @@ class Plan:
         target: The column whose distinct values are listed or counted; None for the rows themselves.
         group: The column by whose values the rows are taken apart.
         best: The group that is asked for: the one with the largest ("max") or the smallest result.
-        matched: The number of words that name something of the set.
+        matched: The number of words that name something of the set; those that name the set itself count twice.
     """
 
     table: Table

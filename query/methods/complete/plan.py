@@ -106,7 +106,7 @@ class _Reading:
         self.computes = self._table.kind != "statements" and bool(self._roles() & {"sum", "mean", "count", *BEST})
         plan = self._operation(mentioned, group, conditions)
         own = bool(self._roles() & self._own_sets() and self._table.kind != "statements")
-        return replace(plan, matched=own + sum(mark.of_table for mark in self.marks))
+        return replace(plan, matched=own + sum(mark.of_table + mark.named for mark in self.marks))
 
     def _conditions(self) -> tuple[tuple[Condition, ...], list[Mark], int | None]:
         """Return the conditions, the marks of columns that are none of them, and the column after "per"."""

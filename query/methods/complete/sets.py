@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 import numpy as np
 import regex
 from conspectus.query.methods.complete.question_words import months, words_of
-from conspectus.query.methods.complete.values import Days, Numbers, days_of, decimal_marks, is_missing, numbers_of
+from conspectus.query.methods.complete.values import Days, Numbers, days_of, is_missing, numbers_of, numbers_of_columns
 from conspectus.storage.arrays import Ints
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import StoredIndex, per_index
@@ -91,10 +91,7 @@ class Table:
     @cached_property
     def numbers(self) -> tuple[Numbers | None, ...]:
         """The numbers of each column, None if it has other cells or their meaning is not clear."""
-        marks = [decimal_marks(column.cells) for column in self.columns]
-        clear = {mark for mark in marks if len(mark) == 1}
-        of_table = min(clear) if len(clear) == 1 else ""
-        return tuple(numbers_of(column.cells, of_table) for column in self.columns)
+        return numbers_of_columns(column.cells for column in self.columns)
 
     @cached_property
     def days(self) -> tuple[tuple[Days | None, ...] | None, ...]:

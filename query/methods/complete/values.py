@@ -7,6 +7,7 @@ not follow (a column of 1.234 and 5.678), the column has no numbers, so that no 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 import regex
 from conspectus.storage.text.literals import parse_literal
@@ -14,6 +15,7 @@ from conspectus.storage.text.literals import parse_literal
 _MISSING = frozenset(("", "-", "–", "—", "?", "n/a", "na", "nan", "null", "none", "k.a.", "n.d.", "s.o."))
 """Cells that stand for a missing value, in lower case."""
 _BLANKS = "'’\u00a0\u202f "
+_NO_BLANKS = dict.fromkeys(map(ord, _BLANKS))
 _AMOUNT = regex.compile(
     rf"""(?P<bracket>\()? (?P<sign>[-+−])? \s* (?P<before>\p{{Sc}}|[A-Z]{{3}})? \s* (?P<sign2>[-−])?
     (?P<body>\d[\d.,{_BLANKS}]*(?<=\d)) \s* (?P<unit>%|°?\p{{L}}[\p{{L}}²³/]{{0,11}}|\p{{Sc}})? (?(bracket)\))""",
@@ -64,30 +66,52 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Amount:
+class Amount:
+    """A number as it is written: digits with marks, sign, unit, and which of the marks can be the decimal one."""
+
     body: str
     negative: bool
     unit: str
     marks: str
 
 
-def numbers_of(cells: Sequence[str], of_table: str = "") -> Numbers | None:
+def numbers_of(cells: Sequence[str]) -> Numbers | None:
     """Return the numbers of the distinct cells of a column; None if not all cells are numbers of one unit.
-
-    Args:
-        cells: The distinct cells.
-        of_table: The decimal mark of the other columns of the table, "" if it is not known.
 
     >>> numbers_of(["1.234", "0,5"]).of, numbers_of(["1.234", "5.678"]), numbers_of(["3 kg", "4 EUR"])
     ((Decimal('1234'), Decimal('0.5')), None, None)
     """
-    amounts = [None if is_missing(cell) else _amount(cell) for cell in cells]
+    return numbers_of_columns([cells])[0]
+
+
+def numbers_of_columns(columns: Iterable[Sequence[str]]) -> tuple[Numbers | None, ...]:
+    """Return the numbers of each column of a table; where the decimal mark is not clear, it is that of the others."""
+    amounts = [_amounts(cells) for cells in columns]
+    clear = {marks for each in amounts if each and len(marks := _decimal_marks(each)) == 1}
+    of_table = min(clear) if len(clear) == 1 else ""
+    return tuple(None if each is None else _numbers(each, of_table) for each in amounts)
+
+
+def _amounts(cells: Iterable[str]) -> list[Amount | None] | None:
+    """Return the number of each cell, None for a missing value; None if a cell is something else."""
+    found: list[Amount | None] = []
+    for cell in cells:
+        amount = _amount(cell)
+        if amount is None and not is_missing(cell):
+            return None
+        found.append(amount)
+    return found
+
+
+def _decimal_marks(amounts: Iterable[Amount | None]) -> str:
+    return "".join(mark for mark in ".," if all(mark in amount.marks for amount in amounts if amount))
+
+
+def _numbers(amounts: Sequence[Amount | None], of_table: str) -> Numbers | None:
     read = [amount for amount in amounts if amount is not None]
-    if not read or any(amount is None and not is_missing(cell) for amount, cell in zip(amounts, cells, strict=True)):
-        return None
     units = {_unit_key(amount.unit) for amount in read if amount.unit or amount.body.strip("0.,")}
     decimal = _decimal_mark(read, of_table)
-    if not decimal or len(units) > 1:
+    if not read or not decimal or len(units) > 1:
         return None
     numbers = tuple(None if amount is None else _number(amount, decimal) for amount in amounts)
     blank = next((mark for mark in _BLANKS if any(mark in amount.body for amount in read)), "")
@@ -95,21 +119,6 @@ def numbers_of(cells: Sequence[str], of_table: str = "") -> Numbers | None:
     thousands = blank or (other if any(other in amount.body for amount in read) else "")
     places = max(len(amount.body.partition(decimal)[2]) for amount in read)
     return Numbers(numbers, next((amount.unit for amount in read if amount.unit), ""), decimal, thousands, places)
-
-
-def decimal_marks(cells: Iterable[str]) -> str:
-    """Return the marks that can be the decimal mark of all of some numbers: ".,", ".", "," or "" for neither.
-
-    >>> decimal_marks(["1,234.5", "7"]), decimal_marks(["1.234"])
-    ('.', '.,')
-    """
-    marks = ".,"
-    for cell in cells:
-        amount = None if is_missing(cell) else _amount(cell)
-        if amount is None and not is_missing(cell):
-            return ".,"
-        marks = "".join(mark for mark in marks if amount is None or mark in amount.marks)
-    return marks
 
 
 def number_in(text: str, decimal: str) -> Decimal | None:
@@ -132,13 +141,13 @@ def unit_of(text: str) -> str:
     return _unit_key(amount.unit) if amount else ""
 
 
-def _amount(cell: str) -> _Amount | None:
+def _amount(cell: str) -> Amount | None:
     """Return the parts of a number, None if the cell is something else: 007 and 0049 are no numbers."""
     found = _AMOUNT.fullmatch(cell.strip())
     if found is None or (found["before"] and found["unit"]):
         return None
     body, marks = found["body"], ""
-    plain = body.translate(dict.fromkeys(map(ord, _BLANKS)))
+    plain = body.translate(_NO_BLANKS)
     if plain != body and not _BLANK_GROUPS.fullmatch(body):
         return None
     if plain[0] == "0" and plain[1:2].isdigit():
@@ -153,14 +162,14 @@ def _amount(cell: str) -> _Amount | None:
     if not marks:
         return None
     negative = bool(found["bracket"] or found["sign"] in ("-", "−") or found["sign2"])
-    return _Amount(body, negative, found["before"] or found["unit"] or "", marks)
+    return Amount(body, negative, found["before"] or found["unit"] or "", marks)
 
 
-def _decimal_mark(amounts: Sequence[_Amount], of_table: str) -> str:
+def _decimal_mark(amounts: Sequence[Amount], of_table: str) -> str:
     """Return the decimal mark of a column; "" if there is none, or if it is not clear."""
-    marks = [mark for mark in ".," if all(mark in amount.marks for amount in amounts)]
+    marks = _decimal_marks(amounts)
     if len(marks) < 2:
-        return "".join(marks)
+        return marks
     used = {sign for amount in amounts for sign in amount.body if sign in ".,"}
     if not used or of_table in (".", ","):
         return of_table or "."
@@ -169,11 +178,12 @@ def _decimal_mark(amounts: Sequence[_Amount], of_table: str) -> str:
     return ("," if used == {"."} else ".") if max(plain, default=0) == 3 else ""
 
 
-def _number(amount: _Amount, decimal: str) -> Decimal:
-    digits = "".join("." if sign == decimal else sign for sign in amount.body if sign.isdigit() or sign == decimal)
-    return -Decimal(digits) if amount.negative else Decimal(digits)
+def _number(amount: Amount, decimal: str) -> Decimal:
+    plain = amount.body.translate(_NO_BLANKS).replace("." if decimal == "," else ",", "").replace(",", ".")
+    return -Decimal(plain) if amount.negative else Decimal(plain)
 
 
+@lru_cache(1_000)
 def _unit_key(unit: str) -> str:
     literal = parse_literal(f"1 {unit}") if unit else None
     return f"{literal.low} {literal.unit or literal.kind}" if literal else unit.casefold()

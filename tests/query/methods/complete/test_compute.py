@@ -8,7 +8,7 @@ import pytest
 from conspectus.query.methods.complete.compute import compute
 from conspectus.query.methods.complete.conditions import Operation, Plan, of_numbers
 from conspectus.query.methods.complete.sets import Rows, Table
-from conspectus.query.methods.complete.values import numbers_of
+from conspectus.query.methods.complete.values import numbers_of, numbers_of_columns
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +40,13 @@ def test_numbers_are_read_as_they_were_written(numbers: list[Decimal], style: tu
 )  # fmt: skip
 def test_a_column_whose_numbers_are_not_clear_has_none(cells: list[str]) -> None:
     assert numbers_of(cells) is None
+
+
+def test_another_column_tells_the_decimal_mark() -> None:
+    clear, open_ = numbers_of_columns([["0,5", "12,25"], ["1.234", "5.678"]])
+    assert clear is not None
+    assert open_ is not None
+    assert list(open_.of) == [Decimal(1234), Decimal(5678)]
 
 
 def table_of(rows: list[tuple[str, Decimal | None]]) -> Table:
