@@ -14,6 +14,7 @@ from conspectus.query.methods.complete.question_words import LANGUAGES, words_of
 from conspectus.query.methods.complete.sets import Rows, Table
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.locators import HEADING
 from conspectus.storage.records import LANGUAGE, Document
 from conspectus.storage.text.language import function_words
 from conspectus.storage.text.names import Word, words
@@ -30,8 +31,8 @@ _OF_FIXED = 0.4
 _ARTICLES = frozenset("ein eine einen einem einer der die das den un une le la les des el los las una".split())
 """Articles that differ with the noun, so that they are no part of a form."""
 _OPEN = "*"
-_NO_SENTENCE = regex.compile(r"[|{}\[\]=<>\\]|\":|^\S*\d[/.-]\d+[/.-]\d+,? \d+:\d\d")
-"""Signs of tables and code, and the beginning of a message."""
+_NO_SENTENCE = regex.compile(r"[|{}\[\]=<>\\]|\":|^\S*\d[/.-]\d+[/.-]\d+,? \d+:\d\d|[:：]$")
+"""Signs of tables and code, the beginning of a message, and the end of an introduction."""
 _TABLES = regex.compile(r"\.(?:csv|tsv|xlsx)$", regex.I)
 _MARKS = " \t\n.,;:!?…\"'“”„«»()[]-–—*"
 
@@ -66,8 +67,9 @@ def _sentences(index: StoredIndex) -> Iterator[_Sentence]:
     for document in index.each(Document):
         check()
         if not _TABLES.search(document.uri):
+            headings = {place.start for place in document.places if place.kind == HEADING}
             for start, end in sentence_spans(document.text):
-                text = document.text[start:end]
+                text = "" if start in headings else document.text[start:end]
                 found = words(text, _MOST_WORDS + 1)
                 if 2 < len(found) <= _MOST_WORDS and not _NO_SENTENCE.search(text):
                     yield document.id, text, start, found
