@@ -121,12 +121,13 @@ class _Reading:
                 found.append(of_cells(self._table, mark.column or 0, mark.cells, negated="not" in roles))
                 self._used |= {each.first for each in pending if "not" in each.roles}
             elif mark.number or mark.days or mark.month:
-                if mark.number and after is not None and after.first == mark.last:
-                    self._check_counted(mark, after)
+                counted = [after] if mark.number and after is not None and after.first == mark.last else []
+                self._check_counted(mark, counted)
                 if "between" in roles and not waiting:
                     waiting.append(mark)
                     continue
-                found.append(self._of_values(roles, [*waiting, mark], mentioned))
+                compared = [*mentioned, *(each for each in counted if each.column is not None)]
+                found.append(self._of_values(roles, [*waiting, mark], compared))
                 self._used |= {each.first for each in pending if "not" not in each.roles}
                 waiting = []
             elif mark.column is not None:
@@ -145,10 +146,12 @@ class _Reading:
             raise Unclear("it gives one end of a range")
         return merged(self._table, found), self._without_qualifiers(mentioned), group
 
-    def _check_counted(self, mark: Mark, after: Mark) -> None:
-        """Raise Unclear if a number counts what the next word names: "more than 2 kettles", "5 July"."""
-        if after.of_table or after.month or after.roles & _SETS:
-            raise Unclear(f"what {mark.number} counts, is not clear")
+    def _check_counted(self, mark: Mark, counted: Sequence[Mark]) -> None:
+        """Raise Unclear if a number counts what the next word names ("2 kettles", "5 July") and no column has it."""
+        for each in counted:
+            is_number = each.column is not None and not each.cells and self._table.numbers[each.column] is not None
+            if (each.of_table and not is_number) or each.month or each.roles & _SETS:
+                raise Unclear(f"what {mark.number} counts, is not clear")
 
     def _of_values(self, roles: set[str], marks: Sequence[Mark], mentioned: Sequence[Mark]) -> Condition:
         """Return the condition of a number or date, and of the test before it."""

@@ -77,6 +77,7 @@ def ask(context: Context, question: str, method: str = "all") -> Answer:
         ("¿Cuántos rentals en total?", "74", "4 de 4 filas"),
         ("How many voyages did Oskar make?", "31", "1 of 2 rows; Name = Oskar; left out: rows of totals 1"),
         ("What is the total number of voyages?", "43", "2 of 2 rows"),
+        ("How many bikes have more than 20 rentals?", "1", "2 of 4 rows; Rentals > 20"),
         ("How many rentals in April or May?", "62", "3 of 4 rows; Day = April / May"),
         ("How many messages did Mara send?", "2", "2 of 3 messages; sender = Mara"),
         ("Who wrote the most messages?", "Mara", "3 of 3 messages; max of 2"),
