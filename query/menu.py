@@ -144,7 +144,7 @@ class Method:
 _MENU = (
     Method("auto", "chooses between a query of the graph, global and ppr, and says why",
            "ppr.ppr:PprRetriever", _Lazy("auto:open_auto", whole="global", passages="ppr", walk="tog2",
-                                                     paths="plan"), over_endpoint=True),
+                                                     paths="plan", sets="all"), over_endpoint=True),
     Method("bm25", "passages that share words with the question", "baselines:Bm25Retriever"),
     Method("dense", "passages near in meaning", "baselines:DenseRetriever"),
     Method("hybrid", "reciprocal rank fusion of bm25 and dense", "baselines:HybridRetriever"),
@@ -156,6 +156,8 @@ _MENU = (
     Method("ircot", "a model thinks sentence by sentence, each looked up with another method (ircot.retriever)",
            "ircot:open_ircot_retriever", "ircot:open_ircot", needs_model=True,
            reranks=lambda settings: settings.ircot.retriever == "rerank"),
+    Method("all", "whole sets, counted, added and listed: documents, rows of tables, messages, headings, names",
+           None, "complete.complete:Complete"),
     Method("global", "map-reduce over the community reports of a level: questions about the whole",
            None, "graphrag.global_search:open_level_search", section="global_search"),
     *(Method(f"global:{level}", f"the same over the communities of level {level} (c0 is the coarsest)",

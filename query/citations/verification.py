@@ -43,9 +43,7 @@ async def verified(context: Context, answer: Answer) -> Answer:
     no verdict, the cosine decides.
     """
     if answer.computed:
-        return replace(
-            answer, trace=(*answer.trace, Step(STEP, "a query computed the answer from the triples it cites"))
-        )
+        return replace(answer, trace=(*answer.trace, Step(STEP, "the answer is computed from what it cites")))
     cited = _sentences(answer)
     if not cited:
         return answer

@@ -1,9 +1,9 @@
-"""Automatic choice of a method: a graph query, global search or passages, then a walk."""
+"""Automatic choice of a method: a graph query, a whole set, global search or passages, then a walk."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from conspectus.prompts.language_model import LanguageModel
@@ -18,6 +18,7 @@ from conspectus.query.walk.passages import has_documents, has_imported_graph
 
 if TYPE_CHECKING:
     from conspectus.query.graph_question.reader import GraphReading
+    from conspectus.query.methods.complete.complete import Complete
 
 _FEW = 0.05
 """Largest share of the passages that may contain a word which names something in the documents; one always may."""
@@ -29,7 +30,8 @@ class Auto:
     1. If the index has an imported graph, the question is read as a query of it (`query/graph_question`). An answer
        that accounts for the question's words is final; otherwise the trace says what the graph lacks. Questions about
        the connection of two things ("How is X connected to Y?") are answered by the paths between them (`paths`).
-    2. If the index has documents, a question is about the whole if its words say so (`kind_of`), in four languages.
+    2. If the index has documents, a question whose every word names something of one set is computed over that set
+       (`complete`). Any other is about the whole if its words say so (`kind_of`), in four languages.
        Any other question is if its cosine with a typical question of that kind is at least its cosine with the nearest
        passage: a passage answers questions that it is similar to. If that cosine is below
        `global_search.about_the_whole`, the question may also not contain a word that few passages have.
@@ -42,6 +44,7 @@ class Auto:
     def __init__(
         self, context: Context, whole: Callable[[], Answerer], passages: Callable[[], Answerer],
         graph: "GraphQuestions | None" = None, walk: Answerer | None = None, paths: Answerer | None = None,
+        sets: "Complete | None" = None,
     ) -> None:  # fmt: skip
         self._context = context
         self._whole = cache(whole)  # one of the two answers a question, and either takes a while to import
@@ -49,6 +52,7 @@ class Auto:
         self._graph = graph
         self._walk = walk
         self._paths = paths
+        self._sets = sets
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Answer with the method that suits the question; the first step of the trace names it and the reason."""
@@ -86,6 +90,9 @@ class Auto:
         if kind_of(question) == "global":
             answer = await self._whole().answer(question, say)
             return _first(answer, f"{answer.method}: its words ask for the whole")
+        if self._sets is not None and (computed := self._sets.computed(question)):
+            say(computed.text)
+            return _first(computed, f"{computed.method}: all its words name something of one set")
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
         sure = typical >= self._context.settings.global_search.about_the_whole
@@ -148,7 +155,15 @@ def _first(answer: Answer, why: str) -> Answer:
 
 
 def open_auto(
-    _name: str, context: Context, model: LanguageModel | None, *, whole: str, passages: str, walk: str, paths: str
+    _name: str,
+    context: Context,
+    model: LanguageModel | None,
+    *,
+    whole: str,
+    passages: str,
+    walk: str,
+    paths: str,
+    sets: str,
 ) -> Auto:
     """Return the choice between methods, given by name; the answer names the chosen one."""
     graph = has_imported_graph(context)
@@ -159,4 +174,5 @@ def open_auto(
         GraphQuestions("graph", context) if graph else None,
         find_method(walk).answerer(context) if graph and (model or has_documents(context)) else None,
         find_method(paths).answerer(context) if graph else None,
+        cast("Complete", find_method(sets).answerer(context)) if has_documents(context) else None,
     )

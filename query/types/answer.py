@@ -221,8 +221,8 @@ class Answer:
         narrowed: The filter in words (`where year >= 2020`); "" if the whole index was asked.
         span: The few words of a quoted sentence that answer the question, if a reader without a language model found
             them; "" otherwise.
-        computed: Whether a query computed the answer from the triples that it cites (a count, yes or no), so that there
-            is no sentence of a model or a document to verify.
+        computed: Whether the answer is computed from the triples or rows that it cites (a count, a total): there is
+            no sentence of a model or a document to verify.
         cited_parts: Which nodes and edges of its subgraph the answer cites, and how many of these there are; None for a
             method whose model is not asked for them.
         checks: The verification of each sentence with citations, in the order of the text before unsupported sentences

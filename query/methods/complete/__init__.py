@@ -1,0 +1,1 @@
+"""Complete answers: a set is enumerated, filtered and computed with, instead of ranked."""

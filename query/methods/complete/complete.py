@@ -1,0 +1,390 @@
+"""The method `all`: a set is read whole, and counted, added, compared or listed; nothing is ranked.
+
+1. Sets (`sets`): tables, messages, documents, headings and names, as rows of columns.
+2. Plan (`plan`): the question over each set, word by word; only one set may have a plan. A model, if there is one,
+   makes it instead (`model_plan`); a plan that does not fit the sets is dropped for that of the words.
+3. Computing (`compute`): exact numbers over the rows that meet the conditions.
+4. Answer: the result, of how many rows it is, and a citation for each row that is shown or counted, up to `_SHOWN`.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import numpy as np
+from conspectus.prompts.language_model import LanguageModel
+from conspectus.query.abstention import no_answer
+from conspectus.query.answering import Assembly, assembling
+from conspectus.query.citations.numbered import Citations, documents_by_id
+from conspectus.query.context import Context
+from conspectus.query.methods.complete import sets
+from conspectus.query.methods.complete.compute import Group, Result, compute
+from conspectus.query.methods.complete.conditions import Plan, Unclear
+from conspectus.query.methods.complete.model_plan import plan_by_model
+from conspectus.query.methods.complete.plan import NoPlan, plan_for
+from conspectus.query.methods.complete.question_words import LANGUAGES, phrases, said
+from conspectus.query.methods.complete.sets import DOCUMENT, SHEET, TITLE, Table
+from conspectus.query.methods.complete.statements import statements
+from conspectus.query.methods.complete.vocabulary import Vocabulary
+from conspectus.query.question.bounds import MOST_CLOSELY, first_words
+from conspectus.query.question.kinds import kind_of
+from conspectus.query.types import Answer, Say
+from conspectus.storage.arrays import Bools, Ints
+from conspectus.storage.cancellation import check
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.index import per_index
+from conspectus.storage.records import Span
+from conspectus.storage.text.language import function_words, language_of_question
+from conspectus.storage.text.names import word_keys
+from conspectus.storage.text.words import stem
+
+_SHOWN = 20
+"""The most rows or values that an answer lists, and the most rows that it cites."""
+_LONGEST_ROW = 240
+"""Characters of a row that are shown and cited."""
+_MOST_SETS = 50
+"""Sets that a question is read over; of more, those with one of its words in their names or those of their columns."""
+_VOCABULARIES = 256
+"""Sets whose words are kept, in one language each."""
+_MOST_ADDENDS = 9
+"""The most numbers of a sum that are shown."""
+
+
+class Complete:
+    """Answers about whole sets."""
+
+    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
+        self._name = name
+        self._context = context
+        self._model = model
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return what the plan of the question computes, or why there is no plan.
+
+        Raises:
+            ModelError: The model's server failed, and the words of the question have no plan either.
+        """
+        with assembling(question, self._name) as assembly:
+            plan = await self._plan_by_model(assembly, question)
+            answer = _declined(assembly, plan) if isinstance(plan, NoPlan) else self._answered(assembly, plan)
+            say(answer.text)
+            return answer
+
+    async def _plan_by_model(self, assembly: Assembly, question: str) -> Plan | NoPlan:
+        """Return the plan of the model; without one that can be run, which the trace tells, that of the words."""
+        if self._model is None:
+            return self.plan(question)
+        index = self._context.index
+        try:
+            return await plan_by_model(self._model, question, (*sets.tables(index), sets.documents(index)))
+        except (ModelError, Unclear) as error:
+            assembly.step("plan", f"that of the model is not used: {error}")
+            plan = self.plan(question)
+            if isinstance(plan, NoPlan) and isinstance(error, ModelError) and not isinstance(error, BadAnswer):
+                raise
+            return plan
+
+    def computed(self, question: str) -> Answer | None:
+        """Return the answer if all words of the question name something of one set; a model is not asked.
+
+        It may be that the number cannot be computed. Entities do not count: which names are those of people was only
+        recognised. Neither do statements among which nothing is found, as other sentences may say it.
+        """
+        plan = self.plan(question)
+        with assembling(question, self._name) as assembly:
+            if isinstance(plan, NoPlan):
+                return _declined(assembly, plan) if plan.computes and plan.matched else None
+            answer = None if plan.table.kind == "entities" else self._answered(assembly, plan)
+        return answer if answer and (answer.known or plan.table.kind != "statements") else None
+
+    def plan(self, question: str) -> Plan | NoPlan:
+        """Return the plan of a question over the only set that has one, or why there is none.
+
+        A few words do not tell their language: the likeliest is tried first, then the others.
+        """
+        question = first_words(question, MOST_CLOSELY)
+        if kind_of(question) in ("why", "how to", "yes or no"):
+            return NoPlan(f"it asks {kind_of(question)}")
+        likely, *others = _languages(question)
+        found = self._plan_in(question, likely)
+        for language in others:
+            if isinstance(found, NoPlan):
+                other = self._plan_in(question, language)
+                found = other if isinstance(other, Plan) else found
+        return found
+
+    def _plan_in(self, question: str, language: str) -> Plan | NoPlan:
+        vocabulary = _vocabularies(self._context)
+        tried = [
+            plan_for(question, table, vocabulary(table, language), language) for table in self._sets(question, language)
+        ]
+        plans = [plan for plan in tried if isinstance(plan, Plan)]
+        plans = [plan for plan in plans if plan.table.kind != "entities"] or plans
+        if not plans:
+            refused = [plan for plan in tried if isinstance(plan, NoPlan)]
+            return max(refused, key=lambda plan: plan.matched, default=NoPlan("there is no such set"))
+        most = max(plan.matched for plan in plans)
+        plans = [plan for plan in plans if plan.matched == most]
+        if len(plans) > 1:
+            why = "several sets have what it asks for: " + "; ".join(_named(plan.table) for plan in plans)
+            return NoPlan(why, most, all(plan.operation != "list" and plan.table.kind == "rows" for plan in plans))
+        return plans[0]
+
+    def _sets(self, question: str, language: str) -> Iterator[Table]:
+        """Yield the sets that a question may mean: all in the documents, and those that its words name."""
+        index = self._context.index
+        spoken = f" {' '.join(word_keys(question))} "
+        named = {
+            role for phrase, roles in phrases(language).items() if f" {' '.join(phrase)} " in spoken for role in roles
+        }
+        tables = (*sets.tables(index), *statements(index))
+        if len(tables) > _MOST_SETS:
+            asked = set(map(stem, word_keys(question)))
+            tables = tuple(table for table in tables if not asked.isdisjoint(sets.words_of_table(table)))[:_MOST_SETS]
+        yield from tables
+        if "documents" in named:
+            yield sets.documents(index)
+        if "headings" in named:
+            yield sets.headings(index)
+        for role in named & {"people", "organisations", "places"}:
+            yield sets.entities(index)[role]
+
+    def _answered(self, assembly: Assembly, plan: Plan) -> Answer:
+        language = _languages(assembly.question)[0]
+        assembly.step("plan", _in_words(plan))
+        result = compute(plan, self._mentioning(plan, language) if plan.mentions else None)
+        assembly.step("rows", f"{len(result.rows)} of {len(plan.table)} {plan.table.kind}")
+        assembly.over(len(result.rows), 0)
+        writer = _Writer(self._context, plan, result, language)
+        text = "\n".join(writer.lines())
+        made, dropped = writer.citations.made(), writer.citations.dropped
+        return assembly.assemble(text, citations=made, dropped_citations=dropped, span=writer.short, computed=True)
+
+    def _mentioning(self, plan: Plan, language: str) -> Bools:
+        """Return which rows of a plan have its words in their texts, in the same order, by their stems."""
+        lexical, table = self._context.bm25, plan.table
+        analysis = lexical.analysis
+        owner_of = {id_: number for number, id_ in enumerate(table.documents)}
+        found: Bools = np.ones(len(table), np.bool_)
+        for phrase in plan.mentions:
+            keys = word_keys(phrase)
+            holding: set[int] | None = None
+            for key in keys:
+                terms = {analysis.stem(key, each) for each in (language, *analysis.known)}
+                rows = {int(row) for term in terms for row in lexical.rows_with(term)}
+                holding = rows if holding is None else holding & rows
+            own: Bools = np.zeros(len(table), np.bool_)
+            for row in sorted(holding or ()):
+                check()
+                chunk = self._context.chunks[row]
+                if chunk.document_id in owner_of:
+                    own[self._having(table, phrase, row, owner_of[chunk.document_id])] = True
+            found &= own
+        return found
+
+    def _having(self, table: Table, phrase: str, chunk_row: int, owner: int) -> list[int]:
+        """Return the rows of a document that have a phrase in the part of their text that a chunk has."""
+        chunk, analysis = self._context.chunks[chunk_row], self._context.bm25.analysis
+        wanted = f" {' '.join(analysis.stems(phrase, chunk_row))} "
+        found = []
+        for row in range(*np.searchsorted(table.owners, (owner, owner + 1)).tolist()):  # documents are in order
+            start, end = int(table.starts[row]) - chunk.start, int(table.ends[row]) - chunk.start
+            if wanted in f" {' '.join(analysis.stems(chunk.text[max(start, 0) : max(end, 0)], chunk_row))} ":
+                found.append(row)
+        return found
+
+
+def _declined(assembly: Assembly, plan: NoPlan) -> Answer:
+    assembly.step("plan", f"none: {plan.why}")
+    return assembly.assemble(f"{no_answer(assembly.question)} ({plan.why})")
+
+
+def _languages(question: str) -> list[str]:
+    """Return the languages of a question: by how many of its words are function words or words of questions in each.
+
+    Languages with less than half as many as the first are left out.
+    """
+    keys = set(word_keys(question))
+    words = {each: function_words(each) | {key for phrase in phrases(each) for key in phrase} for each in LANGUAGES}
+    counts = {each: len(keys & words[each]) for each in LANGUAGES}
+    most = max(counts.values())
+    first = language_of_question(question, tuple(each for each in LANGUAGES if counts[each] == most))
+    return sorted(
+        (each for each in LANGUAGES if 2 * counts[each] >= most), key=lambda each: (-counts[each], each != first)
+    )
+
+
+@per_index
+def _vocabularies(_context: Context) -> Callable[[Table, str], Vocabulary]:
+    return lru_cache(_VOCABULARIES)(Vocabulary.of)
+
+
+class _Writer:
+    """Writes the answer."""
+
+    def __init__(self, context: Context, plan: Plan, result: Result, language: str) -> None:
+        self._plan = plan
+        self._table = plan.table
+        self._result = result
+        self._language = language
+        self._documents = documents_by_id(context)
+        self.citations = Citations(context)
+        self.short = ""
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the answer."""
+        plan, result = self._plan, self._result
+        if plan.operation == "columns":
+            yield (
+                f"{len(self._table.columns)} {self._said('said columns')}: "
+                + ", ".join(column.name for column in self._table.columns)
+                + self._marks(result.rows[:1])
+            )
+        elif not len(result.rows):
+            yield self._of_all()
+        elif plan.group is not None:
+            yield from self._groups()
+        elif plan.operation == "list" and plan.target is not None:
+            yield from self._values(plan.target)
+        elif plan.operation in ("list", "max", "min"):
+            yield from self._rows(result.groups[0])
+        else:
+            yield self._total(result.groups[0])
+
+    def _total(self, group: Group) -> str:
+        """Return the line of a number, with the numbers that are added if they are few."""
+        number = self._number(group)
+        places = [column for column in self._table.columns if column.name in (DOCUMENT, SHEET)]
+        if self._plan.operation != "sum" or all(len(np.unique(each.codes[group.rows])) == 1 for each in places):
+            self.short = number
+        marks = self._marks(group.rows)
+        if self._plan.operation == "sum" and self._plan.measure is not None and 1 < len(group.rows) <= _MOST_ADDENDS:
+            column = self._table.columns[self._plan.measure]
+            cells = (
+                f"{column.cells[column.codes[row]]}{self._marks(group.rows[[at]])}" for at, row in enumerate(group.rows)
+            )
+            number, marks = f"{number} = {' + '.join(cells)}", ""
+        return f"{self._what()}: {number} ({self._of_all()}){marks}"
+
+    def _said(self, word: str) -> str:
+        return said(word, self._language)
+
+    def _kind(self) -> str:
+        return self._said(f"said {self._table.kind}")
+
+    def _of_all(self) -> str:
+        """Return how many rows of how many it is about, with the conditions, and what is left out."""
+        plan, result = self._plan, self._result
+        parts = [f"{len(result.rows)} {self._said('of')} {len(self._table)} {self._kind()}"]
+        parts += [condition.said for condition in plan.conditions]
+        parts += [f"“{phrase}”" for phrase in plan.mentions]
+        if self._table.kind == "rows" and 1 < len(self._table.documents) < len(self._table):
+            parts.append(f"{len(self._table.documents)} {self._said('said documents')}")
+        if result.without:
+            parts.append(f"{result.without} {self._said('said without')}")
+        if self._table.left_out:
+            parts.append(f"{self._said('said totals')} {self._table.left_out}")
+        if self._table.lost:
+            parts.append(f"{self._said('said lost')} {self._table.lost}")
+        return "; ".join(parts)
+
+    def _what(self) -> str:
+        plan = self._plan
+        if plan.operation == "count":
+            return self._kind() if plan.target is None else f"{self._said('said values')} {self._name(plan.target)}"
+        return f"{self._said(f'said {plan.operation}')} {self._name(plan.measure)}"
+
+    def _name(self, column: int | None) -> str:
+        return "" if column is None else self._table.columns[column].name
+
+    def _number(self, group: Group) -> str:
+        """Return the number of a group in the form of its column."""
+        if group.number is None:
+            return ""
+        numbers = None if self._plan.measure is None else self._table.numbers[self._plan.measure]
+        if numbers is None or self._plan.operation == "count":
+            return str(group.number)
+        places = numbers.places
+        if self._plan.operation == "mean":
+            places = max(places, min(2, -int(group.number.normalize().as_tuple().exponent)))
+        text = numbers.written(group.number, places)
+        if places and group.number != round(group.number, places):
+            text = f"≈ {text}"
+        return f"{text} {numbers.unit}" if numbers.unit else text
+
+    def _groups(self) -> Iterator[str]:
+        plan, result = self._plan, self._result
+        assert plan.group is not None
+        cells = self._table.columns[plan.group].cells
+        shown = result.groups[:_SHOWN]
+        best = f"; {plan.best} {self._said('of')} {result.compared}" if plan.best else ""
+        if plan.best:
+            self.short = " / ".join(cells[group.cell] for group in shown if group.cell is not None)
+        yield f"{self._what()} / {self._name(plan.group)} ({self._of_all()}{best}):{self._first(len(result.groups))}"
+        for group in shown:
+            yield f"- {cells[group.cell or 0]}: {self._number(group)} ({len(group.rows)}){self._marks(group.rows[:1])}"
+
+    def _first(self, count: int) -> str:
+        return f" {self._said('first')} {_SHOWN} {self._said('of')} {count}" if count > _SHOWN else ""
+
+    def _values(self, column: int) -> Iterator[str]:
+        codes = self._table.columns[column].codes
+        rows = self._result.groups[0].rows
+        values, firsts, uses = np.unique(codes[rows], return_index=True, return_counts=True)
+        order = np.argsort(firsts)
+        cells = self._table.columns[column].cells
+        head = f"{len(values)} {self._said('said values')} {self._name(column)}"
+        yield f"{head} ({self._of_all()}):{self._first(len(values))}"
+        for at in order[:_SHOWN]:
+            yield f"- {cells[int(values[at])]} ({int(uses[at])}){self._marks(rows[[int(firsts[at])]])}"
+        if len(values) == 1:
+            self.short = cells[int(values[0])]
+
+    def _rows(self, group: Group) -> Iterator[str]:
+        plan = self._plan
+        rows = group.rows
+        if plan.measure is not None and len(rows):
+            column = self._table.columns[plan.measure]
+            values = dict.fromkeys(column.cells[code] for code in column.codes[rows].tolist() if code >= 0)
+            if len(values) == 1:
+                self.short = next(iter(values))
+        head = f"{self._what()}: {self.short} ({self._of_all()})" if plan.operation != "list" else self._of_all()
+        yield f"{head}:{self._first(len(rows))}"
+        for row in rows[:_SHOWN].tolist():
+            span = self._span(row)
+            yield f"- {' '.join(self._text(row, span).split())}{self._marks(np.array([row]))}"
+
+    def _span(self, row: int) -> Span:
+        """Return the characters of a row: the beginning of a long text, the first line of a document."""
+        id_ = self._table.documents[int(self._table.owners[row])]
+        start, end = int(self._table.starts[row]), int(self._table.ends[row])
+        text = self._documents[id_].text[start : min(end, start + _LONGEST_ROW)].rstrip()
+        if self._table.kind in ("documents", "headings"):
+            text = text.partition("\n")[0]
+        elif end - start > _LONGEST_ROW:
+            text = text.rpartition(" ")[0] or text
+        return Span(id_, "", start, start + len(text))
+
+    def _text(self, row: int, span: Span) -> str:
+        """Return the text of a row; of a document and a name what it is called."""
+        called = [column for column in self._table.columns if column.name == TITLE]
+        if self._table.kind in ("documents", "entities", "headings") and called and called[0].codes[row] >= 0:
+            return str(called[0].cells[called[0].codes[row]])
+        return self._documents[span.document_id].text[span.start : span.end]
+
+    def _marks(self, rows: Ints) -> str:
+        """Return the marks of citations of rows, of the first ones if there are many."""
+        numbers = (self.citations.number(self._span(row)) for row in rows[:_SHOWN].tolist())
+        return " " + "".join(f"[{number}]" for number in numbers if number)
+
+
+def _named(table: Table) -> str:
+    return f"{', '.join(table.names[:3]) or table.kind} ({', '.join(column.name for column in table.columns[:9])})"
+
+
+def _in_words(plan: Plan) -> str:
+    """Return a plan for the trace."""
+    parts: list[str] = [plan.operation]
+    for what, column in (("of", plan.measure), ("of the values of", plan.target), ("per", plan.group)):
+        parts += [what, plan.table.columns[column].name] if column is not None else []
+    parts += ["in", _named(plan.table)]
+    return " ".join([*parts, "where " + ", ".join(each.said for each in plan.conditions)] if plan.conditions else parts)

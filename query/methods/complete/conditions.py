@@ -1,0 +1,124 @@
+"""Conditions on the rows of a set: which cells of a column they may have."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Literal, get_args
+
+from conspectus.query.methods.complete.sets import Table
+from conspectus.query.methods.complete.values import Days
+
+Operation = Literal["list", "count", "sum", "mean", "max", "min", "columns"]
+"""What is done with the rows of a plan."""
+Test = Literal["above", "at least", "below", "at most", "exactly", "after", "since", "before", "between"]
+TESTS: tuple[Test, ...] = get_args(Test)
+_SIGNS = dict(zip(TESTS, "> ≥ < ≤ = > ≥ < =".split(), strict=True))
+_MOST_SAID = 3
+"""Cells of a condition that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition: the numbers of the cells of a column that a row may have, and the condition in words."""
+
+    column: int
+    cells: frozenset[int]
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is computed.
+
+    Attributes:
+        table: The set.
+        operation: The operation.
+        conditions: The conditions that all rows meet.
+        mentions: The words that the text of each row has, for questions of what is mentioned.
+        measure: The column that is added, averaged or compared; None for counts and lists.
+        target: The column whose distinct values are listed or counted; None for the rows themselves.
+        group: The column by whose values the rows are taken apart.
+        best: The group that is asked for: the one with the largest ("max") or the smallest result.
+        matched: The number of words that name something of the set; those that name the set itself count twice.
+    """
+
+    table: Table
+    operation: Operation
+    conditions: tuple[Condition, ...] = ()
+    mentions: tuple[str, ...] = ()
+    measure: int | None = None
+    target: int | None = None
+    group: int | None = None
+    best: Literal["max", "min"] | None = None
+    matched: int = 0
+
+
+class Unclear(Exception):
+    """A question has no plan; the message says why."""
+
+
+def of_cells(table: Table, column: int, cells: Iterable[int], *, negated: bool = False) -> Condition:
+    """Return the condition that a row has one of some cells, or another cell than these."""
+    known, wanted = table.columns[column].cells, frozenset(cells)
+    said = " / ".join(known[cell] for cell in sorted(wanted)) if len(wanted) <= _MOST_SAID else f"{len(wanted)} …"
+    passing = frozenset(range(len(known))) - wanted if negated else wanted
+    return Condition(column, passing, f"{table.columns[column].name} {'≠' if negated else '='} {said}")
+
+
+def of_numbers(table: Table, column: int, test: Test, wanted: Sequence[Decimal], said: str) -> Condition:
+    """Return the condition that the number in a column passes a test; "between" has two numbers.
+
+    Raises:
+        Unclear: The cells of the column are not all numbers.
+    """
+    numbers = table.numbers[column]
+    if numbers is None:
+        raise Unclear(f"{table.columns[column].name} has not only numbers")
+    ends = min(wanted), max(wanted)
+    cells = (
+        cell for cell, number in enumerate(numbers.of) if number is not None and _passes(test, (number,) * 2, ends)
+    )
+    return Condition(column, frozenset(cells), f"{table.columns[column].name} {_SIGNS[test]} {said}")
+
+
+def of_days(table: Table, column: int, test: Test, wanted: Sequence[Days], said: str) -> Condition:
+    """Return the condition that the date in a column passes a test.
+
+    Raises:
+        Unclear: The cells of the column are not all dates, or less exact than the question.
+    """
+    days = table.days[column]
+    if days is None:
+        raise Unclear(f"{table.columns[column].name} has not only dates")
+    ends = min(first for first, _ in wanted), max(last for _, last in wanted)
+    if any(own and own[0] < end <= own[1] for own in days for end in (ends[0], ends[1] + 1)):
+        raise Unclear(f"{said} is more exact than the dates of {table.columns[column].name}")
+    cells = (cell for cell, own in enumerate(days) if own and _passes(test, own, ends))
+    return Condition(column, frozenset(cells), f"{table.columns[column].name} {_SIGNS[test]} {said}")
+
+
+def _passes(test: Test, own: tuple[int | Decimal, int | Decimal], wanted: tuple[int | Decimal, int | Decimal]) -> bool:
+    """Return whether a value passes a test; values and dates have a first and a last."""
+    if test in ("above", "after"):
+        return own[0] > wanted[1]
+    if test in ("at least", "since"):
+        return own[0] >= wanted[0]
+    if test in ("below", "before"):
+        return own[1] < wanted[0]
+    return own[1] <= wanted[1] and (test == "at most" or own[0] >= wanted[0])
+
+
+def merged(table: Table, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Return conditions, those of cells of one column as one: a row has one of these cells."""
+    found: dict[int, Condition] = {}
+    for each in conditions:
+        other = found.get(each.column)
+        if other is None:
+            found[each.column] = each
+        elif " = " in other.said and " = " in each.said:
+            both = of_cells(table, each.column, other.cells | each.cells)
+            said = f"{other.said} / {each.said.partition(' = ')[2]}" if table.days[each.column] else both.said
+            found[each.column] = replace(both, said=said)
+        else:
+            found[each.column] = Condition(each.column, other.cells & each.cells, f"{other.said}, {each.said}")
+    return tuple(found.values())

@@ -1,0 +1,418 @@
+"""A question becomes a plan over one set: conditions, an operation, and the columns that it takes.
+
+Every word of the question is accounted for, or there is no plan: it is a word of an operation or a test (`words.txt`),
+a column, a cell or the name of the set, a number or a date, or a word that changes nothing. So a question about
+something that a table does not have is never answered with another total of it.
+
+1. `marks`: what the words are, the longest phrases first.
+2. `_conditions`: cells, and numbers and dates with the test before them.
+3. `_operation`: what is counted, added, compared or listed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
+from typing import Literal
+
+import regex
+from conspectus.query.methods.complete.conditions import (
+    TESTS,
+    Condition,
+    Operation,
+    Plan,
+    Test,
+    Unclear,
+    merged,
+    of_cells,
+    of_days,
+    of_numbers,
+)
+from conspectus.query.methods.complete.marks import BEST, Mark, Marker, has_word, tokens_of
+from conspectus.query.methods.complete.sets import SENDER, Table
+from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
+from conspectus.query.methods.complete.vocabulary import Vocabulary
+from conspectus.storage.text.language import function_words
+from conspectus.storage.text.literals import Literal as DateOrNumber
+from conspectus.storage.text.literals import parse_literal
+from conspectus.storage.text.names import word_keys
+
+MOST_TOKENS = 40
+"""Words of a question that can have a plan."""
+_SETS = frozenset(
+    ("rows", "documents", "messages", "headings", "columns", "people", "organisations", "places", "thing")
+)
+"""Roles of words that mean a set."""
+_ASKING = frozenset(("count", "list", "which"))
+_UNSETTLED = frozenset(("unclear", "unsupported", "not"))
+"""Roles of words that have to belong to something."""
+_PREPOSITIONS = frozenset(("since", "after", "per"))
+"""Roles of words that are other prepositions too: "desde", "nach", "by"."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlan:
+    """Why a question has no plan over a set.
+
+    Attributes:
+        why: The reason.
+        matched: The number of its words that name something of the set.
+        computes: Whether it asks for a number of the set, and all its words are known: another method would guess.
+    """
+
+    why: str
+    matched: int = 0
+    computes: bool = False
+
+
+def plan_for(question: str, table: Table, vocabulary: Vocabulary, language: str) -> Plan | NoPlan:
+    """Return the plan of a question over a set.
+
+    Args:
+        question: The question.
+        table: The set.
+        vocabulary: Its names.
+        language: The language of the question, one of `LANGUAGES`.
+    """
+    tokens = tokens_of(question)
+    if len(tokens) > MOST_TOKENS:
+        return NoPlan("the question is too long")
+    reading = _Reading(table, vocabulary, language, tokens)
+    try:
+        return reading.plan()
+    except Unclear as unclear:
+        return NoPlan(str(unclear), sum(mark.of_table for mark in reading.marks), reading.computes)
+
+
+class _Reading:
+    """The reading of one question over one set."""
+
+    def __init__(self, table: Table, vocabulary: Vocabulary, language: str, tokens: Sequence[str]) -> None:
+        self._table = table
+        self._language = language
+        self._tokens = tokens
+        self._plain = function_words(language) | function_words("en")
+        self.marks = Marker(table, vocabulary, language, tokens).marks()
+        self._used: set[int] = set()
+        self.computes = False
+
+    # Conditions.
+
+    def plan(self) -> Plan:
+        """Return the plan; raises Unclear."""
+        if "mention" in self._roles():
+            return self._mentioning()
+        conditions, mentioned, group = self._conditions()
+        self._check_words()
+        self.computes = self._table.kind != "statements" and bool(self._roles() & {"sum", "mean", "count", *BEST})
+        plan = self._operation(mentioned, group, conditions)
+        own = bool(self._roles() & self._own_sets() and self._table.kind != "statements")
+        return replace(plan, matched=own + sum(mark.of_table + mark.named for mark in self.marks))
+
+    def _conditions(self) -> tuple[tuple[Condition, ...], list[Mark], int | None]:
+        """Return the conditions, the marks of columns that are none of them, and the column after "per"."""
+        found: list[Condition] = []
+        mentioned: list[Mark] = []
+        group: int | None = None
+        pending: list[Mark] = []
+        waiting: list[Mark] = []  # the first value after "between"
+        for mark, after in zip_longest(self.marks, self.marks[1:]):
+            roles = {role for each in pending for role in each.roles}
+            if mark.cells:
+                found.append(of_cells(self._table, mark.column or 0, mark.cells, negated="not" in roles))
+                self._used |= {each.first for each in pending if "not" in each.roles}
+            elif mark.number or mark.days or mark.month:
+                counted = [after] if mark.number and after is not None and after.first == mark.last else []
+                self._check_counted(mark, counted)
+                if "between" in roles and not waiting:
+                    waiting.append(mark)
+                    continue
+                compared = [*mentioned, *(each for each in counted if each.column is not None)]
+                found.append(self._of_values(roles, [*waiting, mark], compared))
+                self._used |= {each.first for each in pending if "not" not in each.roles}
+                waiting = []
+            elif mark.column is not None:
+                if "per" in roles:
+                    if group is not None:
+                        raise Unclear("it asks for groups of groups")
+                    group = mark.column
+                    self._used |= {each.first for each in pending}
+                else:
+                    mentioned.append(mark)
+            else:
+                pending += [mark] if mark.roles & {*TESTS, "per", "not"} else []
+                continue
+            pending = []
+        if waiting:
+            raise Unclear("it gives one end of a range")
+        return merged(self._table, found), self._without_qualifiers(mentioned), group
+
+    def _check_counted(self, mark: Mark, counted: Sequence[Mark]) -> None:
+        """Raise Unclear if a number counts what the next word names ("2 kettles", "5 July") and no column has it."""
+        for each in counted:
+            is_number = each.column is not None and not each.cells and self._table.numbers[each.column] is not None
+            if (each.of_table and not is_number) or each.month or each.roles & _SETS:
+                raise Unclear(f"what {mark.number} counts, is not clear")
+
+    def _of_values(self, roles: set[str], marks: Sequence[Mark], mentioned: Sequence[Mark]) -> Condition:
+        """Return the condition of a number or date, and of the test before it."""
+        test = next((test for test in TESTS if test in roles), None)
+        dated = [at for at, days in enumerate(self._table.days) if days]
+        last = mentioned[-1].column if mentioned else None
+        if marks[0].number and not self._is_year(marks[0], test, dated):
+            if test is None or test in ("after", "since", "before"):
+                raise Unclear(f"what {marks[0].number} is, is not said")
+            usual = "," if self._language in ("de", "fr", "es") else "."
+            wanted = [number for mark in marks if (number := number_in(mark.number, usual)) is not None]
+            said = " – ".join(mark.number for mark in marks)
+            return of_numbers(self._table, self._compared(marks[0], mentioned), test, wanted, said)
+        column = last if last in dated else dated[0] if len(dated) == 1 else None
+        if column is None:
+            raise Unclear("no column of dates" if not dated else "several columns of dates")
+        if last == column:
+            self._used.add(mentioned[-1].first)
+        return self._of_days(test or "exactly", marks, column)
+
+    def _is_year(self, mark: Mark, test: Test | None, dated: Sequence[int]) -> bool:
+        number = number_in(mark.number, ".")
+        year = mark.number.isdigit() and number is not None and 1000 <= number <= 2100
+        return bool(dated) and year and test in (None, "after", "since", "before", "between")
+
+    def _compared(self, mark: Mark, mentioned: Sequence[Mark]) -> int:
+        """Return the column that a number is compared with: the one named before it, or the only one of its unit."""
+        numeric = [at for at, numbers in enumerate(self._table.numbers) if numbers and not self._table.names_things[at]]
+        if mentioned and mentioned[-1].column is not None and self._table.numbers[mentioned[-1].column]:
+            self._used.add(mentioned[-1].first)
+            numeric = [mentioned[-1].column]
+        elif unit := unit_of(mark.number):
+            numeric = [at for at in numeric if unit in self._units(at)] or numeric
+        if len(numeric) != 1:
+            raise Unclear(f"which column {mark.number} is compared with, is not said")
+        known = self._units(numeric[0])
+        if (unit := unit_of(mark.number)) and known and unit not in known:
+            raise Unclear(f"{mark.number} has another unit than {self._table.columns[numeric[0]].name}")
+        return numeric[0]
+
+    def _units(self, column: int) -> set[str]:
+        """Return the units of a column: of its numbers, and those that its name has."""
+        numbers = self._table.numbers[column]
+        named = regex.split(r"[\s()\[\],_/]+", self._table.columns[column].name)
+        units = {unit_of(f"1 {word}") for word in named if word and parse_literal(f"1 {word}")}
+        return units | ({unit_of(f"1 {numbers.unit}")} if numbers and numbers.unit else set())
+
+    def _of_days(self, test: Test, marks: Sequence[Mark], column: int) -> Condition:
+        said = " – ".join(" ".join(self._tokens[mark.first : mark.last]) for mark in marks)
+        if marks[0].month:
+            if test != "exactly":
+                raise Unclear(f"the year of {marks[0].month} is not said")
+            return of_days(self._table, column, test, [self._month(marks[0].month, column)], said)
+        years = [parse_literal(mark.number) for mark in marks if mark.number]
+        spans = [year.day for year in years if year and year.day] + [mark.days for mark in marks if mark.days]
+        return of_days(self._table, column, test, [(int(first), int(last)) for first, last in spans], said)
+
+    def _month(self, month: str, column: int) -> Days:
+        """Return the days of a month of the only year that a column has."""
+        years = {DateOrNumber("time", *own).date()[0] for own in self._table.days[column] or () if own}
+        days = day_of(f"{month} {years.pop()}", {}) if len(years) == 1 else None
+        if days is None:
+            raise Unclear(f"the year of {month} is not said")
+        return days
+
+    def _without_qualifiers(self, mentioned: Sequence[Mark]) -> list[Mark]:
+        """Return the columns that are asked for: neither compared, nor named beside one of their cells."""
+        beside = {(mark.column, place) for mark in self.marks if mark.cells for place in (mark.first, mark.last)}
+        return [
+            mark
+            for mark in mentioned
+            if mark.first not in self._used
+            and (mark.column, mark.last) not in beside
+            and (mark.column, mark.first) not in beside
+        ]
+
+    # The operation.
+
+    def _check_words(self) -> None:
+        """Raise Unclear if a word of the question is not accounted for."""
+        known = {place for mark in self.marks for place in range(mark.first, mark.last)}
+        for place, token in enumerate(self._tokens):
+            if place not in known and any(key not in self._plain for key in word_keys(token)):
+                raise Unclear(f"what {token!r} is, is not known")
+        nouns = [noun for mark, noun in pairwise(self.marks) if mark.roles & _ASKING and not noun.roles & _ASKING]
+        for mark in self.marks:
+            if mark.first in self._used or mark.of_table:
+                continue
+            other = mark.roles & _SETS and not mark.roles & self._own_sets()
+            if other and not (mark.roles == {"documents"} and mark not in nouns):
+                raise Unclear(f"it asks for other sets: {', '.join(sorted(mark.roles))}")
+            words = " ".join(self._tokens[mark.first : mark.last])
+            preposition = words.casefold() in self._plain and mark.roles & _PREPOSITIONS
+            if mark.roles & _UNSETTLED or (mark.roles and mark.roles <= {*TESTS, "per"} and not preposition):
+                raise Unclear(f"what {words!r} means here, is not clear")
+
+    def _own_sets(self) -> set[str]:
+        """Return the roles of words that mean the rows of the set."""
+        kind = self._table.kind
+        own = {kind, "columns"} if kind == "rows" else {kind}
+        return own | ({"thing"} if kind == "statements" else {*self._table.names} if kind == "entities" else set())
+
+    def _mentioning(self) -> Plan:
+        """Return the plan for the rows whose texts have the words of the question that are no words of questions."""
+        found: list[list[str]] = [[]]
+        spoken = {place for mark in self.marks if mark.roles for place in range(mark.first, mark.last)}
+        for place, token in enumerate(self._tokens):
+            if place in spoken or (not found[-1] and not set(word_keys(token)) - self._plain):
+                found += [[]] if found[-1] else []
+            else:
+                found[-1].append(token)
+        while found[-1] and not set(word_keys(found[-1][-1])) - self._plain:
+            found[-1].pop()
+        phrases_ = tuple(" ".join(each) for each in found if each)
+        if self._table.kind not in ("documents", "messages") or self._table.kind not in self._roles():
+            raise Unclear("texts of other sets are not searched")
+        if not phrases_ or self._roles() & {*_UNSETTLED, *BEST, "or", "sum", "mean"}:
+            raise Unclear("what is mentioned, is not clear")
+        return Plan(
+            self._table, "count" if "count" in self._roles() else "list", mentions=phrases_, matched=len(phrases_)
+        )
+
+    def _roles(self) -> set[str]:
+        return {role for mark in self.marks for role in mark.roles}
+
+    def _operation(self, mentioned: Sequence[Mark], group: int | None, conditions: tuple[Condition, ...]) -> Plan:
+        table, roles = self._table, self._roles()
+        plan = Plan(table, "list", conditions, group=group)
+        if table.kind == "statements" and not roles & _ASKING:
+            raise Unclear("what is asked of the statements, is not clear")
+        by_name = any(mark.named for mark in self.marks)
+        named = by_name or (bool(roles & self._own_sets()) and table.kind != "statements")
+        numeric = {at for at, each in enumerate(table.numbers) if each and not table.names_things[at]}
+        measures = list(dict.fromkeys(mark.column for mark in mentioned if mark.column in numeric))
+        labels = list(dict.fromkeys(mark.column for mark in mentioned if mark.column not in numeric))
+        bests = list(dict.fromkeys(role for mark in self.marks for role in BEST if role in mark.roles))
+        best = bests[0] if bests else ""
+        counts = sum("count" in mark.roles for mark in self.marks)
+        if len(bests) > 1 or counts > 1 or ("sum" in roles and "mean" in roles):
+            raise Unclear("it asks for several things")
+        if table.doubt and (best or roles & {"sum", "mean", "count"}):
+            raise Unclear(table.doubt)
+        if "columns" in roles and not mentioned and not conditions:
+            return replace(plan, operation="columns")
+        if "mean" in roles or ("sum" in roles and "count" not in roles):
+            if labels and not measures:
+                raise Unclear(f"the numbers of {table.columns[labels[0] or 0].name} are not clear")
+            plan = replace(plan, operation="mean" if "mean" in roles else "sum", measure=self._only(measures, numeric))
+            return self._best_group(plan, best, labels) if best else self._without_labels(plan, labels)
+        if best and "count" in roles and not measures:
+            best = {"highest": "most", "lowest": "least"}.get(best, best)
+        if best:
+            return self._extreme(plan, best, measures, labels, numeric, named)
+        if "count" in roles:
+            return self._count(plan, measures, labels, named)
+        if group is not None and measures:
+            raise Unclear("what is computed of each group, is not said")
+        if len(labels) + len(measures) > 1 and not conditions:
+            raise Unclear("several columns are named")
+        if labels and not measures and not (named and conditions):
+            return replace(plan, target=labels[0]) if len(labels) == 1 else plan
+        columns = any(mark.column is not None and not mark.cells for mark in self.marks)
+        if conditions and (columns or named or "list" in roles or table.kind in ("statements", "messages")):
+            return replace(plan, measure=measures[0] if len(measures) == 1 else None)
+        if (named and roles & {"list", "which"}) or (measures and "list" in roles):
+            return plan
+        raise Unclear("what is asked of the set, is not clear")
+
+    def _only(self, measures: Sequence[int | None], numeric: set[int]) -> int:
+        """Return the column that is computed with."""
+        found = [at for at in measures if at is not None] or sorted(numeric)
+        if len(found) != 1:
+            raise Unclear("which column is meant, is not said")
+        return found[0]
+
+    def _without_labels(self, plan: Plan, labels: Sequence[int | None]) -> Plan:
+        if labels:
+            raise Unclear(f"what {self._table.columns[labels[0] or 0].name} has to do with it, is not clear")
+        return self._added(plan)
+
+    def _added(self, plan: Plan) -> Plan:
+        numbers = None if plan.measure is None else self._table.numbers[plan.measure]
+        if plan.operation == "sum" and numbers and numbers.unit == "%":
+            raise Unclear("shares are not added")
+        return plan
+
+    def _best_group(self, plan: Plan, best: str, labels: Sequence[int | None]) -> Plan:
+        groups = [at for at in (*labels, plan.group) if at is not None]
+        if len(groups) != 1 or best not in ("most", "least", "highest", "lowest"):
+            raise Unclear("what is compared, is not clear")
+        if any(each.column == groups[0] for each in plan.conditions):
+            raise Unclear("what is compared, is a condition too")
+        largest: Literal["max", "min"] = "max" if best in ("most", "highest") else "min"
+        return self._added(replace(plan, group=groups[0], best=largest))
+
+    def _extreme(
+        self, plan: Plan, best: str, measures: Sequence[int | None], labels: Sequence[int | None], numeric: set[int],
+        named: bool,
+    ) -> Plan:  # fmt: skip
+        """Return the plan of the highest, the latest or the cheapest row, or of the group with the most."""
+        table = self._table
+        operation: Operation = "max" if best in ("most", "highest", "latest", "dearest") else "min"
+        if best in ("latest", "earliest"):
+            dated = [at for at in labels if at is not None and table.days[at]]
+            dated = dated or [at for at, days in enumerate(table.days) if days]
+            if len(dated) != 1 or measures:
+                raise Unclear("which column of dates is meant, is not said")
+            return replace(plan, operation=operation, measure=dated[0])
+        if best in ("dearest", "cheapest"):
+            priced = [at for at in numeric if has_word(table, "price", at)]
+            return replace(plan, operation=operation, measure=self._only(measures, set(priced)))
+        if best in ("most", "least") and not measures:
+            return self._most_rows(plan, best, labels, named=named)
+        asked = next(mark for mark in self.marks if mark.roles & {*BEST})
+        if not measures and any(mark.first >= asked.last and mark.column in labels for mark in self.marks):
+            raise Unclear("which column is compared, is not said")
+        plan = replace(plan, operation=operation, measure=self._only(measures, numeric))
+        if best in ("most", "least") and len(labels) == 1 and labels[0] is not None:
+            codes = table.columns[labels[0]].codes
+            if len(codes) > len(table.columns[labels[0]].cells):
+                return self._best_group(replace(plan, operation="sum"), best, labels)
+        return plan
+
+    def _most_rows(self, plan: Plan, best: str, labels: Sequence[int | None], *, named: bool) -> Plan:
+        """Return the plan of the group with the most rows, or with the most cells of the column after "most"."""
+        asked = [mark for mark in self.marks if mark.roles & {*BEST, "count"}][-1]
+        after = next(
+            (mark for mark in self.marks if mark.first >= asked.last and (mark.of_table or mark.roles & _SETS)), None
+        )
+        target = None if after is None else after.column
+        groups = [label for label in labels if label != target]
+        if self._table.kind == "messages" and not groups:
+            groups = [at for at, column in enumerate(self._table.columns) if column.name == SENDER]
+        if after is None or after.cells or (target is None and not named):
+            raise Unclear("what is counted, is not clear")
+        return self._best_group(replace(plan, operation="count", target=target), best, groups)
+
+    def _count(self, plan: Plan, measures: Sequence[int | None], labels: Sequence[int | None], named: bool) -> Plan:
+        """Return the plan of a number: of rows, of different cells, or a sum where the rows count already."""
+        table = self._table
+        count = next(mark for mark in self.marks if "count" in mark.roles)
+        noun = next((mark for mark in self.marks if mark.first >= count.last and mark.of_table), None)
+        things = self._roles() & self._own_sets()
+        if noun is None and not things:
+            raise Unclear("what is counted, is not clear")
+        if noun is not None and not noun.named and (noun.cells or noun.column in measures):
+            if len(measures) == 1 and not labels:
+                return self._added(replace(plan, operation="sum", measure=measures[0]))
+            counted = [at for at, each in enumerate(table.numbers) if each and has_word(table, "quantity", at)]
+            if not measures and len(counted) == 1 and not labels:
+                return replace(plan, operation="sum", measure=counted[0])
+            loose = [
+                each for at, each in enumerate(table.numbers) if each and not table.names_things[at] and not each.unit
+            ]
+            loose = [each for each in loose if not each.places]
+            named = any(mark.named for mark in self.marks)
+            if measures or counted or labels or (table.kind == "rows" and loose and (named or len(loose) > 1)):
+                raise Unclear("what is counted, is not clear")
+            return replace(plan, operation="count")
+        if measures or len(labels) > 1 or (table.kind == "statements" and not things):
+            raise Unclear("what is counted, is not clear")
+        if labels and (labels[0] == plan.group or named):
+            raise Unclear("what is counted, is not clear")
+        return replace(plan, operation="count", target=labels[0] if labels else None)

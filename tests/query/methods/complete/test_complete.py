@@ -1,0 +1,235 @@
+"""The method `all` over an index of tables, texts and a chat: exact, or declined."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conspectus.pipelines.build_index import build_index
+from conspectus.query.context import Context
+from conspectus.query.filter.documents import filtered
+from conspectus.query.menu import METHODS
+from conspectus.query.types import Answer, ignore_pieces
+from conspectus.storage.index import StoredIndex
+from conspectus.storage.records import Document
+from conspectus.storage.settings import load_settings
+
+from benchmarks.fake_server import Rule
+from tests.conftest import Build
+from tests.query.graph_serving import prompts, served
+
+RENTALS = """Station;Bike;Rentals;Fee (EUR);Day
+Lido;Tandem;25;1.234,50;03.04.2024
+Lido;Cargo;7;88,00;25.04.2024
+Quarry;Tandem;30;;02.05.2024
+Quarry;Cargo;12;15,25;
+"""
+CREW = """# Crew
+
+| Name | Voyages |
+| --- | --- |
+| Nell | 12 |
+| Oskar | 31 |
+| Total | 43 |
+
+## Boats
+
+Two boats are in the shed.
+"""
+CHAT = """14/05/25, 19:10 - Mara: the tide is at six
+14/05/25, 19:11 - Jory: I bring the soup
+14/05/25, 19:12 - Mara: who has the key?
+"""
+ANIMALS = {"Alma": ("goat", "Ruben"), "Bela": ("pony", "Edda"), "Cleo": ("goat", "Ruben"), "Dora": ("mule", "Ruben")}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    folder = tmp_path_factory.mktemp("sets")
+    inputs = folder / "inputs"
+    inputs.mkdir()
+    (inputs / "rentals.csv").write_text(RENTALS, "utf-8")
+    (inputs / "crew.md").write_text(CREW, "utf-8")
+    (inputs / "boat chat.txt").write_text(CHAT, "utf-8")
+    for name, (kind, keeper) in ANIMALS.items():
+        (inputs / f"{name}.txt").write_text(f"{name} is a {kind}. The keeper of {name} is {keeper}.\n", "utf-8")
+    lines = [{"text": f"Letter {at}.", "access": ["staff"] if at else ["all"], "Weight": f"{at} kg"} for at in range(3)]
+    (inputs / "letters.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    build_index([inputs], folder / "index", chosen)
+    return Context(StoredIndex.open(folder / "index"), chosen)
+
+
+def ask(context: Context, question: str, method: str = "all") -> Answer:
+    return asyncio.run(METHODS[method].answerer(context).answer(question, ignore_pieces))
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "said"),
+    [
+        ("How many tandems were rented at the Lido?", "25", "1 of 4 rows; Bike = Tandem; Station = Lido"),
+        ("Wie hoch ist die Summe der Fee?", "1.337,75", "4 von 4 Zeilen; 1 ohne Wert"),
+        ("What is the average fee?", "≈ 445,92", "4 of 4 rows; 1 without a value"),
+        ("Which station had the most rentals?", "Quarry", "max of 2"),
+        ("How many bikes are there?", "2", "4 of 4 rows"),
+        ("rentals at the quarry in May 2024", "30", "1 of 4 rows; Station = Quarry; Day = May 2024"),
+        ("¿Cuántos rentals en total?", "74", "4 de 4 filas"),
+        ("How many voyages did Oskar make?", "31", "1 of 2 rows; Name = Oskar; left out: rows of totals 1"),
+        ("What is the total number of voyages?", "43", "2 of 2 rows"),
+        ("How many bikes have more than 20 rentals?", "1", "2 of 4 rows; Rentals > 20"),
+        ("How many rentals in April or May?", "62", "3 of 4 rows; Day = April / May"),
+        ("How many messages did Mara send?", "2", "2 of 3 messages; sender = Mara"),
+        ("Who wrote the most messages?", "Mara", "3 of 3 messages; max of 2"),
+        ("How many animals are goats?", "2", "2 of 4 statements"),
+        ("How many documents mention the keeper?", "4", "4 of 10 documents; “keeper”"),
+        ("How many headings are there?", "2", "2 of 2 headings"),
+    ],
+)
+def test_a_number_says_of_how_many_it_is(question: str, short: str, said: str, place: Context) -> None:
+    answer = ask(place, question)
+    assert (answer.span, answer.known, answer.method) == (short, True, "all:offline")
+    assert said in answer.text
+    texts = {document.id: document.text for document in place.index.each(Document)}
+    assert all(texts[each.document_id][each.start : each.end] == each.quote for each in answer.citations)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "items"),
+    [
+        ("List all stations", "2 different values of Station (4 of 4 rows):", ["Lido (2)", "Quarry (2)"]),
+        ("Which rentals are above 20 at the Lido?", "1 of 4 rows; Rentals > 20; Station = Lido:",
+         ["Station: Lido; Bike: Tandem; Rentals: 25; Fee (EUR): 1.234,50; Day: 03.04.2024"]),
+        ("rows after 10 April 2024", "2 of 4 rows; Day > 10 April 2024:",
+         ["Station: Lido; Bike: Cargo; Rentals: 7; Fee (EUR): 88,00; Day: 25.04.2024",
+          "Station: Quarry; Bike: Tandem; Rentals: 30; Day: 02.05.2024"]),
+        ("total rentals per bike", "Total of Rentals / Bike (4 of 4 rows):", ["Tandem: 55 (2)", "Cargo: 19 (2)"]),
+        ("List the headings", "2 of 2 headings:", ["Crew", "Boats"]),
+        ("Which messages mention the key?", "1 of 3 messages; “key”:", ["14/05/25, 19:12 - Mara: who has the key?"]),
+        ("Which animals does Ruben keep?", "3 of 4 statements; is … = Ruben:",
+         [f"The keeper of {name} is Ruben." for name in ("Alma", "Cleo", "Dora")]),
+    ],
+)  # fmt: skip
+def test_a_list_is_whole_and_cites_every_item(question: str, first: str, items: list[str], place: Context) -> None:
+    answer = ask(place, question)
+    lines = [re.sub(r" \[\d+\]$", "", line) for line in answer.text.split("\n")]
+    assert lines[0] == first
+    assert sorted(lines[1:]) == sorted(f"- {item}" for item in items)
+    assert len(answer.citations) == len(items)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many scooters were rented at the Lido?", "What is the total weight of the tandems?", "median fee",
+        "How many tandems did Zora rent?", "How many rentals are not above 20?", "fee above 20 USD", "top 3 stations",
+        "Which station is better?", "How many animals had colic?", "How many sheep are there?", "average fee in 20",
+        "How many people are in the chat?", "How many documents do not mention the keeper?", "second highest fee",
+        "What percentage of rentals is from the Lido?",
+    ],
+)  # fmt: skip
+def test_what_a_set_does_not_have_is_declined(question: str, place: Context) -> None:
+    answer = ask(place, question)
+    assert not answer.known, answer.text
+    assert answer.trace[0].detail.startswith("none: ")
+
+
+def test_a_long_list_says_how_many_there_are(tmp_path: Path) -> None:
+    rows = [f"{number},{'ab'[number % 2]}" for number in range(1, 367)]
+    (tmp_path / "days.csv").write_text("\n".join(["Day number,Shift", *rows]), "utf-8")
+    build_index(
+        [tmp_path / "days.csv"], tmp_path / "index", load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    )
+    context = Context(StoredIndex.open(tmp_path / "index"), load_settings())
+    answer = ask(context, "List all rows")
+    assert answer.text.startswith("366 of 366 rows: first 20 of 366\n")
+    assert len(answer.citations) == 20
+    assert ask(context, "How many rows have the shift b?").span == "183"
+    assert not ask(context, "What is the total of the day numbers?").known  # they name days
+
+
+def test_rows_that_could_not_be_read_are_told(tmp_path: Path) -> None:
+    (tmp_path / "sold.csv").write_text("Town,Sold\nWick,3\nHull,4,5\nHull,6\n", "utf-8")
+    build_index(
+        [tmp_path / "sold.csv"], tmp_path / "index", load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    )
+    answer = ask(Context(StoredIndex.open(tmp_path / "index"), load_settings()), "What is the total sold?")
+    assert answer.text == "Total of Sold: 9 = 3 [1] + 6 [2] (2 of 2 rows; rows that could not be read: 1)"
+
+
+@pytest.mark.parametrize(
+    ("tables", "why"),
+    [
+        (["Region,Sold\nA,3\nB,4\nTotal A and B,7\n"], "a row may be a total of others"),
+        (["Region,Sold\nA,3\nB,4\n,7\n"], "a row without a name may be a total of others"),
+        (["Region,Sold\nA,3\nB,4\nC,5\nD,6\nE,7\n", "Region,Sold\nA,3\nB,4\nC,5\nD,6\nE,8\n"],
+         "two documents have the same rows"),
+        (["Region,Sold\nA,1.234\nB,5.678\n"], "the numbers of Sold are not clear"),
+        (["Region,Sold\nA,3 kg\nB,4 g\n"], "the numbers of Sold are not clear"),
+    ],
+)  # fmt: skip
+def test_a_total_in_doubt_is_not_computed(tables: list[str], why: str, tmp_path: Path) -> None:
+    for number, table in enumerate(tables):
+        (tmp_path / f"{number}.csv").write_text(table, "utf-8")
+    chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    build_index([*tmp_path.glob("*.csv")], tmp_path / "index", chosen)
+    answer = ask(Context(StoredIndex.open(tmp_path / "index"), chosen), "What is the total of Sold?", "auto")
+    assert (answer.known, answer.text.partition(" (")[2]) == (False, f"{why})")
+
+
+def test_statements_of_one_form_are_rows_in_german(build: Build) -> None:
+    kinds = {"Alma": "eine Ziege", "Bela": "ein Esel", "Cleo": "eine Ziege", "Dora": "ein Pony", "Emil": "ein Esel"}
+    said = "{0} ist {1}. Beim Besuch im Mai hatte {0} {2}."
+    texts = [(name, said.format(name, kind, "Husten" if name < "C" else "Fieber")) for name, kind in kinds.items()]
+    stable = build(texts)
+    assert "2 von 5 Aussagen; ist … = Ziege" in ask(stable, "Wie viele Tiere sind Ziegen?").text
+    assert "3 von 5 Aussagen" in ask(stable, "Welche Tiere hatten Fieber?").text
+    denied = build([*texts, ("Fred", "Fred ist ein Esel. Beim Besuch im Mai hatte Fred kein Fieber.")])
+    assert not ask(denied, "Welche Tiere hatten Fieber?").known
+
+
+def test_a_filter_hides_rows(place: Context) -> None:
+    assert ask(place, "How many letters are there?").span == "3"
+    assert ask(filtered(place, None, ["all"]), "How many letters are there?").span == "1"
+    assert not ask(filtered(place, "Weight == '9 kg'", None), "How many letters are there?").known
+
+
+def test_auto_computes_only_what_every_word_accounts_for(place: Context) -> None:
+    computed = ask(place, "How many rentals did the Quarry have?", "auto")
+    assert (computed.method, computed.span) == ("all:offline", "42")
+    assert ask(place, "Why were the rentals at the Quarry so low?", "auto").method != "all:offline"
+    assert ask(place, "What are these documents about?", "auto").method == "global:offline"
+
+
+PLAN = {"set": 1, "operation": "sum", "measure": "Rentals", "values_of": "", "group": "Station", "best": "max"}
+
+
+def test_a_model_plans_and_the_program_computes(place: Context, memo: Path) -> None:
+    number = next(at for at, line in enumerate(_sets(place, memo), start=1) if "rentals (4 rows)" in line)
+    reply = PLAN | {"set": number, "conditions": [{"column": "Day", "test": "at most", "value": "2024-04"}]}
+    with served(place, memo, [Rule(json.dumps(reply))]) as (context, _):
+        answer = ask(context, "Where was the most going on in spring?")
+    assert (answer.span, answer.usage.calls, answer.method) == ("Lido", 1, "all")
+    assert answer.text.startswith("Total of Rentals / Station (2 of 4 rows; Day ≤ 2024-04; max of 1):")
+
+
+def _sets(place: Context, memo: Path) -> list[str]:
+    """Return the lines of the prompt that begin a set."""
+    with served(place, memo, [Rule(json.dumps(PLAN | {"set": 0, "conditions": []}))]) as (context, server):
+        ask(context, "Which sets are there?")
+    return [line for line in prompts(server)[0].split("\n") if re.match(r"\d+\. ", line)]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I would add the rentals.", json.dumps(PLAN | {"set": 99, "conditions": []}),
+        json.dumps(PLAN | {"measure": "Weight of the moon", "conditions": []}),
+        json.dumps(PLAN | {"measure": "", "conditions": []}),
+    ],
+)  # fmt: skip
+def test_without_a_usable_plan_of_the_model_the_words_plan(reply: str, place: Context, memo: Path) -> None:
+    with served(place, memo, [Rule(reply)]) as (context, _):
+        answer = ask(context, "How many rentals did the Quarry have?")
+    assert answer.span == "42"
+    assert answer.trace[0].detail.startswith("that of the model is not used")
