@@ -28,17 +28,17 @@ from typing import Any
 
 import numpy as np
 from conspectus.query.answer_writing.extractive import is_bridge, quotes_for
-from conspectus.query.answer_writing.ranker import (
+from conspectus.query.answer_writing.features import (
     ANSWER_FEATURES,
     NEXT_FEATURES,
     STATEMENT_FEATURES,
     Asked,
     Held,
-    Logistic,
     answer_features,
     asked_of,
     next_features,
 )
+from conspectus.query.answer_writing.ranker import Logistic
 from conspectus.query.answer_writing.support import unknown_names
 from conspectus.query.context import Context
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method

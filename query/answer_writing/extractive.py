@@ -13,16 +13,8 @@ from itertools import groupby, pairwise
 
 import numpy as np
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, Part, excerpts, without_fences, word_count
-from conspectus.query.answer_writing.ranker import (
-    Asked,
-    Held,
-    asked_of,
-    held_by,
-    next_features,
-    probability,
-    reader_weights,
-    statement_features,
-)
+from conspectus.query.answer_writing.features import Asked, Held, asked_of, held_by, next_features, statement_features
+from conspectus.query.answer_writing.ranker import probability, reader_weights
 from conspectus.query.answer_writing.short_answer import short_answer
 from conspectus.query.answer_writing.support import declined, unsupported
 from conspectus.query.answering import Assembly, assembling

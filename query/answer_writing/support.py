@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.query.abstention import no_answer
-from conspectus.query.answer_writing.ranker import answer_features, asked_of, probability, reader_weights
+from conspectus.query.answer_writing.features import answer_features, asked_of
+from conspectus.query.answer_writing.ranker import probability, reader_weights
 from conspectus.query.context import Context
 from conspectus.query.question.kinds import LANGUAGES
 from conspectus.query.question.question import open_question

@@ -6,19 +6,17 @@ from importlib.resources import files
 import numpy as np
 import pytest
 from conspectus.query.answer_writing.excerpts import excerpts
-from conspectus.query.answer_writing.ranker import (
+from conspectus.query.answer_writing.features import (
     ANSWER_FEATURES,
     NEXT_FEATURES,
     STATEMENT_FEATURES,
-    Logistic,
     asked_of,
     held_by,
     is_related,
     next_features,
-    probability,
-    reader_weights,
     statement_features,
 )
+from conspectus.query.answer_writing.ranker import Logistic, probability, reader_weights
 from conspectus.query.context import Context
 from conspectus.query.types import Passage
 
