@@ -43,12 +43,8 @@ _LONGEST_ROW = 240
 """Characters of a row that are shown and cited."""
 _MOST_SETS = 50
 """Sets that a question is read over; of more, those with one of its words in their names or those of their columns."""
-_VOCABULARIES = 256
-"""Sets whose words are kept, in one language each."""
-_MOST_UNASKED = 20_000
-"""Passages of an index beyond which its sets are read for the method `all` only: it takes .2 ms a passage, once."""
-_MOST_ADDENDS = 9
-"""The most numbers of a sum that are shown."""
+_MOST_UNASKED = 20_000  # passages; of more, sets are read for the method `all` only: it takes .2 ms a passage, once
+_MOST_ADDENDS = 9  # of a sum that are shown
 
 
 class Complete:
@@ -219,7 +215,7 @@ def _languages(question: str) -> list[str]:
 
 @per_index
 def _vocabularies(_context: Context) -> Callable[[Table, str], Vocabulary]:
-    return lru_cache(_VOCABULARIES)(Vocabulary.of)
+    return lru_cache(256)(Vocabulary.of)  # one for a set in a language
 
 
 class _Writer:

@@ -103,8 +103,8 @@ def test_a_clause_is_known_by_its_number(sample_context: Context) -> None:
 
 
 def test_a_further_statement_counts_by_the_words_that_it_adds(sample_context: Context) -> None:
-    asked = asked_of(sample_context, "Who directed the film that was shot near Leland?")
-    text = "Maximum Overdrive was shot near Leland. The film was directed by Stephen King."
+    asked = asked_of(sample_context, "Who directed the film that was shot in Marrow?")
+    text = "Cold Harbour was shot in Marrow. The film was directed by Nadia Frey."
     known = sample_context.passage(0, 1.0)
     passage = Passage(known.document_id, known.chunk_id, 0, len(text), 1.0, text, "")
     statements = excerpts(sample_context, [passage])
