@@ -30,7 +30,7 @@ def _table() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
 def phrases(language: str) -> Mapping[Phrase, frozenset[str]]:
     """Return the roles of each phrase of a language; of all languages for "".
 
-    >>> sorted(phrases("de")["wie", "viele"]), sorted(phrases("")["total"])
+    >>> sorted(phrases("de")["wie", "viele"]), sorted(phrases("")["total",])
     (['count'], ['sum', 'totals'])
     """
     found: defaultdict[Phrase, set[str]] = defaultdict(set)
