@@ -7,7 +7,7 @@
 4. Answer: the result, of how many rows it is, and a citation for each row that is shown or counted, up to `_SHOWN`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -19,8 +19,9 @@ from conspectus.query.context import Context
 from conspectus.query.methods.complete import sets
 from conspectus.query.methods.complete.compute import Group, Result, compute
 from conspectus.query.methods.complete.conditions import Plan, Unclear
+from conspectus.query.methods.complete.marks import tokens_of
 from conspectus.query.methods.complete.model_plan import plan_by_model
-from conspectus.query.methods.complete.plan import NoPlan, plan_for
+from conspectus.query.methods.complete.plan import MOST_TOKENS, NoPlan, plan_for
 from conspectus.query.methods.complete.question_words import LANGUAGES, phrases, said
 from conspectus.query.methods.complete.sets import DOCUMENT, SHEET, TITLE, Table
 from conspectus.query.methods.complete.statements import statements
@@ -101,21 +102,22 @@ class Complete:
 
         A few words do not tell their language: the likeliest is tried first, then the others.
         """
-        long = len(question) > 1_000 or first_words(question, MOST_CLOSELY) != question
+        tokens = tokens_of(question)
+        long = len(question) > 1_000 or len(tokens) > MOST_TOKENS or first_words(question, MOST_CLOSELY) != question
         if long or kind_of(question) in ("why", "how to", "yes or no"):
             return NoPlan("a question about a set is short, and does not ask why, how to or whether")
         likely, *others = _languages(question)
-        found = self._plan_in(question, likely)
+        found = self._plan_in(question, tokens, likely)
         for language in others:
             if isinstance(found, NoPlan):
-                other = self._plan_in(question, language)
+                other = self._plan_in(question, tokens, language)
                 found = other if isinstance(other, Plan) else found
         return found
 
-    def _plan_in(self, question: str, language: str) -> Plan | NoPlan:
+    def _plan_in(self, question: str, tokens: Sequence[str], language: str) -> Plan | NoPlan:
         vocabulary = _vocabularies(self._context)
         tried = [
-            plan_for(question, table, vocabulary(table, language), language) for table in self._sets(question, language)
+            plan_for(tokens, table, vocabulary(table, language), language) for table in self._sets(question, language)
         ]
         plans = [plan for plan in tried if isinstance(plan, Plan)]
         plans = [plan for plan in plans if plan.table.kind != "entities"] or plans

@@ -27,7 +27,7 @@ from conspectus.query.methods.complete.conditions import (
     of_days,
     of_numbers,
 )
-from conspectus.query.methods.complete.marks import BEST, Mark, Marker, has_word, tokens_of
+from conspectus.query.methods.complete.marks import BEST, Mark, Marker, has_word
 from conspectus.query.methods.complete.sets import SENDER, Table
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
 from conspectus.query.methods.complete.vocabulary import Vocabulary
@@ -64,18 +64,15 @@ class NoPlan:
     computes: bool = False
 
 
-def plan_for(question: str, table: Table, vocabulary: Vocabulary, language: str) -> Plan | NoPlan:
+def plan_for(tokens: Sequence[str], table: Table, vocabulary: Vocabulary, language: str) -> Plan | NoPlan:
     """Return the plan of a question over a set.
 
     Args:
-        question: The question.
+        tokens: The words of the question, at most `MOST_TOKENS`.
         table: The set.
         vocabulary: Its names.
         language: The language of the question, one of `LANGUAGES`.
     """
-    tokens = tokens_of(question)
-    if len(tokens) > MOST_TOKENS:
-        return NoPlan("the question is too long")
     reading = _Reading(table, vocabulary, language, tokens)
     try:
         return reading.plan()
