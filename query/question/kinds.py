@@ -1,4 +1,4 @@
-"""The kind of answer that a question asks for, by its words, in English, German, French and Spanish.
+"""The kind of answer that a question asks for, by its words, in a dozen languages.
 
 `kinds.txt` has the patterns of each language and kind, in the order in which they are tried. Only the words decide,
 not the content of the documents.

@@ -1,0 +1,411 @@
+"""What the reader looks at: the features of statements, of further statements, and of an answer.
+
+Each feature is a property of a question and a statement in any language: a word is its stem or, in a script without
+spaces, a pair of neighbouring characters; how rare it is comes from the documents and from the word list of its
+language, so that one file reads like one of a thousand.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+from math import ceil, log, log2
+
+import numpy as np
+import regex
+from conspectus.prompts.embedding.local import PACKAGED_MODEL
+from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, word_count
+from conspectus.query.answer_writing.full_sentence import TELLS
+from conspectus.query.context import Context
+from conspectus.query.question.kinds import kind_of
+from conspectus.query.question.question import Question, open_question
+from conspectus.query.question.terms import is_content_word
+from conspectus.storage.arrays import Floats, Vectors
+from conspectus.storage.text.names import UNSPACED, words
+from conspectus.storage.text.word_lists import shares_of_common_words
+from conspectus.storage.text.words import transliterated
+
+STATEMENT_FEATURES = (
+    "names", "names of context", "names around", "missing name", "no names",
+    "words", "words of context", "related words", "words of neighbours", "words of passage", "missing word",
+    "all words", "names and words", "words in order", "number", "cosine", "no cosine", "rank", "margin", "position",
+    "has the kind", "lacks the kind", "distance to the kind", "definition", "heading", "negation differs",
+    "new words", "length", "line", "row", "code",
+)  # fmt: skip
+"""The features of a statement for a question, in the order of the weights."""
+NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage")
+"""The features of a further statement beside those that are chosen, in the order of the weights."""
+ANSWER_FEATURES = (
+    "best statement", "lead", "names", "words", "words in context", "related words", "words of passage",
+    "missing name", "missing word", "told together", "missing together", "missing everywhere", "unknown names",
+    "nearest passage", "nearest passage in another language", "has the kind", "lacks the kind", "yes or no",
+    "size of index", "length of question",
+)  # fmt: skip
+"""The features of an answer for a question, in the order of the weights."""
+
+_PASSAGES, _LENGTH = 1_000, 100
+"""The passages, and the words of each, of which the word list of a language is worth as a corpus."""
+_LEAST_PREFIX, _PREFIX_SHARE = 5, 0.6
+_NEAR = 100
+"""Characters from a word of the question beyond which an answer of the expected kind is no farther."""
+
+_DATE = (
+    r"\p{N}{4}|\p{N}{1,2}[:.]\p{N}\p{N}|\p{N}+\s?[年月日년월일時时시]"
+    r"|\p{N}{1,2}(?:st|nd|rd|th|er|\.|º)?\s(?:of |de )?\p{L}{3,}"
+)
+_NUMBER = (
+    r"\p{N}|[〇一二三四五六七八九十百千万兩两]"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)\b"
+)
+_NAME = r"(?<=[^\n.!?:。\s][\s(\"“„«'])[\p{Lu}][\p{L}\p{M}'’.-]+(?:\s\p{Lu}[\p{L}\p{M}'’.-]*)*"
+_PLACE = (
+    r"\b(?:in|at|from|near|to|on|im|am|aus|bei|nach|à|de|dans|en|au|vers|près|desde|a|em|no|na|w|v|в|на|из|у|σε|στη?ν?|στο)"
+    r"\s(?:\p{Ll}{1,4}\s)?\p{Lu}[\p{L}\p{M}'’.-]+(?:\s\p{Lu}[\p{L}\p{M}'’.-]*)*"
+)
+_REASON = (
+    r"\b(?:because|since|due|as|so|therefore|reason|cause[ds]?|weil|da|denn|wegen|deshalb|grund|car|parce|puisque|raison"
+    r"|porque|debido|razón|perché|poiché|door|omdat|потому|так как|из-за|причин\w*)\b"
+    r"|因|为了|由于|ため|から|때문|เพราะ|लिए|क्योंकि|لأن|بسبب"
+)
+_FORMS = {
+    "when": _DATE, "how many": _NUMBER, "who": _NAME, "where": _PLACE, "why": _REASON,
+}  # fmt: skip
+"""How an answer of some kinds of question looks; names only where the script has capital letters."""
+_PATTERNS = {kind: regex.compile(form, regex.I if kind in ("why", "how many") else 0) for kind, form in _FORMS.items()}
+_CASED = regex.compile(r"\p{Lu}")
+_NUMBERED = regex.compile(r"\d+(?:\.\d+)*")
+_NOT = regex.compile(
+    r"\b(?:not|no|never|none|without|\p{L}+n['’]t|cannot|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|aucun\w*|nunca|sin|non"
+    r"|não|не|нет|без|niet|geen|нельзя|لا|ليس|لم|नहीं)\b|不|没|未|無|ない|ません|않|없|안 |ไม่",
+    regex.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks: the weight of each of its words, the kind of its answer, and its vector.
+
+    Attributes:
+        weights: The weight of each stem or pair of characters; they sum to 1.
+        rarity: The inverse document frequency of each, 1 for a word that is in one of a thousand passages.
+        kind: The kind of the answer.
+        negated: Whether it says "not".
+        understood: 1 if the encoder knows its language: the packaged one knows English only.
+        vector: Its unit vector.
+        keys: Its words.
+        names: The stems and pairs that belong to a name.
+        numbers: Its numbers, such as "2.2".
+    """
+
+    weights: Mapping[str, float]
+    rarity: Mapping[str, float]
+    kind: str
+    negated: bool
+    understood: float
+    vector: Vectors
+    keys: frozenset[str]
+    names: frozenset[str]
+    numbers: frozenset[str]
+
+
+def asked_of(context: Context, text: str) -> Asked:
+    """Return what a question asks of an index."""
+    question = open_question(context, text)
+    bm25, language = context.bm25, question.language
+    terms: dict[str, float] = {}
+    content = [
+        (word, stem)
+        for word, stem in zip(question.words, question.stems, strict=True)
+        if not UNSPACED.match(word.key) and is_content_word(word.key, language)
+    ]
+    listed = shares_of_common_words(language)
+    for word, stem in content:
+        terms[stem] = listed.get(word.key, 0.0)
+    pairs = _shares_of_pairs(language)
+    for first, second in pairwise(question.words):
+        if first.end == second.start and UNSPACED.match(first.key) and UNSPACED.match(second.key):
+            terms[first.key + second.key] = pairs.get(first.key + second.key, 0.0)
+    if not terms:
+        terms = dict.fromkeys(question.stems, 0.0)
+    n_chunks = context.index.manifest.rows["chunks"]
+    rarity = {}
+    for term, share in terms.items():
+        found = len(bm25.rows_with(term)) + _PASSAGES * (1 - (1 - min(share, 0.99)) ** _LENGTH)
+        rarity[term] = log(1 + (n_chunks + _PASSAGES - found + 0.5) / (found + 0.5)) / log(_PASSAGES)
+    total = sum(rarity.values()) or 1.0
+    return Asked(
+        {term: value / total for term, value in rarity.items()},
+        rarity,
+        kind_of(question.text),
+        _NOT.search(text) is not None,
+        float(language == "en" or context.index.manifest.settings["embedding"]["model"] != PACKAGED_MODEL),
+        question.vector,
+        frozenset(word.key for word in question.words),
+        _names_in(question) & terms.keys(),
+        frozenset(_NUMBERED.findall(question.text)),
+    )
+
+
+def _names_in(question: Question) -> frozenset[str]:
+    """Return the stems and pairs of the words that belong to a name: one of the index, or a word with a capital."""
+    found = set[str]()
+    cased = question.language != "de" and not question.text.isupper()
+    named = [
+        any(span.start <= word.start < span.end for span in question.mentions)
+        or any(sign.isdigit() for sign in question.text[word.start : word.end])
+        or (cased and question.text[word.start].isupper() and question.text[: word.start].rstrip()[-1:] not in ".!?:")
+        for word in question.words
+    ]
+    for at, word in enumerate(question.words):
+        if named[at]:
+            found.add(question.stems[at])
+            after = question.words[at + 1] if at + 1 < len(named) and named[at + 1] else None
+            if after is not None:
+                found.add(word.key + after.key)
+    return frozenset(found)
+
+
+@cache
+def _shares_of_pairs(language: str) -> Mapping[str, float]:
+    """Return the share of each pair of neighbouring characters in the common words of a language without spaces."""
+    found: Counter[str] = Counter()
+    for word, share in shares_of_common_words(language).items() if language in ("zh", "ja") else ():
+        for first, second in pairwise(word):
+            found[first + second] += share  # type: ignore[assignment]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a statement has of a question.
+
+    Attributes:
+        covers: The words of the question in it.
+        related: Those that only another form of stands in it, or in its context.
+        near: Those in its context only: title, headings, label, question above it.
+        around: Those in the statement before or after it only.
+        passage: Those elsewhere in its passage only.
+        first: Where the first of them begins, as a share of the text; 1 if there is none.
+        keys: The words of the statement.
+    """
+
+    covers: frozenset[str]
+    related: frozenset[str]
+    near: frozenset[str]
+    around: frozenset[str]
+    passage: frozenset[str]
+    first: float
+    keys: frozenset[str]
+
+    @property
+    def told(self) -> frozenset[str]:
+        """The words of the question that it tells, in some form, with its context."""
+        return self.covers | self.near | self.related
+
+
+def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> list[Held]:
+    """Return what each statement has of a question; the statements come in the order of passages and of reading."""
+    analysis = context.bm25.analysis
+    own = [frozenset(analysis.terms(each.text, context.chunk_rows[each.passage.chunk_id])) for each in statements]
+    whole: dict[str, frozenset[str]] = {}
+    for each, terms in zip(statements, own, strict=True):
+        whole[each.passage.chunk_id] = whole.get(each.passage.chunk_id, frozenset()) | terms & asked.weights.keys()
+    found = []
+    for place, each in enumerate(statements):
+        row = context.chunk_rows[each.passage.chunk_id]
+        above = frozenset(analysis.terms(" ".join((each.passage.title, *each.context)), row))
+        beside = frozenset[str]().union(
+            *(
+                own[other]
+                for other in (place - 1, place + 1)
+                if 0 <= other < len(own) and statements[other].passage is each.passage
+            )
+        )
+        covers = frozenset(term for term in asked.weights if term in own[place])
+        near = frozenset(term for term in asked.weights if term in above) - covers
+        around = frozenset(term for term in asked.weights if term in beside) - covers - near
+        open_terms = asked.weights.keys() - covers - near
+        passage = whole[each.passage.chunk_id] - covers - near - around
+        related = frozenset(term for term in open_terms if any(is_related(term, other) for other in own[place] | above))
+        keys = [word.key for word in words(each.text)]
+        first = next((at for at, key in enumerate(keys) if key in asked.keys), len(keys))
+        found.append(
+            Held(covers, related, near, around - related, passage - related, first / max(1, len(keys)), frozenset(keys))
+        )
+    return found
+
+
+@lru_cache(maxsize=50_000)
+def _skeleton(word: str) -> str:
+    """Return the consonants of a word, each once in a row: the forms of "draw" and "write" share them."""
+    consonants = [letter for letter in transliterated(word) if letter.isalpha() and letter not in "aeiouyw"]
+    return "".join(letter for at, letter in enumerate(consonants) if at == 0 or consonants[at - 1] != letter)
+
+
+def is_related(term: str, other: str) -> bool:
+    """Return whether two words are forms of one: a long common beginning, or the same consonants but for a last n.
+
+    >>> is_related("backup", "backups"), is_related("drew", "drawn"), is_related("gate", "pier")
+    (True, True, False)
+    """
+    length = min(len(term), len(other))
+    least = max(_LEAST_PREFIX, ceil(_PREFIX_SHARE * length))
+    if length >= least and term[:least] == other[:least]:
+        return True
+    if length < 3 or term[0] != other[0] or not term.isalpha() or not other.isalpha() or UNSPACED.match(term):
+        return False
+    one, two = _skeleton(term), _skeleton(other)
+    return len(one) > 1 and len(two) > 1 and one.removesuffix("n") == two.removesuffix("n") and len(one + two) > 4
+
+
+def statement_features(
+    asked: Asked, statements: Sequence[Excerpt], held: Sequence[Held], cosines: Sequence[float]
+) -> Floats:
+    """Return the features of statements, float64 (n, len(STATEMENT_FEATURES))."""
+    scores = [each.passage.score for each in statements]
+    best = max(scores, default=0.0) or 1.0
+    places = Counter[int]()
+    rows = []
+    for each, has, cosine in zip(statements, held, cosines, strict=True):
+        place = places[each.rank]
+        places[each.rank] += 1
+        count = word_count(each.text)
+        kind, distance = _kind_in(asked, each.text)
+        heading = each.context[-1] if each.context else each.passage.title
+        beside = has.around | has.passage
+        names, words_told = _share(asked, has.covers, names=True), _share(asked, has.covers)
+        names_above, names_beside = _share(asked, has.near, names=True), _share(asked, beside, names=True)
+        words_above, related = _share(asked, has.near), _share(asked, has.related)
+        rows.append((
+            names,
+            names_above,
+            names_beside,
+            _rarest(asked, asked.names - has.covers - has.near - has.related - beside),
+            float(not asked.names),
+            words_told,
+            words_above,
+            related,
+            _share(asked, has.around),
+            _share(asked, has.passage),
+            _rarest(asked, asked.weights.keys() - asked.names - has.covers - has.near - has.related),
+            float(has.covers | has.near | has.related == asked.weights.keys()),
+            (names + names_above + names_beside or float(not asked.names)) * (words_told + words_above + related),
+            words_told * (1 - has.first),
+            float(_first_number(each.text) in asked.numbers),
+            cosine,
+            1 - asked.understood,
+            log2(each.rank + 1),
+            1 - each.passage.score / best,
+            1 / (1 + place),
+            float(kind is True),
+            float(kind is False),
+            distance,
+            float(asked.kind == "definition" and has.first < 0.2 and TELLS.search(each.text) is not None),
+            float(bool(heading) and bool(asked.keys & {word.key for word in words(heading)} and has.near)),
+            float(asked.negated != (_NOT.search(each.text) is not None)),
+            min(1.0, len(has.keys - asked.keys) / 12),
+            log(1 + count),
+            float(each.kind == "line"),
+            float(each.kind in ROWS),
+            float(each.kind == "code"),
+        ))  # fmt: skip
+    return np.array(rows, np.float64).reshape(len(rows), len(STATEMENT_FEATURES))
+
+
+def _first_number(text: str) -> str:
+    """Return the number of a clause, line or item, at its beginning; "" if it has none."""
+    found = _NUMBERED.match(text.lstrip("§ ("))
+    return found[0] if found else ""
+
+
+def _kind_in(asked: Asked, text: str) -> tuple[bool | None, float]:
+    """Return whether a text has what the question asks for (None: no kind is asked) and how far from its words."""
+    pattern = _PATTERNS.get(asked.kind)
+    if pattern is None or (asked.kind in ("who", "where") and not _CASED.search(text)):
+        return None, 0.5
+    at = [word.start for word in words(text) if word.key in asked.keys]
+    distances = [
+        min((abs(found.start() - place) for place in at), default=_NEAR) / _NEAR
+        for found in pattern.finditer(text)
+        if not {word.key for word in words(found[0])} <= asked.keys
+    ]
+    return bool(distances), min([1.0, *distances])
+
+
+def _weight(asked: Asked, terms: frozenset[str]) -> float:
+    return sum(asked.weights[term] for term in terms)
+
+
+def _share(asked: Asked, terms: frozenset[str], *, names: bool = False) -> float:
+    """Return the share, by weight, of the question's names or of its other words that some terms are."""
+    among = asked.names if names else asked.weights.keys() - asked.names
+    whole = sum(asked.weights[term] for term in among)
+    return sum(asked.weights[term] for term in terms & among) / whole if whole else 0.0
+
+
+def _rarest(asked: Asked, missing: AbstractSet[str]) -> float:
+    """Return the rarity of the rarest of some words of the question."""
+    return max((asked.rarity[term] for term in missing), default=0.0)
+
+
+def next_features(
+    asked: Asked, score: float, held: Held, chosen: Sequence[Held], *, bridge: bool, same: bool
+) -> list[float]:
+    """Return the features of a further statement.
+
+    Args:
+        asked: The question.
+        score: The logit of the statement.
+        held: What it has of the question.
+        chosen: What the chosen statements have.
+        bridge: Whether its passage is about something that a chosen statement names and the question does not.
+        same: Whether a chosen statement is in its passage.
+    """
+    new = held.told - frozenset[str]().union(*(each.told for each in chosen))
+    return [score, _share(asked, new, names=True), _share(asked, new), float(bridge), float(same)]
+
+
+def answer_features(
+    asked: Asked, logits: Floats, features: Floats, held: Sequence[Held], chosen: Sequence[int],
+    nearest: float, unknown: int, n_chunks: int,
+) -> Floats:  # fmt: skip
+    """Return the features of the answer that some statements give, float64 (len(ANSWER_FEATURES),).
+
+    Args:
+        asked: The question.
+        logits: The logits of all statements, (n,).
+        features: Their features, (n, len(STATEMENT_FEATURES)).
+        held: What each has of the question.
+        chosen: The rows of those that the answer quotes, the best one first.
+        nearest: The cosine of the nearest passage.
+        unknown: How many names of the question stand nowhere.
+        n_chunks: The number of passages of the index.
+    """
+    first = chosen[0]
+    named = dict(zip(STATEMENT_FEATURES, features[first].tolist(), strict=True))
+    together = frozenset[str]().union(*(held[row].told for row in chosen))
+    rest = np.delete(logits, first)
+    return np.array([
+        logits[first],
+        min(3.0, logits[first] - rest.max(initial=logits[first] - 3)),
+        named["names"] + named["names of context"] + named["names around"],
+        named["words"],
+        named["words of context"],
+        named["related words"],
+        _weight(asked, held[first].around | held[first].passage),
+        named["missing name"],
+        named["missing word"],
+        _weight(asked, together),
+        _rarest(asked, asked.weights.keys() - together),
+        _rarest(asked, asked.weights.keys() - frozenset[str]().union(*(each.told for each in held))),
+        float(unknown > 0),
+        nearest * asked.understood,
+        nearest * (1 - asked.understood),
+        named["has the kind"],
+        named["lacks the kind"],
+        float(asked.kind == "yes or no"),
+        log(n_chunks),
+        log(1 + len(asked.weights)),
+    ])  # fmt: skip
