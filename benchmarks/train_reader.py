@@ -21,6 +21,7 @@ import asyncio
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,7 @@ from conspectus.query.answer_writing.features import (
     asked_of,
     next_features,
 )
-from conspectus.query.answer_writing.ranker import Logistic
+from conspectus.query.answer_writing.ranker import Logistic, matter
 from conspectus.query.answer_writing.support import unknown_names
 from conspectus.query.context import Context
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
@@ -49,11 +50,13 @@ from scipy.optimize import minimize
 from conspectus import build, open_index
 
 OUT = Path(__file__).parent.parent / "query" / "answer_writing" / "reader_weights.json"
-HIDDEN = 0.4
+HIDDEN = 0.2
 """Weight of a question whose answers are left out: fewer questions have no answer than have one."""
-WRONG = 1.1
-"""The cost of a wrong answer, where a right one is worth 1 and none 0."""
-LEAST = round(WRONG / (1 + WRONG), 2)
+WRONG = {"fact": 1.0, "other": 0.7, "of many": 0.25}
+"""The cost of a wrong answer, where a right one is worth 1 and none 0. A wrong date, person, place or number misleads
+more than a quotation that does not explain enough. In a few files one can look for oneself; of many passages the
+nearest ones are worth showing."""
+LEAST = {kind: round(cost / (1 + cost), 2) for kind, cost in WRONG.items()}
 """The least probability of an answer that is given: its worth is then above that of none."""
 PENALTY = 1.0
 """Of the squares of the weights of the standardised features."""
@@ -65,8 +68,11 @@ LEAST_NEXT = round(NEEDLESS / (1 + NEEDLESS), 2)
 """The least probability of a further statement."""
 FOR = frozenset({
     "names", "names of context", "names around", "words", "words of context", "related words", "all words",
-    "names and words", "words in order", "number", "cosine", "position", "has the kind", "definition", "heading",
-    "best statement", "lead", "words in context", "told together", "nearest passage",
+    "names and words", "words in order", "number", "cosine", "meaning", "meaning in context",
+    "meaning of words", "position",
+    "has the kind", "definition", "heading",
+    "best statement", "lead", "words in context", "told together", "words told", "words told at best",
+    "nearest passage",
     "nearest passage in another language", "score", "new names", "new words", "bridge",
 })  # fmt: skip
 """Features that cannot speak against an answer. Without this, two that mostly come together get weights of opposite
@@ -74,7 +80,8 @@ signs, and a question where only one of them holds is judged by an accident of t
 collections left out are the same with and without it."""
 AGAINST = frozenset({
     "missing name", "missing word", "missing together", "missing everywhere", "rank", "margin", "lacks the kind",
-    "distance to the kind", "negation differs", "unknown names",
+    "distance to the kind", "negation differs", "unknown names", "missing meaning",
+    "words missing",
 })  # fmt: skip
 """Features that cannot speak for an answer."""
 
@@ -145,10 +152,14 @@ def holds(text: str, wanted: str) -> bool:
     return bool(wanted) and re.search(bounded, squeezed(text)) is not None
 
 
+def accepted_of(row: dict[str, Any]) -> list[str]:
+    """Return the strings of which an answer has one."""
+    return [*(row.get("accepted") or ()), *(row.get("answers") or ()), *(row.get("all") or ())]
+
+
 def answers(row: dict[str, Any], text: str) -> bool:
     """Return whether a statement answers a question."""
-    accepted = [*(row.get("accepted") or ()), *(row.get("answers") or ()), *(row.get("all") or ())]
-    if not any(holds(text, each) for each in accepted):
+    if not any(holds(text, each) for each in accepted_of(row)):
         return False
     evidence = row.get("evidence") or ()
     known = [squeezed(each) for each in ([evidence] if isinstance(evidence, str) else evidence)]
@@ -182,11 +193,13 @@ def passages_of(context: Context, question: str) -> Sequence[Passage]:
 def examples(name: str, context: Context, rows: Sequence[dict[str, Any]]) -> Iterator[Example]:
     """Yield the examples of the questions of an index."""
     for row in rows:
+        if accepted_of(row) and all(each.strip("^").casefold() in ("yes", "no") for each in accepted_of(row)):
+            continue  # no statement has these words
         question = row["question"]
         quotes = quotes_for(context, question, passages_of(context, question))
         if not quotes:
             continue
-        can = not row.get("unanswerable") and (row.get("answers") or row.get("accepted") or row.get("all"))
+        can = not row.get("unanswerable") and accepted_of(row)
         shown = [" ".join(part.text for part in quote.excerpt.shown) for quote in quotes]
         right = np.array([bool(can) and answers(row, text) for text in shown], np.float64)
         asked = asked_of(context, question)
@@ -223,10 +236,20 @@ def fitted(features: Floats, right: Floats, weights: Floats, names: Sequence[str
     return Logistic(own, float(found[-1] - own @ mean))
 
 
+def share_of_collections(found: Sequence[Example]) -> dict[str, float]:
+    """Return the weight of a question of each collection: one of many counts less, so that no collection decides."""
+    counts = Counter(each.collection for each in found)
+    mean = sum(count**0.5 for count in counts.values()) / len(found)
+    return {name: count**-0.5 / mean for name, count in counts.items()}
+
+
 def fit_statements(found: Sequence[Example]) -> Logistic:
     """Return the ranker of statements; each question weighs the same."""
     told = [each for each in found if not each.hidden]
-    weights = np.concatenate([np.full(len(each.right), 10 / len(each.right)) for each in told])
+    share = share_of_collections(found)
+    weights = np.concatenate([
+        np.full(len(each.right), 10 * share[each.collection] / len(each.right)) for each in told
+    ])  # fmt: skip
     features = np.vstack([each.features for each in told])
     return fitted(features, np.concatenate([each.right for each in told]), weights, STATEMENT_FEATURES)
 
@@ -257,7 +280,9 @@ def outcomes(found: Sequence[Example], ranker: Logistic, further: Logistic) -> t
             )
         )
         right.append(float(each.right[chosen].any()))
-    return np.array(rows), np.array(right), np.array([HIDDEN if each.hidden else 1.0 for each in found])
+    share = share_of_collections(found)
+    weights = [share[each.collection] * (HIDDEN if each.hidden else 1.0) for each in found]
+    return np.array(rows), np.array(right), np.array(weights)
 
 
 def measured(found: Sequence[Example]) -> dict[str, Any]:
@@ -277,8 +302,10 @@ def measured(found: Sequence[Example]) -> dict[str, Any]:
             np.concatenate(each) for each in zip(*(parts[other] for other in groups if other != group), strict=True)
         )
         model = fitted(features, told, weights, ANSWER_FEATURES)
-        table[group] = (1 / (1 + np.exp(-model.logits(parts[group][0]))), *parts[group][1:])
-    every, told, weights = (np.concatenate(each) for each in zip(*table.values(), strict=True))
+        chance = 1 / (1 + np.exp(-model.logits(parts[group][0])))
+        least = np.array([LEAST[matter(each.asked, each.n_chunks)] for each in found if each.collection == group])
+        table[group] = (chance, chance >= least, *parts[group][1:])
+    every, answered, told, weights = (np.concatenate(each) for each in zip(*table.values(), strict=True))
     print("probability  answers  of them right")
     for low in np.arange(0, 1, 0.1):
         among = (every >= low) & (every < low + 0.1)
@@ -288,16 +315,16 @@ def measured(found: Sequence[Example]) -> dict[str, Any]:
     figures = {
         group: {
             "answers": len(told),
-            "right and answered": round(float(told[own >= LEAST].sum() / max(1, told.sum())), 3),
-            "not right and declined": round(float((own < LEAST)[told == 0].mean()), 3) if (told == 0).any() else None,
+            "right and answered": round(float(told[answered].sum() / max(1, told.sum())), 3),
+            "not right and declined": round(float((~answered)[told == 0].mean()), 3) if (told == 0).any() else None,
         }
-        for group, (own, told, _) in table.items()
+        for group, (_, answered, told, _) in table.items()
     }
     figures["all"] = {
         "answers": len(told),
         "best statement right": round(float(np.mean(first)), 3),
-        "right and answered": round(float(told[every >= LEAST].sum() / told.sum()), 3),
-        "not right and declined": round(float((every < LEAST)[told == 0].mean()), 3),
+        "right and answered": round(float(told[answered].sum() / told.sum()), 3),
+        "not right and declined": round(float((~answered)[told == 0].mean()), 3),
     }
     return figures
 

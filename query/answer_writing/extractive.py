@@ -6,14 +6,24 @@ answer the question (`ranker`), those that together answer it are chosen within 
 understand them is added, the best are extended by the next sentence, and everything is shown, each with its citation.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
 
 import numpy as np
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, Part, excerpts, without_fences, word_count
-from conspectus.query.answer_writing.features import Asked, Held, asked_of, held_by, next_features, statement_features
+from conspectus.query.answer_writing.features import (
+    OF_MEANING,
+    STATEMENT_FEATURES,
+    Asked,
+    Held,
+    Meanings,
+    asked_of,
+    held_by,
+    next_features,
+    statement_features,
+)
 from conspectus.query.answer_writing.ranker import probability, reader_weights
 from conspectus.query.answer_writing.short_answer import short_answer
 from conspectus.query.answer_writing.support import declined, unsupported
@@ -23,7 +33,7 @@ from conspectus.query.context import Context
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.parts import parts_of
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
-from conspectus.storage.arrays import Floats, Vectors
+from conspectus.storage.arrays import Floats
 from conspectus.storage.locators import sections_at
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
@@ -57,7 +67,6 @@ class Quote:
         excerpt: The excerpt.
         held: What it has of the question.
         features: Its features (`ranker.STATEMENT_FEATURES`).
-        cosine: The cosine of its label and text with the question.
         score: The logit of the probability that it answers the question.
         by_part: The score for each part of the question alone, if it has several.
         behind: The next excerpt in the same paragraph or list.
@@ -68,7 +77,6 @@ class Quote:
     excerpt: Excerpt
     held: Held
     features: Floats
-    cosine: float
     score: float
     by_part: tuple[float, ...] = ()
     behind: Excerpt | None = None
@@ -83,6 +91,11 @@ class Quote:
     def near(self) -> frozenset[str]:
         """The stems of the question that only its context contains, or of which it contains another form."""
         return self.held.near | self.held.related
+
+    @property
+    def cosine(self) -> float:
+        """The cosine of its label and text with the question."""
+        return float(self.features[STATEMENT_FEATURES.index("cosine")])
 
     @property
     def text(self) -> str:
@@ -131,11 +144,11 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     question = assembly.question
     quotes = quotes_for(context, question, evidence.passages)
     chosen = choose(context, question, quotes, context.settings.answer.sentences)
-    reason = unsupported(context, question, quotes, chosen)
+    reason, nearest = unsupported(context, question, quotes, chosen)
     chosen = [] if reason else chosen
     citations = Citations(context)
     lines = list(shown(citations, chosen))
-    text = "\n".join(lines) or declined(context, question, evidence.passages)
+    text = "\n".join(lines) or declined(context, question, evidence.passages, nearest)
     say(text)
     assembly.add(*evidence.trace)
     assembly.step("read", reason or f"{len(chosen)} of {len(quotes)} excerpts quoted")
@@ -173,16 +186,21 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
         return []
     held = held_by(context, asked, every)
     model = reader_weights().statement
-    drafted = model.logits(statement_features(asked, every, held, [0.0] * len(every)))
+    drafted = model.logits(statement_features(asked, every, held, np.zeros((len(every), OF_MEANING))))
     kept = _without_poorer_rows(every, held, sorted((-drafted).argsort(kind="stable")[:_MOST_ENCODED].tolist()))
     every, held = [every[row] for row in kept], [held[row] for row in kept]
-    cosine = _cosines(context, every) if asked.understood else lambda _: [0.0] * len(every)
-    cosines = cosine(asked.vector)
-    features = statement_features(asked, every, held, cosines)
+    meanings = Meanings(context, every) if asked.understood else None
+
+    def features_for(asked: Asked, held: Sequence[Held]) -> Floats:
+        return statement_features(
+            asked, every, held, meanings.of(asked) if meanings else np.zeros((len(every), OF_MEANING))
+        )
+
+    features = features_for(asked, held)
     scores = model.logits(features).tolist()
     parts = parts_of(question)
     by_part = [
-        model.logits(statement_features(of_part, every, held_by(context, of_part, every), cosine(of_part.vector)))
+        model.logits(features_for(of_part, held_by(context, of_part, every)))
         for of_part in (asked_of(context, part) for part in (parts if len(parts) > 1 else ()))
     ]
     return [
@@ -190,7 +208,6 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
             excerpt,
             held[row],
             features[row],
-            cosines[row],
             scores[row],
             tuple(float(part[row]) for part in by_part),
             behind.get(id(excerpt)),
@@ -198,18 +215,6 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
         )
         for row, excerpt in enumerate(every)
     ]
-
-
-def _cosines(context: Context, every: Sequence[Excerpt]) -> Callable[[Vectors], list[float]]:
-    """Return a function that gives the cosine of each excerpt with the vector of a question."""
-    embedder = context.embedder
-    vectors = embedder.embed([embedder.windows(_labelled(excerpt))[0] for excerpt in every])
-
-    def cosines(asked: Vectors) -> list[float]:
-        found: list[float] = (vectors @ asked).tolist()
-        return found
-
-    return cosines
 
 
 def _without_poorer_rows(every: Sequence[Excerpt], held: Sequence[Held], rows: Sequence[int]) -> list[int]:
@@ -264,12 +269,6 @@ def _openings(context: Context, every: Sequence[Excerpt], asked: Asked) -> dict[
             before.append(excerpt)
             length += word_count(excerpt.text)
     return found
-
-
-def _labelled(excerpt: Excerpt) -> str:
-    """Return the text of an excerpt, preceded by its label."""
-    label = excerpt.context[-1] if excerpt.context else excerpt.passage.title
-    return f"{label}: {excerpt.text}" if label else excerpt.text
 
 
 def _keys(text: str) -> frozenset[str]:

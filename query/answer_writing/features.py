@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil, log, log2
 
@@ -19,18 +19,19 @@ from conspectus.prompts.embedding.local import PACKAGED_MODEL
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, word_count
 from conspectus.query.answer_writing.full_sentence import TELLS
 from conspectus.query.context import Context
-from conspectus.query.question.kinds import kind_of
+from conspectus.query.question.kinds import frame_of, kind_of
 from conspectus.query.question.question import Question, open_question
 from conspectus.query.question.terms import is_content_word
-from conspectus.storage.arrays import Floats, Vectors
-from conspectus.storage.text.names import UNSPACED, words
+from conspectus.storage.arrays import Bools, Floats, Vectors
+from conspectus.storage.text.names import UNSPACED, Word, words
 from conspectus.storage.text.word_lists import shares_of_common_words
 from conspectus.storage.text.words import transliterated
 
 STATEMENT_FEATURES = (
     "names", "names of context", "names around", "missing name", "no names",
     "words", "words of context", "related words", "words of neighbours", "words of passage", "missing word",
-    "all words", "names and words", "words in order", "number", "cosine", "no cosine", "rank", "margin", "position",
+    "all words", "names and words", "words in order", "number", "cosine", "no cosine", "meaning", "meaning in context",
+    "meaning of words", "missing meaning", "no meaning", "rank", "margin", "position",
     "has the kind", "lacks the kind", "distance to the kind", "definition", "heading", "negation differs",
     "new words", "length", "line", "row", "code",
 )  # fmt: skip
@@ -39,15 +40,23 @@ NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage")
 """The features of a further statement beside those that are chosen, in the order of the weights."""
 ANSWER_FEATURES = (
     "best statement", "lead", "names", "words", "words in context", "related words", "words of passage",
+    "meaning in context", "meaning of words", "missing meaning", "no meaning",
     "missing name", "missing word", "told together", "missing together", "missing everywhere", "unknown names",
     "nearest passage", "nearest passage in another language", "has the kind", "lacks the kind", "yes or no",
-    "size of index", "length of question",
+    "fact", "size of index", "length of question",
+    "words told", "words told at best", "words missing",
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights."""
 
 _PASSAGES, _LENGTH = 1_000, 100
 """The passages, and the words of each, of which the word list of a language is worth as a corpus."""
+_UNLISTED, _RARE = 1e-7, 2e-4
+"""The share of a character that is no word of a language, and the most of one that is rare as a word."""
+_LONGEST_WORD = 6
+"""The most characters of a word of a language without spaces."""
 _LEAST_PREFIX, _PREFIX_SHARE = 5, 0.6
+_LEAST_WHOLE, _MOST_ENDING = 3, 3
+"""The least characters of a word that is the beginning of another ("own", "owner"), and the most that this one adds."""
 _NEAR = 100
 """Characters from a word of the question beyond which an answer of the expected kind is no farther."""
 
@@ -94,6 +103,10 @@ class Asked:
         negated: Whether it says "not".
         understood: 1 if the encoder knows its language: the packaged one knows English only.
         vector: Its unit vector.
+        meanings: For each of its content words the unit vector of its tokens in the question, (w, d), if the encoder
+            shows them and knows the language.
+        shares: The weight of each of these words, (w,); they sum to 1.
+        of_names: Whether each belongs to a name, (w,).
         keys: Its words.
         names: The stems and pairs that belong to a name.
         numbers: Its numbers, such as "2.2".
@@ -105,9 +118,17 @@ class Asked:
     negated: bool
     understood: float
     vector: Vectors
+    meanings: Vectors | None
+    shares: Floats
+    of_names: Bools
     keys: frozenset[str]
     names: frozenset[str]
     numbers: frozenset[str]
+
+    @property
+    def is_fact(self) -> bool:
+        """Whether it asks for a date, number, person, place or reason."""
+        return self.kind in _PATTERNS
 
 
 def asked_of(context: Context, text: str) -> Asked:
@@ -115,18 +136,18 @@ def asked_of(context: Context, text: str) -> Asked:
     question = open_question(context, text)
     bm25, language = context.bm25, question.language
     terms: dict[str, float] = {}
+    frame = frame_of(question.text)
+    told = [word for word in question.words if not any(start <= word.start < end for start, end in frame)]
     content = [
         (word, stem)
         for word, stem in zip(question.words, question.stems, strict=True)
-        if not UNSPACED.match(word.key) and is_content_word(word.key, language)
+        if word in told and not UNSPACED.match(word.key) and is_content_word(word.key, language)
     ]
     listed = shares_of_common_words(language)
     for word, stem in content:
         terms[stem] = listed.get(word.key, 0.0)
-    pairs = _shares_of_pairs(language)
-    for first, second in pairwise(question.words):
-        if first.end == second.start and UNSPACED.match(first.key) and UNSPACED.match(second.key):
-            terms[first.key + second.key] = pairs.get(first.key + second.key, 0.0)
+    for run in unspaced_runs(told):
+        terms |= _terms_of_run(run, language)
     if not terms:
         terms = dict.fromkeys(question.stems, 0.0)
     n_chunks = context.index.manifest.rows["chunks"]
@@ -135,15 +156,21 @@ def asked_of(context: Context, text: str) -> Asked:
         found = len(bm25.rows_with(term)) + _PASSAGES * (1 - (1 - min(share, 0.99)) ** _LENGTH)
         rarity[term] = log(1 + (n_chunks + _PASSAGES - found + 0.5) / (found + 0.5)) / log(_PASSAGES)
     total = sum(rarity.values()) or 1.0
+    understood = language == "en" or context.index.manifest.settings["embedding"]["model"] != PACKAGED_MODEL
+    names = _names_in(question) & terms.keys()
+    meanings, shares, of_names = _meanings(context, question.text, content if understood else (), rarity, names)
     return Asked(
         {term: value / total for term, value in rarity.items()},
         rarity,
         kind_of(question.text),
         _NOT.search(text) is not None,
-        float(language == "en" or context.index.manifest.settings["embedding"]["model"] != PACKAGED_MODEL),
+        float(understood),
         question.vector,
+        meanings,
+        shares,
+        of_names,
         frozenset(word.key for word in question.words),
-        _names_in(question) & terms.keys(),
+        names,
         frozenset(_NUMBERED.findall(question.text)),
     )
 
@@ -167,13 +194,78 @@ def _names_in(question: Question) -> frozenset[str]:
     return frozenset(found)
 
 
-@cache
-def _shares_of_pairs(language: str) -> Mapping[str, float]:
-    """Return the share of each pair of neighbouring characters in the common words of a language without spaces."""
-    found: Counter[str] = Counter()
-    for word, share in shares_of_common_words(language).items() if language in ("zh", "ja") else ():
-        for first, second in pairwise(word):
-            found[first + second] += share  # type: ignore[assignment]
+def _meanings(
+    context: Context,
+    text: str,
+    content: Sequence[tuple[Word, str]],
+    rarity: Mapping[str, float],
+    names: frozenset[str],
+) -> tuple[Vectors | None, Floats, Bools]:
+    """Return the vector of each content word of a question, the weight of each, and whether it belongs to a name."""
+    embedder = context.embedder
+    if not content or embedder.windows(text)[0] != text or (found := embedder.embed_tokens([text])) is None:
+        return None, np.zeros(0), np.zeros(0, np.bool_)
+    (of_text,) = found
+    rows, weights, named = [], [], []
+    for word, stem in content:
+        own = [at for at, (start, end) in enumerate(of_text.spans) if start < word.end and word.start < end]
+        if own:
+            total = of_text.tokens[own].sum(axis=0)
+            rows.append(total / np.linalg.norm(total))
+            weights.append(rarity[stem])
+            named.append(stem in names)
+    if not rows:
+        return None, np.zeros(0), np.zeros(0, np.bool_)
+    return np.array(rows), np.array(weights) / (sum(weights) or 1.0), np.array(named)
+
+
+def unspaced_runs(found: Sequence[Word]) -> list[str]:
+    """Return the stretches of a text in scripts without spaces.
+
+    >>> unspaced_runs(words("Linux 是什么？ 北京"))
+    ['是什么', '北京']
+    """
+    runs: list[str] = []
+    end = -1
+    for word in found:
+        if UNSPACED.match(word.key):
+            runs[len(runs) - (word.start == end) :] = [runs[-1] + word.key if word.start == end else word.key]
+            end = word.end
+    return runs
+
+
+def _terms_of_run(run: str, language: str) -> dict[str, float]:
+    """Return the terms of a stretch without spaces, with their share among all words of the language.
+
+    It is cut into the words of the language's list that are together the most probable ones; a word of several
+    characters is the pairs of neighbours in it. Neighbours that are in no word are pairs as well, so that a name
+    stays together, and so are all of a language without a list.
+    """
+    listed = shares_of_common_words(language) if language in ("zh", "ja") else {}
+    best: list[tuple[float, int]] = [(0.0, 0)]
+    for end in range(1, len(run) + 1):
+        best.append(
+            max(
+                (best[start][0] + log(listed.get(run[start:end], _UNLISTED if end - start == 1 else 1e-30)), start)
+                for start in range(max(0, end - _LONGEST_WORD), end)
+            )
+        )
+    cuts = [len(run)]
+    while cuts[-1]:
+        cuts.append(best[cuts[-1]][1])
+    found: dict[str, float] = {}
+    for end, start in pairwise(cuts):
+        word = run[start:end]
+        share = listed.get(word, 0.0)
+        for pair in map("".join, pairwise(word)):
+            found[pair] = share
+        if len(word) == 1:
+            if share:
+                found[word] = share
+            if start and (share < _RARE) and run[start - 1] not in listed:
+                found[run[start - 1 : end]] = 0.0
+    if not found:
+        found = dict.fromkeys(map("".join, pairwise(run)), 0.0)
     return found
 
 
@@ -209,6 +301,7 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
     """Return what each statement has of a question; the statements come in the order of passages and of reading."""
     analysis = context.bm25.analysis
     own = [frozenset(analysis.terms(each.text, context.chunk_rows[each.passage.chunk_id])) for each in statements]
+    beginnings = [_by_first_letter(terms) for terms in own]  # forms of a word begin with one letter
     whole: dict[str, frozenset[str]] = {}
     for each, terms in zip(statements, own, strict=True):
         whole[each.passage.chunk_id] = whole.get(each.passage.chunk_id, frozenset()) | terms & asked.weights.keys()
@@ -228,12 +321,24 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
         around = frozenset(term for term in asked.weights if term in beside) - covers - near
         open_terms = asked.weights.keys() - covers - near
         passage = whole[each.passage.chunk_id] - covers - near - around
-        related = frozenset(term for term in open_terms if any(is_related(term, other) for other in own[place] | above))
+        related = frozenset(
+            term
+            for term in open_terms
+            if any(is_related(term, other) for other in beginnings[place].get(term[0], ()))
+            or any(is_related(term, other) for other in above if other[0] == term[0])
+        )
         keys = [word.key for word in words(each.text)]
         first = next((at for at, key in enumerate(keys) if key in asked.keys), len(keys))
         found.append(
             Held(covers, related, near, around - related, passage - related, first / max(1, len(keys)), frozenset(keys))
         )
+    return found
+
+
+def _by_first_letter(terms: frozenset[str]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for term in terms:
+        found.setdefault(term[0], []).append(term)
     return found
 
 
@@ -254,21 +359,77 @@ def is_related(term: str, other: str) -> bool:
     least = max(_LEAST_PREFIX, ceil(_PREFIX_SHARE * length))
     if length >= least and term[:least] == other[:least]:
         return True
+    short, long = sorted((term, other), key=len)
+    if length >= _LEAST_WHOLE and len(long) <= length + _MOST_ENDING and long.startswith(short):
+        return True
     if length < 3 or term[0] != other[0] or not term.isalpha() or not other.isalpha() or UNSPACED.match(term):
         return False
     one, two = _skeleton(term), _skeleton(other)
     return len(one) > 1 and len(two) > 1 and one.removesuffix("n") == two.removesuffix("n") and len(one + two) > 4
 
 
-def statement_features(
-    asked: Asked, statements: Sequence[Excerpt], held: Sequence[Held], cosines: Sequence[float]
-) -> Floats:
-    """Return the features of statements, float64 (n, len(STATEMENT_FEATURES))."""
+OF_MEANING = 5
+"""Columns of `Meanings.of`."""
+
+
+class Meanings:
+    """The vectors of statements, and of their tokens where the encoder shows them.
+
+    How much of a question a statement means is found as in ColBERT (Khattab and Zaharia 2020, arXiv 2004.12832, section
+    3.3): each word of the question takes its nearest token of the statement. So "pays" finds "salary", which has no
+    letter of it, and a word that nothing comes near says that the statement is about something else.
+    """
+
+    def __init__(self, context: Context, statements: Sequence[Excerpt]) -> None:
+        embedder = context.embedder
+        texts = [embedder.windows(_labelled(each))[0] for each in statements]
+        above = [
+            embedder.windows(" ".join(dict.fromkeys((each.passage.title, *each.context))) or "-")[0]
+            for each in statements
+        ]
+        different = list(dict.fromkeys((*texts, *above)))
+        found = embedder.embed_tokens(different)
+        self._vectors = embedder.embed(texts) if found is None else None
+        if found is not None:
+            of_text = dict(zip(different, found, strict=True))
+            self._vectors = np.array([of_text[text].vector for text in texts])
+            self._tokens = [
+                (of_text[text].tokens, of_text[title].tokens) for text, title in zip(texts, above, strict=True)
+            ]
+
+    def of(self, asked: Asked) -> Floats:
+        """Return how near each statement is to a question: (n, OF_MEANING).
+
+        The columns are its cosine, how much of the question it means alone and with its context, how much of the words
+        that are no names, and the weight among these of the one that is farthest.
+        """
+        found = np.zeros((len(self._vectors), OF_MEANING))
+        found[:, 0] = self._vectors @ asked.vector
+        if asked.meanings is not None:
+            others = np.where(asked.of_names, 0, asked.shares)
+            others = others / (others.sum() or 1.0)
+            for row, (own, above) in enumerate(self._tokens):
+                near = (asked.meanings @ own.T).max(axis=1, initial=0.0)
+                both = np.maximum(near, (asked.meanings @ above.T).max(axis=1, initial=0.0))
+                found[row, 1:3] = asked.shares @ near, asked.shares @ both
+                if others.any():
+                    found[row, 3:] = others @ both, (others * (1 - both)).max()
+        return found
+
+
+def _labelled(excerpt: Excerpt) -> str:
+    """Return the text of an excerpt, preceded by its label."""
+    label = excerpt.context[-1] if excerpt.context else excerpt.passage.title
+    return f"{label}: {excerpt.text}" if label else excerpt.text
+
+
+def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequence[Held], meanings: Floats) -> Floats:
+    """Return the features of statements, float64 (n, len(STATEMENT_FEATURES)); `meanings` are those of `Meanings`."""
     scores = [each.passage.score for each in statements]
     best = max(scores, default=0.0) or 1.0
     places = Counter[int]()
     rows = []
-    for each, has, cosine in zip(statements, held, cosines, strict=True):
+    for each, has, of_meaning in zip(statements, held, meanings.tolist(), strict=True):
         place = places[each.rank]
         places[each.rank] += 1
         count = word_count(each.text)
@@ -294,8 +455,10 @@ def statement_features(
             (names + names_above + names_beside or float(not asked.names)) * (words_told + words_above + related),
             words_told * (1 - has.first),
             float(_first_number(each.text) in asked.numbers),
-            cosine,
+            of_meaning[0],
             1 - asked.understood,
+            *of_meaning[1:],
+            float(asked.meanings is None),
             log2(each.rank + 1),
             1 - each.passage.score / best,
             1 / (1 + place),
@@ -395,6 +558,10 @@ def answer_features(
         named["words of context"],
         named["related words"],
         _weight(asked, held[first].around | held[first].passage),
+        named["meaning in context"],
+        named["meaning of words"],
+        named["missing meaning"],
+        named["no meaning"],
         named["missing name"],
         named["missing word"],
         _weight(asked, together),
@@ -406,6 +573,10 @@ def answer_features(
         named["has the kind"],
         named["lacks the kind"],
         float(asked.kind == "yes or no"),
+        float(asked.is_fact),
         log(n_chunks),
         log(1 + len(asked.weights)),
+        sum(asked.rarity[term] for term in together),
+        sum(asked.rarity[term] for term in held[first].told),
+        sum(asked.rarity[term] for term in asked.rarity.keys() - together),
     ])  # fmt: skip

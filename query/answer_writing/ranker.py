@@ -5,14 +5,14 @@
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import exp
 
 import numpy as np
-from conspectus.query.answer_writing.features import ANSWER_FEATURES, NEXT_FEATURES, STATEMENT_FEATURES
+from conspectus.query.answer_writing.features import ANSWER_FEATURES, NEXT_FEATURES, STATEMENT_FEATURES, Asked
 from conspectus.storage.arrays import Floats
 
 
@@ -37,14 +37,14 @@ class Weights:
         statement: Does a statement answer the question?
         next: Does a further statement answer it where the chosen ones do not?
         answer: Do the chosen statements answer it?
-        least: The least probability of an answer that is given.
+        least: The least probability of an answer that is given, by the matter of the question (`matter`).
         least_next: The least probability of a further statement.
     """
 
     statement: Logistic
     next: Logistic
     answer: Logistic
-    least: float
+    least: Mapping[str, float]
     least_next: float
 
 
@@ -63,6 +63,15 @@ def reader_weights() -> Weights:
         found["least"],
         found["least_next"],
     )
+
+
+_MANY = 100
+"""Passages of an index that nobody would look through instead of asking."""
+
+
+def matter(asked: Asked, n_chunks: int) -> str:
+    """Return what a question is about: a "fact" or something "other" in a few passages, or anything "of many"."""
+    return "of many" if n_chunks >= _MANY else "fact" if asked.is_fact else "other"
 
 
 def probability(logit: float) -> float:

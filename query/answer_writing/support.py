@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.query.abstention import no_answer
+from conspectus.query.answer_writing.excerpts import word_count
 from conspectus.query.answer_writing.features import answer_features, asked_of
-from conspectus.query.answer_writing.ranker import probability, reader_weights
+from conspectus.query.answer_writing.ranker import matter, probability, reader_weights
 from conspectus.query.context import Context
 from conspectus.query.question.kinds import LANGUAGES
 from conspectus.query.question.question import open_question
@@ -23,6 +24,8 @@ _ASKS = frozenset({"much", "many", "happen"})
 """Question words, which need not appear in an answer."""
 _LEAST_OF_COMPOUND = 5
 _TOPICS = 3
+_LEAST_SHOWN, _MOST_SHOWN = 0.2, 60
+"""The least probability of a statement that is shown beside "I do not know", and its most words."""
 _MARKS = re.compile(r"\[[\d\s,;]*\]")
 
 
@@ -35,10 +38,15 @@ def term_weights(context: Context, question: str) -> dict[str, float]:
     return {term: weight / total for term, weight in told.items()}
 
 
-def unsupported(context: Context, question: str, quotes: "Sequence[Quote]", chosen: "Sequence[Quote]") -> str:
-    """Return why the chosen of some quotes do not support an answer; "" if it is probable enough that they answer."""
+def unsupported(
+    context: Context, question: str, quotes: "Sequence[Quote]", chosen: "Sequence[Quote]"
+) -> tuple[str, str]:
+    """Return why the chosen of some quotes do not support an answer, "" if it is probable enough that they answer.
+
+    With the reason comes the best of them if it may be of use nevertheless, else "".
+    """
     if not chosen:
-        return "no sentence was found"
+        return "no sentence was found", ""
     asked = asked_of(context, question)
     nearest, _ = context.chunk_vectors.search(asked.vector[np.newaxis], 1)
     unknown = unknown_names(context, question)
@@ -50,10 +58,11 @@ def unsupported(context: Context, question: str, quotes: "Sequence[Quote]", chos
     )  # fmt: skip
     weights = reader_weights()
     chance = probability(float(weights.answer.logits(features)))
-    if chance >= weights.least:
-        return ""
+    if chance >= weights.least[matter(asked, context.index.manifest.rows["chunks"])]:
+        return "", ""
     named = f"; nothing names {', '.join(unknown)}" if unknown else ""
-    return f"no support: the nearest sentences answer the question with a probability of {chance:.2f}{named}"
+    reason = f"no support: the nearest sentences answer the question with a probability of {chance:.2f}{named}"
+    return reason, chosen[0].text if chance >= _LEAST_SHOWN and word_count(chosen[0].text) <= _MOST_SHOWN else ""
 
 
 def unknown_names(context: Context, question: str) -> list[str]:
@@ -88,10 +97,10 @@ def _is_compound(word: str, vocabulary: Container[str]) -> bool:
     return any(part in vocabulary for part in (*starts, *ends))
 
 
-def declined(context: Context, question: str, passages: Sequence[Passage]) -> str:
+def declined(context: Context, question: str, passages: Sequence[Passage], statement: str = "") -> str:
     """Return the text of an unsupported answer, in the language of the question if it is known.
 
-    It names the sections that contain the nearest passages, else their titles.
+    It names the sections that contain the nearest passages, else their titles, and quotes a statement that is near.
     """
     topics: dict[str, None] = {}
     for passage in passages:
@@ -99,4 +108,4 @@ def declined(context: Context, question: str, passages: Sequence[Passage]) -> st
         topic = _MARKS.sub("", headings[-1] if headings else passage.title).strip()
         if topic:
             topics[topic] = None
-    return no_answer(question, list(topics)[:_TOPICS])
+    return no_answer(question, list(topics)[:_TOPICS], " ".join(statement.split()))

@@ -28,7 +28,7 @@ def test_the_weights_are_those_of_the_features() -> None:
     assert tuple(written["answer"]["weights"]) == ANSWER_FEATURES
     weights = reader_weights()
     assert weights.statement.weights.tolist() == list(written["statement"]["weights"].values())
-    assert 0 < weights.least < 1
+    assert all(0 < least < 1 for least in weights.least.values())
     assert 0 < weights.least_next < 1
 
 
