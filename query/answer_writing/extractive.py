@@ -15,7 +15,7 @@ where the context is the document's title, the headings above it, its label and 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
@@ -174,7 +174,9 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     """
     asked = open_question(context, question)
     weights = term_weights(context, question)
-    beginnings = _beginnings(weights)
+    beginnings: defaultdict[str, list[str]] = defaultdict(list)
+    for term in weights:
+        beginnings[term[:_LEAST_PREFIX]].append(term)
     found: list[_Held] = []
     every = excerpts(context, passages)
     read = sorted(every, key=lambda excerpt: (excerpt.span.document_id, excerpt.span.start))
@@ -279,16 +281,8 @@ def _openings(
     return found
 
 
-def _beginnings(weights: Iterable[str]) -> dict[str, list[str]]:
-    """Return the stems of a question by their first letters."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for term in weights:
-        found[term[:_LEAST_PREFIX]].append(term)
-    return found
-
-
 def _matches(beginnings: Mapping[str, Sequence[str]], terms: Sequence[str]) -> dict[str, float]:
-    """Return the question's stems among terms, and how well they match: 1 if equal, `_RELATED` if related."""
+    """Return a question's stems, given by their first letters, among terms: 1 if equal, `_RELATED` if related."""
     found: dict[str, float] = {}
     for stem in set(terms):
         for term in beginnings.get(stem[:_LEAST_PREFIX], ()):
