@@ -172,7 +172,6 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     Returns:
         The quotes, in the order of the passages and of reading.
     """
-    asked = open_question(context, question)
     weights = term_weights(context, question)
     beginnings: defaultdict[str, list[str]] = defaultdict(list)
     for term in weights:
@@ -199,9 +198,8 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     if not found:
         return []
     embedder = context.embedder
-    texts = [_labelled(excerpt) for _, _, excerpt, _, _ in found]
-    vectors: Vectors = embedder.embed([embedder.windows(text)[0] for text in texts])
-    cosines = vectors @ asked.vector
+    vectors: Vectors = embedder.embed([embedder.windows(_labelled(excerpt))[0] for _, _, excerpt, _, _ in found])
+    cosines = vectors @ open_question(context, question).vector
     parts = parts_of(question)
     part_cosines = [vectors @ open_question(context, part).vector for part in parts] if len(parts) > 1 else []
     part_weights = [term_weights(context, part) for part in parts]
