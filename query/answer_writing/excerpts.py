@@ -35,7 +35,7 @@ _MARKED_HEADING = re.compile(r"\s*#{1,6}\s")
 _ENDS = re.compile(r"[.!?…:;。！？：]['\"”’»)\]*_`]*$")
 _QUESTION = re.compile(r"[?？]['\"”’»)\]*_]*$")
 _INTRODUCES = re.compile(r"[:：][\"”*_]*$")
-_NUMBER = re.compile(r"^(?:\w\.|\d[\d.]*)+\s+")
+_NUMBER = re.compile(r"^(?:\w\.|\d[\d.]*+)++\s+")
 _CAPTION_NUMBER = re.compile(r"(?:\w+\s)?(?:[A-Z]\.)?\d+(?:\.\d+)*\.$")
 _CAPTION = re.compile(
     r"(?:fig(?:ure|ura|\.)|abb(?:ildung|\.)|tab(?:le|elle|leau|la|\.)|listing|ex[ae]mple|beispiel)\s\d", re.I

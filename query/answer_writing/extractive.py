@@ -15,7 +15,7 @@ where the context is the document's title, the headings above it, its label and 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
@@ -172,22 +172,24 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     Returns:
         The quotes, in the order of the passages and of reading.
     """
-    asked = open_question(context, question)
     weights = term_weights(context, question)
+    beginnings: defaultdict[str, list[str]] = defaultdict(list)
+    for term in weights:
+        beginnings[term[:_LEAST_PREFIX]].append(term)
     found: list[_Held] = []
     every = excerpts(context, passages)
     read = sorted(every, key=lambda excerpt: (excerpt.span.document_id, excerpt.span.start))
     behind = {id(excerpt): after for excerpt, after in pairwise(read) if _adjoin(excerpt, after)}
-    opening = _openings(context, every, weights) if kind_of(question) == "how to" else {}
+    opening = _openings(context, every, beginnings) if kind_of(question) == "how to" else {}
     for excerpt in every:
         if excerpt.kind in ("sentence", "item") and len(excerpt.text.split()) < _LEAST_WORDS:
             continue
         row = context.chunk_rows[excerpt.passage.chunk_id]
-        own = _matches(weights, context.bm25.analysis.terms(excerpt.text, row))
+        own = _matches(beginnings, context.bm25.analysis.terms(excerpt.text, row))
         title = " ".join((excerpt.passage.title, *excerpt.context))
-        above = _matches(weights, context.bm25.analysis.terms(title, row))
+        above = _matches(beginnings, context.bm25.analysis.terms(title, row))
         held = fsum(
-            weight * max(own.get(term, 0.0), _CONTEXT * above.get(term, 0.0)) for term, weight in weights.items()
+            weights[term] * max(own.get(term, 0.0), _CONTEXT * above.get(term, 0.0)) for term in own.keys() | above
         )
         covers = frozenset(own)
         found.append((held - _RANK * log2(excerpt.rank + 1), len(found), excerpt, covers, frozenset(above) - covers))
@@ -196,9 +198,8 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     if not found:
         return []
     embedder = context.embedder
-    texts = [_labelled(excerpt) for _, _, excerpt, _, _ in found]
-    vectors: Vectors = embedder.embed([embedder.windows(text)[0] for text in texts])
-    cosines = vectors @ asked.vector
+    vectors: Vectors = embedder.embed([embedder.windows(_labelled(excerpt))[0] for _, _, excerpt, _, _ in found])
+    cosines = vectors @ open_question(context, question).vector
     parts = parts_of(question)
     part_cosines = [vectors @ open_question(context, part).vector for part in parts] if len(parts) > 1 else []
     part_weights = [term_weights(context, part) for part in parts]
@@ -251,7 +252,9 @@ def _adjoin(excerpt: Excerpt, after: Excerpt) -> bool:
     return "\n\n" not in between and (passage.start <= excerpt.span.end or gap <= 1)
 
 
-def _openings(context: Context, every: Sequence[Excerpt], weights: dict[str, float]) -> dict[int, tuple[Excerpt, ...]]:
+def _openings(
+    context: Context, every: Sequence[Excerpt], beginnings: Mapping[str, Sequence[str]]
+) -> dict[int, tuple[Excerpt, ...]]:
     """Return the excerpts before each one in its section, if the heading contains a word of the question.
 
     They have up to `_MOST_OF_OPENING` words together; if there are more, the excerpt is quoted alone.
@@ -264,7 +267,7 @@ def _openings(context: Context, every: Sequence[Excerpt], weights: dict[str, flo
 
     for (chunk_id, headings), group in groupby(every, section):
         row = context.chunk_rows[chunk_id]
-        if not headings or not _matches(weights, context.bm25.analysis.terms(headings[-1], row)):
+        if not headings or not _matches(beginnings, context.bm25.analysis.terms(headings[-1], row)):
             continue
         before: list[Excerpt] = []
         length = 0
@@ -276,20 +279,15 @@ def _openings(context: Context, every: Sequence[Excerpt], weights: dict[str, flo
     return found
 
 
-def _matches(weights: dict[str, float], terms: Sequence[str]) -> dict[str, float]:
-    """Return the question's stems among terms, and how well they match: 1 if equal, `_RELATED` if related."""
-    stems = frozenset(terms)
-    beginning: defaultdict[str, list[str]] = defaultdict(list)
-    for stem in stems:
-        beginning[stem[:_LEAST_PREFIX]].append(stem)
+def _matches(beginnings: Mapping[str, Sequence[str]], terms: Sequence[str]) -> dict[str, float]:
+    """Return a question's stems, given by their first letters, among terms: 1 if equal, `_RELATED` if related."""
     found: dict[str, float] = {}
-    for term in weights:
-        if term in stems:
-            found[term] = 1.0
-        elif len(term) >= _LEAST_PREFIX and any(
-            _related(term, other) for other in beginning.get(term[:_LEAST_PREFIX], ())
-        ):
-            found[term] = _RELATED
+    for stem in set(terms):
+        for term in beginnings.get(stem[:_LEAST_PREFIX], ()):
+            if term == stem:
+                found[term] = 1.0
+            elif _related(term, stem):
+                found.setdefault(term, _RELATED)
     return found
 
 

@@ -16,6 +16,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.local import selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
 from conspectus.query.methods.graphrag.map_input import nearest_reports
+from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.cancellation import check
 
@@ -49,7 +50,8 @@ class ExtractiveDriftSearch:
         reports = nearest_reports(context, [question])
         names = self._names(question, selection, reports)
         scores: dict[int, float] = {}
-        follow_ups = ((LocalSelection(context, f"{question} {name}"), _SHARE) for name in names)
+        asked = first_words(question, MOST_CLOSELY)
+        follow_ups = ((LocalSelection(context, f"{asked} {name}"), _SHARE) for name in names)
         for search, share in chain([(selection, 1.0)], follow_ups):
             check()
             for row, score in zip(search.chunks.rows.tolist(), search.chunks.scores.tolist(), strict=True):

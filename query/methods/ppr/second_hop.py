@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.context import Context
+from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import Question
 from conspectus.query.question.terms import Terms
@@ -74,11 +75,15 @@ class SecondHop:
 def rewrite_question(
     context: Context, question: Question, first_passages: Sequence[FirstPassage], most_names: int
 ) -> list[Rewrite]:
-    """Return the question rewritten with names from the first passages: the `most_names` rarest names of each."""
-    stems = set(question.stems)
+    """Return the question rewritten with names from the first passages: the `most_names` rarest names of each.
+
+    Of a long question, the first words are rewritten (`MOST_CLOSELY`).
+    """
+    text, stems = first_words(question.text, MOST_CLOSELY), set(question.stems)
     rewrites: list[Rewrite] = []
     for passage in first_passages:
-        part = matched_part(question.words, question.stems, _signed_weights(question.terms, passage.contained))
+        weights = _signed_weights(question.terms, passage.contained)
+        part = matched_part(question.words[:MOST_CLOSELY], question.stems[:MOST_CLOSELY], weights)
         if part is None:
             continue
         start, end = part
@@ -86,7 +91,7 @@ def rewrite_question(
             (name, chunks) for name, chunks in _names_in(context, passage.row) if not _stems(context, name) <= stems
         ]
         for name, chunks in sorted(names, key=lambda pair: (len(pair[1]), pair[0]))[:most_names]:
-            rewritten = f"{question.text[:start]}{name}{question.text[end:]}"
+            rewritten = f"{text[:start]}{name}{text[end:]}"
             rewrites.append(Rewrite(passage.row, passage.weight, name, rewritten, chunks))
     return rewrites
 
