@@ -209,12 +209,13 @@ def _dollars(costs: Sequence[float | None]) -> float | None:
 
 def _seconds(spent: Spending, settings: Settings, latency: float | None) -> float:
     """Return the seconds of these calls, by latency and concurrency or by the limits per minute."""
-    server = settings.embedding_server if spent.step == EMBED else settings.llm
     if not spent.calls:
         return 0.0
     if latency is None:
         latency = _FIRST_TOKEN + spent.completion_tokens / spent.calls / _TOKENS_A_SECOND
-    tokens = spent.prompt_tokens + spent.completion_tokens
+    if spent.step == EMBED:
+        return spent.calls * latency / min(settings.embedding_server.concurrency, spent.calls)
+    tokens, server = spent.prompt_tokens + spent.completion_tokens, settings.llm
     return max(
         spent.calls * latency / min(server.concurrency, spent.calls),
         60 * spent.calls / server.requests_per_minute if server.requests_per_minute else 0.0,

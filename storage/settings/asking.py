@@ -17,13 +17,9 @@ class PprSettings(SettingsSection):
     solver: Literal["push", "exact"] = Field(
         "push", description="`push` is approximate, local and fast; `exact` iterates to convergence"
     )
-    epsilon: float = Field(2e-7, gt=0, description="push stops when each node's residual per edge is below this")
-    text_seeds: int = Field(5, ge=1, description="number of passages, best by words and embedding, that seed the walk")
-    pool: int = Field(100, ge=1, description="number of the walk's best passages that are ranked again in pairs")
     bridge_passages: int = Field(
         2, ge=0, description="second hop: number of best passages whose names are searched for; 0 turns it off"
     )
-    bridge_names: int = Field(12, ge=1, description="second hop: maximum names per passage, rarest first")
 
 
 class HippoRagSettings(SettingsSection):
@@ -70,36 +66,19 @@ class ConversationSettings(SettingsSection):
 
     turns: int = Field(6, ge=0, description="number of earlier turns that a follow-up is read with; 0: none")
     tokens: int = Field(2000, ge=64, description="maximum tokens of these turns")
-    names: int = Field(2, ge=1, description="without a model: maximum names of earlier turns added to a follow-up")
 
 
 class GlobalSettings(SettingsSection):
     """Global search: map-reduce over community reports."""
 
     level: Level = Field("c1", description="community level, c0 (coarsest) to c3")
-    reports: int = Field(5, ge=1, description="without a model: maximum reports that an answer is based on")
-    quoted_words: int = Field(150, ge=10, description="without a model: maximum words quoted in an answer")
-    least_support: float = Field(
-        0.4, ge=0, description="without a model: a question with less support in the documents is not answered"
-    )
-    about_the_whole: float = Field(
-        0.42,
-        ge=0,
-        le=1,
-        description="without a model: minimum cosine with typical corpus-level questions to count as one",
-    )
     context_tokens: int = Field(8000, ge=256, description="maximum tokens of reports or passages in one model call")
-    reduce_words: int = Field(1000, ge=10, description="maximum words of a model's final answer")
-    dynamic_threshold: int = Field(
-        1, ge=1, le=5, description="global:dynamic: minimum relevance (0 to 5) of a report to rate its children"
-    )
 
 
 class LazySettings(SettingsSection):
     """Lazy global search: a model tests passages at question time."""
 
     budget: int = Field(100, ge=1, description="maximum passages whose relevance is tested; ten in one call")
-    questions: int = Field(3, ge=0, description="maximum smaller questions that the question is broken into")
 
 
 class LocalSettings(SettingsSection):
@@ -111,20 +90,14 @@ class LocalSettings(SettingsSection):
     )
     level: Level = Field("c2", description="deepest community level whose reports are used")
     context_tokens: int = Field(8000, ge=256, description="maximum tokens of reports, records and passages")
-    words: int = Field(500, ge=10, description="maximum words of a model's answer")
 
 
 class DriftSettings(SettingsSection):
     """DRIFT search: a first answer from reports, then follow-up questions to local search."""
 
     reports: int = Field(20, ge=1, description="number of nearest reports that the first answer is based on")
-    folds: int = Field(2, ge=1, description="number of calls that these reports are divided among")
     follow_ups: int = Field(5, ge=0, description="maximum follow-up questions per round")
     rounds: int = Field(2, ge=0, description="rounds of follow-up questions")
-    context_tokens: int = Field(
-        8000, ge=256, description="maximum tokens of reports in one call, and of notes in the final call"
-    )
-    words: int = Field(1000, ge=10, description="maximum words of a model's final answer")
 
 
 class FastTogSettings(SettingsSection):

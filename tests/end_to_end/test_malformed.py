@@ -14,8 +14,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from conspectus.pipelines.steps import descriptions
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Entity, Failure, Mention, Relation
 
@@ -37,6 +39,13 @@ NAME = re.compile(rf"\b(?:{'|'.join(FIRST)}) (?:{'|'.join(LAST)})\b")
 TURNS = {"extract": ("extract", "more", "glean"), "more": ("more", "glean"), "glean": ("glean",),
          "claims": ("claims", "claims_glean"), "claims_glean": ("claims_glean",)}  # fmt: skip
 """What of a chunk's conversation is to be asked again where a turn was lost: what follows rests on it."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_descriptions() -> Iterator[None]:
+    """Descriptions of a few words are long enough to be summarised."""
+    with patch.object(descriptions, "DESCRIPTION_TOKENS", 30):
+        yield
 
 
 @dataclass(frozen=True)
@@ -224,7 +233,7 @@ class Built:
 def options(server: FakeServer, **llm: object) -> list[str]:
     chosen = {
         "llm.model": "m", "llm.base_url": server.url, "llm.max_output_tokens": 400,
-        "extraction.claims": "true", "descriptions.summary_threshold": 30, "reports.min_size": 2,
+        "extraction.claims": "true", "reports.min_size": 2,
         "communities.max_cluster_size": 5, "communities.update": "exact",
         "embedding.provider": "endpoint", "embedding.model": "e", "embedding_server.base_url": server.url,
         **{f"llm.{name}": value for name, value in llm.items()},

@@ -31,6 +31,8 @@ from conspectus.storage.text.tokens import count_each, count_tokens
 
 REPORT_SHARE, TEXT_SHARE = 0.15, 0.5
 """Maximum share of reports, minimum share of passages (GraphRAG's `community_prop` and `text_unit_prop`)."""
+_WORDS = 500
+"""Words that the prompt asks for at most: an answer about few things, half as long as one about the whole."""
 _MOST_UNITS = 999
 """Citation numbers have up to three digits."""
 
@@ -272,7 +274,7 @@ class LocalSearch:
                 say,
                 prompt="query/graphrag/local_answer",
                 step=STEP,
-                most_words=context.settings.local_search.words,
+                most_words=_WORDS,
             )
             assembly.add(*found.trace, *written.steps)
             assembly.step(
