@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from conspectus.query.sparql.result import SparqlResult
 
 
+_TOPICS = 1_000
+"""Most things that a question names: it has far fewer."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class LiveIndex(Index):
     """The source of the answer to one question: the live graph, or an in-memory index of the part around the question.
@@ -110,7 +114,7 @@ class GraphEndpoint:
             return LiveIndex(Context(empty, settings, live=graph), None, graph)
         if self._whole is not None:
             return self._whole
-        found = graph.topics(question, list(topics) or None, settings.endpoint.page)
+        found = graph.topics(question, list(topics) or None, _TOPICS)
         read_around(graph, found.rows)
         index = working_index(graph, settings, embedder)
         part = None if graph.complete else PartOfGraph(graph)
@@ -150,4 +154,4 @@ def open_endpoint(url: str, settings: Settings | None = None) -> GraphEndpoint:
     from conspectus.query.sparql.endpoint import Endpoint
 
     chosen = settings or load_settings()
-    return GraphEndpoint(Endpoint(url, chosen.endpoint.seconds, chosen.endpoint.cached), chosen)
+    return GraphEndpoint(Endpoint(url, chosen.endpoint.seconds), chosen)

@@ -216,6 +216,9 @@ def _seconds(spent: Spending, settings: Settings, latency: float | None) -> floa
     if spent.step == EMBED:
         return spent.calls * latency / min(settings.embedding_server.concurrency, spent.calls)
     tokens, server = spent.prompt_tokens + spent.completion_tokens, settings.llm
+    server = settings.llm
+    if spent.step == EMBED:
+        return spent.calls * latency / min(settings.embedding_server.concurrency, spent.calls)
     return max(
         spent.calls * latency / min(server.concurrency, spent.calls),
         60 * spent.calls / server.requests_per_minute if server.requests_per_minute else 0.0,

@@ -150,15 +150,14 @@ class _View:
     def lexical(self) -> Bm25:
         """Return the lexical index of the permitted chunks; only their word frequencies count."""
         whole, rows = self._index.lexical(), np.flatnonzero(self._kept.chunks)
-        k1, b = (self._index.manifest.settings["bm25"][key] for key in ("k1", "b"))
         documents = np.cumsum(self._kept.documents) - 1
         texts = SearchedTexts(
             self.known.chunks, self.known.documents, documents[self._kept.joined.documents[rows]].tolist()
         )
         if self._index.is_mapped(Chunk):
-            return whole.of_part(term_counts(self._index), rows, texts, k1, b)
+            return whole.of_part(term_counts(self._index), rows, texts)
         languages = whole.analysis.languages
-        return Bm25.of(texts, None if languages is None else [languages[row] for row in rows.tolist()], k1, b)
+        return Bm25.of(texts, None if languages is None else [languages[row] for row in rows.tolist()])
 
     def synonyms(self) -> list[Synonym]:
         """Return the pairs whose entities are both permitted."""

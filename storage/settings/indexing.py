@@ -121,13 +121,6 @@ class EmbeddingSettings(SettingsSection):
     query_prefix: str = Field("", description="endpoint: prefix of each question, e.g. `query: ` for e5")
 
 
-class Bm25Settings(SettingsSection):
-    """BM25."""
-
-    k1: float = Field(1.2, ge=0, description="saturation of term frequency")
-    b: float = Field(0.75, ge=0, le=1, description="normalisation by chunk length, 0 (none) to 1 (full)")
-
-
 class SynonymSettings(SettingsSection):
     """Synonym edges between entities."""
 
@@ -192,7 +185,6 @@ class IndexSections(Sections):
     kg: KgSettings = KgSettings.model_construct()
     resolution: ResolutionSettings = ResolutionSettings.model_construct()
     embedding: EmbeddingSettings = EmbeddingSettings.model_construct()
-    bm25: Bm25Settings = Bm25Settings.model_construct()
     synonyms: SynonymSettings = SynonymSettings.model_construct()
     communities: CommunitySettings = CommunitySettings.model_construct()
     reports: ReportSettings = ReportSettings.model_construct()

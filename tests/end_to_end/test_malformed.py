@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ KINDS: tuple[MalformedKind, ...] = (
     "fence", "prose", "think", "html", "two_values", "truncated", "ellipsis", "empty", "refusal", "null_content",
 )  # fmt: skip
 RATE = 0.2
+TOKENS = 30
 N_NOTES = 36
 FIRST = ("Ada", "Bela", "Cleo", "Dov", "Edda", "Finn")
 LAST = ("Quill", "Brand", "Marsh", "Stone")
@@ -41,10 +43,16 @@ TURNS = {"extract": ("extract", "more", "glean"), "more": ("more", "glean"), "gl
 """What of a chunk's conversation is to be asked again where a turn was lost: what follows rests on it."""
 
 
+SHORT = f"""from conspectus.cli import main
+from conspectus.pipelines.steps import descriptions
+descriptions.DESCRIPTION_TOKENS = {TOKENS}
+main()"""
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _short_descriptions() -> Iterator[None]:
     """Descriptions of a few words are long enough to be summarised."""
-    with patch.object(descriptions, "DESCRIPTION_TOKENS", 30):
+    with patch.object(descriptions, "DESCRIPTION_TOKENS", TOKENS):
         yield
 
 
@@ -442,7 +450,7 @@ def test_a_retry_that_is_killed_goes_on(
     server.change(latency=lambda request: 0.0 if request.number < before + 8 else HELD)
     concurrency = 2
     words = ["index", corpus, "--index", copy, "--quiet", "--retry-failed", *options(server, concurrency=concurrency)]
-    process = start(*words)
+    process = start(*words, program=(sys.executable, "-c", SHORT))
     wait_until(lambda: len(server.requests) == before + 8 + concurrency)
     wait_until(lambda: len(remembered(copy) - known) == 8)  # what came is written down
     process.kill()
