@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from conspectus.query.sparql.result import SparqlResult
 
 
-_TOPICS = 1_000
-"""Most things that a question names: it has far fewer."""
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class LiveIndex(Index):
     """The source of the answer to one question: the live graph, or an in-memory index of the part around the question.
@@ -114,7 +110,7 @@ class GraphEndpoint:
             return LiveIndex(Context(empty, settings, live=graph), None, graph)
         if self._whole is not None:
             return self._whole
-        found = graph.topics(question, list(topics) or None, _TOPICS)
+        found = graph.topics(question, list(topics) or None, len(question))
         read_around(graph, found.rows)
         index = working_index(graph, settings, embedder)
         part = None if graph.complete else PartOfGraph(graph)

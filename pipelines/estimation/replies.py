@@ -262,10 +262,9 @@ class SyntheticReplies:
 
         Most of a report is the model's own words, so that one on few records is hardly shorter than they are.
         """
-        prompt = _material(request)
-        labels = _LABEL.findall(prompt)
-        expected = round(_FINDINGS + _FINDINGS_PER_LOG * log(max(1, len(labels))))
-        findings = min(max(expected, FEWEST_FINDINGS), MOST_FINDINGS)
+        labels = _LABEL.findall(prompt := _material(request))
+        expected = _FINDINGS + _FINDINGS_PER_LOG * log(max(1, len(labels)))
+        findings = min(max(round(expected), FEWEST_FINDINGS), MOST_FINDINGS)
         wanted = self.model.report_tokens or min(135 + findings * 103, MOST_WORDS * _TOKENS_A_WORD)
         part = max(4.0, wanted / (findings + 1) - 30)
         return json.dumps(

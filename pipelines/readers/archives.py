@@ -24,10 +24,8 @@ from conspectus.pipelines.readers.guards import LARGE, MAX_ENTRIES, MAX_RATIO, Z
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
-MOST_NESTED = 3
-"""Containers within one another: an archive of mail with archives attached. A bomb of bombs needs more levels."""
-MAX_PARTS = 200_000
-"""Maximum number of files in all containers of one nest together."""
+MOST_NESTED, MAX_PARTS = 3, 200_000
+"""Most containers within one another, and files in all of a nest together: bombs of bombs have more of both."""
 
 _BLOCK = 1 << 20
 

@@ -23,9 +23,7 @@ YES, NO = "yes", "no"
 
 _PAIRS_A_CALL = 10
 _ONE_IN = 6
-DOUBT, SURE = 0.45, 0.9
-"""Scores that a vote can change: from well below the threshold, as a vote may merge what rules would not, up to those
-that state an alias, which need none."""
+DOUBT, SURE = 0.45, 0.9  # scores between which a vote can merge what rules would not, or undo it
 _SENTENCES = 2
 _SENTENCE_CHARACTERS = 300
 _NAME_CHARACTERS = 200
@@ -54,8 +52,8 @@ async def voted(
 ) -> tuple[list[NamePair], list[Failure]]:
     """Return the pairs rescored by a model's votes, and a failure for each missing vote.
 
-    Pairs with a score from `DOUBT` up to `SURE` are put to the vote, up to ten per call, ordered by
-    name. A yes raises the score to `SURE`, a no sets it to 0; a pair without a vote keeps its score.
+    Pairs with a score from `DOUBT` up to `SURE` are put to the vote, up to ten per call, ordered by name. A yes raises
+    the score to `SURE`, a no sets it to 0; a pair without a vote keeps its score.
     """
     open_ = [candidate for candidate in pairs if DOUBT <= candidate.score < SURE and not candidate.explicit]
     open_.sort(key=lambda item: (sorted((names[item.left].name, names[item.right].name)), item.reason))

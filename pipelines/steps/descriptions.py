@@ -20,10 +20,8 @@ from conspectus.storage.records import Failure
 from conspectus.storage.text.tokens import DESCRIPTION_TOKENS, count_each, count_tokens, token_spans
 from pydantic import BaseModel, Field
 
-SENTENCES = 2
-"""Sentences in a quoted description: who or what it is and one thing about it, as models' descriptions say too."""
-INPUT_TOKENS = 4000
-"""Most tokens of descriptions in one prompt, which a model of 8,000 tokens reads; longer lists are folded."""
+SENTENCES = 2  # at most in a quoted description: who or what it is, and one thing about it
+INPUT_TOKENS = 4000  # of descriptions in one prompt, for models with a window of 8,000
 
 
 def quoted(rows: Rows, sentences: Sentences) -> str:

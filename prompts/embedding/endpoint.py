@@ -31,8 +31,7 @@ PATH = "/embeddings"
 STEP = "embed"
 """The step in reports of usage."""
 
-_SECONDS = 120.0
-"""Longest time of a reply: a batch takes seconds, but a server on a CPU may have a queue of them."""
+_SECONDS = 120.0  # longest time of a reply: a server on a CPU may have a queue of batches
 _MARGIN = 0.8
 """A tokenizer with another vocabulary makes up to a quarter more tokens than ours (XLM-RoBERTa's does on English)."""
 _BYTES_PER_TOKEN = 4
@@ -329,8 +328,6 @@ def _address(server: EmbeddingServerSettings) -> Address:
         _SECONDS,
         server.attempts,
         server.concurrency,
-        None,  # as many a minute as the server reports
-        None,
         section="embedding_server",
         model_key="embedding.model",
     )

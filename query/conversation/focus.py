@@ -17,8 +17,7 @@ from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, NAME
 from conspectus.storage.text.normalise import entity_key, title_names
 
-NAMES = 2
-"""Names of earlier turns that a follow-up gets: what it asks about, and what the last turn said of it."""
+NAMES = 2  # at most: what a follow-up asks about, and what the last turn said of it
 _NOT_ASKED_ABOUT = frozenset(
     {"CARDINAL", "DATE", "LANGUAGE", "MONEY", "NORP", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
 )
@@ -93,9 +92,8 @@ def _rows_by_document(context: Context) -> dict[str, list[int]]:
 
 def _cited_titles(context: Context, linker: Linker, citations: Sequence[CitedSpan]) -> Iterator[Topic]:
     """Yield the titles of cited documents, except long ones, whose title describes a single passage poorly."""
-    names = _names_by_key(context)
     for document_id in dict.fromkeys(citation.document_id for citation in citations):
-        found = names.get(entity_key(context.titles.get(document_id, "")))
+        found = _names_by_key(context).get(entity_key(context.titles.get(document_id, "")))
         if found and len(found.chunk_ids) <= MOST_OWNERS:
             yield Topic(found.name, linker.types_of(found.name), True)
 

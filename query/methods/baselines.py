@@ -84,8 +84,7 @@ def fuse(rankings: Sequence[Sequence[Passage]]) -> tuple[Passage, ...]:
     return tuple(replace(passages[id_], score=scores[id_]) for id_ in order)
 
 
-POOL = 50
-"""Candidates that the cross-encoder reads, and so the most passages returned: each costs a pass of the model."""
+POOL = 50  # candidates that the cross-encoder reads: each costs a pass of the model
 
 
 class RerankRetriever:

@@ -26,8 +26,7 @@ _AGREEMENT = 0.8
 _SAMPLE_TEMPERATURE, _REASON_TEMPERATURE = 0.7, 0.0
 """Temperatures of the samples of self-consistency, and of a single answer."""
 
-_SAMPLES = 10
-"""Samples whose most frequent answer wins: the tenth hardly changes it, and each costs a call."""
+_SAMPLES = 10  # answers, of which the most frequent wins; each costs a call
 STEP = "direct"
 
 

@@ -42,8 +42,7 @@ _NAMES = 10
 """Maximum number of the graph's names shown to a model."""
 _AT_TOPIC, _BESIDE_TOPIC = 1.0, 0.5
 """Relevance added to a predicate's cosine if it occurs at a topic, or at a neighbour of a topic."""
-_SCHEMA_TOKENS = 2000
-"""Most tokens of the predicates that a model is shown, the likeliest first: about 60 of them."""
+_SCHEMA_TOKENS = 2000  # of the predicates that a model is shown, so that its prompt stays short
 _MAX_TOKENS = 1024
 _FENCED = regex.compile(r"```(?:sparql)?\s*\n(.*?)```", regex.DOTALL | regex.IGNORECASE)
 _BARE = regex.compile(r"(?m:^)\s*((?:PREFIX|SELECT|ASK)\b.*\}.*)", regex.DOTALL | regex.IGNORECASE)

@@ -21,8 +21,7 @@ from conspectus.storage.settings.asking import EndpointSettings
 
 _VECTORS = 20_000
 """Maximum number of vectors cached for later questions."""
-MOST_EDGES = 1_000
-"""Statements of one thing that are read in each direction: a country or a class has millions, which tell little."""
+MOST_EDGES = 1_000  # statements of one thing in each direction: a country has millions, which tell little
 _TERMS = 100
 """Maximum number of terms in one query."""
 

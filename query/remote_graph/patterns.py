@@ -16,8 +16,7 @@ from conspectus.storage.settings.asking import EndpointSettings
 Item = TypeVar("Item")
 _IRI = re.compile(r"[^\x00-\x20<>\"{}|^`\\]+")
 _LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
-_NAMED_BY = iri("http://wikiba.se/ontology#directClaim")
-"""From a property, which has the label, to the predicate that states it: so does every Wikibase, such as Wikidata."""
+_NAMED_BY = iri("http://wikiba.se/ontology#directClaim")  # from a property of a Wikibase to its predicate
 _LONGEST = 300
 """Maximum length of a literal that is read as a thing; longer ones are descriptions."""
 

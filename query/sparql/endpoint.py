@@ -29,9 +29,7 @@ _STANDARD = ("rdf", "rdfs", "xsd", "dcterms")
 _BUSY = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
 _PAUSE = 1.0
 """Seconds before a busy server is asked again, where it does not say for how long it is."""
-_CACHED = 500
-_PAGE = 1_000
-"""Rows asked for at a time: endpoints cut longer replies off, Virtuoso's usual limit is 10,000 rows."""
+_CACHED, _PAGE = 500, 1_000  # remembered replies; rows asked for at a time, as endpoints cut longer replies off
 
 Row = tuple[Term | None, ...]
 

@@ -36,8 +36,7 @@ from conspectus.storage.text.normalise import entity_key, title_names
 MOST_OWNERS = 10
 """Most chunks with a title that still refers to them; one that more share, such as "Introduction", tells too little."""
 
-_OCCURRENCE = 0.1
-"""Weight of an edge between a chunk and a name in it: little beside a title's 1, as a name in passing says little."""
+_OCCURRENCE = 0.1  # weight of a name in a text beside a title's 1: a name in passing says little
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,8 +88,7 @@ def link_edges(links: Sequence[Link], row_of: Mapping[str, int]) -> tuple[Ints, 
     ends = np.array(
         [(number[link.kind], row_of[link.source_id], row_of[link.target_id]) for link in links], np.int64
     ).reshape(-1, 3)
-    ends = np.unique(ends, axis=0)
-    kind, sources, targets = ends.T
+    kind, sources, targets = np.unique(ends, axis=0).T
     n_chunks = len(row_of)
     # A chunk has a separate count for each kind.
     counts = np.bincount(np.concatenate([kind * n_chunks + sources, kind * n_chunks + targets]))

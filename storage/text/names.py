@@ -27,8 +27,7 @@ from conspectus.storage.text.sentences import ABBREVIATIONS
 
 Value = TypeVar("Value")
 
-FEWEST_LETTERS = 4
-"""Letters of the shortest lone word that is searched for: shorter names ("It", "Up", "May") are mostly other words."""
+FEWEST_LETTERS = 4  # of a lone word that is searched for: shorter names ("It", "May") are mostly words
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
 UNSPACED = regex.compile(rf"[{_UNSPACED}]")

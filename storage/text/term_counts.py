@@ -12,8 +12,7 @@ from conspectus.storage.arrays import UNREADABLE_ARRAY, Floats, Ints, Rows, Smal
 from conspectus.storage.errors import IndexCorrupt
 from numpy.typing import DTypeLike, NDArray
 
-K1, B = 1.2, 0.75
-"""BM25's saturation of term frequency and normalisation by length: those of Lucene."""
+K1, B = 1.2, 0.75  # BM25's saturation of counts and normalisation by length: those of Lucene
 _ARRAYS = ("starts", "columns", "counts")
 _TEXTS_AT_ONCE = 1024
 _ENTRIES_AT_ONCE = 1 << 20

@@ -27,8 +27,7 @@ from conspectus.storage.text.tokens import count_each, count_tokens
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FINDINGS, MOST_TOKENS = 5, 200
-"""Most sentences and tokens of a report: about what a person reads of each community, and 40 of them fill a prompt."""
+FINDINGS, MOST_TOKENS = 5, 200  # at most in a report, which people read quickly; 40 fill a prompt
 
 
 def report_communities(

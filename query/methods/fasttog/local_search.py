@@ -25,10 +25,9 @@ Members = tuple[int, ...]
 """The entity rows of a community, ascending; they identify it."""
 
 _RHO, _MAX_HOPS, _MAX_NODES, _COARSE_K = 0.5, 3, 100, 8
-"""The paper's sampling: an entity n hops away, up to 3, is taken with probability 0.5^(n - 1), at most 100 are; and of
-their communities, the 8 that a model chooses from."""
-_SEED = 7
-"""Any number: the same question has the same sample."""
+"""Sampling: entities n hops away, up to 3, with probability 0.5^(n - 1), at most 100, so that it is fast; and the
+communities that remain to be chosen from: a prompt with 8 stays short."""
+_SEED = 7  # any number: the same question has the same sample
 _DIGITS = 9
 """Scores are rounded to this many digits before they are compared."""
 

@@ -34,8 +34,7 @@ from conspectus.storage.text.names import words
 from pydantic import BaseModel, ConfigDict, Field
 
 PRIMER, HYPOTHESIS, FOLLOW_UP, REDUCE = "primer", "hypothesis", "follow_up", "reduce"
-_FOLDS = 2
-"""Calls that the nearest reports are divided among: of 20 reports each reads ten, which fit into its window."""
+_FOLDS = 2  # calls that share the nearest reports: of the usual 20, each reads ten
 """The steps of a question, as named in usage and cache."""
 
 

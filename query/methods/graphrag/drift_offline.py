@@ -19,8 +19,7 @@ from conspectus.query.methods.graphrag.map_input import nearest_reports
 from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.cancellation import check
 
-CONTEXT_TOKENS = 8000
-"""Most tokens of reports or notes in one call, or of quoted passages: the windows of small models hold so many."""
+CONTEXT_TOKENS = 8000  # of reports, notes or quoted passages: the windows of small models hold so many
 _SHARE = 0.6
 """The weight of a passage's score in a follow-up search, so that it can join the best passages but not replace them.
 At 0.5 recall@5 of 50 HotpotQA questions was .860, at 0.7 .830, with the question alone .850."""

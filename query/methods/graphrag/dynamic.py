@@ -107,8 +107,7 @@ class Descent:
 
 STEP = "rate"
 _BEST = 5
-_RELEVANT = 1
-"""Least rating of a report whose children are rated: only one that says nothing of the question ends the descent."""
+_RELEVANT = 1  # lowest rating of a report whose children are rated: only irrelevant ones end the descent
 
 
 class Rater(Protocol):

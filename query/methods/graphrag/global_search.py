@@ -244,8 +244,7 @@ def _statement_vectors(_context: Context) -> dict[str, Vectors]:
 
 
 _SEED = 7
-_QUOTED_REPORTS = 5
-"""Reports that an answer quotes from: a few of different parts, as many sentences are quoted from all together."""
+_QUOTED_REPORTS = 5  # at most: they share the words that may be quoted
 """Seed of the order in which reports are dealt out to the windows."""
 _RELEVANCE = 0.7
 """The weight of similarity to the question, as opposed to similarity to statements already chosen."""

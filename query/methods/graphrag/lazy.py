@@ -39,8 +39,7 @@ from pydantic import BaseModel
 
 QUESTIONS, TEST = "lazy_questions", "lazy_relevance"
 """The steps of a question, as named in usage and cache."""
-_QUESTIONS = 3
-"""Smaller questions that a question is broken into: more share the same passages and only divide the tests."""
+_QUESTIONS = 3  # at most; more would find the same passages and divide the tests among themselves
 _AT_ONCE = 10
 """Passages scored per call."""
 _CALLS_AT_ONCE = 4

@@ -90,8 +90,7 @@ def _fault(ends: Ints, nodes: Ints, edges: Ints, n_nodes: int) -> str:
     return "" if len(reached) == len(nodes) else "no connected tree"
 
 
-_HOPS = 2
-"""Farthest node from the starts: three hops reach most of a graph, and answers of WebQSP lie within two."""
+_HOPS = 2  # from the starts; a third hop would reach most of a graph
 _MOST_CARRIED = 5
 """Most carried-over nodes, best first, used as starts in addition to those of the question."""
 _MOST_RELATIONS = 10_000

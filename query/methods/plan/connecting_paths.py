@@ -18,8 +18,7 @@ from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.paths import connecting_paths
 from conspectus.query.walk.provenance import open_grounds
 
-_STEPS, _PATHS = 4, 5
-"""Longest path between two things, beyond which everything is connected with everything, and most paths shown."""
+_STEPS, _PATHS = 4, 5  # at most: with more steps everything is connected, and more paths are not read
 _ROWS = 2
 """Number of entities with the same name between which paths are sought."""
 

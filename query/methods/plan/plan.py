@@ -77,8 +77,7 @@ from pydantic import BaseModel
 
 STEP = "plan"
 _TEMPERATURE, _MAX_TOKENS = 0.4, 1024
-_WIDTH = 3
-"""Paths that the model may propose in a round, as in Reasoning on Graphs, where more gain little."""
+_WIDTH = 3  # paths that the model may propose in a round, as in Reasoning on Graphs
 _SCHEMA_TOKENS = 1500
 """Maximum number of tokens for the predicates shown to a model, likeliest first."""
 _MOST_STEPS = 4

@@ -40,8 +40,7 @@ from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Name
 
-_POOL = 100
-"""The walk's best passages that are ranked again: answers below them are rare, and time grows with their pairs."""
+_POOL = 100  # passages that are ranked again in pairs: time grows with their number
 _TEXT_PRIOR = 0.003
 """Prior of the passage nearest in words and meaning, so that it is a candidate; others have less (power 4)."""
 _HOP_PRIOR = 0.06

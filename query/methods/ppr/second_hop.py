@@ -23,8 +23,7 @@ from conspectus.storage.records import Entity
 from conspectus.storage.text.names import Word, words
 from conspectus.storage.text.postings import TextColumn
 
-_MOST_NAMES = 12
-"""Names of a passage that are searched for, the rarest first: each costs the encoding of a question."""
+_MOST_NAMES = 12  # of a passage, the rarest first: each costs the encoding of a question
 _MOST_PASSAGES = 60
 """A name in more passages than this is not a bridge."""
 

@@ -14,8 +14,7 @@ _NAME_MASS = 1.0
 _ENTITY_MASS = 0.5
 _TEXT_MASS = 1.0
 """Mass of the passages whose titles the question names, of its entities, and of the passages near to it."""
-TEXT_SEEDS = 5
-"""Passages, best by words and embedding, that seed the walk: it must start from what is near, not from everything."""
+TEXT_SEEDS = 5  # passages that seed the walk: it must start from what is near, not from everything
 _CANDIDATES = 100
 """Number of best passages by words, and by meaning, considered as seeds."""
 COSINE_WEIGHT = 2.0

@@ -60,8 +60,7 @@ from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
 from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import has_documents, has_imported_graph
 
-_ALPHA = 0.8
-"""The paper's decay of a chunk's weight with its rank: the first four chunks have 96 % of the weight."""
+_ALPHA = 0.8  # the paper's: the first four chunks have 96 % of the weight
 _MOST_SHOWN = 30
 """Maximum candidates of an entity prune in the trace."""
 
@@ -153,9 +152,8 @@ class Tog2Walk:
             self.log.add("chunks", state.depth, outcome=outcome, calls=ranked.calls)
         top = ranked.texts[:CONTEXT_CHUNKS]
         scores = score_entities([text.owner for text in top], [text.score for text in top])
-        kept = _apart(
-            candidates, sorted(scores, key=lambda place: (-scores[place], place)), self.context.settings.tog.width
-        )
+        order = sorted(scores, key=lambda place: (-scores[place], place))
+        kept = _apart(candidates, order, self.context.settings.tog.width)
         self._log_entities(state.depth, candidates, [text.owner for text in top], scores, kept)
         self.passages.add(ranked.texts)
         self._read = each_once([*top, *self._read], 2 * CONTEXT_CHUNKS)

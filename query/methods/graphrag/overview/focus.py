@@ -25,8 +25,7 @@ from conspectus.storage.structure.outline import outline, sections_of
 from conspectus.storage.text.language import language_of_question, unknown_to_encoder
 from conspectus.storage.text.names import words
 
-QUOTED_WORDS = 150
-"""Words quoted in an answer about the whole or a part: a paragraph, about ten sentences."""
+QUOTED_WORDS = 150  # at most: a paragraph of about ten sentences
 _PASSAGES = 30
 """Number of passages considered."""
 _MOST_SENTENCES = 150
