@@ -147,7 +147,7 @@ class Bm25:
     def open(cls, folder: Path, n_rows: int, vocabulary: Mapping[str, int] | None = None) -> "Bm25":
         """Return a written index, memory-mapped; IndexCorrupt if the folder contains no index of that many rows.
 
-        Rows are checked when they are used. `vocabulary` is the one of the folder, if it is mapped (`MappedVocabulary`).
+        Rows are checked when they are used. `vocabulary` is the folder's, if it is mapped (`MappedVocabulary`).
         """
         try:
             # Indexes made before stemming was added have no analysis.
