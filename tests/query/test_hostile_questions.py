@@ -14,6 +14,7 @@ from string import ascii_lowercase
 from time import process_time
 
 import pytest
+from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.explain.explain import EXPLAINED
@@ -27,7 +28,6 @@ from conspectus.storage.text.language import detect
 
 import conspectus
 from conspectus.async_index import AsyncIndex
-from conspectus.server.browse_routes import documents_by_id
 from conspectus.server.neighbours import NotThere, entity_rows, find_entity
 from tests.query import films
 
