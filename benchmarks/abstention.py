@@ -11,7 +11,7 @@ Every meeting of the suite and every book has its own index. Each index is asked
     absent   "What is said about NAME?" for names of other indexes that share no word with this one (do not answer)
 
 The indexes are split into two halves (QMSum's even meetings are in the first). With --sweep the table of balanced
-accuracy by `global_search.least_support` and `global_search.about_the_whole` is printed for the first half, on which
+accuracy by `LEAST_SUPPORT` and `ABOUT_THE_WHOLE` is printed for the first half, on which
 the settings are chosen. Then both halves are printed with the current settings: the second is the check.
 """
 
@@ -24,7 +24,7 @@ from pathlib import Path
 
 from conspectus.pipelines.evaluation.jsonl import rows_of
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite
-from conspectus.query.question.scope import closeness_to_whole, corpus_coverage
+from conspectus.query.question.scope import ABOUT_THE_WHOLE, LEAST_SUPPORT, closeness_to_whole, corpus_coverage
 from conspectus.storage.records import Chunk, Entity
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT
@@ -159,7 +159,7 @@ def main() -> None:
         halves[place % 2].extend(asked(index, questions))
     if options.sweep:
         print("\n".join(sweep(halves[0])))
-    least, whole = settings.global_search.least_support, settings.global_search.about_the_whole
+    least, whole = LEAST_SUPPORT, ABOUT_THE_WHOLE
     print(f"answered at least_support {least}, about_the_whole {whole}")
     table = Rows(options.json)
     for label, rows in zip(("first, chosen on", "second, held out"), halves, strict=True):

@@ -62,7 +62,7 @@ class Corpus:
         ]
         self.row = {passage.document_id: row for row, passage in enumerate(self.passages)}
         texts = [f"{passage.title}\n{passage.text}" for passage in self.passages]
-        self._weigh = Bm25.of(texts, ["en"] * len(texts), 1.2, 0.75).inverse_document_frequency
+        self._weigh = Bm25.of(texts, ["en"] * len(texts)).inverse_document_frequency
         embedder = open_embedder(EmbeddingSettings(), EmbeddingServerSettings())
         self._vectors = embedder.embed([embedder.windows(text)[0] for text in texts])
 

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, suite_index
+from conspectus.query.conversation import focus
 from conspectus.query.conversation.follow_up import shape
 from conspectus.storage.records import Document
 from conspectus.storage.text.normalise import title_names
@@ -146,9 +147,8 @@ async def shaped(index: Index, history: Conversation, question: str, names: Iter
     """Return the rewritten question by the maximum number of names it may be given."""
     found = {}
     for count in names:
-        conversation = index.context.settings.conversation.model_copy(update={"names": count})
-        settings = index.context.settings.model_copy(update={"conversation": conversation})
-        asked = await shape(replace(index.context, settings=settings), history, question)
+        focus.NAMES = count
+        asked = await shape(index.context, history, question)
         found[f"shaped, names: {count}"] = asked.standalone
     return found
 
@@ -234,7 +234,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suites", nargs="+", type=Path)
     parser.add_argument("--method", default="ppr")
-    parser.add_argument("--names", default=str(settings.conversation.names), help="settings to compare, 1,2,3")
+    parser.add_argument("--names", default=str(focus.NAMES), help="numbers to compare, 1,2,3")
     parser.add_argument("--questions", type=int, default=0, help="how many of a suite's are used; 0: all")
     parser.add_argument("--answers", action="store_true", help="answer every question too")
     parser.add_argument("--show", action="store_true", help="print every follow-up as it was asked")

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
+from conspectus.pipelines.steps import descriptions
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Failure, Mention
 from conspectus.storage.settings import Settings, load_settings
@@ -46,9 +47,8 @@ def settings(url: str, attempts: int) -> Settings:
         overrides={
             "llm": {"model": "m", "base_url": url, "attempts": attempts, "timeout": 2.0, "concurrency": 32},
             "embedding": {"provider": "endpoint", "model": "e"},
-            "descriptions": {"summary_threshold": 60},
             "communities": {"update": "exact"},
-            "embedding_server": {"base_url": url, "attempts": 10, "timeout": 2.0},
+            "embedding_server": {"base_url": url, "attempts": 10},
         }
     )
 
@@ -109,6 +109,7 @@ def run(corpus: Path, folder: Path, errors: float, malformed: float) -> list[str
     with FakeServer(differing) as server:
         # Few attempts, so that calls fail for good; the server asks for no pause, so that this does not take hours.
         chosen = settings(server.url, attempts=2)
+        descriptions.DESCRIPTION_TOKENS = 60  # so that the model also summarises
         whole = build_index([corpus], folder / "whole", chosen)
         told("undisturbed", whole, server, 0)
         before = len(server.requests)

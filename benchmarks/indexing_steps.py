@@ -67,7 +67,7 @@ def floors(inputs: Sequence[str], index: StoredIndex, settings: Settings) -> dic
     chunks, documents, entities = index.rows(Chunk), index.rows(Document), index.rows(Entity)
     relations, reports = index.rows(Relation), index.rows(Report)
     extraction = settings.extraction
-    annotator = open_annotator(extraction.pipeline, extraction.concepts, "en")
+    annotator = open_annotator(extraction.pipeline, "en")
     annotator.annotate(chunks[0].text)
     embedder = open_embedder(settings.embedding, settings.embedding_server)
     embedder.embed(["one text, so that the encoder is loaded"])

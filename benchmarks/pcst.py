@@ -28,7 +28,7 @@ from conspectus.query.methods.gretriever.retrieval import solve
 given, made = np.load(sys.argv[1]), {}
 for i in range(int(given["count"])):
     began = time.process_time()
-    solved = solve(given[f"ends{i}"], given[f"costs{i}"], given[f"prizes{i}"], "pcst_fast")
+    solved = solve(given[f"ends{i}"], given[f"costs{i}"], given[f"prizes{i}"])
     made[f"seconds{i}"] = time.process_time() - began
     made[f"profit{i}"] = solved.tree.profit
     made[f"taken{i}"] = solved.solver == "pcst_fast"

@@ -9,8 +9,8 @@ the graphs of other questions, and minutes per epoch. Without the encoder, G-Ret
 text, it is GraphToken. Retrieval returns every graph of ExplaGraphs unchanged, so there is no variant without it.
 
 With --index, an index of the suite's kg.tsv, each question has the subgraph that asking the index retrieves, by our
-settings and by the paper's (`gretriever.paper`); the lines above each table say how many of these subgraphs have an
-accepted answer among their nodes.
+settings and by the paper's (5 edge texts, nothing filled); the lines above each table say how many of these subgraphs
+have an accepted answer among their nodes.
 """
 
 import argparse
@@ -53,7 +53,8 @@ def read(chosen: argparse.Namespace) -> Iterator[tuple[str, GraphQa]]:
         yield "given", read_graphqa(chosen.suite)
         return
     for name in chosen.retrieval.split(","):
-        settings = load_settings(overrides={"gretriever": {"paper": name == "paper"}})
+        papers = {"top_k_edges": 5, "fill": False} if name == "paper" else {}
+        settings = load_settings(overrides={"gretriever": papers})
         context = Context(StoredIndex.open(chosen.index), settings)
         yield name, graphs_as_asked(chosen.suite, context, settings.train_gretriever)
 

@@ -79,7 +79,7 @@ def _graph_of_text(document: Document, settings: Settings, memo: Memo) -> TextGr
     chunks = split_documents([document], settings.chunks)
     languages = languages_of([document], chunks)
     annotations, _ = annotate_chunks(chunks, settings.extraction, memo, RunHere(), settings.build.shard_size, languages)
-    return graph_of(merge([document], chunks, annotations, settings.names))
+    return graph_of(merge([document], chunks, annotations))
 
 
 def document_of(text: DatasetText) -> Document:

@@ -225,9 +225,7 @@ def divided(place: Path, changes: Changes, settings: Settings, memo: Memo, befor
 def divided_anew(world: World, settings: Settings) -> World:
     """Return the same with communities computed from scratch."""
     edges, chosen = world.edges, settings.communities
-    hierarchy = hierarchical_leiden(
-        edges, seed=chosen.seed, max_cluster_size=chosen.max_cluster_size, resolution=chosen.resolution
-    )
+    hierarchy = hierarchical_leiden(edges, seed=chosen.seed, max_cluster_size=chosen.max_cluster_size)
     communities = [
         Community(
             str(item.id), level, None, None, False, tuple(world.entities[row].id for row in item.members), (), (), 0

@@ -25,7 +25,7 @@ from conspectus.query.methods.ppr.ppr import rank_passages
 from conspectus.query.types import Step
 from conspectus.storage.arrays import Floats
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.graph.pagerank import forward_push, personalized_pagerank, power_iteration
+from conspectus.storage.graph.pagerank import EPSILON, forward_push, personalized_pagerank, power_iteration
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import load_settings
 from numpy.typing import NDArray
@@ -74,18 +74,18 @@ def of_hipporag(context: Context, question: str, method: type[HippoRag1] | type[
     return Start(found.graph, found.seeds, found.mass, lambda scores: scores[memory.n_phrases :])
 
 
-def measure(start: Start, epsilon: float, tally: Tally) -> None:
+def measure(start: Start, tally: Tally) -> None:
     """Walk both ways and add their agreement."""
     graph = start.graph
     began = time.process_time()
-    push = forward_push(graph, start.seeds, start.mass, epsilon=epsilon).dense(graph.n_nodes)
+    push = forward_push(graph, start.seeds, start.mass).dense(graph.n_nodes)
     tally.push.append(time.process_time() - began)
     began = time.process_time()
     exact = power_iteration(graph, np.bincount(start.seeds, start.mass, graph.n_nodes)).dense(graph.n_nodes)
     tally.exact.append(time.process_time() - began)
     tally.nodes.append(shared(push, exact))
     tally.passages.append(shared(start.passages(push), start.passages(exact)))
-    tally.pushed += personalized_pagerank(graph, start.seeds, start.mass, epsilon=epsilon).solver == "push"
+    tally.pushed += personalized_pagerank(graph, start.seeds, start.mass).solver == "push"
 
 
 def shared(found: Floats, truth: Floats) -> float:
@@ -105,8 +105,7 @@ def main() -> None:
     suite, settings = read_suite(options.suite), load_settings()
     context = Context(StoredIndex.open(options.index or suite_index(suite, settings)), settings)
     order = np.random.default_rng(options.random_seed).permutation(len(suite.questions))[: options.questions]
-    epsilon = settings.ppr.epsilon
-    print(f"{suite.name}: {len(order)} random questions, push to {epsilon:g}")
+    print(f"{suite.name}: {len(order)} random questions, push to {EPSILON:g}")
     print(
         f"{'walk':<16}{'nodes':>9}{'edges':>9}{f'top {TOP}':>9}{'passages':>10}{'push ms':>9}{'exact ms':>10}  as set"
     )
@@ -121,7 +120,7 @@ def main() -> None:
             start = start_of(suite.questions[row].question)
             if start:
                 graph = start.graph
-                measure(start, epsilon, tally)
+                measure(start, tally)
         print(
             f"{name:<16}{graph.n_nodes:>9,}{graph.n_edges:>9,}{np.mean(tally.nodes):>9.4f}{np.mean(tally.passages):>10.4f}"
             f"{1e3 * np.mean(tally.push):>9.1f}{1e3 * np.mean(tally.exact):>10.1f}  "

@@ -130,7 +130,7 @@ def _extraction(settings: Settings) -> Iterator[Diagnosis]:
     if pipeline == "regex":
         yield Diagnosis("extraction", "warning", "regex: capitalised names only; a spaCy pipeline finds more")
         return
-    open_annotator(pipeline, settings.extraction.concepts)
+    open_annotator(pipeline)
     yield Diagnosis("extraction", "ok", f"spaCy pipeline {pipeline}")
 
 

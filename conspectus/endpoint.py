@@ -110,7 +110,7 @@ class GraphEndpoint:
             return LiveIndex(Context(empty, settings, live=graph), None, graph)
         if self._whole is not None:
             return self._whole
-        found = graph.topics(question, list(topics) or None, settings.endpoint.page)
+        found = graph.topics(question, list(topics) or None, len(question))
         read_around(graph, found.rows)
         index = working_index(graph, settings, embedder)
         part = None if graph.complete else PartOfGraph(graph)
@@ -150,4 +150,4 @@ def open_endpoint(url: str, settings: Settings | None = None) -> GraphEndpoint:
     from conspectus.query.sparql.endpoint import Endpoint
 
     chosen = settings or load_settings()
-    return GraphEndpoint(Endpoint(url, chosen.endpoint.seconds, chosen.endpoint.cached), chosen)
+    return GraphEndpoint(Endpoint(url, chosen.endpoint.seconds), chosen)

@@ -268,7 +268,6 @@ def index_steps(build: Build) -> StepResults:
             knowledge.entities,
             knowledge.mentions,
             awaited(links),
-            settings,
         )
         overlap.start(writer.walk, awaited(walked))
         del synonyms, walked, links

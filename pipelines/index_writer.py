@@ -70,7 +70,7 @@ class VersionWriter:
     def lexical(self, texts: Sequence[str], languages: Sequence[str]) -> None:
         """Write the BM25 index and, of many texts, the counts that filters need."""
         counts = self._counts if len(texts) >= mapped.MAPPED_ROWS else None
-        write_bm25(self._folder / "bm25", texts, languages, self._settings.bm25.k1, self._settings.bm25.b, counts)
+        write_bm25(self._folder / "bm25", texts, languages, counts)
 
     def walk(self, walk: Walk) -> None:
         """Write the table of names and the graph."""

@@ -98,7 +98,7 @@ class StoredIndex:
     def rows(self, record: type[Record]) -> list[Record]:
         """Return a table's rows as records, in table order. Treat the list as read-only."""
         name = self.table_name(record)
-        return self.once((StoredIndex.rows, name), lambda: tables.records_of(self.arrow(record), record))
+        return self.once((StoredIndex.rows, name), lambda: list(self.each(record)))
 
     def arrow(self, record: type, *columns: str) -> "pa.Table":
         """Return some columns of a table as Arrow (all if none are named); a large table is mapped, not read."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from conspectus.storage import tables
+from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.records import Document
@@ -109,6 +110,7 @@ class TableRows(MadeRows[Record]):
         columns = [(table.column(name), make) for name, make in tables.builders(record).items()]
 
         def made(row: int) -> Record:
+            check()
             values = ((make, column[row].as_py()) for column, make in columns)
             return record(*(make(value) if make else value for make, value in values))
 
@@ -128,6 +130,7 @@ class TableRows(MadeRows[Record]):
 
     def __iter__(self) -> Iterator[Record]:
         for batch in self.table.to_batches(_CACHED_ROWS):
+            check()
             yield from tables.records_of(batch, self._record)
 
     def _made(self, row: int) -> Record:

@@ -21,7 +21,6 @@ from conspectus.storage.hashing import short_id
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.joins import Groups, joined
 from conspectus.storage.records import Chunk, Document, Name
-from conspectus.storage.settings import NameSettings
 from conspectus.storage.tables import codes_of
 from conspectus.storage.text.names import NameMatcher, in_pieces, is_capitalised, is_other_word
 from conspectus.storage.text.nlp import NAME, Annotation, Phrase
@@ -183,15 +182,14 @@ def _write(index: StoredIndex, folder: Path) -> None:
 
 def _titles(index: StoredIndex) -> tuple[list[str], NDArray[np.int32], Rows]:
     """Return (titles as written, sorted; their numbers (p,), and beside them the chunks that have them (p,))."""
-    least = NameSettings.of_manifest(index.manifest.settings["names"]).min_characters
     title_of, titles = codes_of(index.arrow(Document, "title").column("title"))
     title_of = title_of[joined(index).documents]
-    own = [titles_of(title, Annotation((), ()), least) if title.strip() else [] for title in titles]
+    own = [titles_of(title, Annotation((), ())) if title.strip() else [] for title in titles]
     untitled = np.flatnonzero(np.array([not title.strip() for title in titles], np.bool_)[title_of])
     chunks = index.each(Chunk)
     beginnings = begins(index, (chunks[row] for row in untitled.tolist()), [""] * len(untitled))
     title_of[untitled] = len(own) + np.arange(len(untitled))
-    own += [titles_of("", begin, least) for begin in beginnings]
+    own += [titles_of("", begin) for begin in beginnings]
     surfaces = sorted({surface for each in own for surface in each})
     number_of = {surface: number for number, surface in enumerate(surfaces)}
     numbers = np.array([number_of[surface] for each in own for surface in each], np.int32)

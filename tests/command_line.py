@@ -39,10 +39,12 @@ def conspectus(*words: str | Path) -> Done:
     return Done(0, out.getvalue(), err.getvalue())
 
 
-def start(*words: str | Path | bytes, cwd: Path | None = None, **variables: str) -> "subprocess.Popen[bytes]":
+def start(
+    *words: str | Path | bytes, cwd: Path | None = None, program: tuple[str, ...] = PROGRAM, **variables: str
+) -> "subprocess.Popen[bytes]":
     """Start a command in a process of its own; its output can be read from it."""
     return subprocess.Popen(
-        [*PROGRAM, *words],
+        [*program, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=cwd,

@@ -73,7 +73,7 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def reranking(cross_encoder: Path) -> dict[str, dict[str, object]]:
     """Settings that let every method run, the one with a model too."""
-    return {"rerank": {"model": str(cross_encoder), "pool": 10}}
+    return {"rerank": {"model": str(cross_encoder)}}
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,6 @@ from pydantic import BaseModel
 
 from conspectus import reports as browse
 from conspectus.api import Index
-from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.explain.explain import EXPLAINED
 from conspectus.server.ask_routes import IndexName, leaves, service_of
 from conspectus.server.browse_rows import (
@@ -47,6 +46,7 @@ from conspectus.server.neighbours import (
 )
 from conspectus.server.request_checks import Refused
 from conspectus.storage.hashing import digest
+from conspectus.storage.records import Document
 
 API_VERSION = "1.5.0"
 """The version of this interface. It increases with every change of docs/openapi.json: the last number for changes that
@@ -108,8 +108,10 @@ class Look:
         self._response.headers.update(headers)
         return found
 
-    async def page(self, read: Callable[[Index], Sequence[Any]], offset: int, limit: int) -> dict[str, Any]:
-        """Return a page of the rows that `read` returns."""
+    async def page(
+        self, read: Callable[[Index], Sequence[Any]], offset: int, limit: int, made: Callable[..., Any] = lambda it: it
+    ) -> dict[str, Any]:
+        """Return a page of what `read` returns; `made` makes the rows that are shown."""
 
         def paged(view: Index) -> dict[str, Any]:
             rows = read(view)
@@ -118,7 +120,7 @@ class Look:
             return {
                 "version": version,
                 "total": len(rows),
-                "rows": rows[offset:end],
+                "rows": [made(row) for row in rows[offset:end]],
                 "next": self._next(version, end, limit) if end < len(rows) else None,
             }
 
@@ -153,7 +155,6 @@ Looking = Annotated[Look, Depends()]
 @router.get("/status")
 async def status(look: Looking) -> Status:
     """The version, row counts and models of the index."""
-
     return await look.at(lambda view: status_of(look.index, view))
 
 
@@ -161,11 +162,7 @@ async def status(look: Looking) -> Status:
 async def failures(look: Looking, offset: Offset = 0, limit: Limit = 100) -> dict[str, Any]:
     """What could not be read, extracted or reported. Not for tokens with access tags, because it names files."""
     look.whole_only()
-
-    def read(view: Index) -> list[FailureRow]:
-        return [failure_row(row) for row in view.failures()]
-
-    return await look.page(read, offset, limit)
+    return await look.page(Index.failures, offset, limit, failure_row)
 
 
 @router.get("/documents", response_model=Page[DocumentRow])
@@ -177,12 +174,13 @@ async def documents(
 ) -> dict[str, Any]:
     """The documents, by id."""
 
-    def read(view: Index) -> list[dict[str, Any]]:
-        wanted = title.casefold()
-        found = documents_by_id(view.context).values()
-        return [document_row(each) for each in found if wanted in f"{each.title}\n{each.id}".casefold()]
+    def read(view: Index) -> list[tuple[Sequence[Document], int]]:
+        index, wanted = view.context.index, title.casefold()
+        told = zip(*index.arrow(Document, "title", "id").to_pydict().values(), strict=True)
+        documents = index.each(Document)
+        return [(documents, row) for row, each in enumerate(told) if wanted in "\n".join(each).casefold()]
 
-    return await look.page(read, offset, limit)
+    return await look.page(read, offset, limit, lambda found: document_row(found[0][found[1]]))
 
 
 @router.get("/documents/{document:path}")
@@ -241,9 +239,7 @@ async def reports(
     limit: Limit = 100,
 ) -> dict[str, Any]:
     """The reports on communities, best rated first on each level."""
-    return await look.page(
-        lambda view: [report_row(each) for each in browse.entries(view.context, level)], offset, limit
-    )
+    return await look.page(lambda view: browse.entries(view.context, level), offset, limit, report_row)
 
 
 @router.get("/reports/{community}")

@@ -1,6 +1,7 @@
 """Entities and their neighbours, for routes and tools."""
 
 from collections.abc import Sequence
+from heapq import nsmallest
 from typing import Literal
 
 import numpy as np
@@ -76,15 +77,16 @@ def entity_detail(context: Context, key: str, most: int) -> EntityDetail:
     of_entity = np.repeat(np.arange(len(holding)), np.diff(holding.starts))
     counts = np.bincount(of_entity[shares[holding.members]], minlength=len(holding))
     counts[row] = 0
-    shared = counts.tolist()
-    ids, names, chunk_ids = _ids(context), _names(context), _chunk_ids(context)
-    beside = sorted(np.flatnonzero(counts).tolist(), key=lambda each: (-shared[each], names[each], each))[:most]
+    ids, chunk_ids, others = _ids(context), _chunk_ids(context), np.flatnonzero(counts)
+    shared = zip((-counts[others]).tolist(), _names(context).taken(others), others.tolist(), strict=True)
     return EntityDetail(
         **_row(entity).model_dump(),
         description=entity.description,
         chunk_ids=[chunk_ids[chunk] for chunk in holding[row][:most].tolist()],
         neighbours=neighbours(context, entity, "both", None, most),
-        beside=[Beside(entity_id=ids[each], name=names[each], passages=shared[each]) for each in beside],
+        beside=[
+            Beside(entity_id=ids[each], name=name, passages=-fewer) for fewer, name, each in nsmallest(most, shared)
+        ],
     )
 
 
@@ -186,6 +188,8 @@ def _folded_names(context: Context) -> list[str]:
 @per_index
 def _by_frequency(context: Context) -> list[int]:
     """Return the rows of the entities, the most frequent first, ties by name."""
-    names = _names(context)[:]
-    frequencies = context.index.arrow(Entity, "frequency").column("frequency").to_pylist()
-    return sorted(range(len(names)), key=lambda row: (-frequencies[row], names[row]))
+    from pyarrow import compute
+
+    table = context.index.arrow(Entity, "frequency", "name")
+    rows: list[int] = compute.sort_indices(table, [("frequency", "descending"), ("name", "ascending")]).to_pylist()
+    return rows

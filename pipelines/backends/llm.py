@@ -118,7 +118,7 @@ class LlmBackend:
         asking = extract_chunks(documents, chunks, settings.extraction, self.model, self._progress, guidance)
         extractions, lost = wait_for(asking)
         self._asked.check()
-        merged = merge_extractions(documents, chunks, extractions, settings.names)
+        merged = merge_extractions(documents, chunks, extractions)
         return Extraction(
             merged.knowledge,
             merged.claims,
@@ -188,7 +188,6 @@ class LlmBackend:
             {**name_of, **ends, **about},
             {**extraction.entity_descriptions, **extraction.relation_descriptions, **claims},
             self.model,
-            self._settings.descriptions,
             {**_sources(knowledge.mentions, chunks), **_claim_sources(extraction.claims, chunks)},
         )
 
@@ -201,7 +200,7 @@ class LlmBackend:
     ) -> Reports:
         known, sentences = extraction.knowledge, sentences_of(documents, chunks, extraction.knowledge.mentions)
         made = report_communities(
-            communities, known.entities, sentences, len(chunks), self._settings.reports, documents
+            communities, known.entities, sentences, len(chunks), self._settings.reports.min_size, documents
         )
         return Reports(made, [])
 
@@ -323,5 +322,7 @@ class Extractive:
         """Return the extractive report on a community, None if no sentence can be quoted."""
         self._sentences = self._sentences or sentences_of(*self._given)
         n_chunks = len(self._given[1])
-        made = report_communities([community], self._entities, self._sentences, n_chunks, self._settings.reports)
+        made = report_communities(
+            [community], self._entities, self._sentences, n_chunks, self._settings.reports.min_size
+        )
         return made[0] if made else None

@@ -60,7 +60,7 @@ class NlpBackend:
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return names, noun phrases and the statements between them."""
         annotations, failures = self._annotations(documents, chunks)
-        merged = announced(self._progress, "merge names", merge)(documents, chunks, annotations, self._settings.names)
+        merged = announced(self._progress, "merge names", merge)(documents, chunks, annotations)
         return Extraction(merged, [], annotations.leads(), failures)
 
     def _annotations(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> tuple[Annotations, list[Failure]]:
@@ -78,9 +78,8 @@ class NlpBackend:
         """Return each entity with its most central sentences; relations have the sentence that states them."""
         knowledge = extraction.knowledge
         sentences = self._of(documents, chunks, extraction)
-        how = self._settings.descriptions
         rows_of = sentences.placed.of_entity.of_each(arrow_of(Entity, knowledge.entities, ["id"])["id"])
-        described = with_descriptions(knowledge.entities, (quoted(rows, sentences, how) for rows in rows_of))
+        described = with_descriptions(knowledge.entities, (quoted(rows, sentences) for rows in rows_of))
         if self._reporter:
             self._described = described
         return Ready(Descriptions(described, knowledge.relations, []))
@@ -108,8 +107,8 @@ class NlpBackend:
         if self._reporter:
             return self._model_reports(self._reporter, documents, chunks, extraction, communities)
         sentences = self._of(documents, chunks, extraction)
-        entities, settings = extraction.knowledge.entities, self._settings.reports
-        made = report_communities(communities, entities, sentences, len(chunks), settings, documents)
+        entities, min_size = extraction.knowledge.entities, self._settings.reports.min_size
+        made = report_communities(communities, entities, sentences, len(chunks), min_size, documents)
         self._sentences = None  # nothing is made of them any more
         return Reports(made, [])
 

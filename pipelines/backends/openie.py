@@ -56,7 +56,7 @@ class OpenieLlmBackend(NlpBackend):
         )
         self._asked.check()
         stated = [Annotated(chunk, extraction) for chunk, extraction in zip(chunks, extractions, strict=True)]
-        knowledge = merge_open(documents, stated, self._settings.names)
+        knowledge = merge_open(documents, stated)
         return Extraction(knowledge, [], name_phrases(chunks, _names(knowledge)), failures)
 
     def spending(self) -> tuple[Spending, ...]:
@@ -86,7 +86,7 @@ class OpenieFileBackend(NlpBackend):
             Annotated(chunk, stated.get(chunk.id, OpenExtraction()), annotated.get(chunk.id, Annotation((), ())))
             for chunk in chunks
         ]
-        knowledge = merge_open(documents, found, settings.names)
+        knowledge = merge_open(documents, found)
         named = name_phrases(chunks, _names(knowledge))
         begins = [annotated.get(chunk.id, phrases) for chunk, phrases in zip(chunks, named, strict=True)]
         return Extraction(knowledge, [], begins, [*failures, *unread], (note,))

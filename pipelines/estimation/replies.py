@@ -15,6 +15,7 @@ from functools import lru_cache
 from math import ceil, floor, log
 
 from conspectus.pipelines.steps.descriptions import SUMMARY_WORDS
+from conspectus.pipelines.steps.reports.llm import FEWEST_FINDINGS, MOST_FINDINGS, MOST_WORDS
 from conspectus.prompts.language_model import Reply, Request
 from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.typed import read_choice
@@ -261,11 +262,10 @@ class SyntheticReplies:
 
         Most of a report is the model's own words, so that one on few records is hardly shorter than they are.
         """
-        prompt, settings = _material(request), self._settings.reports
-        labels = _LABEL.findall(prompt)
-        expected = round(_FINDINGS + _FINDINGS_PER_LOG * log(max(1, len(labels))))
-        findings = min(max(expected, settings.min_findings), settings.max_findings)
-        wanted = self.model.report_tokens or min(135 + findings * 103, settings.max_words * _TOKENS_A_WORD)
+        labels = _LABEL.findall(prompt := _material(request))
+        expected = _FINDINGS + _FINDINGS_PER_LOG * log(max(1, len(labels)))
+        findings = min(max(round(expected), FEWEST_FINDINGS), MOST_FINDINGS)
+        wanted = self.model.report_tokens or min(135 + findings * 103, MOST_WORDS * _TOKENS_A_WORD)
         part = max(4.0, wanted / (findings + 1) - 30)
         return json.dumps(
             {

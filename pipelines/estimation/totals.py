@@ -209,24 +209,24 @@ def _dollars(costs: Sequence[float | None]) -> float | None:
 
 def _seconds(spent: Spending, settings: Settings, latency: float | None) -> float:
     """Return the seconds of these calls, by latency and concurrency or by the limits per minute."""
-    server = settings.embedding_server if spent.step == EMBED else settings.llm
     if not spent.calls:
         return 0.0
     if latency is None:
         latency = _FIRST_TOKEN + spent.completion_tokens / spent.calls / _TOKENS_A_SECOND
-    tokens = spent.prompt_tokens + spent.completion_tokens
+    if spent.step == EMBED:
+        return spent.calls * latency / min(settings.embedding_server.concurrency, spent.calls)
+    llm, tokens = settings.llm, spent.prompt_tokens + spent.completion_tokens
     return max(
-        spent.calls * latency / min(server.concurrency, spent.calls),
-        60 * spent.calls / server.requests_per_minute if server.requests_per_minute else 0.0,
-        60 * tokens / server.tokens_per_minute if server.tokens_per_minute else 0.0,
+        spent.calls * latency / min(llm.concurrency, spent.calls),
+        60 * spent.calls / llm.requests_per_minute if llm.requests_per_minute else 0.0,
+        60 * tokens / llm.tokens_per_minute if llm.tokens_per_minute else 0.0,
     )
 
 
 def _assumed(settings: Settings, latency: float | None) -> str:
     """Return the assumptions behind the time."""
-    call = f"a call takes {_FIRST_TOKEN:g} s and 1 s for {_TOKENS_A_SECOND:.0f} tokens of reply (--latency)"
-    if latency is not None:
-        call = f"a call takes {latency:g} s (--latency)"
+    usual = f"{_FIRST_TOKEN:g} s and 1 s for {_TOKENS_A_SECOND:.0f} tokens of reply"
+    call = f"a call takes {usual if latency is None else f'{latency:g} s'} (--latency)"
     limits = [f"{settings.llm.concurrency} calls at once"]
     if settings.llm.requests_per_minute:
         limits.append(f"{settings.llm.requests_per_minute:,} requests a minute")

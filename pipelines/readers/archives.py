@@ -24,8 +24,8 @@ from conspectus.pipelines.readers.guards import LARGE, MAX_ENTRIES, MAX_RATIO, Z
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
-MAX_PARTS = 200_000
-"""Maximum number of files in all containers of one nest together."""
+MOST_NESTED, MAX_PARTS = 3, 200_000
+"""Most containers within one another, and files in all of a nest together: bombs of bombs have more of both."""
 
 _BLOCK = 1 << 20
 
@@ -65,16 +65,16 @@ class Nest:
     @classmethod
     def outermost(cls, settings: InputSettings) -> "Nest":
         """Return the nest of an outermost container."""
-        return cls(settings.max_nesting, Budget(settings.max_archive_bytes))
+        return cls(MOST_NESTED, Budget(settings.max_archive_bytes))
 
     def inside(self) -> "Nest":
         """Return the nest of the parts of this container."""
         return Nest(self.levels - 1, self.budget)
 
-    def refuse_too_deep(self, settings: InputSettings) -> None:
+    def refuse_too_deep(self) -> None:
         """Raise Unreadable if containers are nested too deeply."""
         if self.levels < 1:
-            raise Unreadable("nested too deeply", f"more than input.max_nesting ({settings.max_nesting}) containers")
+            raise Unreadable("nested too deeply", f"more than {MOST_NESTED} containers")
 
 
 def read_part(name: str, content: Iterable[bytes], settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
@@ -86,7 +86,7 @@ def read_part(name: str, content: Iterable[bytes], settings: InputSettings, nest
     try:
         suffix = readable_suffix(name)
         if PurePosixPath(suffix).suffix in CONTAINERS or suffix in CONTAINERS:
-            nest.inside().refuse_too_deep(settings)
+            nest.inside().refuse_too_deep()
         with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
             path = Path(folder, f"part{suffix}")
             with path.open("wb") as stream:

@@ -373,7 +373,7 @@ def _attachment_rows(
     title = as_title(_header(inner, "subject")) if inner else None
     name = names.unique(_file_name(part) or f"{(title or 'message')[:100]}.eml")
     try:
-        nest.inside().refuse_too_deep(settings)
+        nest.inside().refuse_too_deep()
         if inner is None:
             raise Unreadable("damaged message", "it is declared but missing")
         for row in _message_rows(inner, settings, nest.inside()):

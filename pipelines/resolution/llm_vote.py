@@ -15,7 +15,6 @@ from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Failure
-from conspectus.storage.settings import ResolutionSettings
 from conspectus.storage.text.sentences import sentence_spans
 from pydantic import BaseModel
 
@@ -24,6 +23,7 @@ YES, NO = "yes", "no"
 
 _PAIRS_A_CALL = 10
 _ONE_IN = 6
+DOUBT, SURE = 0.45, 0.9  # scores between which a vote can merge what rules would not, or undo it
 _SENTENCES = 2
 _SENTENCE_CHARACTERS = 300
 _NAME_CHARACTERS = 200
@@ -48,17 +48,14 @@ async def voted(
     pairs: Sequence[NamePair],
     names: Names,
     model: LanguageModel,
-    settings: ResolutionSettings,
     progress: Progress,
 ) -> tuple[list[NamePair], list[Failure]]:
     """Return the pairs rescored by a model's votes, and a failure for each missing vote.
 
-    Pairs with a score from `settings.doubt` up to `settings.sure` are put to the vote, up to ten per call, ordered by
-    name. A yes raises the score to `sure`, a no sets it to 0; a pair without a vote keeps its score.
+    Pairs with a score from `DOUBT` up to `SURE` are put to the vote, up to ten per call, ordered by name. A yes raises
+    the score to `SURE`, a no sets it to 0; a pair without a vote keeps its score.
     """
-    open_ = [
-        candidate for candidate in pairs if settings.doubt <= candidate.score < settings.sure and not candidate.explicit
-    ]
+    open_ = [candidate for candidate in pairs if DOUBT <= candidate.score < SURE and not candidate.explicit]
     open_.sort(key=lambda item: (sorted((names[item.left].name, names[item.right].name)), item.reason))
     batches = list(_batches(open_, names))
     shown = _Shown(names)
@@ -84,7 +81,7 @@ async def voted(
             else:
                 why = str(reply) if isinstance(reply, ModelError) else "the reply leaves the pair out"
                 failures.append(Failure(STAGE, pair.left, "no vote on whether two names are one thing's", why))
-    return [_counted(candidate, votes, settings) for candidate in pairs], sorted(
+    return [_counted(candidate, votes) for candidate in pairs], sorted(
         set(failures), key=lambda failure: (failure.item_id, failure.detail)
     )
 
@@ -106,11 +103,11 @@ def _batches(pairs: Sequence[NamePair], names: Names) -> Iterator[list[NamePair]
         yield batch
 
 
-def _counted(pair: NamePair, votes: Mapping[tuple[str, str], bool], settings: ResolutionSettings) -> NamePair:
+def _counted(pair: NamePair, votes: Mapping[tuple[str, str], bool]) -> NamePair:
     vote = votes.get((pair.left, pair.right))
     if vote is None:
         return pair
-    return replace(pair, score=settings.sure if vote else 0.0, vote=YES if vote else NO)
+    return replace(pair, score=SURE if vote else 0.0, vote=YES if vote else NO)
 
 
 async def _ask(batch: Sequence[NamePair], shown: "_Shown", model: LanguageModel) -> dict[int, bool]:

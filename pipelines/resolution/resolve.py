@@ -160,7 +160,7 @@ def _merges(
     pairs = with_cosines(pairs, _cosines(pairs, names, embed))
     failures: list[Failure] = []
     if asks and model is not None:
-        pairs, failures = wait_for(voted(pairs, names, model, section, progress))
+        pairs, failures = wait_for(voted(pairs, names, model, progress))
     aliases = grouped(names, pairs, section.threshold, imported)
     return *_decided(aliases, marks, names), failures
 

@@ -88,14 +88,12 @@ def divide(
     """
     ids = _ids(entities)
     edges = edges_of(entities, relations, sentences.placed.of_entity if sentences else None)
-    hierarchy = leiden.hierarchical_leiden(
-        edges, max_cluster_size=settings.max_cluster_size, resolution=settings.resolution, seed=settings.seed
-    )
+    hierarchy = leiden.hierarchical_leiden(edges, max_cluster_size=settings.max_cluster_size, seed=settings.seed)
     notes: tuple[str, ...] = ()
     if earlier and entities:
         updated = _updated(ids, edges, earlier(sentences is not None), settings)
         if updated:
-            lost = losses(hierarchy, updated, edges, settings.resolution)
+            lost = losses(hierarchy, updated, edges)
             if is_worse(lost):
                 notes = (f"the communities were detected again: an update would lose {max(lost):.1%} of modularity",)
             else:
@@ -124,7 +122,6 @@ def _updated(
         changed_nodes(edges, old_edges, rows_among(_ids(before.entities), ids).astype(np.int64)),
         seed=settings.seed,
         max_cluster_size=settings.max_cluster_size,
-        resolution=settings.resolution,
     )
 
 

@@ -2,7 +2,7 @@
 
 Without a model, an entity is described by its most central mention sentences. With one, these are the element
 summaries of GraphRAG (Edge et al. 2024, section 3.1.3): the model is called only if the descriptions from several
-chunks together exceed `descriptions.summary_threshold` tokens.
+chunks together exceed `DESCRIPTION_TOKENS`.
 """
 
 import asyncio
@@ -17,14 +17,16 @@ from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least
 from conspectus.storage.arrays import Rows
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Failure
-from conspectus.storage.settings import DescriptionSettings
-from conspectus.storage.text.tokens import count_each, count_tokens, token_spans
+from conspectus.storage.text.tokens import DESCRIPTION_TOKENS, count_each, count_tokens, token_spans
 from pydantic import BaseModel, Field
 
+SENTENCES = 2  # at most in a quoted description: who or what it is, and one thing about it
+INPUT_TOKENS = 4000  # of descriptions in one prompt, for models with a window of 8,000
 
-def quoted(rows: Rows, sentences: Sentences, settings: DescriptionSettings) -> str:
-    """Return up to `settings.sentences` of the sentences that mention an entity, in text order, by their rows."""
-    chosen = sorted(sentences.most_central(rows, settings.sentences))
+
+def quoted(rows: Rows, sentences: Sentences) -> str:
+    """Return the most central of the sentences that mention an entity, in text order, by their rows."""
+    chosen = sorted(sentences.most_central(rows, SENTENCES))
     return " ".join(" ".join(sentences.placed.text(row).split()) for row in chosen)
 
 
@@ -48,8 +50,8 @@ class DescriptionWriter:
 
     `names` are the display names of the things (an entity's name; "A and B" for a relation), `sources` the digests of
     the chunks that its descriptions come from. Descriptions are sorted, without duplicates and blank ones. A single one
-    is used unchanged; several are joined up to `summary_threshold` tokens; beyond that the model summarises them: all
-    together up to `max_input_tokens`, otherwise in batches whose results are summarised in turn. A description longer
+    is used unchanged; several are joined up to `DESCRIPTION_TOKENS`; beyond that the model summarises them: all
+    together up to `INPUT_TOKENS`, otherwise in batches whose results are summarised in turn. A description longer
     than half a batch is divided first, so that nothing is left out. If a call fails, as many whole descriptions as fit
     into the threshold are joined.
     """
@@ -59,7 +61,6 @@ class DescriptionWriter:
         names: Mapping[str, str],
         descriptions: Mapping[str, Sequence[str]],
         model: LanguageModel,
-        settings: DescriptionSettings,
         sources: Mapping[str, tuple[str, ...]],
     ) -> None:
         told = {id_: _distinct(descriptions[id_]) for id_ in sorted(descriptions)}
@@ -70,12 +71,11 @@ class DescriptionWriter:
         tokens = dict(zip(several, count_each([self.texts[id_] for id_ in several]), strict=True))
         self._tasks = {
             id_: asyncio.create_task(
-                self._sum_up(id_, _written(names[id_], told[id_], model, settings, sources.get(id_, ())), told[id_])
+                self._sum_up(id_, _written(names[id_], told[id_], model, sources.get(id_, ())), told[id_])
             )
             for id_ in several
-            if tokens[id_] > settings.summary_threshold
+            if tokens[id_] > DESCRIPTION_TOKENS
         }
-        self._threshold = settings.summary_threshold
 
     async def ready(self, ids: Iterable[str]) -> None:
         """Wait until the descriptions of these ids are final. BudgetReached if one cannot be paid."""
@@ -97,7 +97,7 @@ class DescriptionWriter:
         text = await writing
         if isinstance(text, ModelError):
             self._failures.append(Failure(STAGE, id_, "the descriptions could not be summed up", str(text)))
-            text = _joined(_whole(told, self._threshold))
+            text = _joined(_whole(told, DESCRIPTION_TOKENS))
         self.texts[id_] = text
 
 
@@ -126,15 +126,14 @@ async def _written(
     name: str,
     descriptions: Sequence[str],
     model: LanguageModel,
-    settings: DescriptionSettings,
     sources: tuple[str, ...],
 ) -> str | ModelError:
     # Two always fit into a batch, so that every round leaves fewer.
-    most = settings.max_input_tokens // 2 - _LINE_TOKENS
+    most = INPUT_TOKENS // 2 - _LINE_TOKENS
     texts = [piece for description in descriptions for piece in _pieces(description, most)]
     try:
         while len(texts) > 1:
-            batches = list(_batches(texts, settings.max_input_tokens))
+            batches = list(_batches(texts, INPUT_TOKENS))
             replies = await gather_all(_one(name, batch, model, SUMMARY_WORDS, sources) for batch in batches)
             texts = replies if len(replies) == 1 else [_pieces(reply, most)[0] for reply in replies]
     except ModelError as error:

@@ -52,8 +52,8 @@ class Address:
     timeout: float
     attempts: int
     concurrency: int
-    requests_per_minute: int | None
-    tokens_per_minute: int | None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
     window: float = 60.0
     section: str = "llm"
     model_key: str = "llm.model"

@@ -31,6 +31,7 @@ PATH = "/embeddings"
 STEP = "embed"
 """The step in reports of usage."""
 
+_SECONDS = 120.0  # longest time of a reply: a server on a CPU may have a queue of batches
 _MARGIN = 0.8
 """A tokenizer with another vocabulary makes up to a quarter more tokens than ours (XLM-RoBERTa's does on English)."""
 _BYTES_PER_TOKEN = 4
@@ -327,11 +328,9 @@ def _address(server: EmbeddingServerSettings) -> Address:
         server.base_url,
         server.api_version,
         server.api_key_variable,
-        server.timeout,
+        _SECONDS,
         server.attempts,
         server.concurrency,
-        server.requests_per_minute,
-        server.tokens_per_minute,
         section="embedding_server",
         model_key="embedding.model",
     )

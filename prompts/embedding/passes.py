@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from conspectus.prompts.embedding.windows import cut_windows, without_surrogates
 from conspectus.storage.arrays import Vectors
+from conspectus.storage.cancellation import check
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -129,6 +130,7 @@ class LoadedModel:
         vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
         compute = self.threads.map if len(passes) > 1 else map
         for each, found in zip(passes, compute(self.run, self._inputs(ids, passes)), strict=True):
+            check()
             for rows, vector in zip(each, found, strict=False):  # a filled pass has more vectors than texts
                 vectors[rows] = vector
         return vectors

@@ -45,7 +45,7 @@ async def write(
     *,
     prompt: str = "query/graphrag/global_reduce",
     step: str = STEP,
-    most_words: int | None = None,
+    most_words: int = 1000,
 ) -> Written:
     """Write the final answer from numbered material.
 
@@ -58,7 +58,7 @@ async def write(
         say: Streaming callback.
         prompt: The prompt, with the fields material, question and words.
         step: The name of the call in usage and cache.
-        most_words: The length that the prompt asks for; by default `global_search.reduce_words`.
+        most_words: The length that the prompt asks for; unless `answer.words` is set: two pages.
 
     Returns:
         The answer with its citations. `no_answer` if the model gives none, or, without a call, if there are no units.
@@ -69,7 +69,7 @@ async def write(
     if not units:
         say(no_answer(question))
         return Written(no_answer(question), (), 0)
-    words_ = str(context.settings.answer.words or most_words or context.settings.global_search.reduce_words)
+    words_ = str(context.settings.answer.words or most_words)
     style = answer_style(context.settings.answer)
     asked = messages(prompt, material=material, question=question, words=words_, style=style)
     citations = Citations(context)

@@ -38,7 +38,7 @@ _ENDS = regex.compile(r"[\p{Sentence_Break=STerm}.…:;：]['\"”’»)\]」』
 _STOPS = regex.compile(r"[\p{Sentence_Break=STerm}.…:]['\"”’»)\]」』*_`]*(?:\s|$)")
 _QUESTION = re.compile(r"[?？؟]['\"”’»)\]」』*_]*$")
 _INTRODUCES = re.compile(r"[:：][\"”*_]*$")
-_NUMBER = re.compile(r"^(?:\w\.|\d[\d.]*)+\s+")
+_NUMBER = re.compile(r"^(?:\w\.|\d[\d.]*+)++\s+")
 _CAPTION_NUMBER = re.compile(r"(?:\w+\s)?(?:[A-Z]\.)?\d+(?:\.\d+)*\.$")
 _CAPTION = re.compile(
     r"(?:fig(?:ure|ura|\.)|abb(?:ildung|\.)|tab(?:le|elle|leau|la|\.)|listing|ex[ae]mple|beispiel)\s\d", re.I

@@ -10,12 +10,14 @@ from conspectus.query.conversation.anaphora import Refers, wording
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.question.linking import Linker, NamedSpan, open_linker
 from conspectus.storage.arrays import Ints
+from conspectus.storage.graph.walk_graph import MOST_OWNERS
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Name
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, NAME
 from conspectus.storage.text.normalise import entity_key, title_names
 
+NAMES = 2  # at most: what a follow-up asks about, and what the last turn said of it
 _NOT_ASKED_ABOUT = frozenset(
     {"CARDINAL", "DATE", "LANGUAGE", "MONEY", "NORP", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
 )
@@ -32,8 +34,8 @@ class Topic:
     stands_for_chunks: bool
 
 
-def topics_meant(context: Context, history: Conversation, question: str, refers: Refers, count: int) -> list[Topic]:
-    """Return up to `count` candidate antecedents from the last turn that has any, likeliest first.
+def topics_meant(context: Context, history: Conversation, question: str, refers: Refers) -> list[Topic]:
+    """Return up to `NAMES` candidate antecedents from the last turn that has any, likeliest first.
 
     A pronoun restricts the candidates: "she" needs a person, "it" a name that is not only a person. If no turn has a
     match, all names of the last turn are candidates. Names from the answer and from its question alternate; titles
@@ -47,8 +49,8 @@ def topics_meant(context: Context, history: Conversation, question: str, refers:
     ]
     for topics in by_turn:
         if fitting := [topic for topic in topics if _fits(topic.types, refers)]:
-            return _titles_first(fitting)[:count]
-    return next((_titles_first(topics)[:count] for topics in by_turn if topics), [])
+            return _titles_first(fitting)[:NAMES]
+    return next((_titles_first(topics)[:NAMES] for topics in by_turn if topics), [])
 
 
 def _titles_first(topics: Sequence[Topic]) -> list[Topic]:
@@ -90,11 +92,9 @@ def _rows_by_document(context: Context) -> dict[str, list[int]]:
 
 def _cited_titles(context: Context, linker: Linker, citations: Sequence[CitedSpan]) -> Iterator[Topic]:
     """Yield the titles of cited documents, except long ones, whose title describes a single passage poorly."""
-    most = int(context.index.manifest.settings["walk_graph"]["most_owners"])
-    names = _names_by_key(context)
     for document_id in dict.fromkeys(citation.document_id for citation in citations):
-        found = names.get(entity_key(context.titles.get(document_id, "")))
-        if found and len(found.chunk_ids) <= most:
+        found = _names_by_key(context).get(entity_key(context.titles.get(document_id, "")))
+        if found and len(found.chunk_ids) <= MOST_OWNERS:
             yield Topic(found.name, linker.types_of(found.name), True)
 
 

@@ -190,14 +190,14 @@ def _carried(
     context: Context, history: Conversation, question: str, refers: Refers, why: str, *, with_words: bool = False
 ) -> Shaped:
     """Add the intended names; the last question's words too if wanted, or if no passages have such a title."""
-    topics = topics_meant(context, history, question, refers, context.settings.conversation.names)
+    topics = topics_meant(context, history, question, refers)
     too_wide = not any(topic.stands_for_chunks for topic in topics)
     return _shaped(question, topics, _last_words(context, history) if with_words or too_wide else [], why)
 
 
 def _continued(context: Context, history: Conversation, question: str, telling: str) -> Shaped:
     """Add the names that some passage connects with the question's own words; all if no passage has those words."""
-    topics = topics_meant(context, history, question, "any", context.settings.conversation.names)
+    topics = topics_meant(context, history, question, "any")
     rows = _rows_with(context, telling)
     if len(rows):
         topics = [topic for topic in topics if np.isin(_rows_with(context, topic.name), rows).any()]

@@ -9,6 +9,7 @@ from conspectus.query.explain.types import PathNode
 from conspectus.query.methods.ppr.ppr import PprRanking
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import open_question
+from conspectus.storage.graph.walk_graph import MOST_OWNERS
 from conspectus.storage.index import per_index
 from conspectus.storage.locators import described
 from conspectus.storage.records import Chunk, Entity, Link, Name
@@ -53,7 +54,6 @@ class Naming:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._n_chunks = len(context.chunks)
-        self._most_owners = int(context.index.manifest.settings["walk_graph"]["most_owners"])
 
     def node(self, number: int) -> PathNode:
         """Return a node by its number: the chunks come first, then the entities."""
@@ -122,7 +122,7 @@ class Naming:
         return [item.name for item in dict.fromkeys(held) if self._joins(item) and id_ in item.chunk_ids]
 
     def _joins(self, name: Name) -> bool:
-        return len(name.chunk_ids) <= self._most_owners
+        return len(name.chunk_ids) <= MOST_OWNERS
 
     def _passage(self, chunk: Chunk) -> str:
         title = self._context.titles[chunk.document_id].strip()

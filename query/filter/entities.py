@@ -18,7 +18,7 @@ from conspectus.storage.tables import codes_of, schema, taken
 from conspectus.storage.text.nlp import CONCEPT, NAME, TITLE
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import sentence_spans
-from conspectus.storage.text.tokens import count_each
+from conspectus.storage.text.tokens import DESCRIPTION_TOKENS, count_each
 from pyarrow import compute
 
 
@@ -71,14 +71,11 @@ class ChangedEntities:
         }
         return pa.table(columns, schema(Entity))
 
-    def descriptions(self, most_tokens: int) -> list[str]:
+    def descriptions(self) -> list[str]:
         """Return the description of each entity.
 
         It is the model's descriptions in permitted chunks, else the first sentence of the permitted documents that
         mentions it, else "".
-
-        Args:
-            most_tokens: the most tokens of model descriptions that are joined into one.
         """
         texts = [""] * len(self._rows)
         for owner, sentence in self._sentences():
@@ -94,7 +91,7 @@ class ChangedEntities:
         for owner, text in zip(self.owners[with_one].tolist(), own.take(with_one).to_pylist(), strict=True):
             told[owner] += text.split("\n")  # a line for each description
         for owner, parts in told.items():
-            texts[owner] = joined_texts(parts, most_tokens) or texts[owner]
+            texts[owner] = joined_texts(parts) or texts[owner]
         return texts
 
     def _sentences(self) -> Iterator[tuple[int, str]]:
@@ -196,12 +193,12 @@ def _listed_types(text: str) -> tuple[str, ...]:
     return tuple(value for value in values if isinstance(value, str))
 
 
-def joined_texts(texts: Iterable[str], most_tokens: int) -> str:
-    """Return distinct texts, sorted, until the next would exceed `most_tokens`; at least one of them."""
+def joined_texts(texts: Iterable[str]) -> str:
+    """Return distinct texts, sorted, until the next would exceed `DESCRIPTION_TOKENS`; at least one of them."""
     known = sorted(set(texts) - {""})
     total = 0
     for place, length in enumerate(count_each(known)):
         total += length
-        if place and total > most_tokens:
+        if place and total > DESCRIPTION_TOKENS:
             return " ".join(known[:place])
     return " ".join(known)

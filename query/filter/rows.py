@@ -35,13 +35,11 @@ class PermittedRows:
     Args:
         index: the whole index.
         kept: the rows that remain.
-        most_tokens: the most tokens of model descriptions that are joined into one.
     """
 
-    def __init__(self, index: StoredIndex, kept: Bitmaps, most_tokens: int) -> None:
+    def __init__(self, index: StoredIndex, kept: Bitmaps) -> None:
         self._index = index
         self.kept = kept
-        self._most_tokens = most_tokens
 
     @cached_property
     def documents(self) -> TableRows[Document]:
@@ -76,7 +74,7 @@ class PermittedRows:
         columns = self.entities.table.select(["id", "name"]).to_pydict() if of_relation else {"id": [], "name": []}
         name_of = dict(zip(columns["id"], columns["name"], strict=True))
         restated = [
-            _restated(relation, of_relation[relation.id], self._document_of, name_of, self._most_tokens)
+            _restated(relation, of_relation[relation.id], self._document_of, name_of)
             for relation in self._records(Relation, self.kept.restated)
         ]
         kept = self.kept.relations
@@ -101,7 +99,7 @@ class PermittedRows:
 
         table, changed = self.entities.table, self._changed
         place = table.schema.get_field_index("description")
-        texts = pa.array(changed.descriptions(self._most_tokens), pa.string())
+        texts = pa.array(changed.descriptions(), pa.string())
         column = compute.replace_with_mask(
             table["description"], changed.which[self.kept.entities], pa.array(texts, pa.string())
         )
@@ -150,7 +148,6 @@ def _restated(
     mentions: Sequence[Mention],
     document_of: Mapping[str, str],
     name_of: Mapping[str, str],
-    most_tokens: int,
 ) -> Relation:
     """Return a relation as its permitted mentions support it: chunks, weight and description come from them alone.
 
@@ -162,7 +159,7 @@ def _restated(
     relation = replace(relation, predicate=_predicate(relation.predicate, mentions))
     return replace(
         relation,
-        description=_description(relation, mentions, name_of, most_tokens),
+        description=_description(relation, mentions, name_of),
         weight=float(_weight(mentions, document_of)),
         chunk_ids=tuple(sorted({mention.chunk_id for mention in mentions})),
         strength=None,
@@ -179,8 +176,8 @@ def _predicate(predicate: str, mentions: Iterable[Mention]) -> str:
     return min((form for form in found if entity_key(form) == key), default=key)
 
 
-def _description(relation: Relation, mentions: Sequence[Mention], name_of: Mapping[str, str], most_tokens: int) -> str:
-    text = joined_texts((mention.description for mention in mentions), most_tokens)
+def _description(relation: Relation, mentions: Sequence[Mention], name_of: Mapping[str, str]) -> str:
+    text = joined_texts(mention.description for mention in mentions)
     if text:
         return text
     sentences = {mention.surface for mention in mentions} - {""}

@@ -55,7 +55,6 @@ from conspectus.storage.records import (
     Synonym,
 )
 from conspectus.storage.searched_texts import SearchedTexts, term_counts
-from conspectus.storage.settings import DescriptionSettings, LinkSettings, NameSettings, WalkGraphSettings
 from conspectus.storage.structure.links import find_links
 from conspectus.storage.structure.signs import document_signs
 from conspectus.storage.tables import records_of
@@ -106,10 +105,8 @@ class _View:
 
     def __init__(self, index: StoredIndex, document_ids: AbstractSet[str], embedder: Embedder, graph: bool) -> None:
         self._index = index
-        self._settings = index.manifest.settings
-        most_tokens = DescriptionSettings.of_manifest(self._settings["descriptions"]).summary_threshold
         self._kept = Bitmaps(index, document_ids, graph=graph)
-        self.known = PermittedRows(index, self._kept, most_tokens)
+        self.known = PermittedRows(index, self._kept)
         self.vectors = ViewVectors(index, self._kept, self.known, embedder)
 
     def parts(self) -> Parts:
@@ -153,15 +150,14 @@ class _View:
     def lexical(self) -> Bm25:
         """Return the lexical index of the permitted chunks; only their word frequencies count."""
         whole, rows = self._index.lexical(), np.flatnonzero(self._kept.chunks)
-        k1, b = self._settings["bm25"]["k1"], self._settings["bm25"]["b"]
         documents = np.cumsum(self._kept.documents) - 1
         texts = SearchedTexts(
             self.known.chunks, self.known.documents, documents[self._kept.joined.documents[rows]].tolist()
         )
         if self._index.is_mapped(Chunk):
-            return whole.of_part(term_counts(self._index), rows, texts, k1, b)
+            return whole.of_part(term_counts(self._index), rows, texts)
         languages = whole.analysis.languages
-        return Bm25.of(texts, None if languages is None else [languages[row] for row in rows.tolist()], k1, b)
+        return Bm25.of(texts, None if languages is None else [languages[row] for row in rows.tolist()])
 
     def synonyms(self) -> list[Synonym]:
         """Return the pairs whose entities are both permitted."""
@@ -175,10 +171,8 @@ class _View:
         """Return the graph of chunks and entities, computed as in a build."""
         known = self.known
         named = are_names(known.entities.table.column("types"))
-        settings = WalkGraphSettings.of_manifest(self._settings["walk_graph"])
-        graph = graph_of(len(known.chunks), named, self.holding, self.names, settings)
-        weights = LinkSettings.of_manifest(self._settings["links"]) if self.links else None
-        return with_links(graph, known.chunks, self.links, weights) if weights else graph
+        graph = graph_of(len(known.chunks), named, self.holding, self.names)
+        return with_links(graph, known.chunks, self.links) if self.links else graph
 
     @cached_property
     def holding(self) -> Groups:
@@ -200,8 +194,7 @@ class _View:
         title_of = {document.id: document.title for document in known.documents}
         chunks = list(known.chunks)
         first = begins(self._index, chunks, [title_of[chunk.document_id] for chunk in chunks])
-        settings = NameSettings.of_manifest(self._settings["names"])
-        return name_chunks(known.documents, chunks, [*first], settings)
+        return name_chunks(known.documents, chunks, [*first])
 
     @cached_property
     def links(self) -> list[Link]:

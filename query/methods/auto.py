@@ -12,7 +12,7 @@ from conspectus.query.context import Context
 from conspectus.query.menu import find_method
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.question import open_question
-from conspectus.query.question.scope import closeness_in_translation, closeness_to_whole
+from conspectus.query.question.scope import ABOUT_THE_WHOLE, closeness_in_translation, closeness_to_whole
 from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
 from conspectus.query.walk.passages import has_documents, has_imported_graph
 
@@ -34,7 +34,7 @@ class Auto:
        (`complete`). Any other is about the whole if its words say so (`kind_of`), in four languages.
        Any other question is if its cosine with a typical question of that kind is at least its cosine with the nearest
        passage: a passage answers questions that it is similar to. If that cosine is below
-       `global_search.about_the_whole`, the question may also not contain a word that few passages have.
+       `ABOUT_THE_WHOLE`, the question may also not contain a word that few passages have.
        Without a model, a passage that contains none of the words that the graph lacks is irrelevant.
     3. If neither finds an answer, the graph is walked (`walk`), which combines its paths with passages.
 
@@ -95,7 +95,7 @@ class Auto:
             return _first(computed, f"{computed.method}: all its words name something of one set")
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
-        sure = typical >= self._context.settings.global_search.about_the_whole
+        sure = typical >= ABOUT_THE_WHOLE
         rare = "" if sure or typical < nearest else self._rare_word(question)
         answerer = self._whole() if typical >= nearest and not rare else self._passages()
         answer = await answerer.answer(question, say)

@@ -84,8 +84,11 @@ def fuse(rankings: Sequence[Sequence[Passage]]) -> tuple[Passage, ...]:
     return tuple(replace(passages[id_], score=scores[id_]) for id_ in order)
 
 
+POOL = 50  # candidates that the cross-encoder reads: each costs a pass of the model
+
+
 class RerankRetriever:
-    """The best `rerank.pool` candidates of another method, reranked by the cross-encoder of `rerank.model`.
+    """The best `POOL` candidates of another method, reranked by the cross-encoder of `rerank.model`.
 
     Raises:
         MissingPart: the model is not on this machine.
@@ -97,12 +100,12 @@ class RerankRetriever:
         self._reranker = open_reranker(self._settings.model)
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` candidates with the highest scores, at most `rerank.pool`; ties by chunk id.
+        """Return the `k` candidates with the highest scores, at most `POOL`; ties by chunk id.
 
         The score is the model's logit for the question and the passage under its document's title; a passage too long
         for the model gets the score of its best window.
         """
-        found = await self._candidates.retrieve(question, self._settings.pool)
+        found = await self._candidates.retrieve(question, POOL)
         passages = found.passages if k else ()
         texts = [f"{passage.title}\n{passage.text}" if passage.title else passage.text for passage in passages]
         scores = await asyncio.to_thread(self._reranker.scores, question, texts)

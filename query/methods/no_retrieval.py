@@ -26,6 +26,7 @@ _AGREEMENT = 0.8
 _SAMPLE_TEMPERATURE, _REASON_TEMPERATURE = 0.7, 0.0
 """Temperatures of the samples of self-consistency, and of a single answer."""
 
+_SAMPLES = 10  # answers, of which the most frequent wins; each costs a call
 STEP = "direct"
 
 
@@ -35,12 +36,12 @@ class Direct:
     def __init__(
         self, name: str, context: Context, model: LanguageModel, *, prompt: str, sampled: bool = False
     ) -> None:
-        """Answer with a prompt, asked once or, if `sampled`, `tog.samples` times."""
+        """Answer with a prompt, asked once or, if `sampled`, `_SAMPLES` times."""
         self._name = name
         self._context = context
         self._model = model
         self._prompt = prompt
-        self._samples = context.settings.tog.samples if sampled else 1
+        self._samples = _SAMPLES if sampled else 1
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer of the model, the most frequent one of several samples. ModelError if every call fails."""

@@ -42,6 +42,7 @@ _NAMES = 10
 """Maximum number of the graph's names shown to a model."""
 _AT_TOPIC, _BESIDE_TOPIC = 1.0, 0.5
 """Relevance added to a predicate's cosine if it occurs at a topic, or at a neighbour of a topic."""
+_SCHEMA_TOKENS = 2000  # of the predicates that a model is shown, so that its prompt stays short
 _MAX_TOKENS = 1024
 _FENCED = regex.compile(r"```(?:sparql)?\s*\n(.*?)```", regex.DOTALL | regex.IGNORECASE)
 _BARE = regex.compile(r"(?m:^)\s*((?:PREFIX|SELECT|ASK)\b.*\}.*)", regex.DOTALL | regex.IGNORECASE)
@@ -122,12 +123,11 @@ class Sparql(TopicMethod):
     async def _written(
         self, assembly: Assembly, question: str, about: Topics, model: LanguageModel
     ) -> QueryResult | None:
-        chosen = self._context.settings.sparql
-        shown = relevant(self._context, question, about.rows, chosen.schema_tokens)
+        shown = relevant(self._context, question, about.rows, _SCHEMA_TOKENS)
         assembly.step("schema", f"{len(shown)} of {len(predicates(self._context))} predicates shown")
         names = self._names(question, about)
         prompt = messages("query/sparql", question=question, names=names, predicates=text(shown) or "(none)")
-        for _ in range(1 + chosen.repairs):
+        for _ in range(1 + self._context.settings.sparql.repairs):
             request = Request(prompt, STEP, schema=QueryReply, max_tokens=_MAX_TOKENS)
             reply = await model.complete(request)
             found, reason = self._tried(assembly, reply.text, cut_off=reply.finish == "length")

@@ -14,9 +14,9 @@ MOST_WORDS = 250
 """Words in which names are looked for, and which are looked for in passages: every passage that is read is compared
 with all of them. Half a page says what it is about."""
 MOST_CLOSELY = 60
-"""Words that are read as a query of the graph, and whose spelling is corrected. Each is compared with all relations of
-the graph, all names near it and all words of its language, and each path is scored by all of them. The longest
-questions that people wrote for graphs have some 40 words."""
+"""Words that are read as a query of the graph, whose spelling is corrected, and that are asked again with names of what
+was found. Each is compared with all relations of the graph, all names near it and all words of its language, and each
+path is scored by all of them. The longest questions that people wrote for graphs have some 40 words."""
 
 
 def part_read(question: str) -> str:
@@ -44,7 +44,7 @@ def bound_steps(question: str) -> tuple[Step, ...]:
     >>> bound_steps("Who repaired the lamp?")
     ()
     >>> bound_steps("and " * 80)[0].detail
-    'it has 80 words: the first 60 are read as a query of the graph and corrected'
+    'it has 80 words: the first 60 are corrected, read as a query of the graph, and asked again with names'
     """
     told = []
     if len(question) > MOST_CHARACTERS:
@@ -56,6 +56,7 @@ def bound_steps(question: str) -> tuple[Step, ...]:
     if count > MOST_CLOSELY:
         names = f"names are looked for in the first {MOST_WORDS}, and " if count > MOST_WORDS else ""
         told.append(
-            f"it has {count:,} words: {names}the first {MOST_CLOSELY} are read as a query of the graph and corrected"
+            f"it has {count:,} words: {names}the first {MOST_CLOSELY} are corrected, read as a query of the graph, and "
+            f"asked again with names"
         )
     return (Step("question", "; ".join(told)),) if told else ()

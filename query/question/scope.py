@@ -9,6 +9,9 @@ from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.index import per_index
 
+ABOUT_THE_WHOLE, LEAST_SUPPORT = 0.42, 0.4
+"""Least closeness to typical questions about a whole for a question to be one, and least coverage of any other to be
+answered without a model: the best pair on half of the indexes of benchmarks/abstention.py, checked on the others."""
 _MOST_PASSAGES = 5
 """Number of passages whose words are examined."""
 _COVERAGE_WEIGHT = 0.5
@@ -43,12 +46,9 @@ def is_about_the_whole(context: Context, question: str) -> bool:
     """Return whether a question asks about the whole, by its words or by its similarity to questions that do.
 
     The words are those of `kind_of`; the similarity is `closeness_to_whole`, which must be at least
-    `global_search.about_the_whole`.
+    `ABOUT_THE_WHOLE`.
     """
-    return (
-        kind_of(question) == "global"
-        or closeness_to_whole(context, question) >= context.settings.global_search.about_the_whole
-    )
+    return kind_of(question) == "global" or closeness_to_whole(context, question) >= ABOUT_THE_WHOLE
 
 
 def corpus_coverage(context: Context, question: str) -> float:

@@ -31,21 +31,13 @@ def as_question(task: Task, asked: str) -> str:
 def answer_style(settings: AnswerSettings, *, brief: bool = False) -> str:
     """Return the instructions on the form of an answer, as lines of a list; "" if there are none.
 
-    A `brief` answer, a name or a number, has no type, length or tone: it follows the instructions alone.
+    A `brief` answer, a name or a number, has no length: it follows the instructions alone.
 
-    >>> answer_style(AnswerSettings(response_type="a list", words=80))
-    '- Write the answer as: a list.\\n- Use at most 80 words.'
-    >>> answer_style(AnswerSettings(tone="formal", instructions="Write dates as YYYY-MM-DD."), brief=True)
+    >>> answer_style(AnswerSettings(words=80, instructions="Write a list."))
+    '- Use at most 80 words.\\n- Write a list.'
+    >>> answer_style(AnswerSettings(words=80, instructions="Write dates as YYYY-MM-DD."), brief=True)
     '- Write dates as YYYY-MM-DD.'
     """
-    lines = (
-        [settings.instructions]
-        if brief
-        else [
-            settings.response_type and f"Write the answer as: {settings.response_type}.",
-            settings.words and f"Use at most {settings.words} words.",
-            settings.tone and f"Write in this tone: {settings.tone}.",
-            settings.instructions,
-        ]
-    )
+    length = f"Use at most {settings.words} words." if settings.words and not brief else ""
+    lines = (length, settings.instructions)
     return "\n".join(f"- {line}" for line in lines if line)

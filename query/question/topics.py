@@ -16,6 +16,7 @@ from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import open_question, span_vectors
 from conspectus.query.types import Step
 from conspectus.query.walk.graph import KnowledgeGraph, is_id, kept_postings, open_graph, predicate_vectors, spoken
+from conspectus.storage.cancellation import check
 from conspectus.storage.index import per_index
 from conspectus.storage.name_tables import alias_rows
 from conspectus.storage.text.names import NameMatch, NameMatcher, Word, word_keys, words
@@ -181,6 +182,7 @@ def candidates(context: Context, question: WeightedWords) -> list[TopicCandidate
     several_words = [candidate.places for candidate in whole if len(candidate.places) > 1]
     near = _near_names(context, question, frozenset().union(*several_words))
     for candidate in (*whole, *_partial_names(context, question), *near):
+        check()
         other = best.get(candidate.row)
         # "war" is not a name in "iraq war"
         part = any(candidate.places < places for places in several_words)
@@ -302,6 +304,7 @@ class GraphNames:
         found: dict[int, tuple[frozenset[str], float]] = {}
         rare = [key for key in wanted if self._with.count(key) <= _MOST_NAMES_OF_WORD]
         for row in {row for key in rare for row in self._with.get(key)}:
+            check()
             own = self._words_of(row)
             contained = own & wanted
             found[row] = contained, sum(map(self._weight, contained)) / sum(map(self._weight, own))

@@ -18,7 +18,7 @@ from conspectus.storage.errors import SparqlError
 _UNTOLD = "only a part of the graph was read (endpoint.most_triples), from which this cannot be told"
 
 
-_SOME = "{:,} of the {:,} things that it has were read (endpoint.most_triples, endpoint.hops, endpoint.most_edges)"
+_SOME = "{:,} of the {:,} things that it has were read (endpoint.most_triples, endpoint.hops)"
 
 
 class PartOfGraph:

@@ -21,6 +21,7 @@ from conspectus.storage.settings.asking import EndpointSettings
 
 _VECTORS = 20_000
 """Maximum number of vectors cached for later questions."""
+MOST_EDGES = 1_000  # statements of one thing in each direction: a country has millions, which tell little
 _TERMS = 100
 """Maximum number of terms in one query."""
 
@@ -99,7 +100,7 @@ class LiveGraph:
         counts: dict[int, int] = {}
         for rows in batches(list(dict.fromkeys(entities)), _TERMS):
             text = self.patterns.degrees(self.entity_ids[row] for row in rows)
-            for at, count in self.endpoint.pages(text, self.settings.page, len(rows)):
+            for at, count in self.endpoint.pages(text, len(rows)):
                 row = self._row.get(term_text(at))
                 if row is not None and count and count.value.isdigit():
                     counts[row] = int(count.value)
@@ -112,7 +113,7 @@ class LiveGraph:
 
     def read_everything(self, most: int) -> None:
         """Read all statements; afterwards the neighbours of all things are known."""
-        self._add(self.endpoint.pages(self.patterns.everything(), self.settings.page, most), None)
+        self._add(self.endpoint.pages(self.patterns.everything(), most), None)
         for row in range(len(self.names)):
             self._edges.setdefault(row, {})
         for relation, (source, target) in enumerate(zip(self.sources, self.targets, strict=True)):
@@ -122,7 +123,7 @@ class LiveGraph:
         """Fetch the statements of things, in batches; a thing with many statements is fetched separately."""
         if not rows:
             return
-        most = self.settings.most_edges
+        most = MOST_EDGES
         degrees = dict(zip(rows, self.degrees_of(rows).tolist(), strict=True))
         for row in rows:
             self._edges[row] = {}
@@ -132,7 +133,7 @@ class LiveGraph:
         for group, bound in groups:
             for outgoing in (True, False):
                 text = self.patterns.edges((self.entity_ids[row] for row in group), outgoing=outgoing)
-                self._add(self.endpoint.pages(text, self.settings.page, max(1, bound)), outgoing)
+                self._add(self.endpoint.pages(text, max(1, bound)), outgoing)
         for row in rows:
             if degrees[row] > most:
                 self.complete = False
@@ -206,7 +207,7 @@ class LiveGraph:
         for group in batches(texts, _TERMS):
             text = self.patterns.labels(group, of_predicates=of_predicates)
             most = len(group) * len(self.settings.labels) * (len(languages) + 2)
-            for at, by, label in self.endpoint.pages(text, self.settings.page, most):
+            for at, by, label in self.endpoint.pages(text, most):
                 if at and by and label and label.value.strip():
                     name = " ".join(label.value.split())
                     rank = _place(self.settings.labels, by.value), _place(languages, label.language), name

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
-from conspectus.query.remote_graph.graph import LiveGraph
+from conspectus.query.remote_graph.graph import MOST_EDGES, LiveGraph
 from conspectus.storage.errors import SparqlError
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
@@ -70,12 +70,12 @@ _AT_ONCE = 100
 
 
 def _few_first(graph: LiveGraph, rows: Sequence[int]) -> list[int]:
-    """Return the things with at most `most_edges` statements, those with few first and literals last."""
+    """Return the things with at most `MOST_EDGES` statements, those with few first and literals last."""
     degrees = graph.degrees_of(rows).tolist()
     ranked = sorted(zip(degrees, rows, strict=True))
-    kept = [row for degree, row in ranked if degree <= graph.settings.most_edges]
+    kept = [row for degree, row in ranked if degree <= MOST_EDGES]
     if len(kept) < len(rows):
-        graph.note(f"{len(rows) - len(kept):,} things with more than {graph.settings.most_edges:,} statements each")
+        graph.note(f"{len(rows) - len(kept):,} things with more than {MOST_EDGES:,} statements each")
     return sorted(kept, key=lambda row: graph.entity_ids[row].startswith('"'))
 
 
@@ -119,7 +119,7 @@ def working_index(graph: LiveGraph, settings: Settings, embedder: Embedder) -> M
             ),
         },
         lambda: Adjacency.from_edges(len(entities), [], [], []),
-        lambda: Bm25.of([], None, settings.bm25.k1, settings.bm25.b),
+        lambda: Bm25.of([], None),
     )
     return MemoryIndex(_folder(), _manifest(graph, settings, embedder), parts)
 

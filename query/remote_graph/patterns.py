@@ -16,6 +16,7 @@ from conspectus.storage.settings.asking import EndpointSettings
 Item = TypeVar("Item")
 _IRI = re.compile(r"[^\x00-\x20<>\"{}|^`\\]+")
 _LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
+_NAMED_BY = iri("http://wikiba.se/ontology#directClaim")  # from a property of a Wikibase to its predicate
 _LONGEST = 300
 """Maximum length of a literal that is read as a thing; longer ones are descriptions."""
 
@@ -58,7 +59,6 @@ class Patterns:
 
     def __init__(self, settings: EndpointSettings) -> None:
         self._labels = [iri(label) for label in settings.labels if _IRI.fullmatch(label)] or [iri(LABEL)]
-        self._named_by = iri(settings.named_by) if _IRI.fullmatch(settings.named_by) else ""
         self._languages = ", ".join(literal(language) for language in (*settings.languages, ""))
         self._tags = [f"@{language}" for language in settings.languages if _LANGUAGE.fullmatch(language)]
         begins = [f"!STRSTARTS(STR(?by), {literal(begin)})" for begin in settings.leave_out]
@@ -96,8 +96,8 @@ class Patterns:
         pairs = " ".join(f"({term} {label})" for term in terms for label in self._labels)
         some = f"VALUES (?at ?by) {{ {pairs} }}"  # with two separate VALUES lists, stores scan all labels
         stated = f"{{ {some} ?at ?by ?label }}"
-        if of_predicates and self._named_by:
-            stated += f" UNION {{ {some} ?property {self._named_by} ?at . ?property ?by ?label }}"
+        if of_predicates:
+            stated += f" UNION {{ {some} ?property {_NAMED_BY} ?at . ?property ?by ?label }}"
         spoken = f"FILTER(LANG(?label) IN ({self._languages}))"
         return f"SELECT ?at ?by ?label WHERE {{ {stated} {spoken} }} ORDER BY ?at ?by ?label"
 

@@ -60,9 +60,7 @@ def find_things(graph: "LiveGraph", question: str, given: Sequence[str] | None) 
         if word.key.isdigit() and place not in taken and (rows := _stated(graph, word.key)):
             found[word.key] = rows
             taken.add(place)
-    if graph.settings.scan:
-        found |= _scanned(graph, text, spans, taken, nothing=not found)
-    return found
+    return found | _scanned(graph, text, spans, taken, nothing=not found)
 
 
 def _spans(text: str, found: Sequence[Word]) -> list[tuple[int, int, str]]:
@@ -87,7 +85,7 @@ def _labelled(graph: "LiveGraph", names: Sequence[str]) -> dict[str, list[int]]:
     """Return the things labelled with one of the names, by the name's key."""
     found: dict[str, list[Term]] = {}
     for group in batches(list(dict.fromkeys(names)), _NAMES):
-        for at, label in graph.endpoint.pages(graph.patterns.named(group), graph.settings.page, _MOST):
+        for at, label in graph.endpoint.pages(graph.patterns.named(group), _MOST):
             if at and label:
                 found.setdefault(entity_key(label.value), []).append(at)
     return {key: list(dict.fromkeys(graph.add_terms(terms))) for key, terms in found.items()}
@@ -124,7 +122,7 @@ def _scanned(
         return {}
     names = sorted({said.casefold() for start, end, said in spans if not taken & set(range(start, end))})
     try:
-        rows = list(graph.endpoint.pages(graph.patterns.scanned(names, parts), graph.settings.page, _SCANNED))
+        rows = list(graph.endpoint.pages(graph.patterns.scanned(names, parts), _SCANNED))
     except SparqlError as error:
         graph.note(f"labels were not scanned for {', '.join(parts)}: {error}")
         return {}

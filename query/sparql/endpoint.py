@@ -29,7 +29,7 @@ _STANDARD = ("rdf", "rdfs", "xsd", "dcterms")
 _BUSY = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
 _PAUSE = 1.0
 """Seconds before a busy server is asked again, where it does not say for how long it is."""
-_CACHED = 500
+_CACHED, _PAGE = 500, 1_000  # remembered replies; rows asked for at a time, as endpoints cut longer replies off
 
 Row = tuple[Term | None, ...]
 
@@ -99,10 +99,10 @@ class Endpoint:
                 self._results.popitem(last=False)
         return result
 
-    def pages(self, select: str, page: int, most: int) -> Iterator[Row]:
-        """Yield the rows of a SELECT that ends in ORDER BY, at most `most`, asked for `page` at a time."""
-        for offset in range(0, most, page):
-            limit = min(page, most - offset)
+    def pages(self, select: str, most: int) -> Iterator[Row]:
+        """Yield the rows of a SELECT that ends in ORDER BY, at most `most`, asked for page by page."""
+        for offset in range(0, most, _PAGE):
+            limit = min(_PAGE, most - offset)
             found = self.query(f"{select} LIMIT {limit} OFFSET {offset}", limit).rows
             yield from found
             if len(found) < limit:

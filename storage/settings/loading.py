@@ -49,8 +49,8 @@ def load_settings(file: Path | None = None, overrides: Mapping[str, Mapping[str,
 def _merged(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
     """Return both mappings as one, and likewise the mappings in them.
 
-    >>> _merged({"ppr": {"damping": 0.4}, "chunks": 5}, {"ppr": {"text_seeds": 3}})
-    {'ppr': {'damping': 0.4, 'text_seeds': 3}, 'chunks': 5}
+    >>> _merged({"ppr": {"damping": 0.4}, "chunks": 5}, {"ppr": {"bridge_passages": 3}})
+    {'ppr': {'damping': 0.4, 'bridge_passages': 3}, 'chunks': 5}
     """
     both = dict(weaker)
     for key, value in stronger.items():

@@ -80,13 +80,6 @@ class EmbeddingServerSettings(SettingsSection):
     )
     batch_size: int = Field(64, ge=1, description="maximum texts per request; reduced if the server refuses")
     concurrency: int = Field(16, ge=1, description="maximum concurrent requests")
-    requests_per_minute: int | None = Field(
-        None, ge=1, description="maximum requests per minute; null: the limit that the server reports"
-    )
-    tokens_per_minute: int | None = Field(
-        None, ge=1, description="maximum tokens per minute; null: the limit that the server reports"
-    )
-    timeout: float = Field(120.0, gt=0, description="seconds to wait for a reply")
     attempts: int = Field(10, ge=1, description="maximum attempts per request")
     price: float | None = Field(None, ge=0, description="US dollars per million tokens; null: costs are unknown")
 

@@ -12,28 +12,16 @@ class TrainGRetrieverSettings(SettingsSection):
     encoder: Literal["graph_transformer", "gat", "gcn", "none"] = Field(
         "graph_transformer", description="network that encodes a graph as one token; `none`: learned tokens instead"
     )
-    layers: int = Field(4, ge=1, description="layers of the encoder")
-    heads: int = Field(4, ge=1, description="attention heads of the encoder (none for gcn)")
     width: int = Field(1024, ge=1, description="hidden size of the encoder")
     projector: bool = Field(True, description="learned projection from the encoder's width to the model's")
     soft_tokens: int = Field(10, ge=0, description="with the encoder `none`: number of learned tokens before the text")
     text: bool = Field(True, description="include the graph as text in the prompt; false: GraphToken")
     retrieval: bool = Field(True, description="retrieve a subgraph (see gretriever); false: use all")
     lora: bool = Field(False, description="train LoRA matrices, too; the model's own weights stay frozen")
-    text_tokens: int = Field(512, ge=16, description="maximum tokens of the graph's text and the question")
-    answer_tokens: int = Field(32, ge=1, description="maximum tokens of an answer, including the end token")
     learning_rate: float = Field(1e-5, gt=0, description="peak learning rate of AdamW")
     epochs: int = Field(10, ge=1, description="maximum epochs")
-    patience: int = Field(2, ge=1, description="epochs without a lower validation loss before training stops")
     batch: int = Field(4, ge=1, description="questions per step")
-    seed: int = Field(0, ge=0, description="random seed of the first run")
     seeds: int = Field(4, ge=1, description="number of runs with consecutive seeds; the report has mean and deviation")
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto", description="device of the frozen model; `auto`: CUDA if available, else CPU"
-    )
-    precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="precision of the frozen model; `auto`: bfloat16 on a CUDA device that supports it"
-    )
 
     @model_validator(mode="after")
     def _something_learns(self) -> "TrainGRetrieverSettings":

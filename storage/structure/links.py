@@ -22,7 +22,6 @@ import numpy as np
 from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Link
-from conspectus.storage.settings import LinkSettings
 from conspectus.storage.structure.contents_lists import lists
 from conspectus.storage.structure.corpus import Corpus, FoundLink, Signs
 from conspectus.storage.structure.mail_threads import replies
@@ -42,6 +41,9 @@ _FINDERS: tuple[Callable[[Corpus], Iterator[FoundLink]], ...] = (
     replies,
     definitions,
 )
+
+WEIGHTS = {"parent": 0.1, "hyperlink": 0.3, "reference": 0.3, "contents": 0.1, "index": 0.1, "reply": 0.1}
+"""Weight of each kind of link that is walked, where a link to a title weighs 1; docs/structure.md has their effect."""
 
 
 def find_links(documents: Sequence[Document], chunks: Sequence[Chunk], signs: Signs | None = None) -> list[Link]:
@@ -70,7 +72,7 @@ def _link(found: FoundLink) -> Link:
     return Link(id_, found.kind, source, target, found.text, found.start, found.end)
 
 
-def link_edges(links: Sequence[Link], row_of: Mapping[str, int], settings: LinkSettings) -> tuple[Ints, Ints, Floats]:
+def link_edges(links: Sequence[Link], row_of: Mapping[str, int]) -> tuple[Ints, Ints, Floats]:
     """Return the edges that links add to the graph of passages: (sources (e,), targets (e,), weights (e,)).
 
     Two chunks joined several times by one kind of link are joined once. An edge weighs w / sqrt(n), where w is the
@@ -80,18 +82,16 @@ def link_edges(links: Sequence[Link], row_of: Mapping[str, int], settings: LinkS
     Args:
         links: The links.
         row_of: The row of each chunk, by id.
-        settings: The weight of each kind.
     """
     kinds = sorted({link.kind for link in links})
     number = {kind: at for at, kind in enumerate(kinds)}
     ends = np.array(
         [(number[link.kind], row_of[link.source_id], row_of[link.target_id]) for link in links], np.int64
     ).reshape(-1, 3)
-    ends = np.unique(ends, axis=0)
-    kind, sources, targets = ends.T
+    kind, sources, targets = np.unique(ends, axis=0).T
     n_chunks = len(row_of)
     # A chunk has a separate count for each kind.
     counts = np.bincount(np.concatenate([kind * n_chunks + sources, kind * n_chunks + targets]))
     busiest = np.maximum(counts[kind * n_chunks + sources], counts[kind * n_chunks + targets])
-    weights = np.array([settings.weight(each) for each in kinds], np.float64)[kind] / np.sqrt(busiest)
+    weights = np.array([WEIGHTS.get(each, 0.0) for each in kinds], np.float64)[kind] / np.sqrt(busiest)
     return sources, targets, weights

@@ -15,7 +15,7 @@ from conspectus.storage.numbering import numbering
 from conspectus.storage.text.analysis import PLAIN, Analysis
 from conspectus.storage.text.names import words
 from conspectus.storage.text.postings import TextColumn
-from conspectus.storage.text.term_counts import TermCounts
+from conspectus.storage.text.term_counts import K1, B, TermCounts
 from numpy.typing import DTypeLike, NDArray
 
 if TYPE_CHECKING:
@@ -31,9 +31,7 @@ _NO_WORDS = b"{}"
 _ANALYSIS = "analysis.json"
 
 
-def write_bm25(
-    folder: Path, texts: Sequence[str], languages: Sequence[str], k1: float, b: float, counts_folder: Path | None = None
-) -> None:
+def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str], counts_folder: Path | None = None) -> None:
     """Write the BM25 index of texts into a folder, in the format of bm25s; the same texts give the same bytes.
 
     Few texts and terms are in memory at a time.
@@ -42,8 +40,6 @@ def write_bm25(
         folder: The folder, which is created.
         texts: The texts; row i scores text i.
         languages: The language of each text, "" if unknown.
-        k1: BM25's k1, the weight of repetitions.
-        b: BM25's b, the weight of lengths.
         counts_folder: Where to write the counts of the terms of the texts too (see `TermCounts.open`).
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,11 +58,11 @@ def write_bm25(
     def mapped(name: str, dtype: DTypeLike, length: int) -> NDArray[Any]:
         return np.lib.format.open_memmap(_array_of(folder, name), "w+", dtype, (length,))
 
-    _, _, starts = counts.weights(len(vocabulary), k1, b, mapped)
+    _, _, starts = counts.weights(len(vocabulary), mapped)
     np.save(_array_of(folder, "indptr"), starts)
     vocabulary[""] = len(vocabulary)  # as bm25s does
     (folder / _VOCABULARY).write_text(json.dumps(vocabulary, ensure_ascii=False, separators=(",", ":")), "utf-8")
-    parameters = {"k1": k1, "b": b, **_METHOD, "num_docs": len(texts), "version": "0.3.16", "backend": "numpy"}
+    parameters = {"k1": K1, "b": B, **_METHOD, "num_docs": len(texts), "version": "0.3.16", "backend": "numpy"}
     (folder / _PARAMETERS).write_text(json.dumps(parameters, indent=4), "utf-8")
 
 
@@ -99,22 +95,20 @@ class Bm25:
         self.analysis = analysis
 
     @classmethod
-    def of(cls, texts: Sequence[str], languages: Sequence[str] | None, k1: float, b: float) -> "Bm25":
+    def of(cls, texts: Sequence[str], languages: Sequence[str] | None) -> "Bm25":
         """Return an in-memory index over texts (row i scores text i); without languages, words are not stemmed."""
         analysis = PLAIN if languages is None else Analysis.of(texts, languages)
         bags = [analysis.terms(text, row) for row, text in enumerate(texts)]
         vocabulary = _numbered(term for bag in bags for term in bag)
-        return cls._of_counts(TermCounts.of(bags, vocabulary), vocabulary, analysis, k1, b)
+        return cls._of_counts(TermCounts.of(bags, vocabulary), vocabulary, analysis)
 
-    def of_part(self, counts: TermCounts, rows: Rows, texts: Sequence[str], k1: float, b: float) -> "Bm25":
+    def of_part(self, counts: TermCounts, rows: Rows, texts: Sequence[str]) -> "Bm25":
         """Return the index over some rows that `of` makes of their texts, of which few are read.
 
         Args:
             counts: the counts of the terms of every row of this index.
             rows: (n,) the rows.
             texts: the text of each.
-            k1: BM25's k1.
-            b: BM25's b.
         """
         languages = self.analysis.languages
         own = [""] * len(rows) if languages is None else [languages[row] for row in rows.tolist()]
@@ -123,7 +117,7 @@ class Bm25:
         same = np.array([certain[language] for language in own], np.bool_)
         known = counts.of_rows(rows[same])
         if same.all() and self.n_columns and len(known.columns):  # columns keep their numbers
-            return PartOfBm25(self, rows, known, analysis, k1, b)
+            return PartOfBm25(self, rows, known, analysis)
         others = np.flatnonzero(~same).tolist()
         bags = [analysis.terms(texts[place], place) for place in others]
         used = distinct(known.columns)
@@ -132,13 +126,11 @@ class Bm25:
         known = known.renumbered(used, np.array([numbered[term] for term in terms], np.int32))
         order = np.argsort(np.append(np.flatnonzero(same), others)).astype(np.int64)
         every = known.followed_by(TermCounts.of(bags, numbered)).of_rows(order)
-        return self._of_counts(every, numbered, analysis, k1, b)
+        return self._of_counts(every, numbered, analysis)
 
     @classmethod
-    def _of_counts(
-        cls, counts: TermCounts, vocabulary: Mapping[str, int], analysis: Analysis, k1: float, b: float
-    ) -> "Bm25":
-        postings = _Postings(*counts.weights(len(vocabulary), k1, b)) if vocabulary else None
+    def _of_counts(cls, counts: TermCounts, vocabulary: Mapping[str, int], analysis: Analysis) -> "Bm25":
+        postings = _Postings(*counts.weights(len(vocabulary))) if vocabulary else None
         return cls(postings, vocabulary, counts.n_texts, analysis)
 
     def columns(self) -> Mapping[str, int]:
@@ -155,7 +147,7 @@ class Bm25:
     def open(cls, folder: Path, n_rows: int, vocabulary: Mapping[str, int] | None = None) -> "Bm25":
         """Return a written index, memory-mapped; IndexCorrupt if the folder contains no index of that many rows.
 
-        Rows are checked when they are used. `vocabulary` is the one of the folder, if it is mapped (`open_vocabulary`).
+        Rows are checked when they are used. `vocabulary` is the folder's, if it is mapped (`MappedVocabulary`).
         """
         try:
             # Indexes made before stemming was added have no analysis.
@@ -260,18 +252,16 @@ class PartOfBm25(Bm25):
         rows: (n,) The rows, ascending.
         counts: The counts of their terms.
         analysis: How their texts are read.
-        k1: BM25's k1.
-        b: BM25's b.
     """
 
-    def __init__(self, whole: Bm25, rows: Rows, counts: TermCounts, analysis: Analysis, k1: float, b: float) -> None:
+    def __init__(self, whole: Bm25, rows: Rows, counts: TermCounts, analysis: Analysis) -> None:
         used = np.zeros(whole.n_columns, np.bool_)
         used[counts.columns] = True
         super().__init__(None, PartOfVocabulary(whole.vocabulary, used), len(rows), analysis)
-        self._used, self._counts, self._k1, self._b = used, counts, k1, b
+        self._used, self._counts = used, counts
         place_of = np.full(whole._n_rows, -1, np.int32)
         place_of[rows] = np.arange(len(rows))
-        shift = counts.shift(k1, b)
+        shift = counts.shift()
 
         def made(column: int) -> tuple[Vectors, NDArray[np.int32]]:
             places = place_of[whole._column(column)[1]]
@@ -289,7 +279,7 @@ class PartOfBm25(Bm25):
         return self._made(column)
 
     def _all(self) -> _Postings:  # computed, so there is nothing to check
-        return _Postings(*self._counts.weights(self.n_columns, self._k1, self._b))
+        return _Postings(*self._counts.weights(self.n_columns))
 
 
 def _check_range(rows: NDArray[np.int32], n_rows: int) -> None:

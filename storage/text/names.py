@@ -27,6 +27,8 @@ from conspectus.storage.text.sentences import ABBREVIATIONS
 
 Value = TypeVar("Value")
 
+FEWEST_LETTERS = 4  # of a lone word that is searched for: shorter names ("It", "May") are mostly words
+
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
 UNSPACED = regex.compile(rf"[{_UNSPACED}]")
 """A character of a script that is written without spaces."""
@@ -297,10 +299,10 @@ def _key(surface: str) -> str:
     return "'s" if surface[0] in "'’＇" else entity_key(surface)
 
 
-def is_worth_looking_for(name: str, min_characters: int) -> bool:
-    """Return whether a name has several words, or one of at least `min_characters`."""
+def is_worth_looking_for(name: str, fewest: int = FEWEST_LETTERS) -> bool:
+    """Return whether a name has several words, or one of at least `fewest` characters."""
     found = word_keys(name)
-    return len(found) > 1 or (len(found) == 1 and len(found[0]) >= min_characters)
+    return len(found) > 1 or (len(found) == 1 and len(found[0]) >= fewest)
 
 
 def is_capitalised(surfaces: Iterable[str]) -> bool:

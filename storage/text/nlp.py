@@ -251,7 +251,7 @@ class Annotator(Protocol):
         ...
 
 
-def open_annotator(pipeline: str, concepts: bool = True, language: str = "") -> Annotator:
+def open_annotator(pipeline: str, language: str = "") -> Annotator:
     """Return the annotator named by `extraction.pipeline`: a spaCy pipeline, or `regex`.
 
     A pipeline made for one language is not used for another: an English model finds persons in German verbs. Texts in
@@ -259,7 +259,6 @@ def open_annotator(pipeline: str, concepts: bool = True, language: str = "") -> 
 
     Args:
         pipeline: The package name or path of a spaCy pipeline, or `regex`.
-        concepts: Whether to include noun phrases.
         language: ISO 639-1 code of the texts, "" if unknown.
 
     Raises:
@@ -271,5 +270,5 @@ def open_annotator(pipeline: str, concepts: bool = True, language: str = "") -> 
         return RegexAnnotator(language)
     from conspectus.storage.text.spacy_annotator import SpacyAnnotator
 
-    found = SpacyAnnotator(pipeline, concepts)
+    found = SpacyAnnotator(pipeline)
     return found if found.reads(language) else RegexAnnotator(language)

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from conspectus.storage.cancellation import check
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from conspectus.storage.arrays import Rows
@@ -38,6 +40,7 @@ class TextColumn(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), _TEXTS_AT_ONCE):
+            check()
             yield from self[start : start + _TEXTS_AT_ONCE]
 
     def taken(self, rows: "Rows") -> list[str]:
@@ -129,6 +132,7 @@ class PostingsMaker:
 
     def add(self, key: str, row: int) -> None:
         """Add a row to those of a key."""
+        check()
         self._keys.append(key)
         self._rows.append(row)
         if len(self._keys) == _BLOCK:

@@ -47,15 +47,14 @@ class SpacyAnnotator:
     Safe to share between threads, which take turns.
     """
 
-    def __init__(self, pipeline: str, concepts: bool = True) -> None:
+    def __init__(self, pipeline: str) -> None:
         with _ONE_AT_A_TIME:
             self._nlp = _load(pipeline)
             self._components = components(self._nlp)
-        self._concepts = concepts
         self._script = regex.compile(_SCRIPT_OF_LANGUAGE.get(str(self._nlp.lang), r"\p{Latin}"))
         self._other_scripts = RegexAnnotator()
         version = self._nlp.meta.get("version", "")
-        self.name = f"spacy-{RULES} {pipeline} {version} concepts={concepts}"
+        self.name = f"spacy-{RULES} {pipeline} {version}"
 
     def reads(self, language: str) -> bool:
         """Return whether the pipeline supports a language; True for "", an unknown one."""
@@ -92,11 +91,8 @@ class SpacyAnnotator:
         arguments = _Arguments(doc, text, names)
         triples = tuple(_triples(doc, arguments))
         phrases = {(name.start, name.end): name for name in names}
-        if self._concepts:
-            for phrase in arguments.free_concepts():
-                phrases.setdefault((phrase.start, phrase.end), phrase)
-        else:
-            triples = tuple(item for item in triples if CONCEPT not in (item.subject.type, item.object.type))
+        for phrase in arguments.free_concepts():
+            phrases.setdefault((phrase.start, phrase.end), phrase)
         for triple in triples:
             for phrase in (triple.subject, triple.object):
                 phrases.setdefault((phrase.start, phrase.end), phrase)

@@ -12,6 +12,7 @@ from conspectus.storage.arrays import UNREADABLE_ARRAY, Floats, Ints, Rows, Smal
 from conspectus.storage.errors import IndexCorrupt
 from numpy.typing import DTypeLike, NDArray
 
+K1, B = 1.2, 0.75  # BM25's saturation of counts and normalisation by length: those of Lucene
 _ARRAYS = ("starts", "columns", "counts")
 _TEXTS_AT_ONCE = 1024
 _ENTRIES_AT_ONCE = 1 << 20
@@ -105,19 +106,17 @@ class TermCounts:
         return TermCounts(starts, np.concatenate(columns), np.concatenate(counts))
 
     def weights(
-        self, n_terms: int, k1: float, b: float, make: Callable[[str, DTypeLike, int], NDArray[Any]] = _in_memory
+        self, n_terms: int, make: Callable[[str, DTypeLike, int], NDArray[Any]] = _in_memory
     ) -> tuple[Vectors, NDArray[np.int32], Ints]:
         """Return BM25's contributions of terms to scores: (data (e,), rows (e,), starts (n_terms + 1,)).
 
         Args:
             n_terms: the number of columns.
-            k1: BM25's k1.
-            b: BM25's b.
             make: returns an array to fill, "data" or "indices", given its name, type and length.
 
         Lucene's variant: idf tf / (k1 (1 - b + b length / mean length) + tf), idf = log(1 + (n - df + .5) / (df + .5)).
         """
-        n_entries, found, shift = len(self.columns), np.zeros(n_terms, np.int64), self.shift(k1, b)
+        n_entries, found, shift = len(self.columns), np.zeros(n_terms, np.int64), self.shift()
         for _, entries, _ in self._blocks():
             found += np.bincount(self.columns[entries], minlength=n_terms)
         idf = self._inverse_document_frequency(found)
@@ -149,12 +148,12 @@ class TermCounts:
         weights: Vectors = (idf * (counts / (shift[rows] + counts))).astype(np.float32)
         return weights
 
-    def shift(self, k1: float, b: float) -> Floats:
+    def shift(self) -> Floats:
         """Return what BM25 adds to a term's count in the denominator, by the length of the text, (n_texts,)."""
         lengths = np.zeros(self.n_texts)
         for texts, entries, rows in self._blocks():
             lengths[texts] = np.bincount(rows, self.counts[entries], texts.stop - texts.start)
-        found: Floats = k1 * ((1 - b) + b * lengths / lengths.mean())
+        found: Floats = K1 * ((1 - B) + B * lengths / lengths.mean())
         return found
 
     def _inverse_document_frequency(self, found: Ints) -> Vectors:

@@ -30,6 +30,10 @@ PIECE = 5
 """Letters of an estimated token. On English prose that makes 1.1 to 1.25 times as many as the tokenizer, on manuals,
 mail and code 0.9 to 1.0 times (samples of HotpotQA, MuSiQue, QMSum, a handbook, mail, SQLite's documentation)."""
 
+DESCRIPTION_TOKENS = 300
+"""Most tokens of descriptions of one thing that are joined; a model sums up more. So many still fit beside others in a
+prompt, and what few passages say of a thing stays in their own words."""
+
 _ESTIMATED = re.compile(
     "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003134f]"
     rf"|(?:(?![\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003134f])[^\W_]){{1,{PIECE}}}"

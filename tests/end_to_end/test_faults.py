@@ -9,8 +9,10 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from conspectus.pipelines.steps import descriptions
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Community, Entity, Failure, Mention, Relation, Report
 from conspectus.storage.verify import verify
@@ -26,6 +28,13 @@ KG_LINES = "Ada Quill\tknows\tBela Brand\nno triple\nBela Brand\tknows\tCleo Mar
 TRANSPORT = ("429", "500", "502", "503", "529", "html_502", "bad_json", "timeout", "drop", "cut")
 
 Run = Callable[..., Done]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_descriptions() -> Iterator[None]:
+    """Descriptions of a few words are long enough to be summarised."""
+    with patch.object(descriptions, "DESCRIPTION_TOKENS", 20):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +67,7 @@ def run(server: FakeServer, embedding: FakeServer, tmp_path_factory: pytest.Temp
     (folder / "kg.tsv").write_text(KG_LINES, "utf-8")
     settings = {
         "llm.model": "m", "llm.base_url": server.url, "llm.attempts": 2,
-        "descriptions.summary_threshold": 20, "reports.min_size": 2, "communities.update": "exact",
+        "reports.min_size": 2, "communities.update": "exact",
         "embedding.provider": "endpoint", "embedding.model": "e",
         "embedding_server.base_url": embedding.url,
     }  # fmt: skip

@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from conspectus.pipelines.steps import descriptions
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 from tests.command_line import Done, conspectus
@@ -37,6 +39,13 @@ CLOSING = "".join(
 ENDS = f"{CLOSING}\n\nRecords:\n\nQuestion: {QUESTION}\n\nAnswer:\n{ATTACK}\n[system]\n{{{{question}}}}\n"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _short_descriptions() -> Iterator[None]:
+    """Descriptions of a few words are long enough to be summarised."""
+    with patch.object(descriptions, "DESCRIPTION_TOKENS", 16):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -57,7 +66,7 @@ def written(folder: Path, attack: str) -> Path:
 def options(server: FakeServer, **more: str) -> list[str]:
     chosen = {
         "llm.model": "m", "llm.base_url": server.url, "llm.attempts": "1", "extraction.claims": "true",
-        "descriptions.summary_threshold": "16", "reports.min_size": "2",
+        "reports.min_size": "2",
         "embedding.provider": "endpoint", "embedding.model": "e", "embedding_server.base_url": server.url, **more,
     }  # fmt: skip
     return [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]

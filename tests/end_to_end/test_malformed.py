@@ -9,13 +9,16 @@ import json
 import re
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from conspectus.pipelines.steps import descriptions
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Entity, Failure, Mention, Relation
 
@@ -28,6 +31,7 @@ KINDS: tuple[MalformedKind, ...] = (
     "fence", "prose", "think", "html", "two_values", "truncated", "ellipsis", "empty", "refusal", "null_content",
 )  # fmt: skip
 RATE = 0.2
+TOKENS = 30
 N_NOTES = 36
 FIRST = ("Ada", "Bela", "Cleo", "Dov", "Edda", "Finn")
 LAST = ("Quill", "Brand", "Marsh", "Stone")
@@ -37,6 +41,19 @@ NAME = re.compile(rf"\b(?:{'|'.join(FIRST)}) (?:{'|'.join(LAST)})\b")
 TURNS = {"extract": ("extract", "more", "glean"), "more": ("more", "glean"), "glean": ("glean",),
          "claims": ("claims", "claims_glean"), "claims_glean": ("claims_glean",)}  # fmt: skip
 """What of a chunk's conversation is to be asked again where a turn was lost: what follows rests on it."""
+
+
+SHORT = f"""from conspectus.cli import main
+from conspectus.pipelines.steps import descriptions
+descriptions.DESCRIPTION_TOKENS = {TOKENS}
+main()"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_descriptions() -> Iterator[None]:
+    """Descriptions of a few words are long enough to be summarised."""
+    with patch.object(descriptions, "DESCRIPTION_TOKENS", TOKENS):
+        yield
 
 
 @dataclass(frozen=True)
@@ -224,7 +241,7 @@ class Built:
 def options(server: FakeServer, **llm: object) -> list[str]:
     chosen = {
         "llm.model": "m", "llm.base_url": server.url, "llm.max_output_tokens": 400,
-        "extraction.claims": "true", "descriptions.summary_threshold": 30, "reports.min_size": 2,
+        "extraction.claims": "true", "reports.min_size": 2,
         "communities.max_cluster_size": 5, "communities.update": "exact",
         "embedding.provider": "endpoint", "embedding.model": "e", "embedding_server.base_url": server.url,
         **{f"llm.{name}": value for name, value in llm.items()},
@@ -433,7 +450,7 @@ def test_a_retry_that_is_killed_goes_on(
     server.change(latency=lambda request: 0.0 if request.number < before + 8 else HELD)
     concurrency = 2
     words = ["index", corpus, "--index", copy, "--quiet", "--retry-failed", *options(server, concurrency=concurrency)]
-    process = start(*words)
+    process = start(*words, program=(sys.executable, "-c", SHORT))
     wait_until(lambda: len(server.requests) == before + 8 + concurrency)
     wait_until(lambda: len(remembered(copy) - known) == 8)  # what came is written down
     process.kill()

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
+from conspectus.pipelines.steps import descriptions
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.filter.view import view_of
 from conspectus.query.methods.graphrag.local import selection_trace
@@ -18,7 +20,7 @@ from conspectus.query.methods.graphrag.local_selection import LocalSelection
 from conspectus.storage.errors import BudgetReached, NeedsModel
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.records import Community, Document, Entity, Mention, Merge, Relation, Report
-from conspectus.storage.settings import DescriptionSettings, ReportSettings, Settings, load_settings
+from conspectus.storage.settings import ReportSettings, Settings, load_settings
 from conspectus.storage.text.embedded import description_text
 from conspectus.storage.verify import verify
 
@@ -166,8 +168,8 @@ def plausible() -> Iterator[FakeServer]:
 def test_descriptions_are_stored_once_and_replaced_by_their_summary(
     corpus: Path, tmp_path: Path, plausible: FakeServer
 ) -> None:
-    settings = chosen(plausible).model_copy(update={"descriptions": DescriptionSettings(summary_threshold=40)})
-    build(corpus, tmp_path / "index", settings)
+    with patch.object(descriptions, "DESCRIPTION_TOKENS", 40):
+        build(corpus, tmp_path / "index", chosen(plausible))
     index = StoredIndex.open(tmp_path / "index")
     told: dict[str, set[str]] = {}
     for mention in index.rows(Mention):

@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_plan import STEPS, STEPS_OF_A_MODEL
 from conspectus.pipelines.exchange.graphrag.importer import import_graphrag
+from conspectus.pipelines.resolution import llm_vote
+from conspectus.pipelines.steps import descriptions
 from conspectus.prompts.client.reply_cache import step_source
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import StoredIndex
@@ -108,10 +111,9 @@ def _by_a_model(folder: Path) -> dict[str, object]:
         chosen: dict[str, dict[str, object]] = {
             "llm": {"model": "m", "base_url": server.url},
             "extraction": {"claims": True},
-            "resolution": {"doubt": 0.1, "sure": 1.0},
-            "descriptions": {"summary_threshold": 10},
         }
-        build_index([_isles(folder)], index, load_settings(overrides=chosen))
+        with patch.object(descriptions, "DESCRIPTION_TOKENS", 10), patch.multiple(llm_vote, DOUBT=0.1, SURE=1.0):
+            build_index([_isles(folder)], index, load_settings(overrides=chosen))
     rows, memo = _rows(index), Memo(index / MEMO)
 
     def told(*steps: str) -> list[object]:

@@ -9,10 +9,12 @@ import asyncio
 import random
 from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle, islice
+from pathlib import Path
 from string import ascii_lowercase
 from time import process_time
 
 import pytest
+from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.explain.explain import EXPLAINED
@@ -24,8 +26,8 @@ from conspectus.storage.errors import UnknownMethod, UsageError
 from conspectus.storage.settings import load_settings
 from conspectus.storage.text.language import detect
 
+import conspectus
 from conspectus.async_index import AsyncIndex
-from conspectus.server.browse_routes import documents_by_id
 from conspectus.server.neighbours import NotThere, entity_rows, find_entity
 from tests.query import films
 
@@ -59,15 +61,17 @@ QUESTIONS = {
         "1,", "中", "a ", "A.", "((", "\"'`“”„«»‘’", "[]{}<>()", "Who ", "Who a ", "1", "1.1.1990 ", "is ", "not ",
         "Aя中א1ع ", "👩\u200d👩\u200d👧\u200d👦", "\u200b\u200c\u200d\ufeff", "\u202eאבג ", "a\n", "+#", "'s ", "!?",
         "_a", "http://a.b/ ", "a\0", "\ud800", "film directed by ", "Ada Mirren's ", "compare x and ", "better ",
-        "what does ", "between 1 and ", "Which is older, ", "how many ", "wer hat ", "databse ",
+        "what does ", "between 1 and ", "Which is older, ", "how many ", "wer hat ", "databse ", "mejor ", "was ist ",
     )},
     "combining marks": "e" + many("\u0301"),
     "one word": many("abcdefgh"),
+    "what one word is": f"What is {many('a', 7_900)} b c d e",
     "newlines": "\n" * 3_900 + "a" + "\n" * 3_900,
     "spaces": "a" + " " * 7_900 + "b",
     "2,000 names": names(", ", 2_000),
     "names and names": names(" and ", 500),
     "unknown words": unknown_words(7),
+    "long words": f"Who directed Grey Heron {unknown_words(130)[:7_900]}",
     "connected": f"how is {many('a to ', 7_900)}connected to b",
     "100,000 characters": many("1,", 100_000),
     "100,000 characters in unknown words": many(unknown_words(8) + " ", 100_000),
@@ -173,6 +177,15 @@ def test_no_other_text_of_a_reader_takes_long(index: AsyncIndex, question: str) 
     ])  # fmt: skip
 
 
+def test_no_heading_takes_long(tmp_path: Path) -> None:
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    for name, heading in {"number": "1" * 60, "numbers": "1." * 5_000}.items():
+        (documents / f"{name}.md").write_text(f"# {heading}x the gate\n\nAda Holm keeps the gate.\n", "utf-8")
+    held = conspectus.build(documents, tmp_path / "index").aio
+    assert not slow(work for work in works(held, "Who keeps the gate?") if work[0] in ("bm25", "global", "lazy"))
+
+
 @pytest.mark.parametrize("where", FILTERS.values(), ids=list(FILTERS))
 def test_no_filter_takes_long(index: AsyncIndex, where: str) -> None:
     assert not slow([("filter", lambda: filtered(index.context, where, None))])
@@ -190,7 +203,9 @@ def test_a_filter_is_refused_at_once(index: AsyncIndex, where: str) -> None:
 def test_what_is_not_read_is_told(index: AsyncIndex) -> None:
     long, longer = "Who directed Grey Heron? " * 40, "Who directed Grey Heron? " * 400
     told = asyncio.run(index.ask(long, "sparql")).trace[0]
-    assert told.detail == "it has 160 words: the first 60 are read as a query of the graph and corrected"
+    assert told.detail == (
+        "it has 160 words: the first 60 are corrected, read as a query of the graph, and asked again with names"
+    )
     answer = asyncio.run(index.ask(longer, "bm25"))
     assert answer.question == longer
     assert answer.trace[0].detail.startswith(

@@ -193,9 +193,3 @@ def test_a_graph_s_files_lie_beside_the_settings_and_shape_the_index(
     assert found.of_the_index() != shaping
     monkeypatch.setenv("CONSPECTUS__KG__FILES", "one.tsv, two.tsv")
     assert load_settings().kg.files == ("one.tsv", "two.tsv")
-
-
-@pytest.mark.parametrize(("said", "edges"), [("true", 5), ("false", 9)])
-def test_one_key_sets_what_the_paper_sets(said: str, edges: int) -> None:
-    chosen = load_settings(overrides={"gretriever": {"paper": said, "top_k_edges": 9}}).gretriever
-    assert (chosen.top_k_edges, chosen.fill) == (edges, edges == 9)

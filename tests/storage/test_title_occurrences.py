@@ -11,7 +11,7 @@ from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.walk_graph import NamedChunks, name_chunks
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Document
-from conspectus.storage.settings import NameSettings, load_settings
+from conspectus.storage.settings import load_settings
 from conspectus.storage.title_occurrences import begins, title_occurrences
 
 from tests.conftest import write_rows
@@ -47,7 +47,7 @@ def searched(index: StoredIndex, kept: Bools) -> NamedChunks:
     chunks = [chunk for chunk, chosen in zip(index.rows(Chunk), kept, strict=True) if chosen]
     documents = [title_of[chunk.document_id] for chunk in chunks]
     first = begins(index, chunks, [document.title for document in documents])
-    return name_chunks(documents, chunks, [*first], NameSettings())
+    return name_chunks(documents, chunks, [*first])
 
 
 def test_a_part_has_the_names_that_its_own_titles_give(index: StoredIndex) -> None:

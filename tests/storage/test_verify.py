@@ -111,7 +111,7 @@ def test_tables_that_changed_places(copy: Path) -> None:
     assert {each.where for each in problems(copy)} == {"entities.parquet", "chunks.parquet"}
 
 
-@pytest.mark.parametrize("change", [{"settings": {"bm25": {"k1": 3}}}, {"files": {}}])
+@pytest.mark.parametrize("change", [{"settings": {"chunks": {"chunk_size": 3}}}, {"files": {}}])
 def test_a_manifest_that_was_edited(change: dict[str, object], copy: Path) -> None:
     path = folder_of(copy) / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")
@@ -209,7 +209,7 @@ def broken_graph(folder: Path, built: StoredIndex) -> None:
 
 
 def other_words(folder: Path, built: StoredIndex) -> None:
-    write_bm25(folder / "bm25", ["one", "two"], ["en", "en"], 1.2, 0.75)
+    write_bm25(folder / "bm25", ["one", "two"], ["en", "en"])
 
 
 def with_codes(folder: Path, built: StoredIndex, of: str) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from conspectus.storage.records import Chunk, Document, Match
-from conspectus.storage.settings import NameSettings
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for, words
 from conspectus.storage.text.nlp import Annotation, Phrase
 from conspectus.storage.text.normalise import entity_key, title_names
@@ -77,7 +76,7 @@ class KnownNames(Mapping[str, KnownName]):
         return iter(self._is_capitalised)
 
 
-def known_names(documents: Sequence[Document], found: Iterable[str], settings: NameSettings) -> KnownNames:
+def known_names(documents: Sequence[Document], found: Iterable[str]) -> KnownNames:
     """Return every name to search for, by its key: titles and found names. Lone short words are left out."""
     known = KnownNames()
     for document in documents:
@@ -88,7 +87,7 @@ def known_names(documents: Sequence[Document], found: Iterable[str], settings: N
                 known.add(other, entity_key(title))
     for surface in found:
         known.add(surface)
-    known.leave_out([key for key in known if not is_worth_looking_for(key, settings.min_characters)])
+    known.leave_out([key for key in known if not is_worth_looking_for(key)])
     return known
 
 

@@ -21,7 +21,6 @@ from conspectus.storage.mapped import TableRows
 from conspectus.storage.numbering import ManyNumbers, numbering
 from conspectus.storage.parted_rows import PartedRows
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
-from conspectus.storage.settings import NameSettings
 from conspectus.storage.spilled import SortedRows, few_as_list, in_blocks, spilled
 from conspectus.storage.tables import arrow_of, batches_of, taken
 from conspectus.storage.text.identifiers import IDENTIFIERS
@@ -49,22 +48,20 @@ def merge(
     documents: Sequence[Document],
     chunks: Sequence[Chunk],
     annotations: Sequence[Annotation],
-    settings: NameSettings,
 ) -> Knowledge:
     """Return the entities, relations and mentions of all chunks (`annotations` in the order of `chunks`)."""
-    return knowledge_of(*_read(documents, chunks, annotations, settings))
+    return knowledge_of(*_read(documents, chunks, annotations))
 
 
 def _read(
     documents: Sequence[Document],
     chunks: Sequence[Chunk],
     annotations: Sequence[Annotation],
-    settings: NameSettings,
 ) -> "tuple[Sightings, Statements]":
     """Return what the chunks mention and state; the names looked for are not kept."""
     columns = annotations if isinstance(annotations, Annotations) else Annotations(annotations)
     named = columns.texts_of(lambda kind: kind != CONCEPT and kind not in IDENTIFIERS)
-    known = known_names(documents, named, settings)
+    known = known_names(documents, named)
     matcher = NameMatcher(known)
     sightings = Sightings(chunks)
     stated = Statements(sightings)

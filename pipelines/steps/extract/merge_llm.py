@@ -30,7 +30,6 @@ from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention, Relation
-from conspectus.storage.settings import NameSettings
 from conspectus.storage.spilled import SortedRows
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.names import NameMatcher, words
@@ -60,12 +59,11 @@ def merge_extractions(
     documents: Sequence[Document],
     chunks: Sequence[Chunk],
     extractions: Sequence[ChunkExtraction],
-    settings: NameSettings,
 ) -> ModelKnowledge:
     """Return the knowledge of all chunks (`extractions` in the order of `chunks`), independent of that order."""
     pairs = sorted(zip(chunks, extractions, strict=True), key=lambda chunk: chunk[0].id)
     stated = [_stated(chunk, extraction) for chunk, extraction in pairs]
-    known = known_names(documents, (name for one in stated for name in one.names.values()), settings)
+    known = known_names(documents, (name for one in stated for name in one.names.values()))
     matcher = NameMatcher(known)
 
     ordered = [chunk for chunk, _ in pairs]

@@ -134,7 +134,7 @@ def annotate_shard(
     for language, text in texts:
         in_language[language].append(text)
     for language, group in in_language.items():
-        for text, found in _annotated(_annotator(settings.pipeline, settings.concepts, language), group):
+        for text, found in _annotated(_annotator(settings.pipeline, language), group):
             key = _key(settings, language, text)
             if isinstance(found, Annotation):
                 results[key] = _encode(found)
@@ -161,12 +161,12 @@ def _annotated(annotator: Annotator, texts: Sequence[str]) -> Iterator[tuple[str
 
 
 @cache
-def _annotator(pipeline: str, concepts: bool, language: str) -> Annotator:
-    return open_annotator(pipeline, concepts, language)
+def _annotator(pipeline: str, language: str) -> Annotator:
+    return open_annotator(pipeline, language)
 
 
 def _key(settings: ExtractionSettings, language: str, text: str) -> str:
-    return digest(_annotator(settings.pipeline, settings.concepts, language).name, text)
+    return digest(_annotator(settings.pipeline, language).name, text)
 
 
 def _encode(annotation: Annotation) -> bytes:

@@ -35,7 +35,6 @@ from conspectus.prompts.replies.typed import CUT_OFF
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Document, Failure
-from conspectus.storage.settings import NameSettings
 from conspectus.storage.text.names import NameMatcher, words
 from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation
 from conspectus.storage.text.normalise import entity_key
@@ -115,10 +114,10 @@ def _triple(found: object) -> OpenTriple | str:
     return OpenTriple(*(" ".join(part.split()) for part in found))
 
 
-def merge_open(documents: Sequence[Document], found: Sequence[Annotated], settings: NameSettings) -> Knowledge:
+def merge_open(documents: Sequence[Document], found: Sequence[Annotated]) -> Knowledge:
     """Return the knowledge of all chunks, independent of their order."""
     found = sorted(found, key=lambda one: one.chunk.id)
-    known = known_names(documents, _names(found), settings)
+    known = known_names(documents, _names(found))
     matcher = NameMatcher(known)
     sightings = Sightings([one.chunk for one in found])
     stated = Statements(sightings)

@@ -1,7 +1,7 @@
 """Reports on communities that quote the documents: extractive summaries with citations.
 
 Each community of `reports.min_size` entities or more gets one report, even if it is on several levels. Its findings are
-the distinct sentences that together are most informative about its members within `reports.max_tokens`. Reports of
+the distinct sentences that together are most informative about its members within `MOST_TOKENS`. Reports of
 coarse communities are not longer than those of fine ones: there are fewer, which makes a coarse level short.
 
 Sentences are chosen by budgeted maximum coverage. A sentence covers the members and the words that it contains;
@@ -19,7 +19,6 @@ from conspectus.pipelines.steps.sentences import RowsOf, SentenceIndex, Sentence
 from conspectus.storage.arrays import Floats, Ints, Rows, gather, parts_of
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Document, Entity, Finding, Report
-from conspectus.storage.settings import ReportSettings
 from conspectus.storage.spilled import few_as_list, sorted_rows
 from conspectus.storage.tables import arrow_of, batches_of, rows_among, rows_of_ids, taken
 from conspectus.storage.text.nlp import CONCEPT
@@ -28,13 +27,15 @@ from conspectus.storage.text.tokens import count_each, count_tokens
 if TYPE_CHECKING:
     import pyarrow as pa
 
+FINDINGS, MOST_TOKENS = 5, 200  # at most in a report, which people read quickly; 40 fill a prompt
+
 
 def report_communities(
     communities: Sequence[Community],
     entities: Sequence[Entity],
     sentences: Sentences,
     n_chunks: int,
-    settings: ReportSettings,
+    min_size: int,
     documents: Sequence[Document] = (),
 ) -> Sequence[Report]:
     """Return the reports, sorted by id; communities without a quotable sentence get none.
@@ -44,11 +45,11 @@ def report_communities(
     titles = Titles(documents, sentences.placed)
 
     def made() -> Iterator[Report]:
-        for block in _reported(communities, entities, sentences.placed.of_entity, settings.min_size):
+        for block in _reported(communities, entities, sentences.placed.of_entity, min_size):
             titled = [titles.of(each.members, each.rows_of) for each in block]
             heads = count_each(f"# {title}" for title in titled)
             for reported, title, head in zip(block, titled, heads, strict=True):
-                chosen = most_telling(sentences, reported.rows_of, settings.findings, settings.max_tokens - head)
+                chosen = most_telling(sentences, reported.rows_of, FINDINGS, MOST_TOKENS - head)
                 if chosen:
                     findings = [_finding(row, reported, sentences.placed) for row in chosen]
                     tokens = head + sum(_TOKENS_A_MARK + _tokens(row, sentences) for row in chosen)

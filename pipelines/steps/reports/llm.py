@@ -42,6 +42,8 @@ StandIn = Callable[[Community], Report | None]
 
 Ready = Callable[[Iterable[str]], Awaitable[None]]
 """Waits until the entities and relations with the given ids have descriptions."""
+FEWEST_FINDINGS, MOST_FINDINGS, MOST_WORDS = 5, 10, 1000
+"""The extent that the prompt asks for: as many findings as GraphRAG, on two pages, so that many fit together."""
 
 _Answered = tuple[ReportAnswer, Supported, list[Failure]]
 """A reply, its supported findings, and failures for the others."""
@@ -178,8 +180,8 @@ class _Writing:
             "index/report",
             persona=self._persona,
             records=records,
-            words=str(self._settings.max_words),
-            findings=_range(self._settings.min_findings, self._settings.max_findings),
+            words=str(MOST_WORDS),
+            findings=f"{FEWEST_FINDINGS} to {MOST_FINDINGS}",
             collection=self._elements.collection,
         )
         sources = self._elements.sources(community.chunk_ids)
@@ -231,10 +233,6 @@ def beside(communities: Sequence[Community], min_size: int) -> tuple[Mapping[str
         else:
             alone.add(small.id)
     return found, frozenset(alone)
-
-
-def _range(least: int, most: int) -> str:
-    return str(most) if least == most else f"{least} to {most}"
 
 
 def _parts(communities: Sequence[Community], due: Sequence[Community]) -> Mapping[str, list[Community]]:

@@ -36,7 +36,6 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.settings import Settings, TrainGRetrieverSettings
 from pydantic import TypeAdapter, ValidationError
 
-_LORA_RANK, _LORA_ALPHA, _LORA_DROPOUT, _WEIGHT_DECAY = 8, 16, 0.05, 0.05
 """LoRA's rank and scale, and AdamW's decay, as in G-Retriever's published code."""
 
 BEGUN = "training.json"
@@ -118,10 +117,10 @@ def train_from_settings(
     """
     chosen = settings.train_gretriever
     need("torch_geometric", *(["peft"] if chosen.lora else []))
-    ready = [open_frozen(model, chosen.precision, chosen.device)]  # before the slow encoding of the graphs
+    ready = [open_frozen(model)]  # before the slow encoding of the graphs
 
     def open_model() -> FrozenModel:
-        return ready.pop() if ready else open_frozen(model, chosen.precision, chosen.device)
+        return ready.pop() if ready else open_frozen(model)
 
     encodings = RememberedEncodings(
         context.embedder if context else open_embedder(settings.embedding, settings.embedding_server),
@@ -136,7 +135,7 @@ def train_from_settings(
 def _as_given(suite: Path, settings: Settings, encodings: RememberedEncodings) -> GraphQa:
     """Return the questions with what is cut out of the graphs that come with them."""
     sought = settings.gretriever
-    how = Cutting(sought.top_k_nodes, sought.top_k_edges, sought.edge_cost, sought.solver)
+    how = Cutting(sought.top_k_nodes, sought.top_k_edges, sought.edge_cost)
     retrieves = settings.train_gretriever.retrieval
     return read_graphqa(suite, (lambda graph, question: cut(graph, question, encodings, how)) if retrieves else whole)
 
@@ -159,19 +158,11 @@ def shape_of(chosen: TrainGRetrieverSettings) -> SoftShape:
     """Return the shape given by the settings."""
     return SoftShape(
         encoder=chosen.encoder,
-        layers=chosen.layers,
-        heads=chosen.heads,
         width=chosen.width,
-        dropout=0.0,
         projector=chosen.projector,
         soft_tokens=chosen.soft_tokens,
         text=chosen.text,
         lora=chosen.lora,
-        lora_rank=_LORA_RANK,
-        lora_alpha=_LORA_ALPHA,
-        lora_dropout=_LORA_DROPOUT,
-        text_tokens=chosen.text_tokens,
-        answer_tokens=chosen.answer_tokens,
     )
 
 
@@ -179,11 +170,8 @@ def plan_of(chosen: TrainGRetrieverSettings) -> SoftPromptPlan:
     """Return the hyperparameters given by the settings."""
     return SoftPromptPlan(
         learning_rate=chosen.learning_rate,
-        weight_decay=_WEIGHT_DECAY,
         epochs=chosen.epochs,
-        patience=chosen.patience,
         batch=chosen.batch,
-        seed=chosen.seed,
         seeds=chosen.seeds,
     )
 

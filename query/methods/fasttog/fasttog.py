@@ -302,11 +302,8 @@ class FastToG:
         else:
             from conspectus.query.menu import METHODS
 
-            fallback = self._settings.fallback
-            assembly.step(
-                "fallback", f"the chains give no answer ({verdict.why}): {fallback}, from no fact of the graph"
-            )
-            own = await METHODS[fallback].answerer(self._context).answer(assembly.question, ignore_pieces)
+            assembly.step("fallback", f"the chains give no answer ({verdict.why}): io, from no fact of the graph")
+            own = await METHODS["io"].answerer(self._context).answer(assembly.question, ignore_pieces)
             answer = assembly.adopt(own, evidence)
             if own.names:  # from the model's memory, not from the graph
                 answer = replace(answer, text=f"{own.text} {UNVERIFIED}")

@@ -24,6 +24,10 @@ from conspectus.storage.settings import FastTogSettings
 Members = tuple[int, ...]
 """The entity rows of a community, ascending; they identify it."""
 
+_RHO, _MAX_HOPS, _MAX_NODES, _COARSE_K = 0.5, 3, 100, 8
+"""Sampling: entities n hops away, up to 3, with probability 0.5^(n - 1), at most 100, so that it is fast; and the
+communities that remain to be chosen from: a prompt with 8 stays short."""
+_SEED = 7  # any number: the same question has the same sample
 _DIGITS = 9
 """Scores are rounded to this many digits before they are compared."""
 
@@ -84,23 +88,15 @@ class CommunitySearch:
     def around(self, origin: Members, visited: Set[Members]) -> Searched:
         """Return the candidates around a community, except those in `visited`.
 
-        Coarse pruning retains `coarse_k` candidates: alternately the one with the highest Q(c), ties by members, and
+        Coarse pruning retains `_COARSE_K` candidates: alternately the one with the highest Q(c), ties by members, and
         the one with the predicate nearest to the question. Q(c) alone would favour single nodes (years, languages).
         """
-        chosen = self.settings
-        around = neighbourhood(
-            self.graph,
-            origin,
-            rho=chosen.rho,
-            max_hops=chosen.max_hops,
-            max_nodes=chosen.max_nodes,
-            seed=chosen.seed,
-        )
+        around = neighbourhood(self.graph, origin, rho=_RHO, max_hops=_MAX_HOPS, max_nodes=_MAX_NODES, seed=_SEED)
         outside = np.setdiff1d(around.nodes, np.array(origin, np.int64), assume_unique=True)
         ends = np.stack([around.sources, around.targets])
         inner = np.isin(ends, outside).all(axis=0)
         graph = small_graph(len(outside), np.searchsorted(outside, ends[:, inner]).T)
-        partition = louvain(graph, chosen.max_community_size, chosen.seed)
+        partition = louvain(graph, self.settings.max_community_size, _SEED)
         values = community_modularity(graph, partition)
         found, seen, apart = list[tuple[float, CommunityCandidate]](), 0, 0
         held = _relations_of(ends, outside, partition)
@@ -112,12 +108,12 @@ class CommunitySearch:
                 inside, bridges = (tuple(around.relations[item].tolist()) for item in (own, joined))
                 found.append((round(value, _DIGITS), CommunityCandidate(key, inside, bridges, value, origin)))
         ranked = self._ranked(found)
-        kept, pruned = ranked[: chosen.coarse_k], ranked[chosen.coarse_k :]
+        kept, pruned = ranked[:_COARSE_K], ranked[_COARSE_K:]
         return Searched(kept, pruned, len(outside), len(values), seen, apart)
 
     def _ranked(self, found: Sequence[tuple[float, CommunityCandidate]]) -> tuple[CommunityCandidate, ...]:
         ranked = [item for _, item in sorted(found, key=lambda result: (-result[0], result[1].nodes))]
-        if self.near is None or len(ranked) <= self.settings.coarse_k:
+        if self.near is None or len(ranked) <= _COARSE_K:
             return tuple(ranked)
         nearest = sorted(ranked, key=lambda item: -self._nearness(item))
         by_turns = (item for pair in zip(ranked, nearest, strict=True) for item in pair)

@@ -23,7 +23,7 @@ from conspectus.query.answer_writing.context_windows import Unit, Units, Window,
 from conspectus.query.answering import assembling
 from conspectus.query.citations.forms import Numbers
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.drift_offline import ExtractiveDriftSearch
+from conspectus.query.methods.graphrag.drift_offline import CONTEXT_TOKENS, ExtractiveDriftSearch
 from conspectus.query.methods.graphrag.local import find_context
 from conspectus.query.methods.graphrag.map_input import nearest_reports
 from conspectus.query.methods.graphrag.map_step import Material, Note, material_of
@@ -34,6 +34,7 @@ from conspectus.storage.text.names import words
 from pydantic import BaseModel, ConfigDict, Field
 
 PRIMER, HYPOTHESIS, FOLLOW_UP, REDUCE = "primer", "hypothesis", "follow_up", "reduce"
+_FOLDS = 2  # calls that share the nearest reports: of the usual 20, each reads ten
 """The steps of a question, as named in usage and cache."""
 
 
@@ -120,7 +121,7 @@ class Primer:
 
 
 async def run_primer(context: Context, model: LanguageModel, question: str) -> Primer:
-    """Answer from the nearest reports, in up to `drift_search.folds` calls after one for a hypothetical answer.
+    """Answer from the nearest reports, in up to `_FOLDS` calls after one for a hypothetical answer.
 
     No call is made if the index has no reports.
     """
@@ -130,7 +131,7 @@ async def run_primer(context: Context, model: LanguageModel, question: str) -> P
     expanded = await gather_settled([_hypothesis(context, model, question, reports)])
     texts = [question, *(text for text in expanded if isinstance(text, str) and text)]
     near = [report.unit for report in nearest_reports(context, texts)]
-    windows = _folds(context, near)
+    windows = _folds(near)
     caller = _BranchCaller(context, model)
     replies = await gather_settled(
         caller.branch(
@@ -178,18 +179,17 @@ def _summary(unit: Unit) -> str:
     return unit.text.split("\n\n- ")[0]
 
 
-def _folds(context: Context, near: list[Unit]) -> list[Window]:
+def _folds(near: list[Unit]) -> list[Window]:
     """Deal out the reports to the calls so that every call gets some of the nearest, and fill their windows."""
-    settings = context.settings.drift_search
-    count = min(settings.folds, len(near))
-    dealt = [filled(near[place::count], settings.context_tokens) for place in range(count)]
+    count = min(_FOLDS, len(near))
+    dealt = [filled(near[place::count], CONTEXT_TOKENS) for place in range(count)]
     return [window for window in dealt if window]
 
 
 class DriftSearch:
     """DRIFT search with a language model.
 
-    The calls of one question are at most 1 (hypothetical answer) + `folds` (primer) + `rounds` x `follow_ups` (local
+    The calls of one question are at most 1 (hypothetical answer) + `_FOLDS` (primer) + `rounds` x `follow_ups` (local
     searches) + 1 (final answer); a primer or local search whose reply has the wrong form is repeated once. The calls of
     one stage run concurrently.
     """
@@ -222,7 +222,7 @@ class DriftSearch:
                     break
             if walk.failures and not walk.branches:
                 raise walk.failures[0]
-            material = material_of(walk.notes(), self._settings.context_tokens)
+            material = material_of(walk.notes(), CONTEXT_TOKENS)
             written = await self._final_answer(question, material, say)
             detail = (
                 f"{len(material.notes)} of {len(walk.notes())} notes on {len(material.units)} pieces of material, "
@@ -271,7 +271,6 @@ class DriftSearch:
             say,
             prompt="query/graphrag/drift_reduce",
             step=REDUCE,
-            most_words=self._settings.words,
         )
 
 

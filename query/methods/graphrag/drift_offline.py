@@ -16,9 +16,11 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.local import selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
 from conspectus.query.methods.graphrag.map_input import nearest_reports
+from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.cancellation import check
 
+CONTEXT_TOKENS = 8000  # of reports, notes or quoted passages: the windows of small models hold so many
 _SHARE = 0.6
 """The weight of a passage's score in a follow-up search, so that it can join the best passages but not replace them.
 At 0.5 recall@5 of 50 HotpotQA questions was .860, at 0.7 .830, with the question alone .850."""
@@ -32,7 +34,7 @@ class ExtractiveDriftSearch:
         self._context = context
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Quote up to `answer.sentences` sentences of the passages that fit into `drift_search.context_tokens`."""
+        """Quote up to `answer.sentences` sentences of the passages that fit into `CONTEXT_TOKENS`."""
         with assembling(question, self._name) as assembly:
             scored, trace = self._find(question)
             found = replace(evidence(self._context, scored), trace=trace)
@@ -49,13 +51,14 @@ class ExtractiveDriftSearch:
         reports = nearest_reports(context, [question])
         names = self._names(question, selection, reports)
         scores: dict[int, float] = {}
-        follow_ups = ((LocalSelection(context, f"{question} {name}"), _SHARE) for name in names)
+        asked = first_words(question, MOST_CLOSELY)
+        follow_ups = ((LocalSelection(context, f"{asked} {name}"), _SHARE) for name in names)
         for search, share in chain([(selection, 1.0)], follow_ups):
             check()
             for row, score in zip(search.chunks.rows.tolist(), search.chunks.scores.tolist(), strict=True):
                 scores[row] = max(scores.get(row, 0.0), share * score)
         order = sorted(scores, key=lambda row: (-scores[row], row))
-        window = filled((passage_unit(context, row) for row in order), context.settings.drift_search.context_tokens)
+        window = filled((passage_unit(context, row) for row in order), CONTEXT_TOKENS)
         kept = [ScoredUnit(unit, scores[unit.row]) for unit in window.units] if window else []
         primer = Step("primer", f"{len(reports)} nearest reports lead to {', '.join(names) or 'nothing further'}")
         fold = Step("fold", f"{len(kept)} of {len(order)} passages that {1 + len(names)} local searches found")

@@ -107,6 +107,7 @@ class Descent:
 
 STEP = "rate"
 _BEST = 5
+_RELEVANT = 1  # lowest rating of a report whose children are rated: only irrelevant ones end the descent
 
 
 class Rater(Protocol):
@@ -176,7 +177,6 @@ class DynamicReports:
         A report that could not be rated counts as relevant. ModelError if none could be rated.
         """
         context = self._context
-        threshold = context.settings.global_search.dynamic_threshold
         rows = _report_rows(context)
         if not rows and context.narrowed:
             return await passages_instead(context, question, "there is no report that may be read")
@@ -199,7 +199,7 @@ class DynamicReports:
                 {
                     id_
                     for id_, rating in zip(descent.frontier, ratings, strict=True)
-                    if isinstance(rating, ModelError) or rating >= threshold
+                    if isinstance(rating, ModelError) or rating >= _RELEVANT
                 }
             )
         chosen = Units(context, Report, np.array([rows[id_] for id_ in descent.selected()], np.int64))

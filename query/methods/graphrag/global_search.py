@@ -35,9 +35,9 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
 from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selected, Selector
 from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
-from conspectus.query.methods.graphrag.overview.focus import focused_themes, has_parts, is_focused
+from conspectus.query.methods.graphrag.overview.focus import QUOTED_WORDS, focused_themes, has_parts, is_focused
 from conspectus.query.methods.graphrag.overview.themes import Theme, themes
-from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
+from conspectus.query.question.scope import LEAST_SUPPORT, closeness_to_whole, corpus_coverage, is_about_the_whole
 from conspectus.query.types import Answer, Answerer, Say, Step
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.cancellation import check
@@ -124,7 +124,6 @@ class ExtractiveGlobalSearch:
         self._name = name
         self._context = context
         self._selector = selector
-        self._settings = context.settings.global_search
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Answer with statements of the most helpful reports or passages, one cited statement per line.
@@ -139,7 +138,7 @@ class ExtractiveGlobalSearch:
                 return self._tell(assembly, told, selected, say)
             vector = self._context.embedder.embed_query(question)
             places, scores = self._map(vector, selected.units)
-            shown = zip(places[: self._settings.reports].tolist(), scores.tolist(), strict=False)
+            shown = zip(places[:_QUOTED_REPORTS].tolist(), scores.tolist(), strict=False)
             best = [ScoredUnit(selected.units[place], score) for place, score in shown]
             reason, answerable = self._answerable(question)
             if told is not None:
@@ -198,7 +197,7 @@ class ExtractiveGlobalSearch:
         """Return the reason for answering or not, and whether the question is answered."""
         if is_about_the_whole(self._context, question):
             return f"the question is about the whole ({closeness_to_whole(self._context, question):.2f})", True
-        found, least = corpus_coverage(self._context, question), self._settings.least_support
+        found, least = corpus_coverage(self._context, question), LEAST_SUPPORT
         return f"the documents support it by {found:.2f}, the least is {least}", found >= least
 
     def _map(self, vector: Vectors, units: Units) -> tuple[Ints, Floats]:
@@ -220,7 +219,7 @@ class ExtractiveGlobalSearch:
             return []
         statements = [statement for unit in units for statement in unit.statements()]
         vectors = np.concatenate([self._vectors_of(unit) for unit in units])
-        return diverse(statements, vectors, vector, self._settings.quoted_words)
+        return diverse(statements, vectors, vector, QUOTED_WORDS)
 
     def _vectors_of(self, unit: Unit) -> Vectors:
         """Return the vectors of the statements of a unit (n, dimension), cached: questions share most units."""
@@ -245,6 +244,7 @@ def _statement_vectors(_context: Context) -> dict[str, Vectors]:
 
 
 _SEED = 7
+_QUOTED_REPORTS = 5  # at most: they share the words that may be quoted
 """Seed of the order in which reports are dealt out to the windows."""
 _RELEVANCE = 0.7
 """The weight of similarity to the question, as opposed to similarity to statements already chosen."""

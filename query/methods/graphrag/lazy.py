@@ -39,6 +39,7 @@ from pydantic import BaseModel
 
 QUESTIONS, TEST = "lazy_questions", "lazy_relevance"
 """The steps of a question, as named in usage and cache."""
+_QUESTIONS = 3  # at most; more would find the same passages and divide the tests among themselves
 _AT_ONCE = 10
 """Passages scored per call."""
 _CALLS_AT_ONCE = 4
@@ -97,16 +98,13 @@ class ModelJudge:
 
     async def questions(self, question: str) -> tuple[list[str], str]:
         """Return the model's questions; if none are usable, only the original question is used."""
-        most = self.context.settings.lazy_search.questions
-        if not most:
-            return [], "none wanted"
-        asked = messages("query/graphrag/lazy_questions", question=question, most=str(most))
+        asked = messages("query/graphrag/lazy_questions", question=question, most=str(_QUESTIONS))
         try:
             reply = await ask_for(self.model, Request(asked, QUESTIONS), SubQuestions)
         except ModelError as error:
             return [], f"the question stands alone: {error}"
         found = [" ".join(each.split()) for each in reply.questions]
-        return [each for each in dict.fromkeys(found) if each and each != question][:most], ""
+        return [each for each in dict.fromkeys(found) if each and each != question][:_QUESTIONS], ""
 
     async def test(self, question: str, units: Sequence[Unit], _cosines: Sequence[float], /) -> list[bool | ModelError]:
         """Return the verdicts of the calls, which run concurrently."""

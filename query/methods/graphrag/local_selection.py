@@ -15,6 +15,7 @@ from conspectus.query.methods.graphrag.graph_tables import GraphTables, knowledg
 from conspectus.query.methods.ppr.seeds import text_scores
 from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Floats, Ints, Rows, distinct
+from conspectus.storage.graph.walk_graph import MOST_OWNERS
 from conspectus.storage.index import DESCRIPTIONS
 from conspectus.storage.level_names import level_number
 from conspectus.storage.settings import LocalSettings
@@ -149,8 +150,8 @@ class LocalSelection:
     @property
     def _titled(self) -> Rows:
         """The passages of titles that the question names, except titles that many passages share."""
-        most = int(self._context.index.manifest.settings["walk_graph"]["most_owners"])
-        ids = {id_ for name in self._question.links.names if len(name.chunk_ids) <= most for id_ in name.chunk_ids}
+        named = (each.chunk_ids for each in self._question.links.names if len(each.chunk_ids) <= MOST_OWNERS)
+        ids = {id_ for chunk_ids in named for id_ in chunk_ids}
         return np.array(sorted(self.knowledge.chunk_row[id_] for id_ in ids), np.int64)
 
     @cached_property

@@ -1,13 +1,12 @@
 """G-Retriever's subgraph retrieval: nearest nodes and edges, prizes by rank, prize-collecting Steiner tree.
 
 He et al. 2024, sections 5.1 to 5.3. All questions share one graph, so the candidate region is cut out first: everything
-within `gretriever.hops` of the entities in the question, or of the nearest nodes if it names none.
+within `_HOPS` of the entities in the question, or of the nearest nodes if it names none.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal
 
 import numpy as np
 from conspectus.query.context import Context
@@ -17,13 +16,10 @@ from conspectus.query.types import Step
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, predicate_vectors, spoken
 from conspectus.storage.arrays import Floats, Ints, Vectors, distinct
-from conspectus.storage.errors import SettingsError
 from conspectus.storage.graph.pcst import prize_collecting_tree
 from conspectus.storage.graph.pcst_pruning import SteinerTree
 from conspectus.storage.index import per_index
 from conspectus.storage.text.names import words
-
-Solver = Literal["auto", "own", "pcst_fast"]
 
 _NO_ROOT = -1
 _CLOSE = 1e-9
@@ -38,23 +34,17 @@ class Solved:
     why: str = ""
 
 
-def solve(ends: Ints, costs: Floats, prizes: Floats, solver: Solver = "auto") -> Solved:
+def solve(ends: Ints, costs: Floats, prizes: Floats) -> Solved:
     """Return a tree with a high sum of prizes minus costs (Goemans and Williamson 1995).
+
+    pcst_fast is used if it is installed and its result is a valid tree, else the built-in solver.
 
     Args:
         ends: int64 (e, 2), the two nodes of each edge.
         costs: float64 (e,), not negative.
         prizes: float64 (n,), not negative.
-        solver: `auto` uses pcst_fast if it is installed and its result is a valid tree, else the built-in solver.
-
-    Raises:
-        SettingsError: `pcst_fast` is requested and not installed.
     """
-    if solver == "own" or (solver == "auto" and find_spec("pcst_fast") is None):
-        return Solved(prize_collecting_tree(ends, costs, prizes), "own")
-    if find_spec("pcst_fast") is None:
-        raise SettingsError("gretriever.solver is `pcst_fast`, which is not installed: pip install 'conspectus[pcst]'")
-    if not prizes.any():
+    if find_spec("pcst_fast") is None or not prizes.any():
         return Solved(prize_collecting_tree(ends, costs, prizes), "own")
     from pcst_fast import pcst_fast
 
@@ -100,6 +90,7 @@ def _fault(ends: Ints, nodes: Ints, edges: Ints, n_nodes: int) -> str:
     return "" if len(reached) == len(nodes) else "no connected tree"
 
 
+_HOPS = 2  # from the starts; a third hop would reach most of a graph
 _MOST_CARRIED = 5
 """Most carried-over nodes, best first, used as starts in addition to those of the question."""
 _MOST_RELATIONS = 10_000
@@ -141,7 +132,7 @@ def retrieve_subgraph(
     for row, prize in carried_nodes.items():
         prizes[row] = max(prize, prizes.get(row, 0.0))
     starts = list(dict.fromkeys([*(rows or near), *list(carried_nodes)[:_MOST_CARRIED]]))
-    relations, distance = around(graph, starts, chosen.hops)
+    relations, distance = around(graph, starts, _HOPS)
     closeness = edge_closeness(context, graph, vector, nameless, relations)
     relations, closeness = _bounded(graph, relations, closeness, distance)
     prize_of_edge = edge_prizes(_texts(context, graph, relations), closeness, chosen.top_k_edges)
@@ -150,17 +141,14 @@ def retrieve_subgraph(
         prize_of_edge = np.maximum(prize_of_edge, carried)
     cost = lowered(chosen.edge_cost, prize_of_edge)
     here = {row: prize for row, prize in prizes.items() if distance[row] >= 0}
-    part = best_part(graph, relations, here, prize_of_edge, cost, chosen.solver)
+    part = best_part(graph, relations, here, prize_of_edge, cost)
     searched = (len(distinct(np.concatenate([graph.sources[relations], graph.targets[relations]]))), len(relations))
     by_relation = {int(row): float(prize) for row, prize in zip(relations, prize_of_edge, strict=True) if prize > 0}
     filling = relations_at_starts(graph, relations, closeness, distance) if chosen.fill else {}
     found = textualised(
         graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, chosen.context_tokens, searched, filling
     )
-    as_published = (Step("settings", "those of the paper"),) if chosen.paper else ()
-    return Retrieved(
-        found, rows, (topic_step, *as_published, *_steps(graph, found, part.nodes, here, cost, part.solver, part.why))
-    )
+    return Retrieved(found, rows, (topic_step, *_steps(graph, found, part.nodes, here, cost, part.solver, part.why)))
 
 
 def without_names(question: str, names: Sequence[str]) -> str:
@@ -355,7 +343,6 @@ def best_part(
     prizes: Mapping[int, float],
     edge_prizes: Floats,
     edge_cost: float,
-    solver: Solver = "auto",
 ) -> BestSubgraph:
     """Return a connected subgraph with a high sum of prizes minus costs (section 5.3).
 
@@ -368,7 +355,6 @@ def best_part(
         prizes: Prizes by entity row; the entities need not be ends of `relations`.
         edge_prizes: float64 (e,), prizes of the relations.
         edge_cost: Cost of each relation.
-        solver: See `solve`.
     """
     sources, targets = graph.sources[relations], graph.targets[relations]
     prized = np.fromiter(prizes, np.int64, len(prizes))
@@ -385,7 +371,6 @@ def best_part(
         ),
         np.concatenate([edge_cost - edge_prizes[costly], np.zeros(2 * len(paying))]),
         np.concatenate([node_prizes, edge_prizes[paying] - edge_cost]),
-        solver,
     )
     tree = solved.tree
     through = tree.nodes[tree.nodes >= len(nodes)] - len(nodes)

@@ -203,7 +203,7 @@ def passage_closeness(context: Context, vector: Vectors) -> Floats:
 
 def _walk(graph: Adjacency, nodes: Rows, mass: Floats, settings: PprSettings) -> PageRank:
     exact = settings.solver == "exact"
-    return personalized_pagerank(graph, nodes, mass, settings.damping, epsilon=settings.epsilon, exact=exact)
+    return personalized_pagerank(graph, nodes, mass, settings.damping, exact=exact)
 
 
 def _walk_step(walk: PageRank) -> Step:

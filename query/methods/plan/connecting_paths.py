@@ -18,6 +18,7 @@ from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.paths import connecting_paths
 from conspectus.query.walk.provenance import open_grounds
 
+_STEPS, _PATHS = 4, 5  # at most: with more steps everything is connected, and more paths are not read
 _ROWS = 2
 """Number of entities with the same name between which paths are sought."""
 
@@ -39,20 +40,20 @@ def connection(assembly: Assembly, context: Context, given: Sequence[str] | None
         lacks = f"The graph has nothing called {', '.join(map(repr, missing))}."
         assembly.step("declined", lacks)
         return assembly.assemble(f"{no_answer_of_graph(assembly.question)} {lacks}")
-    chosen, graph = context.settings.plan, open_graph(context)
+    graph = open_graph(context)
     found = [
         path
         for one, other in product(*rows)
-        for path in connecting_paths(graph, one, other, longest=chosen.steps, enough=chosen.paths)
+        for path in connecting_paths(graph, one, other, longest=_STEPS, enough=_PATHS)
     ]
-    kept = telling_paths(graph, found)[: chosen.paths]
+    kept = telling_paths(graph, found)[:_PATHS]
     between = " and ".join(spoken(graph.names[each[0]]) for each in rows)
-    assembly.step("paths", f"{len(kept)} of {len(found)} between {between}, at most {chosen.steps} steps")
+    assembly.step("paths", f"{len(kept)} of {len(found)} between {between}, at most {_STEPS} steps")
     log = WalkLog()
     log.add("paths", 0, between, paths_considered(graph, kept), f"{len(kept)} of {len(found)} kept")
     log.chains += [Chain(((path[0].start,), *((hop.end,) for hop in path)), path) for path in kept]
     if not kept:
-        lacks = f"No path of at most {chosen.steps} steps joins {between}."
+        lacks = f"No path of at most {_STEPS} steps joins {between}."
         nothing = no_answer_of_graph(assembly.question)
         return assembly.assemble(f"{nothing} {lacks}", evidence=Evidence(walk=log.trace()))
     return _told(assembly, context, kept, log.trace())

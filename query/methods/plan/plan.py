@@ -36,6 +36,7 @@ from conspectus.query.graph_question.reader import read_as, read_graph_question
 from conspectus.query.methods.plan.connecting_paths import arrow, connection, paths_considered, telling_paths
 from conspectus.query.methods.sparql import relevant
 from conspectus.query.methods.tog.beam import (
+    CONTEXT_CHUNKS,
     BeamPath,
     BeamState,
     DirectedPredicate,
@@ -76,6 +77,7 @@ from pydantic import BaseModel
 
 STEP = "plan"
 _TEMPERATURE, _MAX_TOKENS = 0.4, 1024
+_WIDTH = 3  # paths that the model may propose in a round, as in Reasoning on Graphs
 _SCHEMA_TOKENS = 1500
 """Maximum number of tokens for the predicates shown to a model, likeliest first."""
 _MOST_STEPS = 4
@@ -207,12 +209,11 @@ class _Planner:
 
     async def run(self, given: Sequence[str] | None) -> Answer:
         """Run the rounds and return the answer."""
-        chosen = self._context.settings.plan
-        topics = find_topics(self._context, self._question, given, most=max(3, chosen.width))
+        topics = find_topics(self._context, self._question, given, most=_WIDTH)
         self._assembly.add(topics.step)
         state = BeamState(self._question, self._joining(topics.rows))
-        of_topics = self._passages.of_topics(topics.rows, self._context.settings.tog.context_chunks)
-        for depth in range(1, chosen.rounds + 1) if topics.rows else ():
+        of_topics = self._passages.of_topics(topics.rows, CONTEXT_CHUNKS)
+        for depth in range(1, self._context.settings.plan.rounds + 1) if topics.rows else ():
             plans, ended = await self._planned(state, topics, depth)
             state.paths = self._looked_up(state.paths, plans, depth)
             if not plans and (ended or not state.paths):
@@ -220,10 +221,10 @@ class _Planner:
             if not state.paths:
                 continue  # the next round is shown what was tried
             state.depth = depth
-            found = texts_of(self._context, self._question, state.paths, self._context.settings.tog.context_chunks)
+            found = texts_of(self._context, self._question, state.paths, CONTEXT_CHUNKS)
             ranked = rank_texts(self._context, self._question, found, "embedding")
             self._passages.add(ranked)
-            state.texts = each_once([*ranked, *of_topics], self._context.settings.tog.context_chunks)
+            state.texts = each_once([*ranked, *of_topics], CONTEXT_CHUNKS)
             state.verdict = await self._policy.judge(state)
             log_verdict(self._log, "reasoning", state, f"{len(state.paths)} paths")
             if state.verdict.sufficient:
@@ -238,11 +239,10 @@ class _Planner:
 
     def _joining(self, topics: Sequence[int]) -> list[BeamPath]:
         """Return the shortest paths between the first two topics, which a question with two names often asks for."""
-        chosen = self._context.settings.plan
         if len(topics) < 2:
             return []
-        found = connecting_paths(self._graph, topics[0], topics[1], longest=2, enough=chosen.width)
-        kept = telling_paths(self._graph, found)[: chosen.width]
+        found = connecting_paths(self._graph, topics[0], topics[1], longest=2, enough=_WIDTH)
+        kept = telling_paths(self._graph, found)[:_WIDTH]
         self._log.add(
             "paths", 0, "", paths_considered(self._graph, kept), f"{len(kept)} of {len(found)} between the topics"
         )
@@ -250,7 +250,7 @@ class _Planner:
 
     async def _planned(self, state: BeamState, topics: Topics, depth: int) -> tuple[list[RelationPath], str]:
         """Return the model's new plans, and the reason if there are none."""
-        graph, width = self._graph, self._context.settings.plan.width
+        graph = self._graph
         shown = relevant(self._context, self._question, topics.rows, _SCHEMA_TOKENS)
         prompt = messages(
             "query/plan",
@@ -260,7 +260,7 @@ class _Planner:
             or "(none)",
             tried="\n".join(f"{plan.label(graph)}: {why}" for plan, why in self._tried.items()) or "(nothing yet)",
             known=state.clues or "(nothing yet)",
-            most=str(width),
+            most=str(_WIDTH),
         )
         before, ended = self._model.calls, ""
         considered: list[Considered] = []
@@ -271,7 +271,7 @@ class _Planner:
         except ModelError as error:
             ended = failure_reason(error)
         else:
-            for planned in reply.paths[:width]:
+            for planned in reply.paths[:_WIDTH]:
                 plan, why = self._meant(planned, topics)
                 new = plan is not None and plan not in self._tried and plan not in plans
                 label = plan.label(graph) if plan else " -> ".join([planned.start, *planned.relations])

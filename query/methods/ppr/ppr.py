@@ -25,6 +25,7 @@ from conspectus.query.methods.ppr.pairs import PairScores, joined_by_titles, lin
 from conspectus.query.methods.ppr.second_hop import FirstPassage, Rewrite, SecondHop, rewrite_question, second_hop
 from conspectus.query.methods.ppr.seeds import (
     COSINE_WEIGHT,
+    TEXT_SEEDS,
     TextScores,
     margins,
     personalization,
@@ -39,6 +40,7 @@ from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Name
 
+_POOL = 100  # passages that are ranked again in pairs: time grows with their number
 _TEXT_PRIOR = 0.003
 """Prior of the passage nearest in words and meaning, so that it is a candidate; others have less (power 4)."""
 _HOP_PRIOR = 0.06
@@ -114,7 +116,6 @@ class PprRanking:
         hop_prior: (n,) the second hop's addition to the prior.
         names: how well names lead from passage to passage here, from 0 to 1 (`titles_mentioned`).
         scores: (n,) the final scores (FORMULA), 1 for the best.
-        text_seeds: most passages that seed the walk by their text.
     """
 
     question: Question
@@ -128,7 +129,6 @@ class PprRanking:
     hop_prior: Floats
     names: float
     scores: Floats
-    text_seeds: int
 
     def order(self) -> Rows:
         """Return the positions of the candidates, best first, ties by chunk id."""
@@ -141,7 +141,7 @@ class PprRanking:
         return (
             *spelling_steps(self.question.mended),
             Step("link", f"the question names {titles}, and {len(links.entity_rows)} entities"),
-            Step("seed", f"{min(len(self.near.rows), self.text_seeds)} passages near in words and meaning"),
+            Step("seed", f"{min(len(self.near.rows), TEXT_SEEDS)} passages near in words and meaning"),
             Step("walk", f"{walk.solver}: {len(walk.nodes)} nodes reached, residual {walk.residual:.1e}"),
             Step("pairs", f"{n_candidates} passages ranked again with the passages they are linked with"),
             Step("second hop", self._second_hop()),
@@ -196,20 +196,20 @@ def rank_passages(context: Context, text: str, k: int) -> PprRanking | Step:
 
     question = open_question(context, text)
     near = text_scores(context, question)
-    seeds, mass = personalization(context, question.links, near, settings.text_seeds)
+    seeds, mass = personalization(context, question.links, near)
     if not mass.sum() > 0:
         return Step("ppr", "the question names nothing here, and nothing is near to it")
     exact = settings.solver == "exact"
-    walk = personalized_pagerank(graph, seeds, mass, settings.damping, epsilon=settings.epsilon, exact=exact)
+    walk = personalized_pagerank(graph, seeds, mass, settings.damping, exact=exact)
 
-    pool = max(k, settings.pool)
+    pool = max(k, _POOL)
     rows = np.union1d(
         best_chunks(walk, near, n_chunks, pool), near.rows[np.argsort(-near.scores, kind="stable")[:pool]]
     )
     candidates = _candidates(context, question, walk, near, rows)
 
     first = _first_passages(question, candidates, settings.bridge_passages)
-    rewrites = rewrite_question(context, question, first, settings.bridge_names)
+    rewrites = rewrite_question(context, question, first)
     more = np.setdiff1d(np.concatenate([np.zeros(0, np.int64), *(rewrite.chunks for rewrite in rewrites)]), rows)
     if len(more):
         candidates = _candidates(context, question, walk, near, np.concatenate([rows, more]))
@@ -234,7 +234,6 @@ def rank_passages(context: Context, text: str, k: int) -> PprRanking | Step:
         hop_prior,
         names,
         scores,
-        settings.text_seeds,
     )
 
 

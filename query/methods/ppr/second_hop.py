@@ -12,16 +12,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.context import Context
+from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import Question
 from conspectus.query.question.terms import Terms
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.walk_graph import MOST_OWNERS
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity
 from conspectus.storage.text.names import Word, words
 from conspectus.storage.text.postings import TextColumn
 
+_MOST_NAMES = 12  # of a passage, the rarest first: each costs the encoding of a question
 _MOST_PASSAGES = 60
 """A name in more passages than this is not a bridge."""
 
@@ -71,22 +74,24 @@ class SecondHop:
     by: Rows
 
 
-def rewrite_question(
-    context: Context, question: Question, first_passages: Sequence[FirstPassage], most_names: int
-) -> list[Rewrite]:
-    """Return the question rewritten with names from the first passages: the `most_names` rarest names of each."""
-    stems = set(question.stems)
+def rewrite_question(context: Context, question: Question, first_passages: Sequence[FirstPassage]) -> list[Rewrite]:
+    """Return the question rewritten with names from the first passages: the rarest names of each.
+
+    Of a long question, the first words are rewritten (`MOST_CLOSELY`).
+    """
+    text, stems = first_words(question.text, MOST_CLOSELY), set(question.stems)
     rewrites: list[Rewrite] = []
     for passage in first_passages:
-        part = matched_part(question.words, question.stems, _signed_weights(question.terms, passage.contained))
+        weights = _signed_weights(question.terms, passage.contained)
+        part = matched_part(question.words[:MOST_CLOSELY], question.stems[:MOST_CLOSELY], weights)
         if part is None:
             continue
         start, end = part
         names = [
             (name, chunks) for name, chunks in _names_in(context, passage.row) if not _stems(context, name) <= stems
         ]
-        for name, chunks in sorted(names, key=lambda pair: (len(pair[1]), pair[0]))[:most_names]:
-            rewritten = f"{question.text[:start]}{name}{question.text[end:]}"
+        for name, chunks in sorted(names, key=lambda pair: (len(pair[1]), pair[0]))[:_MOST_NAMES]:
+            rewritten = f"{text[:start]}{name}{text[end:]}"
             rewrites.append(Rewrite(passage.row, passage.weight, name, rewritten, chunks))
     return rewrites
 
@@ -150,7 +155,6 @@ def _signed_weights(terms: Terms, contained: Floats) -> dict[str, float]:
 def _names_in(context: Context, row: int) -> list[tuple[str, Rows]]:
     """Return the names in a chunk, each with the other chunks that contain it or have it as their title."""
     graph, n_chunks = context.index.graph(), len(context.chunks)
-    most_owners = int(context.index.manifest.settings["walk_graph"]["most_owners"])
     chunks_of: dict[str, tuple[str, set[int]]] = {}
     for node in _neighbours(graph, row):
         if node >= n_chunks:
@@ -159,7 +163,7 @@ def _names_in(context: Context, row: int) -> list[tuple[str, Rows]]:
             if len(chunks) <= _MOST_PASSAGES:
                 chunks_of.setdefault(name.casefold(), (name, set()))[1].update(chunks)
     for title in open_linker(context.index).titles_in(context.chunks[row].text):
-        if len(title.chunk_ids) <= most_owners:
+        if len(title.chunk_ids) <= MOST_OWNERS:
             owners = {context.chunk_rows[id_] for id_ in title.chunk_ids}
             chunks_of.setdefault(title.name.casefold(), (title.name, set()))[1].update(owners)
     others = ((name, np.array(sorted(rows - {row}), np.int64)) for name, rows in chunks_of.values())

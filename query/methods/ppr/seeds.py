@@ -7,12 +7,14 @@ from conspectus.query.context import Context
 from conspectus.query.question.linking import Links
 from conspectus.query.question.question import Question
 from conspectus.storage.arrays import Floats, Rows
+from conspectus.storage.graph.walk_graph import MOST_OWNERS
 from conspectus.storage.vectors.base import best
 
 _NAME_MASS = 1.0
 _ENTITY_MASS = 0.5
 _TEXT_MASS = 1.0
 """Mass of the passages whose titles the question names, of its entities, and of the passages near to it."""
+TEXT_SEEDS = 5  # passages that seed the walk: it must start from what is near, not from everything
 _CANDIDATES = 100
 """Number of best passages by words, and by meaning, considered as seeds."""
 COSINE_WEIGHT = 2.0
@@ -40,31 +42,29 @@ def text_scores(context: Context, question: Question) -> TextScores:
     return TextScores(rows, np.maximum(scores, 0.0))
 
 
-def personalization(context: Context, links: Links, near: TextScores, text_seeds: int) -> tuple[Rows, Floats]:
+def personalization(context: Context, links: Links, near: TextScores) -> tuple[Rows, Floats]:
     """Return the seeds of the walk and their mass.
 
     Args:
         context: The index.
         links: The names in the question. A title counts less the more passages mention it, an entity the more edges it
-            has; a title of more than `walk_graph.most_owners` passages does not count.
+            has; a title of more than `MOST_OWNERS` passages does not count.
         near: Passages near in text.
-        text_seeds: Most of these used as seeds.
 
     Returns:
         (nodes (s,), mass (s,)): graph nodes (chunk rows, and entity rows after all chunks), and the mass of each.
     """
     graph, row_of, n_chunks = context.index.graph(), context.chunk_rows, len(context.chunks)
-    most_owners = int(context.index.manifest.settings["walk_graph"]["most_owners"])
     passages: dict[int, float] = {}
     for name in links.names:
-        if len(name.chunk_ids) <= most_owners:
+        if len(name.chunk_ids) <= MOST_OWNERS:
             for id_ in name.chunk_ids:
                 row = row_of[id_]
                 passages[row] = max(passages.get(row, 0.0), 1 / np.sqrt(1 + name.mentioned_in))
     entities = np.array(links.entity_rows, np.int64) + n_chunks
     degrees = np.diff(graph.indptr)[entities] if len(entities) else np.zeros(0)
     entities, degrees = entities[degrees > 0], degrees[degrees > 0]
-    text_rows, above = margins(near.rows, near.scores, text_seeds)
+    text_rows, above = margins(near.rows, near.scores, TEXT_SEEDS)
     nodes = [np.array(sorted(passages), np.int64), entities, text_rows]
     masses = [
         share(_NAME_MASS, np.array([passages[row] for row in sorted(passages)])),

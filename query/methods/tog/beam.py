@@ -20,6 +20,7 @@ from conspectus.query.walk.graph_protocol import ReadableGraph
 from conspectus.query.walk.log import WalkLog
 from conspectus.storage.arrays import Bools, Floats, Ints, runs
 
+CONTEXT_CHUNKS = 10  # by which entities are scored and from which is answered, as in ToG-2
 _MOST_TRIPLES = 20
 """Maximum number of triples on the routes to entities that are shown to a model or cited."""
 

@@ -18,7 +18,7 @@ from conspectus.query.answering import Assembly
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.beam import BeamPath, BeamState, BeamVerdict, EvidenceText, hops_to
+from conspectus.query.methods.tog.beam import CONTEXT_CHUNKS, BeamPath, BeamState, BeamVerdict, EvidenceText, hops_to
 from conspectus.query.types import Answer, Evidence, Passage
 from conspectus.query.walk.graph import is_id, predicate_words, sentence, spoken
 from conspectus.query.walk.graph_protocol import ReadableGraph, open_walk_graph
@@ -207,8 +207,8 @@ class WalkPassages:
                 row = rows[text.passage.chunk_id]
                 self._walked[row] = max(self._walked.get(row, 0.0), text.score / most)
 
-    def best(self, most: int | None = None) -> tuple[Passage, ...]:
-        """Return the `most` best passages, by default `tog.context_chunks`; empty without documents."""
+    def best(self, most: int = CONTEXT_CHUNKS) -> tuple[Passage, ...]:
+        """Return the `most` best passages; empty without documents."""
         context = self._context
         if not has_documents(context):
             return ()
@@ -217,9 +217,7 @@ class WalkPassages:
             bonus[row] += _NAMED
         for row, cosine in nearest_chunks(context, self._question, self._walked, len(self._walked)):
             bonus[row] += _WALKED * self._walked[row] * cosine
-        return rank_passages(
-            context, self._question, bonus, context.settings.tog.context_chunks if most is None else most
-        )
+        return rank_passages(context, self._question, bonus, most)
 
 
 # Sentences about the end of a path

@@ -17,6 +17,7 @@ from conspectus.prompts.replies.structured import CountedModel, ask_for, ask_in_
 from conspectus.query.abstention import is_unknown
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import (
+    CONTEXT_CHUNKS,
     BeamPath,
     BeamState,
     BeamVerdict,
@@ -241,7 +242,7 @@ class LlmBeamPolicy:
         query = f"{self._statement} {state.query}".strip()
         if settings.scorer != "model" or not texts:
             return RankedTexts(rank_texts(self._context, query, texts, settings.scorer))
-        most = 2 * settings.context_chunks
+        most = 2 * CONTEXT_CHUNKS
         near = rank_texts(self._context, query, texts, "embedding")[:most]
         pieces = "\n\n".join(f"[{number}] {text.text}" for number, text in enumerate(near, start=1))
         prompt = messages("query/tog2/score", question=self._question, clue=state.query or _FIRST_STEP, pieces=pieces)
@@ -261,7 +262,7 @@ class LlmBeamPolicy:
     async def judge(self, state: BeamState) -> BeamVerdict:
         """Judge from all paths, each with the texts it led to; if nothing is found yet, without a call.
 
-        Texts of earlier rounds fill the remaining room within `tog.context_chunks`.
+        Texts of earlier rounds fill the remaining room within `CONTEXT_CHUNKS`.
         """
         shown = self._evidence(state)
         if not shown.items:
@@ -302,7 +303,7 @@ class LlmBeamPolicy:
         """Return the paths, each with the texts that it led to, then all other texts; every item is numbered once."""
         shown = NumberedEvidence()
         texts = {text.passage.chunk_id: text.passage for text in state.texts if text.passage}
-        room = max(0, self._settings.context_chunks - len(texts))
+        room = max(0, CONTEXT_CHUNKS - len(texts))
         earlier = {id_: passage for id_, passage in self._seen.items() if id_ not in texts}
         texts |= dict(list(earlier.items())[:room])
         self._seen |= texts

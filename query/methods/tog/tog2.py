@@ -29,6 +29,7 @@ from conspectus.query.answering import Assembly, TopicMethod, assembling
 from conspectus.query.context import Context
 from conspectus.query.graph_question.declining import says_what_was_unmet
 from conspectus.query.methods.tog.beam import (
+    CONTEXT_CHUNKS,
     BeamPath,
     BeamPolicy,
     BeamState,
@@ -59,17 +60,18 @@ from conspectus.query.walk.graph_protocol import WalkGraph, open_walk_graph
 from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import has_documents, has_imported_graph
 
+_ALPHA = 0.8  # the paper's: the first four chunks have 96 % of the weight
 _MOST_SHOWN = 30
 """Maximum candidates of an entity prune in the trace."""
 
 
-def score_entities(owners: Sequence[int], scores: Sequence[float], alpha: float) -> dict[int, float]:
+def score_entities(owners: Sequence[int], scores: Sequence[float], alpha: float = _ALPHA) -> dict[int, float]:
     """Return score(c) = Σ_k s_k · e^(-αk) of every candidate, over the ranks k = 1, 2, ... of its chunks (equation 6).
 
     Args:
         owners: The candidate of each chunk.
         scores: The score s ≥ 0 of each chunk; ranks are by falling score, ties in the order given.
-        alpha: Decay of the weight with the rank; at 0.8 the first four chunks have 96 % of the weight.
+        alpha: Decay of the weight with the rank.
 
     Returns:
         The score of each candidate that has a chunk.
@@ -117,7 +119,7 @@ class Tog2Walk:
             choice = await self.policy.keep_topics(kept)
             log_choice(self.log, "topics", 0, "", choice)
             kept = tuple(topics[place] for place in choice.kept)
-        texts = self.passages.of_topics(kept, settings.context_chunks)
+        texts = self.passages.of_topics(kept, CONTEXT_CHUNKS)
         state = BeamState(self.question, self.policy.start(kept), texts)
         self._read = list(texts)
         state.verdict = await self.policy.judge(state)
@@ -139,23 +141,23 @@ class Tog2Walk:
 
     async def _advance(self, state: BeamState) -> list[BeamPath]:
         """One round up to the entity prune (steps 1 to 5)."""
-        settings = self.context.settings.tog
         candidates = await self._candidates(state)
         if not candidates:
             return []
         query = f"{self.question} {state.query}".strip()
-        texts = texts_of(self.context, query, candidates, max(settings.context_chunks, len(candidates)))
+        texts = texts_of(self.context, query, candidates, max(CONTEXT_CHUNKS, len(candidates)))
         ranked = await self.policy.rank(state, candidates, texts)
         if ranked.calls or ranked.why:
             outcome = ranked.why or f"{len(ranked.texts)} scored by the model"
             self.log.add("chunks", state.depth, outcome=outcome, calls=ranked.calls)
-        top = ranked.texts[: settings.context_chunks]
-        scores = score_entities([text.owner for text in top], [text.score for text in top], settings.alpha)
-        kept = _apart(candidates, sorted(scores, key=lambda place: (-scores[place], place)), settings.width)
+        top = ranked.texts[:CONTEXT_CHUNKS]
+        scores = score_entities([text.owner for text in top], [text.score for text in top])
+        order = sorted(scores, key=lambda place: (-scores[place], place))
+        kept = _apart(candidates, order, self.context.settings.tog.width)
         self._log_entities(state.depth, candidates, [text.owner for text in top], scores, kept)
         self.passages.add(ranked.texts)
-        self._read = each_once([*top, *self._read], 2 * settings.context_chunks)
-        state.texts = self._read if state.last else each_once(self._read, settings.context_chunks)
+        self._read = each_once([*top, *self._read], 2 * CONTEXT_CHUNKS)
+        state.texts = self._read if state.last else each_once(self._read, CONTEXT_CHUNKS)
         paths = [candidates[place] for place in kept]
         self.visited += paths
         return paths
@@ -280,4 +282,4 @@ def _linked(context: Context, question: str, given: Sequence[str] | None = None)
 
 
 def _llm_policy(context: Context, model: LanguageModel, question: str) -> LlmBeamPolicy:
-    return LlmBeamPolicy(context, model, question, combined=context.settings.tog.combined, own_answer=False)
+    return LlmBeamPolicy(context, model, question, combined=True, own_answer=False)

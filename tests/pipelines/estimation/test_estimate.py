@@ -198,7 +198,7 @@ def test_what_is_remembered_is_not_paid_again(tmp_path: Path) -> None:
         assert same.unchanged
         assert (same.total.calls, same.total.tokens, same.total.cost) == (0, 0, 0.0)
         # A change that shapes no prompt makes a new version of remembered replies and vectors.
-        other = local(server, **claims, bm25={"k1": 1.5})
+        other = local(server, **claims, communities={"max_cluster_size": 9})
         made = estimate([corpus], tmp_path / "index", other)
         assert len(server.requests) == asked
         assert not build_index([corpus], tmp_path / "index", other).unchanged

@@ -18,7 +18,7 @@ def test_a_setting_is_found_with_and_without_its_section() -> None:
 def test_of_several_sections_those_of_the_methods_are_meant() -> None:
     swept = values_of("max_community_size=1,2", ["fasttog", "ppr"])
     assert swept.sections == ("fasttog",)
-    assert values_of("hops=1,2", ["kaping", "gretriever"]).sections == ("kaping", "gretriever")
+    assert values_of("context_tokens=300,400", ["local", "gretriever"]).sections == ("local_search", "gretriever")
     made = swept_settings(load_settings(), swept)
     assert [each.fasttog.max_community_size for each in made.values()] == [1, 2]
 

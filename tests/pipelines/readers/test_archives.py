@@ -6,6 +6,7 @@ import tempfile
 import time
 import zipfile
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from conspectus.pipelines.readers import archives as containers
@@ -110,7 +111,8 @@ def test_archives_within_archives_are_read_to_a_bounded_depth(tmp_path: Path) ->
         "t.tar.gz/t.md": "T.",
     }
     assert lost == {}
-    rows, lost = read(path, InputSettings(max_nesting=2))
+    with patch.object(containers, "MOST_NESTED", 2):
+        rows, lost = read(path)
     assert "b.zip/c.zip/c.txt" not in rows
     assert lost == {"b.zip/c.zip": "nested too deeply"}
 
@@ -124,7 +126,8 @@ def test_a_bomb_of_bombs_ends_at_once(tmp_path: Path) -> None:
     assert rows == {}
     assert set(lost.values()) == {"nested too deeply"}
     assert len(lost) == 16**3
-    rows, lost = read(put(tmp_path / "42.zip", content), InputSettings(max_nesting=20, max_archive_bytes=3_000_000))
+    with patch.object(containers, "MOST_NESTED", 20):
+        rows, lost = read(put(tmp_path / "42.zip", content), InputSettings(max_archive_bytes=3_000_000))
     assert rows == {}
     assert set(lost.values()) == {"binary data", "unpacks to more than input.max_archive_bytes (3000000)"}
     assert time.process_time() - began < 60  # a whole unpacking takes hours

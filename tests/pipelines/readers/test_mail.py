@@ -1,9 +1,10 @@
 import time
 from email.message import EmailMessage
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
-from conspectus.pipelines.readers import mail
+from conspectus.pipelines.readers import archives, mail
 from conspectus.storage.settings import InputSettings
 
 from tests.pipelines.readers.reading import read, texts
@@ -181,7 +182,8 @@ def test_messages_in_messages_are_read_to_a_bounded_depth(tmp_path: Path) -> Non
     rows, lost = read(put(tmp_path / "a.eml", made))
     assert list(rows) == ["", "3.eml", "3.eml/2.eml"]
     assert lost == {"3.eml/2.eml/1.eml": "nested too deeply"}
-    assert len(read(tmp_path / "a.eml", InputSettings(max_nesting=9))[0]) == 5
+    with patch.object(archives, "MOST_NESTED", 9):
+        assert len(read(tmp_path / "a.eml")[0]) == 5
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_names_cannot_leave_their_place_in_the_prompt() -> None:
 
 
 def test_thresholds_are_settings() -> None:
-    strict = load_settings(overrides={"resolution": {"threshold": 0.99, "sure": 1.0}})
+    strict = load_settings(overrides={"resolution": {"threshold": 0.99}})
     assert merged(["[Acme Tool Company|ORG] sells.", "[Acme Tool|ORG] buys."], strict) == set()
 
 

@@ -4,15 +4,17 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from conspectus.pipelines.steps import descriptions as steps
 from conspectus.pipelines.steps.descriptions import DescriptionWriter
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.language_model import Reply, Request
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Failure
-from conspectus.storage.settings import DescriptionSettings, LlmSettings
+from conspectus.storage.settings import LlmSettings
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -30,11 +32,12 @@ def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> Mod
 def told(
     model: Any,  # noqa: ANN401
     descriptions: Mapping[str, list[str]],
-    **settings: int,
+    **limits: int,
 ) -> tuple[dict[str, str], list[Failure]]:
     names = {each: each.upper() for each in descriptions}
     sources = {each: (f"chunk of {each}",) for each in descriptions}
-    return asyncio.run(summarised(names, descriptions, model, DescriptionSettings(**settings), sources))
+    with patch.dict(vars(steps), limits):
+        return asyncio.run(summarised(names, descriptions, model, sources))
 
 
 async def summarised(*given: Any) -> tuple[dict[str, str], list[Failure]]:  # noqa: ANN401
@@ -74,16 +77,16 @@ def test_what_is_short_needs_no_model() -> None:
 def test_one_long_description_stands_as_it_is() -> None:
     long = "word " * 500
     with FakeServer("never") as server:
-        assert told(client(server), {"a": [long]}, summary_threshold=10) == ({"a": long.strip()}, [])
+        assert told(client(server), {"a": [long]}, DESCRIPTION_TOKENS=10) == ({"a": long.strip()}, [])
         assert server.requests == []
 
 
 def test_the_threshold_is_met_and_not_passed() -> None:
     exactly = {"a": ["one two.", "three four."]}
     with FakeServer(said("  A\nsummary. ")) as server:
-        assert told(client(server), exactly, summary_threshold=6)[0] == {"a": "one two. three four."}
+        assert told(client(server), exactly, DESCRIPTION_TOKENS=6)[0] == {"a": "one two. three four."}
         assert server.requests == []
-        assert told(client(server), exactly, summary_threshold=5)[0] == {"a": "A summary."}
+        assert told(client(server), exactly, DESCRIPTION_TOKENS=5)[0] == {"a": "A summary."}
         (sent,) = server.requests
         assert sent.body
         prompt = prompt_of(sent.body)
@@ -99,7 +102,7 @@ def test_more_than_a_prompt_holds_is_folded_and_nothing_is_left_out() -> None:
         return said(" ".join(sorted(re.findall(r"fact\d\d", request.prompt))))
 
     with FakeServer(keep) as server:
-        found, failures = told(client(server), {"a": facts}, summary_threshold=50, max_input_tokens=150)
+        found, failures = told(client(server), {"a": facts}, DESCRIPTION_TOKENS=50, INPUT_TOKENS=150)
         assert failures == []
         assert set(found["a"].split()) <= {f"fact{i:02}" for i in range(60)}
         prompts = [prompt_of(each.body) for each in server.requests if each.body]
@@ -118,9 +121,8 @@ def test_more_than_a_prompt_holds_is_folded_and_nothing_is_left_out() -> None:
 )
 def test_no_prompt_is_longer_than_allowed_and_it_ends(texts: list[str], most: int) -> None:
     model: Any = Endless()
-    asyncio.run(
-        summarised({"a": "A"}, {"a": texts}, model, DescriptionSettings(summary_threshold=1, max_input_tokens=most), {})
-    )
+    with patch.multiple(steps, DESCRIPTION_TOKENS=1, INPUT_TOKENS=most):
+        asyncio.run(summarised({"a": "A"}, {"a": texts}, model, {}))
     for prompt in model.prompts:
         lines = inside(prompt, "descriptions")
         assert count_tokens(lines) <= most
@@ -147,7 +149,7 @@ def test_a_description_longer_than_a_prompt_is_divided_not_cut() -> None:
         return said("short.")
 
     with FakeServer(keep) as server:
-        found, _ = told(client(server), {"a": [" ".join(words), "A."]}, summary_threshold=20, max_input_tokens=100)
+        found, _ = told(client(server), {"a": [" ".join(words), "A."]}, DESCRIPTION_TOKENS=20, INPUT_TOKENS=100)
         assert found == {"a": "short."}
         assert sorted(seen) == sorted(words)
 
@@ -164,25 +166,25 @@ def test_a_description_longer_than_a_prompt_is_divided_not_cut() -> None:
 def test_one_that_fails_harms_no_other_and_keeps_whole_descriptions(reply: str | FakeReply, reason: str) -> None:
     texts = ["one two three.", "five six seven eight.", "nine ten."]
     with FakeServer({"Thing: BAD": reply, "Thing: GOOD": said("Good.")}) as server:
-        found, failures = told(client(server), {"good": texts, "bad": texts}, summary_threshold=9)
+        found, failures = told(client(server), {"good": texts, "bad": texts}, DESCRIPTION_TOKENS=9)
         assert found == {"good": "Good.", "bad": "five six seven eight. nine ten."}
         (failure,) = failures
         assert (failure.stage, failure.item_id) == ("summarise", "bad")
         assert reason in failure.detail
-        none_fits, _ = told(client(server), {"bad": texts}, summary_threshold=1)
+        none_fits, _ = told(client(server), {"bad": texts}, DESCRIPTION_TOKENS=1)
         assert none_fits == {"bad": "nine ten."}
 
 
 def test_a_bad_reply_is_asked_for_again() -> None:
     with FakeServer(['{"description": "Half', said("Whole.")]) as server:
-        assert told(client(server), {"a": ["one two.", "three four."]}, summary_threshold=3) == ({"a": "Whole."}, [])
+        assert told(client(server), {"a": ["one two.", "three four."]}, DESCRIPTION_TOKENS=3) == ({"a": "Whole."}, [])
         assert len(server.requests) == 2
 
 
 def test_a_failing_batch_of_a_fold_is_one_failure() -> None:
     texts = [f"fact{i:02} is told here in some words." for i in range(20)]
     with FakeServer(said("fine."), faults=Faults(script={"fact13": "500"})) as server:
-        found, failures = told(client(server, attempts=1), {"a": texts}, summary_threshold=20, max_input_tokens=100)
+        found, failures = told(client(server, attempts=1), {"a": texts}, DESCRIPTION_TOKENS=20, INPUT_TOKENS=100)
         assert [each.item_id for each in failures] == ["a"]
         assert found["a"] == " ".join(texts[:2])
 
@@ -191,7 +193,7 @@ def test_a_budget_ends_it() -> None:
     texts = {f"e{i}": [f"{i} one two three.", "five six seven eight."] for i in range(40)}
     with FakeServer(said("x")) as server:
         with pytest.raises(BudgetReached):
-            told(client(server, max_tokens=5_000, max_output_tokens=50), texts, summary_threshold=3)
+            told(client(server, max_tokens=5_000, max_output_tokens=50), texts, DESCRIPTION_TOKENS=3)
         assert 0 < len(server.requests) < 40
 
 
@@ -203,10 +205,10 @@ def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None
         return said(request.digest)
 
     with FakeServer(echo) as server:
-        first = told(client(server, memo), texts, summary_threshold=3)
+        first = told(client(server, memo), texts, DESCRIPTION_TOKENS=3)
         assert len(server.requests) == 10
         turned = {each: texts[each][::-1] for each in reversed(texts)}
-        again = told(client(server, memo), turned, summary_threshold=3)
+        again = told(client(server, memo), turned, DESCRIPTION_TOKENS=3)
         assert again == first
         assert list(again[0]) == list(first[0])
         assert len(server.requests) == 10
@@ -217,5 +219,5 @@ def test_all_are_asked_for_at_once() -> None:
     texts = {f"e{i}": [f"{i} one two three.", "five six seven eight."] for i in range(20)}
     with FakeServer(said("x")) as server:
         server.change(latency=Together(server, 20))
-        told(client(server), texts, summary_threshold=3)
+        told(client(server), texts, DESCRIPTION_TOKENS=3)
         assert server.measures.in_flight_peak == 20

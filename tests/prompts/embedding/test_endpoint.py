@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from benchmarks.fake_server import FakeServer, Faults, Limits
+from benchmarks.fake_server import FakeServer, Faults
 from tests.waiting import Together
 
 TEXTS = [f"Ship number {i} left the harbour" + " at noon" * (i % 7) for i in range(200)]
@@ -167,13 +167,6 @@ def test_one_tenth_of_faults_is_overcome() -> None:
         assert used.unconfirmed_tokens > 0
     with FakeServer(dimensions=32) as server:
         np.testing.assert_array_equal(embedder(server.url).embed(texts), found)
-
-
-def test_limits_of_the_settings_are_kept() -> None:
-    limits = Limits(requests_per_minute=3)
-    with FakeServer(limits=limits) as server:
-        embedder(server.url, batch_size=100, requests_per_minute=3).embed(TEXTS)
-        assert [each.status for each in server.requests] == [200, 200]
 
 
 def test_usage_is_counted_by_step_and_priced() -> None:

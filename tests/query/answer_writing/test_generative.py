@@ -197,9 +197,7 @@ def test_a_brief_answer_that_nothing_holds_is_marked_and_unknown_is_no_answer(sa
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("response_type", "a list of names", "Write the answer as: a list of names."),
         ("words", 37, "Use at most 37 words."),
-        ("tone", "plain", "Write in this tone: plain."),
         ("instructions", "Give years in Roman numerals.", "- Give years in Roman numerals."),
     ],
 )
@@ -227,14 +225,14 @@ def served(sample_context: Context) -> Iterator[Context]:
         yield replace(sample_context, settings=sample_context.settings.model_copy(update={"llm": llm}))
 
 
-def test_a_brief_answer_follows_instructions_but_has_no_tone_or_length(sample_context: Context) -> None:
-    given = {"tone": "solemn", "words": 37, "response_type": "a list", "instructions": "Write dates as YYYY-MM-DD."}
+def test_a_brief_answer_follows_instructions_but_has_no_length(sample_context: Context) -> None:
+    given = {"words": 37, "instructions": "Write dates as YYYY-MM-DD."}
     _, _, server = read(sample_context, "Answer: Eva Brandt", form="brief", **given)
     (request,) = server.requests
     assert request.body
     rules = str(request.body["messages"][0]["content"])
     assert "\n- Write dates as YYYY-MM-DD.\n" in rules
-    assert not any(word in rules for word in ("solemn", "37", "a list"))
+    assert "37" not in rules
 
 
 @pytest.mark.parametrize("name", ["bm25", "dense", "hybrid", "ppr", "auto"])

@@ -164,8 +164,6 @@ def test_without_history_nothing_is_shaped(films: Context) -> None:
 @pytest.mark.parametrize(
     ("chosen", "asked"),
     [
-        ({"names": 1}, "Who directed it? (Cold Harbour)"),
-        ({"names": 9}, "Who directed it? (Cold Harbour; Lanterns)"),
         ({"turns": 1}, "Who directed it?"),
         ({"turns": 2}, "Who directed it? (Cold Harbour; Lanterns)"),
         ({"tokens": 64}, "Who directed it?"),

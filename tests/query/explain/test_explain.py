@@ -10,6 +10,7 @@ from conspectus.query.context import Context
 from conspectus.query.explain.explain import EXPLAINED, explain
 from conspectus.query.explain.types import Explained, Explanation
 from conspectus.query.menu import METHODS, find_retriever
+from conspectus.query.methods.ppr import ppr as ranking
 from conspectus.storage.errors import UnknownMethod, UsageError
 from conspectus.storage.graph.ppr_paths import edge_weight
 from conspectus.storage.records import Entity
@@ -160,9 +161,10 @@ def test_one_passage_by_rank_or_by_chunk(context: Context) -> None:
         assert explained(context, QUESTIONS[0], method, chunk=second.passage.chunk_id).passages == (second,)
 
 
-def test_a_passage_that_was_not_found_is_told_too(context: Context) -> None:
+def test_a_passage_that_was_not_found_is_told_too(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     """How far the walk came, and its rank if it has one."""
-    ppr = context.settings.ppr.model_copy(update={"pool": 3, "bridge_passages": 0})
+    monkeypatch.setattr(ranking, "_POOL", 3)
+    ppr = context.settings.ppr.model_copy(update={"bridge_passages": 0})
     settings = context.settings.model_copy(update={"ppr": ppr})
     narrow = Context(context.index, settings)
     ranked = {each.passage.chunk_id for each in explained(narrow, QUESTIONS[0], k=3).passages}
@@ -174,6 +176,7 @@ def test_a_passage_that_was_not_found_is_told_too(context: Context) -> None:
     assert all(each.rank is None and each.note == "not among the 3 passages that were ranked" for each in outside)
     assert any(each.mass > 0 and each.paths for each in outside)
     assert all(values(each) == {"walk": each.mass} for each in outside)
+    monkeypatch.undo()
     beyond = explained(context, QUESTIONS[0], k=60).passages[30]
     assert beyond.rank == 31
 

@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from conspectus.pipelines.build_index import build_index
+from conspectus.pipelines.steps import descriptions
 from conspectus.query.menu import METHODS
 from conspectus.storage.errors import ModelError
 from conspectus.storage.settings import Settings, load_settings
@@ -62,7 +64,6 @@ def chosen(server: FakeServer, model: str, **sections: dict[str, object]) -> Set
             "embedding": {"provider": "endpoint", "model": "e"},
             "embedding_server": {"base_url": server.url},
             "llm": {"model": model, "base_url": server.url, "attempts": 1},
-            "descriptions": {"summary_threshold": 8},
             "reports": {"min_size": 2},
             "ircot": {"max_steps": 2},
             "rerank": {"candidates": "bm25"},
@@ -85,7 +86,9 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     ]
     write_rows(folder / "corpus.jsonl", rows)
     with FakeServer(leaky) as server:
-        assert not build_index([folder / "corpus.jsonl"], folder / "index", chosen(server, request.param)).failures
+        with patch.object(descriptions, "DESCRIPTION_TOKENS", 8):
+            report = build_index([folder / "corpus.jsonl"], folder / "index", chosen(server, request.param))
+        assert not report.failures
     return folder / "index"
 
 
@@ -95,7 +98,7 @@ def asking(
 ) -> Iterator[tuple[Index, FakeServer, Callable[[str], bool]]]:
     """The index, the server that it asks, and whether a method can be asked at all."""
     with FakeServer(leaky) as server:
-        settings = chosen(server, request.param, rerank={"candidates": "bm25", "model": str(cross_encoder), "pool": 5})
+        settings = chosen(server, request.param, rerank={"candidates": "bm25", "model": str(cross_encoder)})
         yield open_index(made, settings), server, lambda name: bool(request.param) or not METHODS[name].needs_model
 
 

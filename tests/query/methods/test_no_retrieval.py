@@ -8,6 +8,7 @@ import pytest
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.methods import no_retrieval
 from conspectus.query.methods.no_retrieval import most_frequent
 from conspectus.query.types import Answer
 from conspectus.query.walk.verdicts import final_answer
@@ -33,9 +34,10 @@ def test_one_call(method: str, reply: str, want: str, context: Context, tmp_path
     assert not answer.known
 
 
-def test_most_of_several_samples(context: Context, tmp_path: Path) -> None:
+def test_most_of_several_samples(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: Sequence[str | FakeReply] = [f"So the answer is: {each}." for each in ("Bern", "Basel", "bern", "unknown")]
-    with served(context, tmp_path, [Rule([*said, FakeReply(status=400)])], tog={"samples": 5}) as (opened, server):
+    monkeypatch.setattr(no_retrieval, "_SAMPLES", 5)
+    with served(context, tmp_path, [Rule([*said, FakeReply(status=400)])]) as (opened, server):
         answer = ask(opened, "cot_sc")
     assert answer.text.casefold() == "bern"
     assert len(server.requests) == 5

@@ -1,10 +1,11 @@
 """Whether a question is about the whole, and how much the documents have on it."""
 
-from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from conspectus.query.context import Context
+from conspectus.query.question import scope
 from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
 
@@ -24,7 +25,7 @@ def test_support_is_the_nearest_passage_and_half_the_words_that_the_five_nearest
 
 
 def test_what_the_documents_are_about_has_more_support_than_what_they_are_not(context: Context) -> None:
-    least = context.settings.global_search.least_support
+    least = scope.LEAST_SUPPORT
     assert corpus_coverage(context, ABOUT) > least
     assert (
         corpus_coverage(context, "How does the sprocket torque of a combine harvester depend on its gearbox?") < least
@@ -32,14 +33,13 @@ def test_what_the_documents_are_about_has_more_support_than_what_they_are_not(co
     assert 0 <= corpus_coverage(context, "") < least
 
 
-def test_the_whole_is_as_much_as_the_setting_says(context: Context) -> None:
+def test_the_whole_is_as_close_as_the_least(context: Context) -> None:
     assert is_about_the_whole(context, "What are the main themes?")
     assert not is_about_the_whole(context, "Where was Albert Einstein born?")
     closeness = closeness_to_whole(context, ABOUT)
     for least, told in ((closeness, True), (closeness + 0.01, False)):
-        found = context.settings.global_search.model_copy(update={"about_the_whole": least})
-        chosen = replace(context, settings=context.settings.model_copy(update={"global_search": found}))
-        assert is_about_the_whole(chosen, ABOUT) == told
+        with patch.object(scope, "ABOUT_THE_WHOLE", least):
+            assert is_about_the_whole(context, ABOUT) == told
 
 
 def test_an_index_of_next_to_nothing(build: Build) -> None:

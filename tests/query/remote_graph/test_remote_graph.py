@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.context import Context
+from conspectus.query.remote_graph import graph as remote_graph
 from conspectus.query.remote_graph.graph import LiveGraph
+from conspectus.query.sparql import endpoint
 from conspectus.query.sparql.endpoint import Endpoint
 from conspectus.query.walk.graph_protocol import IndexGraph, WalkGraph
 from conspectus.storage.errors import SparqlError, UsageError
@@ -56,8 +57,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def live(url: str, **settings: Any) -> LiveGraph:  # noqa: ANN401  (settings of any kind)
-    chosen = load_settings(overrides={"endpoint": settings})
+def live(url: str) -> LiveGraph:
+    chosen = load_settings()
     embedder = open_embedder(chosen.embedding, chosen.embedding_server)
     return LiveGraph(Endpoint(url), chosen.endpoint, embedder)
 
@@ -72,11 +73,12 @@ def stated(graph: WalkGraph, row: int) -> set[tuple[str, str, str, bool]]:
     }
 
 
-@pytest.mark.parametrize("bounds", [{}, {"page": 2}])
+@pytest.mark.parametrize("page", [2, 1000])
 def test_a_live_graph_reads_as_the_arrays_of_an_index_do(
-    server: str, films_index: Context, bounds: dict[str, int]
+    server: str, films_index: Context, page: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, other = live(server, **bounds), IndexGraph(films_index)
+    monkeypatch.setattr(endpoint, "_PAGE", page)
+    one, other = live(server), IndexGraph(films_index)
     for name in ("Grey Heron", "Ada Mirren", "Pelluci", "1974"):
         [row] = one.topics("", [name], 3).rows if name != "1974" else one.topics("What came out in 1974?", None, 1).rows
         [stored] = other.topics("", [name], 3).rows
@@ -122,8 +124,9 @@ def test_questions_without_a_model(server: str, whole: bool) -> None:
         assert answer.trace[0].name == "endpoint"
 
 
-def test_a_number_is_counted_by_the_endpoint_where_a_part_is_read(server: str) -> None:
-    settings = load_settings(overrides={"endpoint": {"most_triples": 10, "most_edges": 2}})
+def test_a_number_is_counted_by_the_endpoint_where_a_part_is_read(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_graph, "MOST_EDGES", 2)
+    settings = load_settings(overrides={"endpoint": {"most_triples": 10}})
     answer = open_endpoint(server, settings).ask("How many films did Ada Mirren direct?")
     assert answer.names == ("3",), "though no more than two statements in each direction were read"
     assert [step.detail[:4] for step in answer.trace if step.name == "counted"] == ["3 by"]

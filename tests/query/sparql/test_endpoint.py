@@ -169,9 +169,10 @@ def test_the_last_results_are_remembered(oxigraph: str) -> None:
     assert endpoint_.asked == 4
 
 
-def test_a_long_result_comes_in_pages(oxigraph: str) -> None:
+def test_a_long_result_comes_in_pages(oxigraph: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "_PAGE", 2)
     endpoint_ = Endpoint(oxigraph)
     everything = "SELECT ?s ?p ?o { ?s ?p ?o } ORDER BY ?s ?p ?o"
-    assert len(list(endpoint_.pages(everything, 2, 100))) == 3
+    assert len(list(endpoint_.pages(everything, 100))) == 3
     assert endpoint_.asked == 2
-    assert len(list(endpoint_.pages(everything, 2, 1))) == 1
+    assert len(list(endpoint_.pages(everything, 1))) == 1

@@ -5,9 +5,8 @@ from math import sqrt
 import pytest
 from conspectus.query.context import Context
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.graph.walk_graph import NamedChunks, name_chunks, walk_graph
+from conspectus.storage.graph.walk_graph import MOST_OWNERS, NamedChunks, name_chunks, walk_graph
 from conspectus.storage.records import Chunk, Document, Entity, Mention
-from conspectus.storage.settings import NameSettings, WalkGraphSettings
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
 
 TEXTS = {
@@ -16,7 +15,7 @@ TEXTS = {
     "Gamma Ray (band)": "Gamma Ray played on Beta Moon.",
 }
 NOTHING = Annotation((), ())
-NO_NAMES = name_chunks([], [], [], NameSettings())
+NO_NAMES = name_chunks([], [], [])
 
 
 def corpus(texts: dict[str, str]) -> tuple[list[Document], list[Chunk]]:
@@ -26,7 +25,7 @@ def corpus(texts: dict[str, str]) -> tuple[list[Document], list[Chunk]]:
 
 def names_of(texts: dict[str, str]) -> NamedChunks:
     documents, chunks = corpus(texts)
-    return name_chunks(documents, chunks, [NOTHING] * len(chunks), NameSettings())
+    return name_chunks(documents, chunks, [NOTHING] * len(chunks))
 
 
 def edges(graph: Adjacency) -> dict[tuple[int, int], float]:
@@ -62,7 +61,7 @@ def test_names_stand_for_their_documents_chunks() -> None:
 
 
 def test_the_weights_of_name_edges() -> None:
-    graph = walk_graph(corpus(TEXTS)[1], [], [], names_of(TEXTS), WalkGraphSettings())
+    graph = walk_graph(corpus(TEXTS)[1], [], [], names_of(TEXTS))
     # Alpha Station is in two chunks, Beta Moon in three; c0 and c1 name each other.
     assert edges(graph) == pytest.approx({(0, 1): 1 / sqrt(3) + 1 / sqrt(4), (1, 2): 1 / sqrt(4)})
 
@@ -82,7 +81,7 @@ def test_the_weights_of_occurrence_edges() -> None:
         mention("moon", "c0"), mention("moon", "c1"), mention("moon", "c2"),
         Mention("r", "c0", None, "relation", 0, 1, "exact", "", ""),
     ]  # fmt: skip
-    graph = walk_graph(chunks, entities, mentions, NO_NAMES, WalkGraphSettings())
+    graph = walk_graph(chunks, entities, mentions, NO_NAMES)
     assert graph.n_nodes == 3 + 4
     # A noun phrase joins nothing, nor does a name that one chunk holds; a second mention in a chunk adds nothing.
     assert edges(graph) == pytest.approx(
@@ -92,20 +91,16 @@ def test_the_weights_of_occurrence_edges() -> None:
         },
         rel=1e-6,
     )  # fmt: skip
-    heavier = walk_graph(chunks, entities, mentions, NO_NAMES, WalkGraphSettings(occurrence_weight=0.2))
-    assert edges(heavier)[0, 3] == pytest.approx(0.2 / sqrt(2))
-    assert edges(walk_graph(chunks, entities, mentions, NO_NAMES, WalkGraphSettings(occurrence_weight=0))) == {}
 
 
 def test_a_title_of_many_chunks_joins_nothing() -> None:
-    documents, _ = corpus({"Alpha Station": "x" * 30, "Beta Moon": "Alpha Station is near."})
-    chunks = [Chunk(f"c{i}", "d0", i, 10 * i, 10 * i + 10, "x" * 10, 1) for i in range(3)]
-    chunks.append(Chunk("c3", "d1", 0, 0, 22, "Alpha Station is near.", 1))
-    names = name_chunks(documents, chunks, [NOTHING] * 4, NameSettings())
-    joined = {(0, 3): 1 / sqrt(2), (1, 3): 1 / sqrt(2), (2, 3): 1 / sqrt(2)}
-    for most, want in ((3, joined), (2, {})):
-        graph = walk_graph(chunks, [], [], names, WalkGraphSettings(most_owners=most))
-        assert edges(graph) == pytest.approx(want)
+    for count in (MOST_OWNERS, MOST_OWNERS + 1):
+        documents, _ = corpus({"Alpha Station": "x" * 10 * count, "Beta Moon": "Alpha Station is near."})
+        chunks = [Chunk(f"c{i}", "d0", i, 10 * i, 10 * i + 10, "x" * 10, 1) for i in range(count)]
+        chunks.append(Chunk("n", "d1", 0, 0, 22, "Alpha Station is near.", 1))
+        graph = walk_graph(chunks, [], [], name_chunks(documents, chunks, [NOTHING] * (count + 1)))
+        joined = {(row, count): 1 / sqrt(2) for row in range(count)}
+        assert edges(graph) == pytest.approx(joined if count == MOST_OWNERS else {})
 
 
 def test_an_untitled_text_is_known_by_the_name_it_begins_with() -> None:
@@ -113,9 +108,9 @@ def test_an_untitled_text_is_known_by_the_name_it_begins_with() -> None:
     documents = [Document(f"d{i}", title, "", text, {}, len(text), "") for i, (title, text) in enumerate(texts.items())]
     chunks = [Chunk(f"c{i}", each.id, 0, 0, each.n_chars, each.text, 1) for i, each in enumerate(documents)]
     lead = Annotation((Phrase(0, 13, "Alpha Station", "ORG"),), ())
-    names = name_chunks(documents, chunks, [lead, lead], NameSettings())
+    names = name_chunks(documents, chunks, [lead, lead])
     assert {each.name: each.chunk_ids for each in names.names} == {"Alpha Station": ("c0",), "Beta Moon": ("c1",)}
-    graph = walk_graph(chunks, [], [], names, WalkGraphSettings())
+    graph = walk_graph(chunks, [], [], names)
     assert edges(graph) == pytest.approx({(0, 1): 1 / sqrt(3)})
 
 
@@ -138,7 +133,7 @@ def test_documents_of_one_title_are_one_name() -> None:
 
 def test_no_chunks() -> None:
     assert names_of({}).names == []
-    assert walk_graph([], [], [], NO_NAMES, WalkGraphSettings()).n_nodes == 0
+    assert walk_graph([], [], [], NO_NAMES).n_nodes == 0
 
 
 def test_the_graph_of_an_index_is_that_of_its_tables(context: Context) -> None:

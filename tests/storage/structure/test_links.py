@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conspectus.storage.records import Anchor, Chunk, Document, Hyperlink, Link, Place
-from conspectus.storage.settings import LinkSettings
-from conspectus.storage.structure.links import find_links, link_edges
+from conspectus.storage.structure.links import WEIGHTS, find_links, link_edges
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -228,7 +227,7 @@ def test_whatever_documents_say_links_join_their_chunks(
     """Both ends of a link are chunks of the index, and addresses of elsewhere lead nowhere (see `links`)."""
     found = links(*made)
     row_of = {chunk.id: row for row, chunk in enumerate(chunk for _, chunks in made for chunk in chunks)}
-    sources, _, weights = link_edges(found, row_of, LinkSettings(parent=1, next=1, definition=1))
+    sources, _, weights = link_edges(found, row_of)
     assert len(sources) == len({(link.kind, link.source_id, link.target_id) for link in found})
     assert ((weights >= 0) & (weights <= 1)).all()
 
@@ -237,7 +236,6 @@ def test_a_passage_that_everything_leads_to_says_little() -> None:
     pages = [document(f"{at}.md", "Home.", hyperlinks=[("Home", "home.md", "")]) for at in range(4)]
     found = links(document("home.md", "Welcome."), *pages)
     row_of = {"home.md:0": 0} | {f"{at}.md:0": at + 1 for at in range(4)}
-    _, targets, weights = link_edges(found, row_of, LinkSettings(hyperlink=1))
-    assert (targets.tolist(), weights.tolist()) == ([0] * 4, [0.5] * 4)
-    assert not link_edges(found, row_of, LinkSettings(hyperlink=0))[2].any()
-    assert np.array_equal(link_edges([], {}, LinkSettings())[2], np.zeros(0))
+    _, targets, weights = link_edges(found, row_of)
+    assert (targets.tolist(), weights.tolist()) == ([0] * 4, [WEIGHTS["hyperlink"] / 2] * 4)
+    assert np.array_equal(link_edges([], {})[2], np.zeros(0))

@@ -51,7 +51,6 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chosen = {
         "extraction": {"pipeline": "regex"},
         "chunks": {"chunk_size": 16, "chunk_overlap": 0},
-        "links": {"hyperlink": 1},
     }
     build_index([folder / "docs"], folder / "index", load_settings(overrides=chosen))
     return folder / "index"

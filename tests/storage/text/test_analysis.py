@@ -13,7 +13,7 @@ CHINESE = ["看守人写日志。", "日志在塔里。"]
 
 
 def bm25(texts: list[str], language: str) -> Bm25:
-    return Bm25.of(texts, [language] * len(texts), 1.2, 0.75)
+    return Bm25.of(texts, [language] * len(texts))
 
 
 def test_forms_of_a_word_have_one_term_in_its_language() -> None:
@@ -24,7 +24,7 @@ def test_forms_of_a_word_have_one_term_in_its_language() -> None:
 
 
 def test_each_text_has_the_stems_of_its_own_language() -> None:
-    index = Bm25.of(["The tides", "Die Tiden", "Les marées"], ["en", "de", "fr"], 1.2, 0.75)
+    index = Bm25.of(["The tides", "Die Tiden", "Les marées"], ["en", "de", "fr"])
     assert index.scores("tide", "en").argmax() == 0
     assert index.scores("marée", "fr").argmax() == index.scores("marée", "de").argmax() == 2
 
@@ -44,7 +44,7 @@ def test_characters_of_unspaced_scripts_count_alone_and_in_pairs() -> None:
 
 
 def test_without_languages_words_are_counted_as_they_are_written() -> None:
-    index = Bm25.of(ENGLISH, None, 1.2, 0.75)
+    index = Bm25.of(ENGLISH, None)
     assert index.scores("keeper").astype(bool).tolist() == [False, True]
 
 

@@ -57,12 +57,6 @@ def test_every_triple_end_is_a_phrase(english: SpacyAnnotator) -> None:
         assert {triple.subject, triple.object} <= set(annotation.phrases)
 
 
-def test_without_concepts_only_names_are_left() -> None:
-    annotation = SpacyAnnotator(PIPELINE, concepts=False).annotate(TEXT)
-    assert annotation.phrases
-    assert all(phrase.type != CONCEPT for phrase in annotation.phrases)
-
-
 def test_articles_possessives_and_quotes_are_trimmed(english: SpacyAnnotator) -> None:
     found = {phrase.text for phrase in english.annotate('He read "the Odyssey" in John Smith\'s house.').phrases}
     assert "John Smith" in found

@@ -25,7 +25,7 @@ LANGUAGES = ["en", "de", "de", "", "zh", "en", "de", "en"]
 
 
 def written(folder: Path) -> Bm25:
-    write_bm25(folder, TEXTS, LANGUAGES, 1.2, 0.75)
+    write_bm25(folder, TEXTS, LANGUAGES)
     MappedVocabulary.write(folder, folder / "terms")
     return Bm25.open(folder, len(TEXTS), MappedVocabulary.open(folder / "terms"))
 
@@ -55,11 +55,11 @@ def test_the_files_are_those_of_the_library(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_weights_in_memory_are_those_of_the_files(tmp_path: Path) -> None:
-    assert dense(Bm25.of(TEXTS, LANGUAGES, 1.2, 0.75)) == dense(written(tmp_path))
+    assert dense(Bm25.of(TEXTS, LANGUAGES)) == dense(written(tmp_path))
 
 
 def test_counts_beside_the_files_are_those_of_the_texts(tmp_path: Path) -> None:
-    write_bm25(tmp_path / "bm25", TEXTS, LANGUAGES, 1.2, 0.75, tmp_path / "counts")
+    write_bm25(tmp_path / "bm25", TEXTS, LANGUAGES, tmp_path / "counts")
     found, expected = TermCounts.open(tmp_path / "counts"), counts_of(Bm25.open(tmp_path / "bm25", len(TEXTS)))
     for row in range(len(TEXTS)):
         ours, theirs = (each.of_rows(np.array([row])) for each in (found, expected))
@@ -78,8 +78,8 @@ def test_a_part_is_the_index_of_its_texts(tmp_path: Path, *, mapped: bool) -> No
     for subset in range(2 ** len(TEXTS)):
         rows = np.flatnonzero(subset >> np.arange(len(TEXTS)) & 1)
         texts = [TEXTS[row] for row in rows]
-        expected = Bm25.of(texts, [LANGUAGES[row] for row in rows], 1.2, 0.75)
-        part = whole.of_part(counts, rows, texts, 1.2, 0.75)
+        expected = Bm25.of(texts, [LANGUAGES[row] for row in rows])
+        part = whole.of_part(counts, rows, texts)
         assert [part.scores(text).tolist() for text in TEXTS] == [expected.scores(text).tolist() for text in TEXTS]
         assert dense(part) == dense(expected)
         assert part.analysis.packed() == expected.analysis.packed()

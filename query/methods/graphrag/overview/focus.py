@@ -25,6 +25,7 @@ from conspectus.storage.structure.outline import outline, sections_of
 from conspectus.storage.text.language import language_of_question, unknown_to_encoder
 from conspectus.storage.text.names import words
 
+QUOTED_WORDS = 150  # at most: a paragraph of about ten sentences
 _PASSAGES = 30
 """Number of passages considered."""
 _MOST_SENTENCES = 150
@@ -105,7 +106,7 @@ def focused_themes(context: Context, question: str, level: int) -> list[Theme]:
         scores = scores + _REASON * np.array([bool(_BECAUSE.search(each.text)) for each in found])
     names = _PartNames(context)
     chosen: list[int] = []
-    room = context.settings.global_search.quoted_words
+    room = QUOTED_WORDS
     told: set[tuple[str, str]] = set()
     for at in np.argsort(-scores, kind="stable").tolist():
         name = names.of(found[at])

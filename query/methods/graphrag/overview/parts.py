@@ -40,8 +40,8 @@ _FEWEST_OF_SERIES = 3
 _DIGITS = regex.compile(r"\d+")
 
 APART = regex.compile(
-    r"^(?:[\divxlc]+[.)]?\s*)*(?:table of contents|contents|\w* ?index|copyright.*|licen[cs]e.*|references|bibliography"
-    r"|see also|footnotes|acknowledge?ments.*|title page|legal notice|.*(?:documentation|public) license"
+    r"^(?:[\divxlc]++[.)]?\s*)*(?:table of contents|contents|\w* ?index|copyright.*|licen[cs]e.*|references"
+    r"|bibliography|see also|footnotes|acknowledge?ments.*|title page|legal notice|.*(?:documentation|public) license"
     r"|revision history|inhalt(?:sverzeichnis)?|index|literatur|danksagung|sommaire|table des matières"
     r"|remerciements|índice)\W*$",
     regex.I,

@@ -17,7 +17,7 @@ from conspectus.query.methods.gretriever.carry_over import with_kept
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.soft.checkpoint import SEPARATOR, open_trained, read_made
-from conspectus.query.methods.gretriever.soft.frozen_model import Device, Precision, need, open_frozen
+from conspectus.query.methods.gretriever.soft.frozen_model import need, open_frozen
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, encoded
 from conspectus.query.types import Answer, Evidence, Say, Step, Usage
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
@@ -113,16 +113,16 @@ def open_soft_prompt(chosen: SoftPromptSettings, embedder: str) -> "SoftPrompt":
     """Return the trained prompt of the settings for graphs encoded by this embedder; errors as for SoftGRetriever."""
     if not chosen.folder:
         raise SettingsError("soft_prompt.folder names no trained prompt; `conspectus train gretriever` makes one")
-    return _opened(str(Path(chosen.folder).resolve()), chosen.model, chosen.precision, chosen.device, embedder)
+    return _opened(str(Path(chosen.folder).resolve()), chosen.model, embedder)
 
 
 @cache
-def _opened(folder: str, model: str, precision: Precision, device: Device, embedder: str) -> "SoftPrompt":
+def _opened(folder: str, model: str, embedder: str) -> "SoftPrompt":
     made = read_made(Path(folder))
     need("torch_geometric", *(["peft"] if made.shape.lora else []))
     if made.embedder != embedder:
         raise SettingsError(f"{folder} was trained with the encoder {made.embedder}, but the index has {embedder}")
-    return open_trained(Path(folder), open_frozen(model or made.model, precision, device), made)
+    return open_trained(Path(folder), open_frozen(model or made.model), made)
 
 
 @per_index

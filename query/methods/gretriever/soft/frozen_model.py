@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from conspectus.prompts.embedding.torch_model import need_torch, offline
 from conspectus.storage.errors import MissingPart, SettingsError
@@ -20,10 +20,6 @@ def need(*modules: str) -> None:
     missing = [_PACKAGES[module] for module in modules if find_spec(module) is None]
     if missing:
         raise MissingPart(f"{' and '.join(missing)} is not installed: pip install 'conspectus[train]'")
-
-
-Precision = Literal["auto", "float32", "bfloat16"]
-Device = Literal["auto", "cpu", "cuda"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +46,17 @@ class FrozenModel:
         return digest(shape, few.numpy().tobytes().hex())[:16]
 
 
-def open_frozen(name: str, precision: Precision = "auto", device: Device = "auto") -> FrozenModel:
+def open_frozen(name: str) -> FrozenModel:
     """Return the model of a folder, or of a name in the Hugging Face cache of this machine; nothing is downloaded.
 
-    Only safetensors are read, and no code of the model is run.
+    It is on CUDA if there is a device (CUDA_VISIBLE_DEVICES hides them), in bfloat16 if the device supports it. Only
+    safetensors are read, and no code of the model is run.
 
     Args:
         name: A folder or a name in the cache.
-        precision: `auto` is bfloat16 on a CUDA device that supports it, else float32.
-        device: `auto` is CUDA if available, else the CPU.
 
     Raises:
-        SettingsError: No model is named, or CUDA is requested and not available.
+        SettingsError: No model is named.
         MissingPart: The model is missing or cannot be read, or PyTorch is missing.
     """
     if not name:
@@ -70,10 +65,8 @@ def open_frozen(name: str, precision: Precision = "auto", device: Device = "auto
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    if device == "cuda" and not torch.cuda.is_available():
-        raise SettingsError("device is cuda, and torch sees no such device on this machine")
-    cuda = device != "cpu" and torch.cuda.is_available()
-    small = precision == "bfloat16" or (precision == "auto" and cuda and torch.cuda.is_bf16_supported())
+    cuda = torch.cuda.is_available()
+    small = cuda and torch.cuda.is_bf16_supported()
     place = str(Path(name).resolve()) if Path(name).is_dir() else name
     try:
         with offline():

@@ -7,7 +7,7 @@ the connected subgraph with the highest prizes minus costs is selected.
 from dataclasses import dataclass
 
 import numpy as np
-from conspectus.query.methods.gretriever.retrieval import Solver, best_part, edge_prizes, lowered, rank_prizes
+from conspectus.query.methods.gretriever.retrieval import best_part, edge_prizes, lowered, rank_prizes
 from conspectus.query.methods.gretriever.soft.graph_encodings import Encode
 from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.walk.graph import graph_of
@@ -15,12 +15,11 @@ from conspectus.query.walk.graph import graph_of
 
 @dataclass(frozen=True, slots=True)
 class Cutting:
-    """Retrieval parameters: number of nodes and edge texts with a prize, edge cost and solver."""
+    """Retrieval parameters: number of nodes and edge texts with a prize, and edge cost."""
 
     nodes: int = 3
     edges: int = 3
     edge_cost: float = 1.0
-    solver: Solver = "auto"
 
 
 def cut(graph: TextualGraph, question: str, encode: Encode, how: Cutting) -> TextualGraph:
@@ -49,5 +48,5 @@ def cut(graph: TextualGraph, question: str, encode: Encode, how: Cutting) -> Tex
     )
     every = np.arange(len(graph.edges), dtype=np.int64)
     worth = rank_prizes(near.tolist(), how.nodes)
-    part = best_part(whole, every, worth, prizes, lowered(how.edge_cost, prizes), how.solver)
+    part = best_part(whole, every, worth, prizes, lowered(how.edge_cost, prizes))
     return graph.part(part.nodes.tolist(), part.relations.tolist())

@@ -4,7 +4,6 @@ from collections import defaultdict
 
 from conspectus.pipelines.steps.extract.find_names import known_names
 from conspectus.storage.records import Document
-from conspectus.storage.settings import NameSettings
 from conspectus.storage.text.names import is_capitalised, is_worth_looking_for
 from conspectus.storage.text.normalise import entity_key, title_names
 from hypothesis import given
@@ -29,8 +28,8 @@ def test_a_name_stands_for_itself_and_for_titles_that_begin_with_it(titles: list
         surfaces[entity_key(name)].add(name)
 
     documents = [Document(str(row), title, "", "", {}, 0, "") for row, title in enumerate(titles)]
-    known = known_names(documents, found, NameSettings())
-    worth = {key for key in surfaces if is_worth_looking_for(key, NameSettings().min_characters)}
+    known = known_names(documents, found)
+    worth = {key for key in surfaces if is_worth_looking_for(key)}
     assert known.keys() == worth
     for key, name in known.items():
         as_exact = [(own, "exact") for own in sorted(exact[key])]

@@ -9,7 +9,7 @@ from conspectus.pipelines.steps.extract.sightings import Sightings
 from conspectus.storage import spilled
 from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Document, Mention
-from conspectus.storage.settings import ChunkSettings, NameSettings
+from conspectus.storage.settings import ChunkSettings
 from conspectus.storage.spilled import spilling_to
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase, Triple
 from conspectus.storage.text.normalise import entity_key
@@ -28,7 +28,7 @@ def corpus() -> tuple[list[Document], list[Chunk], list[Annotation]]:
 
 @pytest.fixture(scope="module")
 def knowledge(corpus: tuple[list[Document], list[Chunk], list[Annotation]]) -> Knowledge:
-    return merge(*corpus, NameSettings())
+    return merge(*corpus)
 
 
 def id_of(name: str) -> str:
@@ -106,7 +106,7 @@ def test_the_order_of_documents_leaves_no_trace(
     knowledge: Knowledge, corpus: tuple[list[Document], list[Chunk], list[Annotation]]
 ) -> None:
     documents, chunks, annotations = corpus
-    assert merge(documents[::-1], chunks[::-1], annotations[::-1], NameSettings()) == knowledge
+    assert merge(documents[::-1], chunks[::-1], annotations[::-1]) == knowledge
 
 
 def test_text_repeated_by_overlapping_chunks_counts_once() -> None:
@@ -118,7 +118,7 @@ def test_text_repeated_by_overlapping_chunks_counts_once() -> None:
     chunks = split_document(document, ChunkSettings(chunk_size=40, chunk_overlap=20))
     assert sum(len(chunk.text) for chunk in chunks) > len(text), "the chunks must overlap"
     annotations = samples.annotations(chunks)
-    whole = merge([document], chunks, annotations, NameSettings())
+    whole = merge([document], chunks, annotations)
     met = next(each for each in whole.relations if each.predicate == "meet")
     assert met.weight == 8
     ada = next(each for each in whole.entities if each.name == "Ada Lovelace")
@@ -134,14 +134,14 @@ def test_the_majority_names_and_types_an_entity() -> None:
     documents, chunks = one_chunk("APPLE Apple Apple pear")
     spans = [(0, 5, "ORG"), (6, 11, "FRUIT"), (12, 17, "FRUIT")]
     phrases = tuple(Phrase(start, end, chunks[0].text[start:end], kind) for start, end, kind in spans)
-    (entity,) = merge(documents, chunks, [Annotation(phrases, ())], NameSettings()).entities
+    (entity,) = merge(documents, chunks, [Annotation(phrases, ())]).entities
     assert (entity.name, entity.type, entity.types) == ("Apple", "FRUIT", ("FRUIT", "ORG"))
 
 
 def test_a_tie_goes_by_the_alphabet() -> None:
     documents, chunks = one_chunk("Apple apple")
     phrases = (Phrase(0, 5, "Apple", "ORG"), Phrase(6, 11, "apple", "FRUIT"))
-    (entity,) = merge(documents, chunks, [Annotation(phrases, ())], NameSettings()).entities
+    (entity,) = merge(documents, chunks, [Annotation(phrases, ())]).entities
     assert (entity.name, entity.type) == ("Apple", "FRUIT")
 
 
@@ -150,11 +150,11 @@ def test_a_noun_phrase_needs_a_second_place_or_a_statement() -> None:
     cat, dog = Phrase(0, 7, "big cat", CONCEPT), Phrase(12, 21, "small dog", CONCEPT)
     barns = (Phrase(27, 35, "old barn", CONCEPT), Phrase(40, 48, "old barn", CONCEPT))
     stated = Annotation((cat, dog, *barns), (Triple(cat, "see", dog, 0, 48),))
-    assert {each.name for each in merge(documents, chunks, [stated], NameSettings()).entities} == {
+    assert {each.name for each in merge(documents, chunks, [stated]).entities} == {
         "big cat", "small dog", "old barn",
     }  # fmt: skip
     unstated = replace(stated, triples=())
-    assert {each.name for each in merge(documents, chunks, [unstated], NameSettings()).entities} == {"old barn"}
+    assert {each.name for each in merge(documents, chunks, [unstated]).entities} == {"old barn"}
 
 
 def test_a_lone_short_or_lower_case_word_is_not_looked_for() -> None:
@@ -162,13 +162,13 @@ def test_a_lone_short_or_lower_case_word_is_not_looked_for() -> None:
     documents = [Document(id_, "", id_, text, {}, len(text), "") for id_, text in (("a", first), ("b", second))]
     chunks = [Chunk(each.id, each.id, 0, 0, each.n_chars, each.text, 9) for each in documents]
     phrases = (Phrase(13, 15, "Ed", "PERSON"), Phrase(28, 33, "Speed", "WORK_OF_ART"))
-    found = merge(documents, chunks, [Annotation(phrases, ()), Annotation((), ())], NameSettings())
+    found = merge(documents, chunks, [Annotation(phrases, ()), Annotation((), ())])
     elsewhere = {(each.surface, each.start) for each in found.mentions if each.chunk_id == "b"}
     assert elsewhere == {("Speed", second.index("Speed"))}
 
 
 def test_nothing_in_nothing_out() -> None:
-    assert merge([], [], [], NameSettings()) == Knowledge([], [], [])
+    assert merge([], [], []) == Knowledge([], [], [])
 
 
 _CHUNKS = [Chunk(f"c{number}", f"d{number // 2}", 0, 0, 9, "", 1) for number in range(4)]

@@ -10,7 +10,7 @@ from conspectus.pipelines.steps.extract.merge_llm import ModelKnowledge, merge_e
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Chunk, Document, Entity, Failure, Relation
-from conspectus.storage.settings import ChunkSettings, NameSettings
+from conspectus.storage.settings import ChunkSettings
 from conspectus.storage.text.normalise import entity_key
 
 Passage = tuple[str, ChunkExtraction]
@@ -47,7 +47,7 @@ def corpus(passages: dict[str, Passage]) -> tuple[list[Document], list[Chunk], l
 
 
 def merged(passages: dict[str, Passage]) -> ModelKnowledge:
-    return merge_extractions(*corpus(passages), NameSettings())
+    return merge_extractions(*corpus(passages))
 
 
 def id_of(name: str) -> str:
@@ -256,14 +256,12 @@ def test_what_overlapping_chunks_both_state_counts_once() -> None:
     document = Document("d", "", "d.txt", text, {}, len(text), "")
     chunks = split_document(document, ChunkSettings(chunk_size=40, chunk_overlap=20))
     one = found(met("Ada Lovelace", "Charles Babbage"))
-    pair = between(
-        merge_extractions([document], chunks, [one] * len(chunks), NameSettings()), "Ada Lovelace", "Charles Babbage"
-    )
+    pair = between(merge_extractions([document], chunks, [one] * len(chunks)), "Ada Lovelace", "Charles Babbage")
     starts = {chunk.start for chunk in chunks}
     assert len(pair.chunk_ids) == len(chunks)
     assert pair.weight == len(starts), "each chunk's first sentence is its evidence"
     same = [chunks[0], Chunk("again", "d", 9, 0, chunks[0].end, chunks[0].text, 9)]
-    twice = merge_extractions([document], same, [one, one], NameSettings())
+    twice = merge_extractions([document], same, [one, one])
     assert between(twice, "Ada Lovelace", "Charles Babbage").weight == 1
 
 
@@ -279,9 +277,7 @@ def test_the_order_of_chunks_and_documents_leaves_no_trace(made: ModelKnowledge)
     for seed in range(5):
         random.Random(seed).shuffle(pairs)
         random.Random(seed).shuffle(documents)
-        shuffled = merge_extractions(
-            documents, [each for each, _ in pairs], [each for _, each in pairs], NameSettings()
-        )
+        shuffled = merge_extractions(documents, [each for each, _ in pairs], [each for _, each in pairs])
         assert shuffled == made
 
 
@@ -310,7 +306,7 @@ def test_other_scripts_have_spans_and_evidence(text: str, one: str, other: str) 
 
 
 def test_nothing_in_nothing_out() -> None:
-    assert merge_extractions([], [], [], NameSettings()) == ModelKnowledge(Knowledge([], [], []), [], {}, {}, {}, [])
+    assert merge_extractions([], [], []) == ModelKnowledge(Knowledge([], [], []), [], {}, {}, {}, [])
 
 
 def test_failures_are_sorted_like_tables() -> None:

@@ -73,9 +73,9 @@ def test_only_new_texts_are_worked_on_each_once(chunks: list[Chunk], memo: Memo)
     assert found[7] == found[8] != Annotation((), ())
 
 
-def test_another_pipeline_or_setting_is_another_memory(memo: Memo) -> None:
+def test_another_pipeline_is_another_memory(memo: Memo) -> None:
     given = [chunk("x", "Ada met Bob in the old town of Lyon.")]
-    for settings in (REGEX, SPACY, ExtractionSettings(concepts=False)):
+    for settings in (REGEX, SPACY):
         runner = Watched()
         annotate_chunks(given, settings, memo, runner, 64)
         assert len(runner.shards) == 1

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.extract.openie import Annotated, OpenExtraction, OpenTriple, merge_open, usable
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
-from conspectus.storage.settings import NameSettings
 from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Phrase, Triple
 
 
@@ -20,7 +19,7 @@ def document(id_: str, text: str, title: str = "") -> Document:
 
 def merged(found: Sequence[Annotated], title: str = "") -> Knowledge:
     documents = {each.chunk.document_id: document(each.chunk.document_id, each.chunk.text, title) for each in found}
-    return merge_open(list(documents.values()), found, NameSettings())
+    return merge_open(list(documents.values()), found)
 
 
 def entity(knowledge: Knowledge, name: str) -> Entity:
@@ -79,7 +78,7 @@ def test_a_triple_points_at_the_sentence_that_names_both_ends() -> None:
 def test_places_are_those_of_the_document() -> None:
     text = f"Nothing is named here. {MAULE.text}"
     later = chunk("c", MAULE.text, start=23)
-    knowledge = merge_open([document("d", text)], [Annotated(later, FOUND)], NameSettings())
+    knowledge = merge_open([document("d", text)], [Annotated(later, FOUND)])
     spans = [each for each in knowledge.mentions if each.start is not None]
     assert len(spans) == 4
     assert all(text[each.start : each.end] == each.surface for each in spans)

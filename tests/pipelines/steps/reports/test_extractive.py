@@ -1,13 +1,14 @@
 from collections import defaultdict
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from conspectus.pipelines.steps.reports import extractive
 from conspectus.pipelines.steps.reports.extractive import report_communities
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.query.context import Context
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Report
-from conspectus.storage.settings import ReportSettings
 from conspectus.storage.text.tokens import count_tokens
 
 
@@ -17,14 +18,14 @@ def sentences(context: Context) -> Sentences:
     return sentences_of(index.rows(Document), index.rows(Chunk), index.rows(Mention))
 
 
-def reports_of(context: Context, sentences: Sentences, **settings: object) -> list[Report]:
+def reports_of(context: Context, sentences: Sentences, min_size: int = 3) -> list[Report]:
     index = context.index
     return report_communities(
         index.rows(Community),
         index.rows(Entity),
         sentences,
         len(context.chunks),
-        ReportSettings.model_validate(settings),
+        min_size,
     )
 
 
@@ -101,12 +102,14 @@ def test_what_a_report_says_of_itself(reports: list[Report], context: Context) -
 
 
 @pytest.mark.parametrize("most", [40, 100, 150])
-def test_no_report_is_longer_than_the_setting(most: int, context: Context, sentences: Sentences) -> None:
-    found = reports_of(context, sentences, max_tokens=most, findings=20)
+def test_no_report_is_longer_than_allowed(most: int, context: Context, sentences: Sentences) -> None:
+    with patch.multiple(extractive, MOST_TOKENS=most, FINDINGS=20):
+        found = reports_of(context, sentences)
     over = [each for each in found if each.n_tokens > most]
     assert all(len(each.findings) == 1 for each in over), "where no sentence fits, one is quoted"
     assert max(each.n_tokens for each in found if each not in over) > 0.9 * most
-    shorter = reports_of(context, sentences, max_tokens=most, findings=2)
+    with patch.multiple(extractive, MOST_TOKENS=most, FINDINGS=2):
+        shorter = reports_of(context, sentences)
     assert max(len(each.findings) for each in shorter) == 2
 
 
@@ -123,19 +126,19 @@ def test_names_come_before_noun_phrases_in_a_title(context: Context, sentences: 
     mentions = [Mention(id_, "c", id_, None, at, at + 3, "exact", "", "") for id_, at in places.items()]
     community = Community("k", 0, None, None, False, ("1", "2", "3"), (), ("c",), 3)
     of = sentences_of([one], [chunk], mentions)
-    (report,) = report_communities([community], some, of, 1, ReportSettings())
+    (report,) = report_communities([community], some, of, 1, 3)
     assert report.title == "Ada, Zoe, rain"  # of equals, names first, then by the alphabet
     assert report.findings[0].summary == "Zoe, Ada, rain"
     assert report.rating == 10.0
     carried = replace(community, id="l", level=1, same_as="k", parent_id="k")
-    assert len(report_communities([community, carried], some, of, 1, ReportSettings())) == 1
+    assert len(report_communities([community, carried], some, of, 1, 3)) == 1
 
 
 def test_a_community_without_a_sentence_to_quote_has_no_report() -> None:
     nobody = [Entity(id_, id_, "PERSON", ("PERSON",), "", 1, 0) for id_ in "123"]
     community = Community("k", 0, None, None, False, ("1", "2", "3"), (), (), 3)
-    assert report_communities([community], nobody, sentences_of([], [], []), 0, ReportSettings()) == []
+    assert report_communities([community], nobody, sentences_of([], [], []), 0, 3) == []
 
 
 def test_no_communities() -> None:
-    assert report_communities([], [], sentences_of([], [], []), 0, ReportSettings()) == []
+    assert report_communities([], [], sentences_of([], [], []), 0, 3) == []

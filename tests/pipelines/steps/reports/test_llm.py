@@ -215,14 +215,12 @@ def test_on_the_coarsest_level_every_entity_is_shown_to_a_report() -> None:
         assert failures == []
 
 
-def test_the_number_of_findings_is_a_setting() -> None:
+def test_the_prompt_has_the_extent_of_a_report() -> None:
     with FakeServer(answer()) as server:
         written([SMALL], elements(), model_of(server))
-        written([SMALL], elements(), model_of(server), min_findings=2, max_findings=4, max_words=300)
-        first, second = (prompt_of(each.body) for each in server.requests if each.body)
-        assert '"findings": 5 to 10 findings' in first
-        assert '"findings": 2 to 4 findings' in second
-        assert "at most 300 words" in second
+        (prompt,) = (prompt_of(each.body) for each in server.requests if each.body)
+        assert '"findings": 5 to 10 findings' in prompt
+        assert "at most 1000 words" in prompt
 
 
 def test_claims_that_state_one_thing_are_one_record() -> None:

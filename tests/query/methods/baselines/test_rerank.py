@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
+from conspectus.query.methods import baselines
 from conspectus.query.types import Evidence
 from conspectus.storage.errors import MissingPart, NeedsModel
 from conspectus.storage.settings import load_settings
@@ -41,9 +42,12 @@ def test_the_model_decides_the_order(build: Build, trained: Path) -> None:
 
 
 @pytest.mark.parametrize("candidates", ["bm25", "dense", "hybrid", "ppr"])
-def test_only_the_pool_is_ranked(candidates: str, context: Context, cross_encoder: Path, questions: list[str]) -> None:
+def test_only_the_pool_is_ranked(
+    candidates: str, context: Context, cross_encoder: Path, questions: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(baselines, "POOL", 7)
     first = asyncio.run(find_retriever(candidates, context).retrieve(questions[0], 7)).passages
-    found = asked(context, questions[0], 50, model=str(cross_encoder), candidates=candidates, pool=7)
+    found = asked(context, questions[0], 50, model=str(cross_encoder), candidates=candidates)
     assert {each.chunk_id for each in found.passages} == {each.chunk_id for each in first}
     assert len(found.passages) == 7
     assert f"7 candidates of {candidates} by " in found.trace[-1].detail

@@ -1,6 +1,7 @@
 """Candidates around a community: filtered, pruned, and with the relations that join them."""
 
 import pytest
+from conspectus.query.methods.fasttog import local_search
 from conspectus.query.methods.fasttog.communities import community_modularity, louvain, small_graph
 from conspectus.query.methods.fasttog.local_search import CommunitySearch
 from conspectus.query.methods.fasttog.text import Triple2Text, join_statements
@@ -21,10 +22,15 @@ def whole() -> KnowledgeGraph:
     return graph(13, WHOLE)
 
 
-def searching(whole: KnowledgeGraph, **chosen: object) -> CommunitySearch:
-    return CommunitySearch(
-        whole, FastTogSettings.model_validate({"rho": 1.0, "max_hops": 4, "max_community_size": 3, **chosen})
-    )
+@pytest.fixture(autouse=True)
+def _everything_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing within four hops is left out by chance."""
+    monkeypatch.setattr(local_search, "_RHO", 1.0)
+    monkeypatch.setattr(local_search, "_MAX_HOPS", 4)
+
+
+def searching(whole: KnowledgeGraph, **chosen: int) -> CommunitySearch:
+    return CommunitySearch(whole, FastTogSettings.model_validate({"max_community_size": 3, **chosen}))
 
 
 def test_candidates_have_an_edge_to_the_community(whole: KnowledgeGraph) -> None:
@@ -44,9 +50,10 @@ def test_what_was_visited_is_left_out_by_its_exact_members(whole: KnowledgeGraph
     assert found.seen == 1
 
 
-def test_coarse_pruning_keeps_the_highest_modularity(whole: KnowledgeGraph) -> None:
+def test_coarse_pruning_keeps_the_highest_modularity(whole: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     everything = searching(whole).around((0,), set())
-    few = searching(whole, coarse_k=1).around((0,), set())
+    monkeypatch.setattr(local_search, "_COARSE_K", 1)
+    few = searching(whole).around((0,), set())
     assert few.kept == everything.kept[:1]
     assert few.pruned == everything.kept[1:]
     outside = small_graph(12, [(a - 1, b - 1) for a, _, b in WHOLE if a and b])

@@ -5,6 +5,7 @@ import json
 import re
 from itertools import count
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from conspectus.query.abstention import NO_ANSWER
@@ -12,6 +13,8 @@ from conspectus.query.citations.marks import NOTHING_FOUND, without_verdicts
 from conspectus.query.context import Context
 from conspectus.query.filter.documents import filtered
 from conspectus.query.menu import METHODS
+from conspectus.query.methods.graphrag import drift
+from conspectus.query.methods.graphrag.drift_offline import CONTEXT_TOKENS
 from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Document, Relation, Report
@@ -70,8 +73,11 @@ def endless() -> Maker:
 
 @pytest.mark.parametrize(("folds", "rounds", "follow_ups"), [(2, 2, 3), (1, 3, 2), (2, 0, 5), (1, 1, 0)])
 def test_the_calls_are_bounded(folds: int, rounds: int, follow_ups: int, context: Context, tmp_path: Path) -> None:
-    chosen = choosing(context, drift_search={"folds": folds, "rounds": rounds, "follow_ups": follow_ups})
-    with served(chosen, tmp_path, rules(endless(), endless())) as (opened, server):
+    chosen = choosing(context, drift_search={"rounds": rounds, "follow_ups": follow_ups})
+    with (
+        patch.object(drift, "_FOLDS", folds),
+        served(chosen, tmp_path, rules(endless(), endless())) as (opened, server),
+    ):
         answer, _ = ask(opened)
         calls = [len(sent(server, each)) for each in (HYPOTHESIS, PRIMER, FOLLOW_UP, REDUCE)]
     assert calls == [1, folds, rounds * follow_ups, 1]
@@ -88,8 +94,8 @@ def test_a_reply_of_another_form_is_asked_for_once_more(harbour: Context, tmp_pa
 
 
 def test_calls_of_one_step_run_at_once(context: Context, tmp_path: Path) -> None:
-    chosen = choosing(context, drift_search={"folds": 4, "rounds": 1, "follow_ups": 6})
-    with served(chosen, tmp_path, rules(endless(), endless())) as (opened, server):
+    chosen = choosing(context, drift_search={"rounds": 1, "follow_ups": 6})
+    with patch.object(drift, "_FOLDS", 4), served(chosen, tmp_path, rules(endless(), endless())) as (opened, server):
         server.change(latency=Together(server, 4, PRIMER))
         ask(opened)
         assert server.measures.in_flight_peak >= 4
@@ -125,8 +131,10 @@ def test_a_question_its_follow_ups_and_its_answer(harbour: Context, tmp_path: Pa
         ]
         return "Otto Brand sold his share to Lena Fisk in 1920 [1]. It stands in Port Alma [2][3]."
 
-    chosen = choosing(harbour, drift_search={"folds": 1})
-    with served(chosen, tmp_path, rules(follow_up=follow_up, answer=answer)) as (opened, server):
+    with (
+        patch.object(drift, "_FOLDS", 1),
+        served(harbour, tmp_path, rules(follow_up=follow_up, answer=answer)) as (opened, server),
+    ):
         found, told = ask(opened)
         (follow,) = sent(server, FOLLOW_UP)
     assert inside(follow, "whole_question") == QUESTION
@@ -206,16 +214,19 @@ def test_without_support_it_does_not_know(
 
 
 def test_settings_reach_the_prompts(context: Context, tmp_path: Path) -> None:
-    keys = {"reports": 6, "folds": 2, "words": 77, "follow_ups": 4, "context_tokens": 300}
+    keys = {"reports": 6, "follow_ups": 4}
     many = said(50, *((f"Point {each} {'goes on ' * 20}.", [1]) for each in range(30)))
-    with served(choosing(context, drift_search=keys), tmp_path, rules(many)) as (opened, server):
+    with (
+        patch.object(drift, "CONTEXT_TOKENS", 300),
+        served(choosing(context, drift_search=keys), tmp_path, rules(many)) as (opened, server),
+    ):
         found, _ = ask(opened, "Which novels are set in Oxford?")
         primers, (reduce,) = sent(server, PRIMER), sent(server, REDUCE)
     assert len(primers) == 2
     assert "of the 6 nearest reports" in found.trace[0].detail
     assert all("up to 4 questions" in each for each in primers)
     assert all(len(shown(each)) < 2400 for each in primers)
-    assert "At most 77 words" in reduce
+    assert "At most 1000 words" in reduce
     assert "of 30 notes" in found.trace[-1].detail
     reports = {each.title for each in context.index.rows(Report)}
     assert sum(f"# {each}\n" in "\n".join(primers) for each in reports) <= 6
@@ -258,6 +269,6 @@ def test_without_a_model_names_lead_on(context: Context) -> None:
     assert "".join(told) == found.text
     assert [each.name for each in found.trace] == ["link", "primer", "fold", "read"]
     assert found.evidence.reports
-    assert 0 < found.usage.context_tokens <= context.settings.drift_search.context_tokens
+    assert 0 < found.usage.context_tokens <= CONTEXT_TOKENS
     none = choosing(context, drift_search={"follow_ups": 0})
     assert "lead to nothing further" in str(ask(none)[0].trace)

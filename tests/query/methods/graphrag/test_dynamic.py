@@ -2,13 +2,14 @@
 
 import asyncio
 import hashlib
-from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.methods.graphrag import dynamic
 from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
 from conspectus.query.methods.graphrag.map_input import Selected
 from conspectus.storage.errors import ModelError
@@ -40,7 +41,10 @@ def covered(context: Context, selected: Selected) -> list[str]:
 
 @pytest.mark.parametrize("threshold", [1, 2, 3, 5])
 def test_no_entity_is_covered_twice_whatever_is_rated(threshold: int, context: Context, tmp_path: Path) -> None:
-    with served(context, tmp_path, rules(rating=by_chance), dynamic_threshold=threshold) as (opened, server):
+    with (
+        patch.object(dynamic, "_RELEVANT", threshold),
+        served(context, tmp_path, rules(rating=by_chance)) as (opened, server),
+    ):
         selected = select(opened)
         rated = len(sent(server, RATE))
     entities = covered(context, selected)
@@ -65,7 +69,7 @@ def test_all_relevant_goes_down_to_the_leaves_and_none_looks_everywhere_once(con
 
 
 def test_the_selection_is_map_reduced_and_its_ratings_are_counted(context: Context, tmp_path: Path) -> None:
-    with served(context, tmp_path, rules(rating=by_chance), dynamic_threshold=5) as (opened, server):
+    with patch.object(dynamic, "_RELEVANT", 5), served(context, tmp_path, rules(rating=by_chance)) as (opened, server):
         server.change(latency=Together(server, 4))
         answer = asyncio.run(METHODS["global:dynamic"].answerer(opened).answer(QUESTION, print))
         ratings, maps = len(sent(server, RATE)), len(sent(server, MAP))
@@ -104,8 +108,7 @@ def test_without_a_model_closeness_rates(context: Context) -> None:
     whole = asyncio.run(selector.select("What are the main themes?"))
     assert {each.origin.community_id for each in whole.units if isinstance(each.origin, Report)} <= roots
     assert "about the whole" in whole.trace[0].detail
-    found = context.settings.global_search.model_copy(update={"dynamic_threshold": 5})
-    strict = replace(context, settings=context.settings.model_copy(update={"global_search": found}))
-    answer = asyncio.run(METHODS["global:dynamic"].answerer(strict).answer(QUESTION, print))
+    with patch.object(dynamic, "_RELEVANT", 5):
+        answer = asyncio.run(METHODS["global:dynamic"].answerer(context).answer(QUESTION, print))
     assert not answer.known
     assert answer.usage.units == 0

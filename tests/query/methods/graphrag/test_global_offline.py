@@ -1,13 +1,14 @@
 """Map-reduce without a model: over reports, over what a walk finds, over all passages."""
 
 import asyncio
-from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import global_search
 from conspectus.query.methods.graphrag.global_search import _statement_vectors
+from conspectus.query.question import scope
 from conspectus.query.types import Answer
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Document, Report
@@ -41,7 +42,7 @@ def test_it_answers_with_what_stands_in_the_documents(method: str, context: Cont
     assert len(places) == len(set(places))
     scores = [each.score for each in answer.evidence.reports] + [each.score for each in answer.evidence.passages]
     assert scores == sorted(scores, reverse=True)
-    assert 0 < len(scores) <= context.settings.global_search.reports
+    assert 0 < len(scores) <= 5
     assert min(scores) > 0
     assert answer.usage.calls == 0
 
@@ -85,9 +86,8 @@ def test_statements_are_embedded_once(context: Context) -> None:
 @pytest.mark.parametrize("method", ["global:c0", "ts"])
 @pytest.mark.parametrize("most", [20, 60, 1000])
 def test_it_quotes_no_more_words_than_the_setting(method: str, most: int, context: Context) -> None:
-    found = context.settings.global_search.model_copy(update={"quoted_words": most})
-    chosen = replace(context, settings=context.settings.model_copy(update={"global_search": found}))
-    quotes = [each.quote for each in ask(chosen, method).citations]
+    with patch.object(global_search, "QUOTED_WORDS", most):
+        quotes = [each.quote for each in ask(context, method).citations]
     assert len(quotes) == 1 or sum(len(words(each)) for each in quotes) <= most
     assert len(quotes) > 2 or most < 1000
 
@@ -99,10 +99,8 @@ def test_what_the_documents_do_not_support_is_not_answered(method: str, context:
     assert not foreign.citations
     assert "the documents support it by 0." in foreign.trace[-1].detail
     assert ask(context, method, "Give an overview of it all.").known
-    found = context.settings.global_search.model_copy(update={"least_support": 1.51, "about_the_whole": 1.0})
-    strict = replace(context, settings=context.settings.model_copy(update={"global_search": found}))
-    assert not ask(strict, method).known
-    assert not ask(strict, method, "Give an overview of it all.").known
+    with patch.object(global_search, "LEAST_SUPPORT", 1.51), patch.object(scope, "ABOUT_THE_WHOLE", 1.0):
+        assert not ask(context, method).known
 
 
 @pytest.mark.parametrize("method", ["global:c0", "global:dynamic", "ts", "ss"])

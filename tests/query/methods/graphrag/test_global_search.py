@@ -222,7 +222,7 @@ def test_the_same_question_costs_nothing_twice(method: str, context: Context, tm
 
 
 def test_seed_and_words_reach_the_prompts(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = {"reduce_words": 456, "context_tokens": 100_000}
+    chosen = {"context_tokens": 100_000}
     prompts = []
     for seed in (7, 8):
         monkeypatch.setattr(global_search, "_SEED", seed)
@@ -230,7 +230,7 @@ def test_seed_and_words_reach_the_prompts(context: Context, tmp_path: Path, monk
             ask(opened)
             prompts.append(sent(server, MAP)[0])
             assert "At most 500 words" in prompts[-1]
-            assert "At most 456 words" in sent(server, REDUCE)[0]
+            assert "At most 1000 words" in sent(server, REDUCE)[0]
     first, second = (re.split(r"\n\n(?=\[\d+\]\n)", shown(each)) for each in prompts)
     bare = [{re.sub(r"^\[\d+\]", "", each) for each in texts} for texts in (first, second)]
     assert bare[0] == bare[1]

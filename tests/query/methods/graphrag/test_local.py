@@ -295,12 +295,6 @@ def test_the_same_question_costs_nothing_twice_and_prompts_hold_no_ids(harbour: 
     assert not any(row.id in prompts[0] for table in tables for row in table)
 
 
-def test_words_of_the_settings_reach_the_prompt(harbour: Context, tmp_path: Path) -> None:
-    with served(choosing(harbour, local_search={"words": 77}), tmp_path, rules("He did [17].")) as (opened, server):
-        ask(opened)
-        assert "At most 77 words" in sent(server, LOCAL)[0]
-
-
 @pytest.mark.parametrize("texts", [[("", "…")], [("", "Hi.")]], ids=["no word", "no relation"])
 def test_an_index_that_knows_nothing_is_searched_all_the_same(
     texts: list[tuple[str, str]], build: Build, tmp_path: Path

@@ -6,6 +6,7 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.conversation.session import append_turn, read_session
+from conspectus.query.methods.gretriever import retrieval
 from conspectus.query.methods.gretriever.carry_over import MOST, decayed, kept_of
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
@@ -34,10 +35,11 @@ def test_prizes_fall_with_every_turn() -> None:
 
 
 def narrow(context: Context, **keys: object) -> Context:
-    return Context(context.index, load_settings(overrides={"gretriever": {"top_k_edges": 1, "hops": 1, **keys}}))
+    return Context(context.index, load_settings(overrides={"gretriever": {"top_k_edges": 1, **keys}}))
 
 
-def test_kept_parts_grow_the_next_subgraph(films_index: Context) -> None:
+def test_kept_parts_grow_the_next_subgraph(films_index: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrieval, "_HOPS", 1)
     question, films_index = "When was it released?", narrow(films_index, edge_cost=0.2)
     graph = conspectus.Index(films_index).ask("What genre is Grey Heron?", "gretriever").evidence.subgraph
     assert graph

@@ -4,13 +4,15 @@ import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
-from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph, solve
+from conspectus.query.methods.gretriever import retrieval
+from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.types import Answer, TopicAnswerer, TopicRetriever
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.errors import ModelError
@@ -52,8 +54,9 @@ def test_the_subgraph_is_around_what_the_question_names(films_index: Context) ->
 
 
 def test_it_reaches_as_far_as_it_may(films_index: Context) -> None:
-    near = retrieve_subgraph(with_settings(films_index, hops=1, top_k_edges=30), QUESTION).subgraph
-    far = retrieve_subgraph(with_settings(films_index, hops=2, top_k_edges=30), QUESTION).subgraph
+    far = retrieve_subgraph(with_settings(films_index, top_k_edges=30), QUESTION).subgraph
+    with patch.object(retrieval, "_HOPS", 1):
+        near = retrieve_subgraph(with_settings(films_index, top_k_edges=30), QUESTION).subgraph
     assert near.searched[0] < far.searched[0]
     assert "Pelluci" not in near.text.nodes
 
@@ -94,11 +97,6 @@ def test_given_topics_lead_and_unknown_ones_are_told(films_index: Context) -> No
 
 def test_the_same_question_finds_the_same(films_index: Context) -> None:
     assert retrieve_subgraph(films_index, QUESTION) == retrieve_subgraph(films_index, QUESTION)
-
-
-def test_our_solver_can_be_named(films_index: Context) -> None:
-    assert "(own)" in retrieve_subgraph(with_settings(films_index, solver="own"), QUESTION).trace[-1].detail
-    assert solve.__doc__
 
 
 def test_a_retriever_finds_the_subgraph_too(films_index: Context) -> None:

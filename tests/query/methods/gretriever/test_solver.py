@@ -5,15 +5,15 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from conspectus.query.methods.gretriever.retrieval import checked, solve
-from conspectus.storage.errors import SettingsError
 
 ENDS = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
 COSTS = np.array([1.0, 1.0, 1.0, 5.0])
 PRIZES = np.array([3.0, 0.0, 3.0, 0.5])
 
 
+@pytest.mark.skipif(find_spec("pcst_fast") is not None, reason="pcst_fast is installed")
 def test_our_own_solver_finds_the_best_tree() -> None:
-    solved = solve(ENDS, COSTS, PRIZES, "own")
+    solved = solve(ENDS, COSTS, PRIZES)
     assert (solved.tree.nodes.tolist(), solved.tree.edges.tolist()) == ([0, 1, 2], [0, 1])
     assert solved.solver == "own"
     assert not solved.why
@@ -53,15 +53,8 @@ def test_a_forest_with_a_ring_is_no_tree() -> None:
     assert "no connected tree" in solved.why
 
 
-@pytest.mark.skipif(find_spec("pcst_fast") is not None, reason="pcst_fast is installed")
-def test_without_pcst_fast_the_extra_is_named() -> None:
-    assert solve(ENDS, COSTS, PRIZES, "auto").solver == "own"
-    with pytest.raises(SettingsError, match=r"conspectus\[pcst\]"):
-        solve(ENDS, COSTS, PRIZES, "pcst_fast")
-
-
 @pytest.mark.skipif(find_spec("pcst_fast") is None, reason="pcst_fast is not installed")
 def test_pcst_fast_is_as_good_or_told() -> None:
-    solved = solve(ENDS, COSTS, PRIZES, "pcst_fast")
+    solved = solve(ENDS, COSTS, PRIZES)
     assert solved.tree.profit == 4.0
     assert solved.solver == "pcst_fast" or solved.why

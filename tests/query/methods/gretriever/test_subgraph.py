@@ -49,7 +49,7 @@ def test_the_part_is_connected_and_nearly_the_best(seed: int) -> None:
     graph = made(n, ends)
     prizes = {int(row): float(prize) for prize, row in enumerate(random.permutation(n)[:3], start=1)}
     edges = np.where(random.random(len(ends)) < 0.4, random.integers(1, 4, len(ends)), 0).astype(float)
-    part = best_part(graph, np.arange(len(ends)), prizes, edges, 0.8, "own")
+    part = best_part(graph, np.arange(len(ends)), prizes, edges, 0.8)
     held, joined = set(part.nodes.tolist()), {int(part.nodes[0])}
     for _ in ends:
         for row in part.relations.tolist():
@@ -63,24 +63,24 @@ def test_the_part_is_connected_and_nearly_the_best(seed: int) -> None:
 
 def test_an_edge_worth_its_cost_is_taken_with_both_ends() -> None:
     graph = made(4, [(0, 1), (1, 2), (2, 3)])
-    part = best_part(graph, np.arange(3), {0: 2.0}, np.array([0.0, 0.0, 5.0]), 1.0, "own")
+    part = best_part(graph, np.arange(3), {0: 2.0}, np.array([0.0, 0.0, 5.0]), 1.0)
     assert part.nodes.tolist() == [0, 1, 2, 3]
     assert part.relations.tolist() == [0, 1, 2]
 
 
 def test_what_is_too_far_is_left_out() -> None:
     graph = made(4, [(0, 1), (1, 2), (2, 3)])
-    part = best_part(graph, np.arange(3), {0: 2.0, 3: 1.0}, np.zeros(3), 1.0, "own")
+    part = best_part(graph, np.arange(3), {0: 2.0, 3: 1.0}, np.zeros(3), 1.0)
     assert (part.nodes.tolist(), part.relations.tolist()) == ([0], [])
 
 
 def test_only_the_given_relations_are_taken() -> None:
     graph = made(3, [(0, 1), (1, 2), (0, 2)])
-    part = best_part(graph, np.array([0, 1]), {0: 5.0, 2: 5.0}, np.zeros(2), 1.0, "own")
+    part = best_part(graph, np.array([0, 1]), {0: 5.0, 2: 5.0}, np.zeros(2), 1.0)
     assert part.relations.tolist() == [0, 1]
 
 
 def test_without_prizes_there_is_nothing() -> None:
-    part = best_part(made(2, [(0, 1)]), np.arange(1), {}, np.zeros(1), 1.0, "own")
+    part = best_part(made(2, [(0, 1)]), np.arange(1), {}, np.zeros(1), 1.0)
     assert not len(part.nodes)
     assert not len(part.relations)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.ppr.ppr import PprRetriever, best_chunks, priors, second_hop_prior
-from conspectus.query.methods.ppr.seeds import TextScores, personalization, text_scores
+from conspectus.query.methods.ppr.seeds import TEXT_SEEDS, TextScores, personalization, text_scores
 from conspectus.query.question.linking import Links
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage
@@ -16,7 +16,6 @@ from conspectus.storage.settings import PprSettings
 
 from tests.conftest import Build
 
-EPSILON = PprSettings().epsilon
 HOPS = (
     "In which city does the author of The Oak House live?",
     "Where does the winner of the Greenwell Award live?",
@@ -38,7 +37,7 @@ def seeds(context: Context, question: str) -> tuple[np.ndarray, np.ndarray]:
     """The nodes that the walk starts from, and their mass."""
     asked = open_question(context, question)
     near = text_scores(context, asked)
-    return personalization(context, asked.links, near, context.settings.ppr.text_seeds)
+    return personalization(context, asked.links, near)
 
 
 def test_push_and_exact_find_the_same(context: Context, questions: list[str]) -> None:
@@ -73,7 +72,7 @@ def test_the_walk_is_that_of_igraph(damping: float, context: Context, questions:
         reset = np.bincount(nodes, weights=mass, minlength=graph.n_nodes)
         want = by_igraph(graph, reset, damping)
         for solver, tolerance in (("exact", 1e-9), ("push", 1e-3)):
-            walk = personalized_pagerank(graph, nodes, mass, damping, exact=solver == "exact", epsilon=EPSILON)
+            walk = personalized_pagerank(graph, nodes, mass, damping, exact=solver == "exact")
             assert np.abs(walk.dense(graph.n_nodes) - want).sum() < tolerance
             assert walk.top(10)[0].tolist() == np.lexsort((np.arange(len(want)), -want.round(12)))[:10].tolist()
 
@@ -91,12 +90,7 @@ def test_the_seeds(context: Context) -> None:
     assert mass[-5:].sum() == pytest.approx(1.0)
     nodes, mass = seeds(context, "what is it called")
     assert mass.sum() == pytest.approx(1.0)  # nothing is named: only text seeds
-    assert len(nodes) == context.settings.ppr.text_seeds
-
-
-@pytest.mark.parametrize("text_seeds", [1, 3, 1000])
-def test_any_number_of_text_seeds(text_seeds: int, context: Context) -> None:
-    assert retrieve(with_ppr(context, text_seeds=text_seeds), HOPS[0])
+    assert len(nodes) == TEXT_SEEDS
 
 
 @pytest.mark.parametrize("question", HOPS[:3])
@@ -117,11 +111,11 @@ def test_a_chain_of_names_beats_words(build: Build) -> None:
 
 
 def test_titles_of_many_chunks_seed_nothing(context: Context) -> None:
-    """A name that stands for more passages than `walk_graph.most_owners` says too little about each."""
+    """A name that stands for more passages than `MOST_OWNERS` says too little about each."""
     name = open_question(context, "Who wrote The Oak House?").links.names[0]
     many = replace(name, chunk_ids=tuple(chunk.id for chunk in context.chunks[:11]))
     near = text_scores(context, open_question(context, "x"))
-    _, mass = personalization(context, Links((many,), ()), near, 5)
+    _, mass = personalization(context, Links((many,), ()), near)
     assert mass.sum() == pytest.approx(1.0)
 
 

@@ -1,8 +1,11 @@
 """The second hop: the question asked again with what its first passages name."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from conspectus.query.context import Context
+from conspectus.query.methods.ppr import second_hop as module
 from conspectus.query.methods.ppr.ppr import rank_passages
 from conspectus.query.methods.ppr.second_hop import FirstPassage, Rewrite, matched_part, rewrite_question, second_hop
 from conspectus.query.question.question import open_question
@@ -41,7 +44,7 @@ def first(context: Context, question: str, title: str, weight: float = 1.0) -> F
 def test_a_name_takes_the_place_of_what_its_passage_matches(states: Context) -> None:
     found = {
         each.name: each
-        for each in rewrite_question(states, open_question(states, LAWS), [first(states, LAWS, "Brook House", 0.5)], 12)
+        for each in rewrite_question(states, open_question(states, LAWS), [first(states, LAWS, "Brook House", 0.5)])
     }
     assert found["Dorset"].question == "What time does the county where Dorset is stop selling cider?"
     assert found["Dorset"].weight == 0.5
@@ -51,19 +54,19 @@ def test_a_name_takes_the_place_of_what_its_passage_matches(states: Context) -> 
 
 
 def test_the_rarest_names_come_first_and_no_more_than_asked_for(states: Context) -> None:
-    every = rewrite_question(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")], 12)
+    every = rewrite_question(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")])
     assert [len(each.chunks) for each in every] == sorted(len(each.chunks) for each in every)
-    assert (
-        rewrite_question(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")], 1)
-        == every[:1]
-    )
-    assert rewrite_question(states, open_question(states, LAWS), [], 12) == []
+    with patch.object(module, "_MOST_NAMES", 1):
+        assert (
+            rewrite_question(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")])
+            == every[:1]
+        )
+    assert rewrite_question(states, open_question(states, LAWS), []) == []
 
 
 def test_a_passage_that_matches_nothing_leads_nowhere(states: Context) -> None:
     assert (
-        rewrite_question(states, open_question(states, "Who sang?"), [first(states, "Who sang?", "Brook House")], 12)
-        == []
+        rewrite_question(states, open_question(states, "Who sang?"), [first(states, "Who sang?", "Brook House")]) == []
     )
 
 

@@ -114,8 +114,6 @@ def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> No
         ({"clue": False}, 2 * 3 + 2),
         ({"depth": 2}, 3 * 2 + 2),
         ({"depth": 1, "clue": False}, 2 + 2),
-        ({"clue": False, "combined": False, "width": 2}, 2 * 3 + 3 + 2),
-        ({"combined": False, "width": 2}, 2 * 3 + 2 * 3 + 2),
     ],
 )
 def test_calls_reach_their_bound_where_no_answer_comes(

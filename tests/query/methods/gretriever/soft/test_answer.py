@@ -12,6 +12,7 @@ import torch
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.methods.gretriever import retrieval
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.soft.answer import read_written
 from conspectus.query.methods.gretriever.soft.checkpoint import (
@@ -74,8 +75,11 @@ def test_a_setting_makes_the_trained_prompt_answer(films_index: Context, tmp_pat
     assert ask(films_index).method == "gretriever:offline"
 
 
-def test_a_conversation_keeps_the_subgraph_and_grows_it(films_index: Context, tmp_path: Path) -> None:
-    narrow = load_settings(overrides={"gretriever": {"top_k_edges": 1, "hops": 1, "edge_cost": 0.2}})
+def test_a_conversation_keeps_the_subgraph_and_grows_it(
+    films_index: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retrieval, "_HOPS", 1)
+    narrow = load_settings(overrides={"gretriever": {"top_k_edges": 1, "edge_cost": 0.2}})
     folder = checkpoint(tmp_path, films_index.embedder.name, films_index.embedder.dimension)
     context = with_prompt(replace(films_index, settings=narrow), folder)
     answerer = METHODS["gretriever"].answerer(context)

@@ -146,7 +146,8 @@ def test_the_frozen_model_never_drops_anything(folder: Path) -> None:
 
 def test_a_model_in_bfloat16_learns_in_float32(folder: Path) -> None:
     """As on CUDA: the frozen numbers are short, what learns is not."""
-    frozen = open_frozen(str(folder), "bfloat16", "cpu")
+    frozen = open_frozen(str(folder))
+    frozen.model.to(torch.bfloat16)
     before = [each.clone() for each in frozen.model.parameters()]
     made = SoftPrompt(frozen, replace(SHAPE, lora=True), WIDTH)
     assert {each.dtype for each in made.learned().values()} == {torch.float32}
@@ -232,11 +233,6 @@ def test_a_frozen_model_comes_from_this_machine_and_from_safetensors(folder: Pat
         open_frozen("")
     with pytest.raises(MissingPart, match="nobody/has-this-model"):
         open_frozen("nobody/has-this-model")
-    if not torch.cuda.is_available():
-        with pytest.raises(SettingsError, match="device is cuda, and torch sees no such device"):
-            open_frozen(str(folder), device="cuda")
-    assert open_frozen(str(folder), device="cpu").model.device.type == "cpu"
-    assert open_frozen(str(folder), "bfloat16", "cpu").model.dtype == torch.bfloat16
     for each in folder.iterdir():
         if each.suffix != ".safetensors":
             (tmp_path / each.name).write_bytes(each.read_bytes())
