@@ -28,15 +28,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from conspectus.query.answer_writing.asked import Asked, asked_of
 from conspectus.query.answer_writing.extractive import is_bridge, quotes_for
 from conspectus.query.answer_writing.features import (
     ANSWER_FEATURES,
     NEXT_FEATURES,
     STATEMENT_FEATURES,
-    Asked,
     Held,
     answer_features,
-    asked_of,
     next_features,
 )
 from conspectus.query.answer_writing.ranker import Logistic, matter

@@ -12,14 +12,13 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 
 import numpy as np
+from conspectus.query.answer_writing.asked import Asked, asked_of
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, Part, excerpts, without_fences, word_count
 from conspectus.query.answer_writing.features import (
     OF_MEANING,
     STATEMENT_FEATURES,
-    Asked,
     Held,
     Meanings,
-    asked_of,
     held_by,
     next_features,
     statement_features,

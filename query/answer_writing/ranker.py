@@ -12,7 +12,8 @@ from importlib.resources import files
 from math import exp
 
 import numpy as np
-from conspectus.query.answer_writing.features import ANSWER_FEATURES, NEXT_FEATURES, STATEMENT_FEATURES, Asked
+from conspectus.query.answer_writing.asked import Asked
+from conspectus.query.answer_writing.features import ANSWER_FEATURES, NEXT_FEATURES, STATEMENT_FEATURES
 from conspectus.storage.arrays import Floats
 
 

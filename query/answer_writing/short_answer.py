@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
-from conspectus.query.answer_writing.features import asked_of, is_related
+from conspectus.query.answer_writing.asked import asked_of
+from conspectus.query.answer_writing.features import is_related
 from conspectus.query.context import Context
 from conspectus.query.question.question import open_question
 from conspectus.query.question.terms import is_content_word

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.query.abstention import no_answer
+from conspectus.query.answer_writing.asked import asked_of
 from conspectus.query.answer_writing.excerpts import word_count
-from conspectus.query.answer_writing.features import answer_features, asked_of
+from conspectus.query.answer_writing.features import answer_features
 from conspectus.query.answer_writing.ranker import matter, probability, reader_weights
 from conspectus.query.context import Context
 from conspectus.query.question.kinds import LANGUAGES

@@ -5,12 +5,13 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
+from conspectus.query.answer_writing.asked import asked_of, unspaced_runs
 from conspectus.query.answer_writing.excerpts import excerpts
 from conspectus.query.answer_writing.features import (
     ANSWER_FEATURES,
     NEXT_FEATURES,
     STATEMENT_FEATURES,
-    asked_of,
+    Meanings,
     held_by,
     is_related,
     next_features,
@@ -19,6 +20,7 @@ from conspectus.query.answer_writing.features import (
 from conspectus.query.answer_writing.ranker import Logistic, probability, reader_weights
 from conspectus.query.context import Context
 from conspectus.query.types import Passage
+from conspectus.storage.text.names import words
 
 
 def test_the_weights_are_those_of_the_features() -> None:
@@ -45,6 +47,8 @@ def test_a_logit_is_the_sum_of_the_weighted_features() -> None:
         ("drew", "drawn", True),
         ("wrote", "written", True),
         ("backup", "backups", True),
+        ("own", "owner", True),
+        ("gate", "gate3", True),
         ("sichern", "sicherung", True),
         ("gate", "pier", False),
         ("北京", "北方", False),
@@ -60,7 +64,8 @@ def features_of(context: Context, question: str, text: str) -> list[dict[str, fl
     passage = Passage(known.document_id, known.chunk_id, 0, len(text), 1.0, text, "")
     asked = asked_of(context, question)
     statements = excerpts(context, [passage])
-    rows = statement_features(asked, statements, held_by(context, asked, statements), [0.0] * len(statements))
+    meanings = Meanings(context, statements).of(asked)
+    rows = statement_features(asked, statements, held_by(context, asked, statements), meanings)
     return [dict(zip(STATEMENT_FEATURES, row, strict=True)) for row in rows.tolist()]
 
 
@@ -79,6 +84,28 @@ def test_a_statement_with_the_words_of_the_question_has_more_of_it(
     first, second = features_of(sample_context, question, text)
     assert first["words"] > 0.3
     assert second["words"] < 0.1
+
+
+def test_a_word_takes_its_nearest_token(sample_context: Context) -> None:
+    text = "Her salary is 900 crowns. The harbour freezes over in February."
+    first, second = features_of(sample_context, "How much does she earn each month?", text)
+    assert first["words"] == second["words"] == 0.0
+    assert first["meaning of words"] > second["meaning of words"] + 0.1
+    assert first["missing meaning"] < second["missing meaning"]
+
+
+def test_a_language_without_spaces_is_cut_into_words(sample_context: Context) -> None:
+    assert unspaced_runs(words("Linux 是什么？ 北京")) == ["是什么", "北京"]
+    asked = asked_of(sample_context, "茶园是哪一年建的？")
+    assert {"茶园", "建"} <= asked.weights.keys()
+    assert not {"园是", "建的", "哪一"} & asked.weights.keys()
+    assert sum(asked.weights[term] for term in ("茶园", "建")) > 0.9
+
+
+def test_words_that_only_ask_for_a_kind_do_not_count(sample_context: Context) -> None:
+    asked = asked_of(sample_context, "What is the difference between the pier and the gate?")
+    assert {"pier", "gate"} <= asked.weights.keys()
+    assert "differ" not in " ".join(asked.weights)
 
 
 def test_the_kind_that_is_asked_for(sample_context: Context) -> None:
