@@ -188,6 +188,7 @@ def _meanings(
 def unspaced_runs(found: Sequence[Word]) -> list[str]:
     """Return the stretches of a text in scripts without spaces.
 
+    >>> from conspectus.storage.text.names import words
     >>> unspaced_runs(words("Linux 是什么？ 北京"))
     ['是什么', '北京']
     """
