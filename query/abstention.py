@@ -69,12 +69,21 @@ def uncited(cited: Sequence[object]) -> str:
     return "" if cited else f"; {UNCITED}"
 
 
-def no_answer(question: str, topics: Sequence[str] = ()) -> str:
+_STATEMENT = {
+    "en": "The nearest statement, which may not answer: “{}”",
+    "de": "Am nächsten kommt dieser Satz, der vielleicht nicht antwortet: „{}“",
+    "fr": "L'énoncé le plus proche, qui ne répond peut-être pas : « {} »",
+    "es": "Lo más cercano, que quizá no responda: «{}»",
+}
+
+
+def no_answer(question: str, topics: Sequence[str] = (), statement: str = "") -> str:
     """Return NO_ANSWER in the language of a question if that is German, French or Spanish; else in English.
 
     Args:
         question: The question.
         topics: The nearest subjects in the documents; listed after the sentence.
+        statement: A sentence of the documents that is near, if any; quoted last, marked as no answer.
 
     Example:
         >>> no_answer("Qui est Ivo ?")
@@ -83,8 +92,12 @@ def no_answer(question: str, topics: Sequence[str] = ()) -> str:
         ' The nearest that they deal with: Lamps; Tides.'
     """
     language = language_of_question(question, tuple(_NEAREST)) or "en"
-    sentence = _IN_OTHER_LANGUAGES.get(language, NO_ANSWER)
-    return f"{sentence} {_NEAREST[language].format('; '.join(topics))}" if topics else sentence
+    sentences = [_IN_OTHER_LANGUAGES.get(language, NO_ANSWER)]
+    if topics:
+        sentences.append(_NEAREST[language].format("; ".join(topics)))
+    if statement:
+        sentences.append(_STATEMENT[language].format(statement))
+    return " ".join(sentences)
 
 
 def no_answer_of_graph(question: str) -> str:

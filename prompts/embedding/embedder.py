@@ -5,6 +5,7 @@ from functools import cache
 from typing import Protocol
 
 from conspectus.prompts.embedding.local import SentenceTransformerEmbedder
+from conspectus.prompts.embedding.passes import TokenVectors
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 
@@ -41,6 +42,10 @@ class Embedder(Protocol):
             ModelRefused: A server refuses the request.
             ModelUnavailable: A server gives no reply.
         """
+        ...
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[TokenVectors] | None:
+        """Return the vectors of texts that fit and of their tokens, or None if the model does not show its tokens."""
         ...
 
     def embed_query(self, text: str) -> Vectors:

@@ -129,6 +129,9 @@ class EndpointEmbedder:
             return np.zeros((0, self.dimension), np.float32)
         return self._vectors(texts, job)
 
+    def embed_tokens(self, texts: Sequence[str]) -> None:
+        """Return None: a server does not show the vectors of tokens."""
+
     def embed_query(self, text: str) -> Vectors:
         """Return the unit vector (d,) of a question, read-only; a long one gets the sum of its first windows'."""
         return self._questions.of(text)

@@ -11,7 +11,7 @@ from math import ceil
 from pathlib import Path
 
 import numpy as np
-from conspectus.prompts.embedding.passes import LoadedModel
+from conspectus.prompts.embedding.passes import LoadedModel, TokenVectors
 from conspectus.prompts.embedding.vector_cache import VectorCache
 from conspectus.prompts.embedding.windows import MOST_OF_QUESTION
 from conspectus.storage.arrays import Vectors
@@ -84,6 +84,10 @@ class SentenceTransformerEmbedder:
                     )
             vectors[start : start + len(ids)] = model.embed_ids(ids)
         return vectors
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[TokenVectors] | None:
+        """Return the vectors of texts that fit and of their tokens; None from a PyTorch model."""
+        return self._model().embed_tokens(texts)
 
     def embed_query(self, text: str) -> Vectors:
         """Return the unit vector (d,) of a question, read-only (about 4 ms).

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from conspectus.prompts.embedding.onnx_graph import FLOAT, INT32, INT64, Graph, Weights
 from conspectus.prompts.embedding.passes import LoadedModel
-from conspectus.storage.arrays import Vectors
+from conspectus.storage.arrays import Rows, Vectors
 from conspectus.storage.blas_threads import processors
 from conspectus.storage.errors import MissingPart
 
@@ -65,6 +65,7 @@ def load_minilm(folder: Path) -> LoadedModel:
     return LoadedModel(
         tokenizer=tokenizer,
         run=_running(session),
+        run_tokens=_running_tokens(session),
         threads=ThreadPoolExecutor(processors(), thread_name_prefix="embedder"),
         dimension=int(config["hidden_size"]),
         max_tokens=max_tokens,
@@ -105,23 +106,36 @@ def _running(session: "InferenceSession") -> Callable[[list[list[int]]], Vectors
     """Return the function from the token ids of n texts with t tokens each to their unit vectors (n, d)."""
 
     def run(ids: list[list[int]]) -> Vectors:
-        n_tokens = len(ids[0])
-        inputs = {
-            "ids": np.array(ids, np.int64),
-            "positions": np.arange(n_tokens, dtype=np.int64),
-            "shares": np.full((1, n_tokens), 1 / n_tokens, np.float32),
-        }
-        vectors: Vectors = session.run(["vectors"], inputs)[0]
+        vectors: Vectors = session.run(["vectors"], _inputs(ids))[0]
         return vectors
 
     return run
 
 
+def _running_tokens(session: "InferenceSession") -> Callable[[list[int]], tuple[Vectors, Vectors]]:
+    """Return the function from the t token ids of a text to its unit vector (d,) and those of its tokens (t, d)."""
+
+    def run(ids: list[int]) -> tuple[Vectors, Vectors]:
+        vectors, tokens = session.run(["vectors", "tokens"], _inputs([ids]))
+        return vectors[0], tokens[0]
+
+    return run
+
+
+def _inputs(ids: list[list[int]]) -> dict[str, Vectors | Rows]:
+    n_tokens = len(ids[0])
+    return {
+        "ids": np.array(ids, np.int64),
+        "positions": np.arange(n_tokens, dtype=np.int64),
+        "shares": np.full((1, n_tokens), 1 / n_tokens, np.float32),
+    }
+
+
 def bert(config: dict[str, Any], weights: Weights, *, in_bytes: bool) -> bytes:
     """Return a BERT encoder with mean pooling as an ONNX model.
 
-    Its inputs are `ids` (n, t), `positions` (t,) and `shares` (1, t), the weight of each token in the mean; its output
-    `vectors` (n, d) has rows of length 1.
+    Its inputs are `ids` (n, t), `positions` (t,) and `shares` (1, t), the weight of each token in the mean; its outputs
+    `vectors` (n, d) and `tokens` (n, t, d) have rows of length 1.
 
     Args:
         config: BERT's configuration: `hidden_size`, `num_attention_heads`, `num_hidden_layers`, `layer_norm_eps`.
@@ -172,11 +186,13 @@ def bert(config: dict[str, Any], weights: Weights, *, in_bytes: bool) -> bytes:
         x = norm(attended, x, f"{at}.attention.output.LayerNorm")
         inner = graph.add("Gelu", dense(x, f"{at}.intermediate.dense"))
         x = norm(dense(inner, f"{at}.output.dense", _LOW), x, f"{at}.output.LayerNorm")
-    mean = graph.add("Squeeze", graph.add("MatMul", "shares", graph.add("Reshape", x, shape)), graph.integers(1))
+    of_tokens = graph.add("Reshape", x, shape)
+    mean = graph.add("Squeeze", graph.add("MatMul", "shares", of_tokens), graph.integers(1))
     graph.add("LpNormalization", mean, output="vectors", axis=-1, p=2)
+    graph.add("LpNormalization", of_tokens, output="tokens", axis=-1, p=2)
     return graph.model(
         inputs={"ids": (INT64, "n", "t"), "positions": (INT64, "t"), "shares": (FLOAT, 1, "t")},
-        outputs={"vectors": (FLOAT, "n", width)},
+        outputs={"vectors": (FLOAT, "n", width), "tokens": (FLOAT, "n", "t", width)},
     )
 
 

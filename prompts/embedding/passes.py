@@ -26,6 +26,21 @@ _TOKENS_PER_PASS = 320
 _TOKENS_OF_FILLED = 128
 
 
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """What a model makes of a text.
+
+    Attributes:
+        vector: The unit vector of the text, (d,).
+        tokens: The unit vector of each of its t tokens, where it stands in the text, (t, d).
+        spans: The characters of each token, [start, end) in the text.
+    """
+
+    vector: Vectors
+    tokens: Vectors
+    spans: tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True)
 class LoadedModel:
     """A model in memory.
@@ -38,6 +53,7 @@ class LoadedModel:
         max_tokens: Most tokens in a text, special tokens included.
         document_prompt: Prefix of every document.
         query_prompt: Prefix of every question.
+        run_tokens: Returns the unit vector (d,) of the t token ids of a text, and those of its tokens (t, d).
         fill: Whether the bits of a vector depend on the number of texts in its pass: then every pass is filled up.
     """
 
@@ -48,6 +64,7 @@ class LoadedModel:
     max_tokens: int
     document_prompt: str = ""
     query_prompt: str = ""
+    run_tokens: Callable[[list[int]], tuple[Vectors, Vectors]] | None = None
     fill: bool = False
 
     def ids(self, text: str) -> list[int]:
@@ -84,6 +101,17 @@ class LoadedModel:
         if not self.fill:
             return list(self.embed_ids(ids))
         return [found[0] for found in self.threads.map(self.run, ([tokens] for tokens in ids))]
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[TokenVectors] | None:
+        """Return the vectors of texts that fit and of their tokens, or None if the model does not show its tokens."""
+        if self.run_tokens is None:
+            return None
+        found = [self.tokenizer.encode(without_surrogates(text)) for text in texts]
+        vectors = self.threads.map(self.run_tokens, (each.ids for each in found))
+        return [
+            TokenVectors(vector, tokens[1:-1], tuple(each.offsets[1:-1]))  # without the marks of beginning and end
+            for each, (vector, tokens) in zip(found, vectors, strict=True)
+        ]
 
     def embed_ids(self, ids: Sequence[list[int]]) -> Vectors:
         """Return the vectors of tokenized texts; those of equal tokens are computed once."""

@@ -15,13 +15,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import regex
 from conspectus.query.context import Context
 from conspectus.query.types import Passage
 from conspectus.storage.index import per_index
 from conspectus.storage.locators import HEADING, sections_at
 from conspectus.storage.records import Document, Span
+from conspectus.storage.text.names import UNSPACED
 from conspectus.storage.text.normalise import entity_key
-from conspectus.storage.text.sentences import sentence_spans
+from conspectus.storage.text.sentences import begins_anew, sentence_spans
 
 LONGEST_BLOCK = 60
 """The most words of a list or code block that is shown with the sentence that introduces it."""
@@ -32,8 +34,9 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 _ROW = re.compile(r"\s*\|.*\|\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪◦·]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+\S")
 _MARKED_HEADING = re.compile(r"\s*#{1,6}\s")
-_ENDS = re.compile(r"[.!?…:;。！？：]['\"”’»)\]*_`]*$")
-_QUESTION = re.compile(r"[?？]['\"”’»)\]*_]*$")
+_ENDS = regex.compile(r"[\p{Sentence_Break=STerm}.…:;：]['\"”’»)\]」』*_`]*$")
+_STOPS = regex.compile(r"[\p{Sentence_Break=STerm}.…:]['\"”’»)\]」』*_`]*(?:\s|$)")
+_QUESTION = re.compile(r"[?？؟]['\"”’»)\]」』*_]*$")
 _INTRODUCES = re.compile(r"[:：][\"”*_]*$")
 _NUMBER = re.compile(r"^(?:\w\.|\d[\d.]*+)++\s+")
 _CAPTION_NUMBER = re.compile(r"(?:\w+\s)?(?:[A-Z]\.)?\d+(?:\.\d+)*\.$")
@@ -51,11 +54,13 @@ _CODE_SHARE = 0.08
 _LINE = re.compile(r"[^\n]+")
 _BLANK = re.compile(r"\n[ \t>]*\n")
 
-QUOTED = ("sentence", "item", "row", "record", "code")
+QUOTED = ("sentence", "line", "item", "row", "record", "code")
 """The kinds of pieces that are quoted."""
 ROWS = frozenset({"row", "record"})
 """The kinds of pieces that are rows of a table: each is independent of the others."""
 _SHORT_ITEM = 2
+_SHORT_LINE = 2
+"""A line of so few words without a full stop that stands alone is a title."""
 _LONGEST_TERM = 3
 _LEAST_LETTERS = 2
 
@@ -79,7 +84,8 @@ class Excerpt:
         text: Its text with white space collapsed; lines are preserved in code and tables.
         shown: The quoted parts, in reading order: its introduction, the excerpt itself, and what it introduces.
         context: The headings, label and question above it, outermost first, and the sentence that introduces it.
-        kind: sentence, item, row, record (a row with the names of its columns) or code.
+        kind: sentence, line (without a full stop: of notes, a chat, a log), item, row, record (a row with the names of
+            its columns) or code.
     """
 
     passage: Passage
@@ -95,7 +101,7 @@ class Excerpt:
 class _Piece:
     """A piece of a passage: `text[start:end]` of the passage.
 
-    Pieces of the kinds heading, label, question and noise are not quoted; sentence, item, row, record and code are.
+    Pieces of the kinds heading, label, question and noise are not quoted; those of the kinds in `QUOTED` are.
     `block` is the number of the stretch between two blank lines.
     """
 
@@ -137,8 +143,10 @@ def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt
             asked, label, introduction = piece, None, None
         if piece.kind not in QUOTED or piece is header:
             continue
-        if piece.kind == "sentence" and introduction is not before:
+        if piece.kind in ("sentence", "line") and introduction is not before:
             introduction = None
+        if piece.kind == "line" and label is not None and label.block != piece.block:
+            label = None
         companions = [item for item in (label, introduction, header) if item is not None]
         above = [*sections_at(places, passage.start + piece.start), *([asked.text] if asked else [])]
         shown = [item for item in companions if item is not label or (label is before and label.text[-1] != ",")]
@@ -148,7 +156,7 @@ def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt
             behind = _introduced(pieces[at + 1 :])
             if not behind:
                 continue  # the passage does not contain what it introduces
-        elif piece.kind == "item" and introduction is None and len(piece.text.split()) <= _SHORT_ITEM:
+        elif piece.kind == "item" and introduction is None and word_count(piece.text) <= _SHORT_ITEM:
             continue  # navigation, or a list without an introduction
         yield Excerpt(
             passage,
@@ -168,7 +176,7 @@ def _introduced(pieces: Sequence[_Piece]) -> list[_Piece]:
     for piece in pieces:
         if piece.kind not in QUOTED or (taken and (piece.kind != taken[0].kind or piece.kind == "sentence")):
             break
-        count += len(piece.text.split())
+        count += word_count(piece.text)
         if taken and count > LONGEST_BLOCK:
             break
         taken.append(piece)
@@ -186,6 +194,7 @@ def _pieces(context: Context, passage: Passage) -> list[_Piece]:
     places = context.places_of(passage.document_id)
     lengths = {place.start: len(place.label) for place in places if place.kind == HEADING}
     blanks = [found.start() for found in _BLANK.finditer(text)]
+    prose = {bisect_right(blanks, found.start()) for found in _STOPS.finditer(text)}
     pieces: list[_Piece] = []
     for start, end, fenced in _spans(text):
         own = _QUOTED.sub("", text[start:end]).strip()
@@ -201,7 +210,11 @@ def _pieces(context: Context, passage: Passage) -> list[_Piece]:
         block = bisect_right(blanks, start)
         piece = _Piece(start, end, kind, own if kind in ("row", "code") else flat, block)
         last = pieces[-1] if pieces else None
-        if last is not None and last.block == block and _continues(last, piece, opens_line and not indented):
+        if (
+            last is not None
+            and last.block == block
+            and _continues(last, piece, opens_line and not indented, block in prose)
+        ):
             last.end = end
             last.kind = piece.kind if last.kind == "label" else last.kind
             last.text = f"{last.text}{chr(10) if kind == 'code' else ' '}{piece.text}"
@@ -209,12 +222,35 @@ def _pieces(context: Context, passage: Passage) -> list[_Piece]:
             if last is not None and last.block == block and kind == "sentence" and _heads(last):
                 last.kind = "label"
             pieces.append(piece)
+    for at, piece in enumerate(pieces):
+        if piece.kind == "label" and word_count(piece.text) > _SHORT_LINE and _stands_alone(pieces, at):
+            piece.kind = "line"
     return pieces
+
+
+def word_count(text: str) -> int:
+    """Return the number of words of a text; two characters of a script without spaces count as a word.
+
+    >>> word_count("The pier is old."), word_count("桟橋は古いです。")
+    (4, 4)
+    """
+    unspaced = len(UNSPACED.findall(text))
+    return len(UNSPACED.sub(" ", text).split()) - (unspaced > 0) + (unspaced + 1) // 2
+
+
+def _stands_alone(pieces: Sequence[_Piece], at: int) -> bool:
+    """Return whether a line without a full stop says something: it heads nothing in its block, or is a message."""
+    piece, after = pieces[at], pieces[at + 1] if at + 1 < len(pieces) else None
+    if _INTRODUCES.search(piece.text):
+        return False
+    below = after is not None and after.block == piece.block and after.kind != "noise"
+    is_message = begins_anew(piece.text) and not _ITEM.match(piece.text)
+    return after is None or not below or after.kind in ("label", "line", "question") or is_message
 
 
 def _heads(piece: _Piece) -> bool:
     """Return whether a list item is the title of the text on the lines below it ("1. Maximum length")."""
-    return piece.kind == "item" and not _ENDS.search(piece.text) and len(piece.text.split()) <= _LONGEST_LABEL
+    return piece.kind == "item" and not _ENDS.search(piece.text) and word_count(piece.text) <= _LONGEST_LABEL
 
 
 def _is_entry(flat: str, labels: frozenset[str]) -> bool:
@@ -223,16 +259,20 @@ def _is_entry(flat: str, labels: frozenset[str]) -> bool:
     return any(" ".join(parts[first:]) in labels for first in range(min(3, len(parts))))
 
 
-def _continues(last: _Piece, piece: _Piece, opens_line: bool) -> bool:
-    """Return whether a piece is the next line of code, the next sentence of a short item, or the rest of a sentence."""
+def _continues(last: _Piece, piece: _Piece, opens_line: bool, is_prose: bool) -> bool:
+    """Return whether a piece is the next line of code, the next sentence of a short item, or the rest of a sentence.
+
+    In a block without any full stop every line says something of its own.
+    """
     if piece.kind == "code":
         return last.kind == "code" and not _FENCE.match(piece.text)
     if piece.kind not in ("sentence", "label") or last.kind not in ("sentence", "label", "item"):
         return False
-    if len(last.text.split()) + len(piece.text.split()) > LONGEST_BLOCK:
+    if word_count(last.text) + word_count(piece.text) > LONGEST_BLOCK or (opens_line and begins_anew(piece.text)):
         return False
-    is_term = last.kind == "label" and len(last.text.split()) <= _LONGEST_TERM  # a defined term, not cut prose
-    is_rest = (not _ENDS.search(last.text) and piece.text[:1].islower() and not is_term) or last.text.endswith(",")
+    is_term = last.kind == "label" and word_count(last.text) <= _LONGEST_TERM  # a defined term, not cut prose
+    is_rest = is_prose and not _ENDS.search(last.text) and piece.text[:1].islower() and not is_term
+    is_rest = is_rest or last.text.endswith(",")
     return is_rest or (last.kind == "item" and piece.kind == "sentence" and not opens_line)
 
 
@@ -313,11 +353,11 @@ def _kind(own: str, flat: str, opens_line: bool) -> str:
         return "record"
     if opens_line and _ITEM.match(own):
         return "item"
-    if not re.search(r"[.!?。！？:]['\"”’»)\]*_]*$", flat) and len(_CODE_SIGNS.findall(flat)) > _CODE_SHARE * len(flat):
+    if not _ENDS.search(flat) and len(_CODE_SIGNS.findall(flat)) > _CODE_SHARE * len(flat):
         return "code"
-    if opens_line and not _ENDS.search(flat) and (len(flat.split()) <= _LONGEST_LABEL or _CAPTION.match(flat)):
+    if opens_line and not _ENDS.search(flat) and (word_count(flat) <= _LONGEST_LABEL or _CAPTION.match(flat)):
         return "label"
-    if opens_line and _INTRODUCES.search(flat) and len(flat.split()) <= 3:
+    if opens_line and _INTRODUCES.search(flat) and word_count(flat) <= 3:
         return "label"
     return "sentence"
 

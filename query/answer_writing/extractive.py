@@ -1,37 +1,38 @@
 """Extractive reading without a language model: an answer quotes and cites excerpts of the passages.
 
 Nothing is invented: the answer consists of the documents' own sentences, list items, table rows and code, or says that
-it does not know. From top to bottom: the excerpts of the passages (`excerpts`) are scored against the question,
-excerpts that together answer it are chosen within a word limit, the text needed to understand them is added, the best
-are extended by the next sentence, and everything is shown in reading order, each with its citation.
-
-The score of an excerpt is
-
-    cosine of its label and text with the question
-    + the share of the question's words (by idf) in it, and `_CONTEXT` of those that only its context contains
-    - a small penalty for each rank of its passage
-
-where the context is the document's title, the headings above it, its label and the question that it answers.
+it does not know. From top to bottom: the excerpts of the passages (`excerpts`) are ranked by the probability that they
+answer the question (`ranker`), those that together answer it are chosen within a word limit, the text needed to
+understand them is added, the best are extended by the next sentence, and everything is shown, each with its citation.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
-from math import ceil, fsum, log2
 
-from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, Part, excerpts, without_fences
+import numpy as np
+from conspectus.query.answer_writing.asked import Asked, asked_of
+from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, Part, excerpts, without_fences, word_count
+from conspectus.query.answer_writing.features import (
+    OF_MEANING,
+    STATEMENT_FEATURES,
+    Held,
+    Meanings,
+    held_by,
+    next_features,
+    statement_features,
+)
+from conspectus.query.answer_writing.ranker import probability, reader_weights
 from conspectus.query.answer_writing.short_answer import short_answer
-from conspectus.query.answer_writing.support import declined, term_weights, unsupported
+from conspectus.query.answer_writing.support import declined, unsupported
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.parts import parts_of
-from conspectus.query.question.question import open_question
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
-from conspectus.storage.arrays import Vectors
+from conspectus.storage.arrays import Floats
 from conspectus.storage.locators import sections_at
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
@@ -39,37 +40,22 @@ from conspectus.storage.text.normalise import title_names
 
 _MOST_ENCODED = 40
 """The number of excerpts that are embedded: those with most of the question's words, context included."""
-_CONTEXT = 0.8
-"""Weight of a question word that only the context contains, relative to a word in the excerpt."""
-_RELATED = 0.6
-"""Weight of a word that begins like a word of the question: "backups" and "backed up", "sichern" and "Sicherung"."""
-_LEAST_PREFIX = 5
-_PREFIX_SHARE = 0.6
-_RANK = 0.06
-"""Penalty of an excerpt for each doubling of its passage's rank."""
-_BRIDGE = 0.5
-"""Bonus of an excerpt whose passage is about something that an earlier quote names and the question does not."""
-_COVERED = 0.3
-"""The share of its weight that a word of the question loses once a chosen quote contains it."""
-_WORTH_ADDING = 0.5
-"""The smallest gain of a further excerpt, as a share of the gain of the first one."""
 _MOST_WORDS = 150
 """The most words of prose that an answer quotes; the best excerpt is quoted at any length."""
 _WITH_NEXT = 3
-"""Number of best excerpts that are quoted with the next of their paragraph, which often continues them."""
+"""Number of best excerpts that are quoted with the next of their paragraph, which often continues them: one, if the
+question asks for a fact."""
+_FACTS = frozenset({"when", "where", "who", "how many", "yes or no"})
 _MOST_OF_OPENING = 60
 """The most words of a section that are shown before a step of a procedure."""
 _NEXT_WITHIN = 3
 """The most characters between an excerpt and the next one."""
 _LEAST_WORDS = 3
-"""A sentence or item with fewer words is not quoted for its own sake ("Definitely.", "See below.")."""
+"""A sentence, line or item with fewer words is not quoted for its own sake ("Definitely.", "See below.")."""
 _OF_A_PART = 4
 """Number of passages added for each part of a question that asks for several things."""
 _REPEATS = 0.7
 """An excerpt that shares more than this share of its words with a chosen one repeats it."""
-
-_Held = tuple[float, int, Excerpt, frozenset[str], frozenset[str]]
-"""Words of the question in an excerpt, less the rank penalty; its position; itself; the stems in it and its context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +64,37 @@ class Quote:
 
     Attributes:
         excerpt: The excerpt.
-        cosine: The cosine of its label and text with the question.
-        covers: The stems of the question in the excerpt.
-        near: The stems of the question that only its context contains.
-        score: Larger is better; comparable within one question only.
+        held: What it has of the question.
+        features: Its features (`ranker.STATEMENT_FEATURES`).
+        score: The logit of the probability that it answers the question.
         by_part: The score for each part of the question alone, if it has several.
         behind: The next excerpt in the same paragraph or list.
         opening: If a procedure is asked for and the section's heading contains a word of the question, the excerpts
-        from
-            the section's beginning to this one.
+            from the section's beginning to this one.
     """
 
     excerpt: Excerpt
-    cosine: float
-    covers: frozenset[str]
-    near: frozenset[str]
+    held: Held
+    features: Floats
     score: float
     by_part: tuple[float, ...] = ()
     behind: Excerpt | None = None
     opening: tuple[Excerpt, ...] = ()
+
+    @property
+    def covers(self) -> frozenset[str]:
+        """The stems of the question in the excerpt."""
+        return self.held.covers
+
+    @property
+    def near(self) -> frozenset[str]:
+        """The stems of the question that only its context contains, or of which it contains another form."""
+        return self.held.near | self.held.related
+
+    @property
+    def cosine(self) -> float:
+        """The cosine of its label and text with the question."""
+        return float(self.features[STATEMENT_FEATURES.index("cosine")])
 
     @property
     def text(self) -> str:
@@ -144,11 +142,12 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     """
     question = assembly.question
     quotes = quotes_for(context, question, evidence.passages)
-    reason = unsupported(context, question, quotes)
-    chosen = [] if reason else choose(context, question, quotes, context.settings.answer.sentences)
+    chosen = choose(context, question, quotes, context.settings.answer.sentences)
+    reason, nearest = unsupported(context, question, quotes, chosen)
+    chosen = [] if reason else chosen
     citations = Citations(context)
     lines = list(shown(citations, chosen))
-    text = "\n".join(lines) or declined(context, question, evidence.passages)
+    text = "\n".join(lines) or declined(context, question, evidence.passages, nearest)
     say(text)
     assembly.add(*evidence.trace)
     assembly.step("read", reason or f"{len(chosen)} of {len(quotes)} excerpts quoted")
@@ -162,7 +161,7 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
 
 
 def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> list[Quote]:
-    """Return the excerpts with most of the question's words, scored.
+    """Return the excerpts with most of the question's words, each with the probability that it answers.
 
     Args:
         context: The open index.
@@ -172,68 +171,62 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     Returns:
         The quotes, in the order of the passages and of reading.
     """
-    weights = term_weights(context, question)
-    beginnings: defaultdict[str, list[str]] = defaultdict(list)
-    for term in weights:
-        beginnings[term[:_LEAST_PREFIX]].append(term)
-    found: list[_Held] = []
+    asked = asked_of(context, question)
     every = excerpts(context, passages)
     read = sorted(every, key=lambda excerpt: (excerpt.span.document_id, excerpt.span.start))
     behind = {id(excerpt): after for excerpt, after in pairwise(read) if _adjoin(excerpt, after)}
-    opening = _openings(context, every, beginnings) if kind_of(question) == "how to" else {}
-    for excerpt in every:
-        if excerpt.kind in ("sentence", "item") and len(excerpt.text.split()) < _LEAST_WORDS:
-            continue
-        row = context.chunk_rows[excerpt.passage.chunk_id]
-        own = _matches(beginnings, context.bm25.analysis.terms(excerpt.text, row))
-        title = " ".join((excerpt.passage.title, *excerpt.context))
-        above = _matches(beginnings, context.bm25.analysis.terms(title, row))
-        held = fsum(
-            weights[term] * max(own.get(term, 0.0), _CONTEXT * above.get(term, 0.0)) for term in own.keys() | above
-        )
-        covers = frozenset(own)
-        found.append((held - _RANK * log2(excerpt.rank + 1), len(found), excerpt, covers, frozenset(above) - covers))
-    found = sorted(sorted(found, key=lambda item: (-item[0], item[1]))[:_MOST_ENCODED], key=lambda item: item[1])
-    found = _best_rows(found)
-    if not found:
+    opening = _openings(context, every, asked) if asked.kind == "how to" else {}
+    every = [
+        excerpt
+        for excerpt in every
+        if excerpt.kind not in ("sentence", "line", "item") or word_count(excerpt.text) >= _LEAST_WORDS
+    ]
+    if not every:
         return []
-    embedder = context.embedder
-    vectors: Vectors = embedder.embed([embedder.windows(_labelled(excerpt))[0] for _, _, excerpt, _, _ in found])
-    cosines = vectors @ open_question(context, question).vector
+    held = held_by(context, asked, every)
+    model = reader_weights().statement
+    drafted = model.logits(statement_features(asked, every, held, np.zeros((len(every), OF_MEANING))))
+    kept = _without_poorer_rows(every, held, sorted((-drafted).argsort(kind="stable")[:_MOST_ENCODED].tolist()))
+    every, held = [every[row] for row in kept], [held[row] for row in kept]
+    meanings = Meanings(context, every) if asked.understood else None
+
+    def features_for(asked: Asked, held: Sequence[Held]) -> Floats:
+        return statement_features(
+            asked, every, held, meanings.of(asked) if meanings else np.zeros((len(every), OF_MEANING))
+        )
+
+    features = features_for(asked, held)
+    scores = model.logits(features).tolist()
     parts = parts_of(question)
-    part_cosines = [vectors @ open_question(context, part).vector for part in parts] if len(parts) > 1 else []
-    part_weights = [term_weights(context, part) for part in parts]
+    by_part = [
+        model.logits(features_for(of_part, held_by(context, of_part, every)))
+        for of_part in (asked_of(context, part) for part in (parts if len(parts) > 1 else ()))
+    ]
     return [
         Quote(
             excerpt,
-            float(cosines[row]),
-            covers,
-            near,
-            float(cosines[row]) + held,
-            tuple(
-                float(cosine[row])
-                + fsum(weight for term, weight in of_part.items() if term in covers)
-                + _CONTEXT * fsum(weight for term, weight in of_part.items() if term in near)
-                for cosine, of_part in zip(part_cosines, part_weights, strict=False)
-            ),
+            held[row],
+            features[row],
+            scores[row],
+            tuple(float(part[row]) for part in by_part),
             behind.get(id(excerpt)),
             opening.get(id(excerpt), ()),
         )
-        for row, (held, _, excerpt, covers, near) in enumerate(found)
+        for row, excerpt in enumerate(every)
     ]
 
 
-def _best_rows(found: Sequence[_Held]) -> list[_Held]:
+def _without_poorer_rows(every: Sequence[Excerpt], held: Sequence[Held], rows: Sequence[int]) -> list[int]:
     """Return the excerpts without table rows whose match is a subset of another row's."""
     tables: dict[tuple[str, ...], list[frozenset[str]]] = {}
-    for _, _, excerpt, covers, _ in found:
-        if excerpt.kind in ROWS:
-            tables.setdefault((excerpt.passage.chunk_id, *excerpt.context), []).append(covers)
+    for row in rows:
+        if every[row].kind in ROWS:
+            tables.setdefault((every[row].passage.chunk_id, *every[row].context), []).append(held[row].covers)
     return [
-        item
-        for item in found
-        if item[2].kind not in ROWS
-        or not any(item[3] < covers for covers in tables[item[2].passage.chunk_id, *item[2].context])
+        row
+        for row in rows
+        if every[row].kind not in ROWS
+        or not any(held[row].covers < covers for covers in tables[every[row].passage.chunk_id, *every[row].context])
     ]
 
 
@@ -252,9 +245,7 @@ def _adjoin(excerpt: Excerpt, after: Excerpt) -> bool:
     return "\n\n" not in between and (passage.start <= excerpt.span.end or gap <= 1)
 
 
-def _openings(
-    context: Context, every: Sequence[Excerpt], beginnings: Mapping[str, Sequence[str]]
-) -> dict[int, tuple[Excerpt, ...]]:
+def _openings(context: Context, every: Sequence[Excerpt], asked: Asked) -> dict[int, tuple[Excerpt, ...]]:
     """Return the excerpts before each one in its section, if the heading contains a word of the question.
 
     They have up to `_MOST_OF_OPENING` words together; if there are more, the excerpt is quoted alone.
@@ -267,7 +258,7 @@ def _openings(
 
     for (chunk_id, headings), group in groupby(every, section):
         row = context.chunk_rows[chunk_id]
-        if not headings or not _matches(beginnings, context.bm25.analysis.terms(headings[-1], row)):
+        if not headings or asked.weights.keys().isdisjoint(context.bm25.analysis.terms(headings[-1], row)):
             continue
         before: list[Excerpt] = []
         length = 0
@@ -275,33 +266,8 @@ def _openings(
             if before and length <= _MOST_OF_OPENING:
                 found[id(excerpt)] = tuple(before)
             before.append(excerpt)
-            length += len(excerpt.text.split())
+            length += word_count(excerpt.text)
     return found
-
-
-def _matches(beginnings: Mapping[str, Sequence[str]], terms: Sequence[str]) -> dict[str, float]:
-    """Return a question's stems, given by their first letters, among terms: 1 if equal, `_RELATED` if related."""
-    found: dict[str, float] = {}
-    for stem in set(terms):
-        for term in beginnings.get(stem[:_LEAST_PREFIX], ()):
-            if term == stem:
-                found[term] = 1.0
-            elif _related(term, stem):
-                found.setdefault(term, _RELATED)
-    return found
-
-
-def _related(term: str, other: str) -> bool:
-    """Return whether two words share a prefix of at least five letters and 60 % of the shorter one."""
-    length = min(len(term), len(other))
-    least = max(_LEAST_PREFIX, ceil(_PREFIX_SHARE * length))
-    return length >= least and term[:least] == other[:least]
-
-
-def _labelled(excerpt: Excerpt) -> str:
-    """Return the text of an excerpt, preceded by its label."""
-    label = excerpt.context[-1] if excerpt.context else excerpt.passage.title
-    return f"{label}: {excerpt.text}" if label else excerpt.text
 
 
 def _keys(text: str) -> frozenset[str]:
@@ -309,34 +275,26 @@ def _keys(text: str) -> frozenset[str]:
 
 
 def choose(context: Context, question: str, quotes: Sequence[Quote], count: int) -> list[Quote]:
-    """Choose up to `count` quotes greedily by their gain over those already chosen, best first.
+    """Choose up to `count` quotes, best first.
 
-    If a question asks for several things, the best quote for each comes first. The gain of any other is its score,
-    less `_COVERED` times the weights of the words that chosen quotes already cover, plus a bonus for the second hop
-    if the passage is about something that a chosen quote names and the question does not. A quote that repeats a chosen
-    one is left out, as is one that would make the answer longer than `_MOST_WORDS`.
+    If a question asks for several things, the best quote for each comes first. Any other is chosen if it is probable
+    enough that it answers what the chosen ones do not: it tells more words of the question, or its passage is about
+    something that a chosen quote names and the question does not (the second hop). A quote that repeats a chosen one
+    is left out, as is one that would make the answer longer than `_MOST_WORDS`.
     """
-    weights = term_weights(context, question)
     chosen: list[Quote] = []
     for part in range(len(parts_of(question)) if len(parts_of(question)) > 1 else 0):
         best = max(quotes, key=lambda quote: quote.by_part[part], default=None)
         if best is not None and not any(best is quote or _repeats(best, quote) for quote in chosen):
             chosen.append(best)
-    covered = {term for quote in chosen for term in quote.covers}
+    asked, weights = asked_of(context, question), reader_weights()
     left = [quote for quote in quotes if quote not in chosen]
-    first = max((quote.score for quote in quotes), default=0.0) if chosen else 0.0
     length = sum(map(_length, chosen))
     while left and len(chosen) < count:
-        named = " ".join(_as_words(quote.text) for quote in chosen)
-        gain = {
-            id(quote): quote.score
-            - _COVERED * fsum(weights[term] for term in quote.covers & covered)
-            + _BRIDGE * _is_bridge(quote, named, _as_words(question))
-            for quote in left
-        }
-        best = min(left, key=lambda quote: (-gain[id(quote)], quote.span.document_id, quote.span.start))
-        first = first or gain[id(best)]
-        if gain[id(best)] < _WORTH_ADDING * first:
+        rows = np.array([_further(asked, question, quote, chosen) for quote in left])
+        gains = weights.next.logits(rows) if chosen else rows[:, 0]
+        best = left[min(range(len(left)), key=lambda at: (-gains[at], left[at].span.document_id, left[at].span.start))]
+        if chosen and probability(float(gains.max())) < weights.least_next:
             break
         left.remove(best)
         words_more = _length(best)
@@ -344,18 +302,24 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
             continue
         chosen.append(best)
         length += words_more
-        covered |= best.covers
-    return _with_next(chosen)
+    return _with_next(chosen, 1 if kind_of(question) in _FACTS else _WITH_NEXT)
 
 
-def _with_next(chosen: Sequence[Quote]) -> list[Quote]:
-    """Return the quotes, best first, within `_MOST_WORDS`; the first `_WITH_NEXT` include their surroundings."""
+def _further(asked: Asked, question: str, quote: Quote, chosen: Sequence[Quote]) -> list[float]:
+    """Return the features of a quote beside those that are chosen."""
+    bridge = any(is_bridge(quote, each, question) for each in chosen)
+    same = any(each.excerpt.passage.chunk_id == quote.excerpt.passage.chunk_id for each in chosen)
+    return next_features(asked, quote.score, quote.held, [each.held for each in chosen], bridge=bridge, same=same)
+
+
+def _with_next(chosen: Sequence[Quote], most: int) -> list[Quote]:
+    """Return the quotes, best first, within `_MOST_WORDS`; the first `most` include their surroundings."""
     taken: list[Quote] = []
     length = 0
     for place, quote in enumerate(chosen):
         if taken and length + _length(quote) > _MOST_WORDS:
             continue
-        if place < _WITH_NEXT:
+        if place < most:
             parts = [part for excerpt in quote.opening for part in excerpt.shown]
             parts += [*quote.excerpt.shown, *(quote.behind.shown if quote.behind else ())]
             longer = replace(quote, excerpt=replace(quote.excerpt, shown=tuple(parts)))
@@ -365,9 +329,11 @@ def _with_next(chosen: Sequence[Quote]) -> list[Quote]:
     return taken
 
 
-def _is_bridge(quote: Quote, named: str, question: str) -> bool:
+def is_bridge(quote: Quote, other: Quote, question: str) -> bool:
+    """Return whether the passage of a quote is about something that another quote names and the question does not."""
+    named, asked = _as_words(other.text), _as_words(question)
     names = [_as_words(name) for name in title_names(quote.excerpt.passage.title)]
-    return any(name.strip() and name in named and name not in question for name in names)
+    return any(name.strip() and name in named and name not in asked for name in names)
 
 
 @lru_cache(maxsize=1_000)  # the same titles are looked up for each quote that is chosen
@@ -378,7 +344,7 @@ def _as_words(text: str) -> str:
 
 def _length(quote: Quote) -> int:
     """Return the number of words that a quote shows, without code."""
-    return sum(len(part.text.split()) for part in quote.excerpt.shown if part.kind != "code")
+    return sum(word_count(part.text) for part in quote.excerpt.shown if part.kind != "code")
 
 
 def _repeats(quote: Quote, other: Quote) -> bool:
@@ -388,15 +354,20 @@ def _repeats(quote: Quote, other: Quote) -> bool:
 
 
 def shown(citations: Citations, chosen: Sequence[Quote]) -> Iterator[str]:
-    """Yield the lines of an answer: the chosen quotes with the text that belongs to them, in reading order, with
-    citations.
+    """Yield the lines of an answer: the chosen quotes with the text that belongs to them, with citations.
 
-    Documents come in the order of their best quote. Text shared by several quotes, such as the introduction of a list,
-    is shown once. Adjoining parts share one citation.
+    The best quote comes first, unless it is a step of a procedure, then documents in the order of their best quote, in
+    reading order. Text shared by several quotes, such as the introduction of a list, is shown once. Adjoining parts
+    share one citation.
     """
     order = {quote.span.document_id: place for place, quote in reversed(list(enumerate(chosen)))}
     told: list[Span] = []
-    for quote in sorted(chosen, key=lambda quote: (order[quote.span.document_id], _beginning(quote), quote.span.start)):
+    first = chosen[0] if chosen and not any(quote.opening for quote in chosen) else None
+
+    def place(quote: Quote) -> tuple[bool, int, int, int]:
+        return quote is not first, order[quote.span.document_id], _beginning(quote), quote.span.start
+
+    for quote in sorted(chosen, key=place):
         passage = quote.excerpt.passage
         run: list[Part] = []
         for part in quote.excerpt.shown:

@@ -1,38 +1,38 @@
 """Short answers: the name, date, number or piece of code in a quoted sentence that answers the question.
 
 The kind of the answer is read from the words of the question, in English, German, French and Spanish. A short answer is
-a literal part of a quoted sentence, and is given only if its kind fits and no other candidate comes close: a wrong
-one costs more trust than a missing one. Names and their types come from the index, everything else from patterns.
+a literal part of a quoted sentence. It is given only if the sentence says enough of what the question says, and one
+candidate of the kind is left: a wrong one costs more trust than a missing one. Names and their types come from the
+index, everything else from patterns.
 """
 
 import re
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
-from math import fsum
+from dataclasses import dataclass, replace
 
 import numpy as np
-from conspectus.query.answer_writing.support import term_weights
+from conspectus.query.answer_writing.asked import asked_of
+from conspectus.query.answer_writing.features import is_related
 from conspectus.query.context import Context
+from conspectus.query.question.question import open_question
+from conspectus.query.question.terms import is_content_word
 from conspectus.storage.joins import joined, mentions_of_chunks
 from conspectus.storage.records import Entity, Mention, Span
 from conspectus.storage.tables import taken
 from conspectus.storage.text.names import words
 from conspectus.storage.text.words import stem
 
-_COVERED = 0.35
-"""The share of the question's words, by weight, that a sentence and its title must contain for its names to count."""
+_ALL = 0.8
+"""Where a sentence and its title contain a smaller share of the question's words, by weight, a candidate must stand
+next to one of them."""
+_CLAUSE = re.compile(r"[,;:()–—]|\b(?:and|but|und|aber|et|mais|y|pero)\b", re.IGNORECASE)
+"""What ends the part of a sentence that a candidate belongs to."""
 _STEPS = re.compile(
     r"\A\W*+\w++\W++\w++\W(?s:.*?)\b(?:that|which|who|whose|whom|where|qui|que|dont|où|cuy[oa]s?)\b"
     r"|,\s(?:(?:in|an|auf|von|mit|aus)\s)?(?:der|die|das|dem|den|dessen|deren|welche[mnrs]?)\b",
     re.IGNORECASE,
 )
 """A relative clause: the question takes several steps, and a name near its words mostly belongs to a step."""
-_CHARACTERS = 100
-"""Distance from the nearest question word that costs 1; half of that if the sentence contains no such word."""
-_MISSING = 0.5
-"""The cost of a sentence without question words; each word that it contains lowers the cost by its weight."""
-_MARGIN = 0.15
-"""The least difference in cost between the best and the second best candidate."""
 _LEAST_LETTERS = 4
 """Shorter question words are mostly function words."""
 _NOUN_WITHIN = 60
@@ -221,11 +221,12 @@ def expected_answer(question: str) -> Expected | None:
 def short_answer(context: Context, question: str, sentences: Sequence[Span], *, last_step: bool = False) -> str:
     """Return the words in the sentences (best first) that answer a question; "" if none clearly does.
 
-    Of all candidates that the question does not contain, the one nearest to a question word wins, if the next one is
-    clearly farther. Numbers, dates and code are taken from the best sentence alone, names from all sentences that with
-    their titles contain most of the question. A person must be the agent of what is asked ("by" before the name or the
-    verb after it), a place must follow "in", "at" or a similar word. If one sentence contains several people, only an
-    agent ("founded by") answers.
+    Numbers, dates and code are taken from the best sentence alone, names from the first that has one. The sentence and
+    its title must contain every word of the question but names and the word that only names the kind ("which city"),
+    in some form. A person must be the agent of what is asked ("by" before the name or the verb after it), a place must
+    follow "in", "at" or a similar word. Of several numbers or dates only the one counts whose nearest word that has
+    content, before or after it in its clause, is one of the question ("closed on ..."). There is no short answer if two
+    candidates are left.
 
     Args:
         context: The open index.
@@ -240,38 +241,55 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
     if kind is None or (kind.types and not last_step and _STEPS.search(question)):
         return ""
     asked = {stem(word.key) for word in words(question)}
-    weights = term_weights(context, question)
-    costs: dict[str, float] = {}
+    read = asked_of(context, question)
+    weights, needed = read.weights, read.weights.keys() - read.names - _kind_words(context, question, kind)
     for span in sentences if kind.types else sentences[:1]:
-        chunk = context.chunks[context.chunk_rows[span.chunk_id]]
+        row = context.chunk_rows[span.chunk_id]
+        chunk = context.chunks[row]
         start, end = span.start - chunk.start, span.end - chunk.start
         sentence = chunk.text[start:end]
-        held = {stem(word.key): word.start for word in words(sentence) if stem(word.key) in asked}
-        known = [at for term, at in held.items() if len(term) >= _LEAST_LETTERS]
-        title = context.titles[span.document_id]
-        terms = frozenset(context.bm25.analysis.terms(f"{title}\n{sentence}", context.chunk_rows[span.chunk_id]))
-        covered = fsum(weight for term, weight in weights.items() if term in terms)
-        if kind.types and not last_step and covered < _COVERED:
+        told = frozenset(context.bm25.analysis.terms(f"{context.titles[span.document_id]}\n{sentence}", row))
+        held = {term for term in weights if term in told or any(is_related(term, other) for other in told)}
+        covered = sum(weights[term] for term in held)
+        if not last_step and not needed <= held:
             continue
-        missing = _MISSING * (1 - covered)
         candidates = [
             (at, text)
             for at, text in _candidates(context, kind, span.chunk_id, sentence, start)
             if not {stem(word.key) for word in words(text)} <= asked
             and _plays_its_part(kind, sentence, at, text, asked)
         ]
-        if kind.types == _PERSON and len({text for _, text in candidates}) > 1:
-            done_by = {(found.start("name"), found["name"]) for found in _BY_NAME.finditer(sentence)}
-            candidates = [candidate for candidate in candidates if candidate in done_by]
-        for at, text in candidates:
-            far = min((abs(position - at) for position in known), default=_CHARACTERS / 2) / _CHARACTERS
-            said = " ".join(text.split())
-            cost = far + missing
-            costs[said] = min(costs.get(said, cost), cost)
-    ranked = sorted(costs, key=lambda said: costs[said])
-    if not ranked or (len(ranked) > 1 and costs[ranked[1]] - costs[ranked[0]] < _MARGIN):
-        return ""
-    return ranked[0]
+        if not last_step and (covered < _ALL or (not kind.types and len(candidates) > 1)):
+            candidates = [each for each in candidates if _is_attached(context, question, sentence, *each)]
+        found = {" ".join(text.split()) for _, text in candidates}
+        if kind.counted:  # "340 people, although 412 came": the other number is as near to the question
+            others = _candidates(context, replace(kind, counted=""), span.chunk_id, sentence, start)
+            found |= {text for at, text in others if _is_attached(context, question, sentence, at, text)}
+        if found:
+            return found.pop() if len(found) == 1 else ""
+    return ""
+
+
+def _kind_words(context: Context, question: str, kind: Expected) -> set[str]:
+    """Return the stems of the words that only name the kind of the answer: "city" of "in which city"."""
+    asking = next((found for pattern, wanted in _KINDS if wanted is kind and (found := pattern.search(question))), None)
+    if asking is None or kind.pattern is _NUMBER:  # "how old" says what the number is
+        return set()
+    asked = open_question(context, question)
+    places = [at for at, word in enumerate(asked.words) if asking.start() <= word.start < asking.end()]
+    return {asked.stems[at] for at in places}
+
+
+def _is_attached(context: Context, question: str, sentence: str, start: int, text: str) -> bool:
+    """Return whether the nearest word with content on one side of a candidate, in its clause, is of the question."""
+    asked = open_question(context, question)
+    before, after = _CLAUSE.split(sentence[:start])[-1], _CLAUSE.split(sentence[start + len(text) :])[0]
+    for side in (reversed(words(before)), words(after)):
+        nearest = next((word.key for word in side if is_content_word(word.key, asked.language)), "")
+        term = context.bm25.term(nearest, asked.language)
+        if nearest and any(term == other or is_related(term, other) for other in asked.stems):
+            return True
+    return False
 
 
 def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Set[str]) -> bool:

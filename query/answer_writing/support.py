@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.query.abstention import no_answer
+from conspectus.query.answer_writing.asked import asked_of
+from conspectus.query.answer_writing.excerpts import word_count
+from conspectus.query.answer_writing.features import answer_features
+from conspectus.query.answer_writing.ranker import matter, probability, reader_weights
 from conspectus.query.context import Context
 from conspectus.query.question.kinds import LANGUAGES
 from conspectus.query.question.question import open_question
@@ -17,17 +21,12 @@ from conspectus.storage.text.language import language_of_question
 if TYPE_CHECKING:
     from conspectus.query.answer_writing.extractive import Quote
 
-_LEAST_SUPPORT = 0.86
-"""The least support of an answer. Chosen over eight collections of real documents, with 33 questions that they
-cannot answer (docs/decisions/declining.md)."""
-_COVERAGE = 0.6
-"""Weight of the share of the question's words in the passages, relative to the best cosine."""
-_UNKNOWN_NAME = 0.3
-"""Penalty for a name in the question that appears nowhere in the documents."""
 _ASKS = frozenset({"much", "many", "happen"})
 """Question words, which need not appear in an answer."""
 _LEAST_OF_COMPOUND = 5
 _TOPICS = 3
+_LEAST_SHOWN, _MOST_SHOWN = 0.2, 60
+"""The least probability of a statement that is shown beside "I do not know", and its most words."""
 _MARKS = re.compile(r"\[[\d\s,;]*\]")
 
 
@@ -40,28 +39,31 @@ def term_weights(context: Context, question: str) -> dict[str, float]:
     return {term: weight / total for term, weight in told.items()}
 
 
-def unsupported(context: Context, question: str, quotes: "Sequence[Quote]") -> str:
-    """Return why the quotes do not support an answer; "" if they do.
+def unsupported(
+    context: Context, question: str, quotes: "Sequence[Quote]", chosen: "Sequence[Quote]"
+) -> tuple[str, str]:
+    """Return why the chosen of some quotes do not support an answer, "" if it is probable enough that they answer.
 
-    The support is the mean of two cosines with the question, that of the best quote and of the best passage of the
-    index,
-    plus `_COVERAGE` times the share of the question's words (by idf) that the quotes and their context contain, less
-    `_UNKNOWN_NAME` if the question has a name that appears nowhere in the documents.
+    With the reason comes the best of them if it may be of use nevertheless, else "".
     """
-    if not quotes:
-        return "no sentence was found"
-    weights = term_weights(context, question)
-    passage, _ = context.chunk_vectors.search(open_question(context, question).vector[np.newaxis], 1)
-    nearest = (max(quote.cosine for quote in quotes) + float(passage[0][0])) / 2
-    held = frozenset[str]().union(*(quote.covers | quote.near for quote in quotes))
-    coverage = fsum(weights[term] for term in held)
+    if not chosen:
+        return "no sentence was found", ""
+    asked = asked_of(context, question)
+    nearest, _ = context.chunk_vectors.search(asked.vector[np.newaxis], 1)
     unknown = unknown_names(context, question)
-    if nearest + _COVERAGE * coverage - (_UNKNOWN_NAME if unknown else 0.0) >= _LEAST_SUPPORT:
-        return ""
-    return (
-        f"no support: the nearest sentence and passage have cosine {nearest:.2f} and the passages hold {coverage:.0%} "
-        f"of what the question says" + (f"; nothing names {', '.join(unknown)}" if unknown else "")
-    )
+    rows = {quote.span: row for row, quote in enumerate(quotes)}
+    features = answer_features(
+        asked, np.array([quote.score for quote in quotes]), np.array([quote.features for quote in quotes]),
+        [quote.held for quote in quotes], [rows[quote.span] for quote in chosen],
+        float(nearest[0][0]), len(unknown), context.index.manifest.rows["chunks"],
+    )  # fmt: skip
+    weights = reader_weights()
+    chance = probability(float(weights.answer.logits(features)))
+    if chance >= weights.least[matter(asked, context.index.manifest.rows["chunks"])]:
+        return "", ""
+    named = f"; nothing names {', '.join(unknown)}" if unknown else ""
+    reason = f"no support: the nearest sentences answer the question with a probability of {chance:.2f}{named}"
+    return reason, chosen[0].text if chance >= _LEAST_SHOWN and word_count(chosen[0].text) <= _MOST_SHOWN else ""
 
 
 def unknown_names(context: Context, question: str) -> list[str]:
@@ -96,10 +98,10 @@ def _is_compound(word: str, vocabulary: Container[str]) -> bool:
     return any(part in vocabulary for part in (*starts, *ends))
 
 
-def declined(context: Context, question: str, passages: Sequence[Passage]) -> str:
+def declined(context: Context, question: str, passages: Sequence[Passage], statement: str = "") -> str:
     """Return the text of an unsupported answer, in the language of the question if it is known.
 
-    It names the sections that contain the nearest passages, else their titles.
+    It names the sections that contain the nearest passages, else their titles, and quotes a statement that is near.
     """
     topics: dict[str, None] = {}
     for passage in passages:
@@ -107,4 +109,4 @@ def declined(context: Context, question: str, passages: Sequence[Passage]) -> st
         topic = _MARKS.sub("", headings[-1] if headings else passage.title).strip()
         if topic:
             topics[topic] = None
-    return no_answer(question, list(topics)[:_TOPICS])
+    return no_answer(question, list(topics)[:_TOPICS], " ".join(statement.split()))

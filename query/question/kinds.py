@@ -1,4 +1,4 @@
-"""The kind of answer that a question asks for, by its words, in English, German, French and Spanish.
+"""The kind of answer that a question asks for, by its words, in a dozen languages.
 
 `kinds.txt` has the patterns of each language and kind, in the order in which they are tried. Only the words decide,
 not the content of the documents.
@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Literal, cast
 
 from conspectus.storage.text.language import language_of_question
+from conspectus.storage.text.names import UNSPACED
 
 QuestionKind = Literal[
     "global", "compare", "how to", "why", "how many", "when", "where", "who", "definition", "yes or no", "what", "other"
@@ -86,6 +87,33 @@ def kind_of(question: str, language: str = "") -> QuestionKind:
     known = language or language_of_question(question, LANGUAGES)
     tried = [_kind(text, _table(item)) for item in ((known,) if known else LANGUAGES)]
     return next((kind for kind in tried if kind != "other"), "other")
+
+
+_FRAMES = frozenset({"compare", "definition", "why", "how many", "when", "where", "who", "what", "yes or no"})
+_LONGEST_FRAME = 2
+"""The most words of a frame, and the most characters of one in a script without spaces, thrice."""
+
+
+@lru_cache(maxsize=1_000)
+def frame_of(question: str) -> tuple[tuple[int, int], ...]:
+    """Return the spans of the words that only say what kind of answer is asked for: an answer seldom repeats them.
+
+    >>> frame_of("What is the difference between a skiff and a dory?"), frame_of("茶园是哪一年建的？")
+    (((0, 4), (12, 22)), ((3, 5), (3, 6)))
+    """
+    known = language_of_question(question, LANGUAGES)
+    return tuple(
+        sorted(
+            {
+                found.span()
+                for kind, pattern in _table(known)
+                if kind in _FRAMES
+                for found in pattern.finditer(question)
+                if len(found[0].split()) <= _LONGEST_FRAME
+                and (found[0].isascii() or not UNSPACED.search(found[0]) or len(found[0]) <= 3 * _LONGEST_FRAME)
+            }
+        )
+    )
 
 
 def _kind(text: str, table: "_Table") -> QuestionKind:

@@ -3,7 +3,8 @@
 A *run* of text is not divided by a line break. A line break divides unless the lines around it are
 hard-wrapped: the block of lines between blank ones is at most `WRAP[1]` characters wide, the line was
 filled (the next word would have exceeded `FILLED` of that width), and the next line does not begin
-a new item (a list item, a heading, a quotation, a speaker's turn "Professor E: ...").
+a new item (a list item, a heading, a quotation, a time, a speaker's turn "Professor E: ..."). A narrow block
+without a full stop is notes, not prose: each of its lines is a sentence.
 
 Within a run a sentence ends
 - after the stops of scripts that use them only for this (。！？ ؟ ۔ । ...), as listed by Unicode;
@@ -28,6 +29,7 @@ WRAP = (30, 140)
 """The minimum and maximum width of a hard-wrapped block of lines."""
 
 FILLED = 0.85
+_WIDE = 60
 
 
 def _words(text: str) -> frozenset[str]:
@@ -59,7 +61,7 @@ _NAME = r"[\p{L}\p{M}\p{N}.'’_-]*"
 _NEW_THING = regex.compile(
     rf"""[-*+•‣▪◦·–—]\s | \(?\p{{N}}{{1,3}}[.)]\s | \(?\p{{L}}\)\s      # a list item
        | \#{{1,6}}\s | > | \| | ``` | ~~~ | ([-*_=])\1\1              # Markdown: heading, quotation, table
-       | \[?\d{{1,2}}:\d\d                                            # a time stamp
+       | [\[<(]?(?:\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}(?:,?\s|T))?\d{{1,2}}:\d\d  # a time stamp
        | [\p{{Lu}}\p{{Lo}}]{_NAME}(?:\s[\p{{L}}\p{{N}}]{_NAME}){{0,3}}\s?[:：](?:\s|$)  # a speaker's turn
     """,
     regex.X,
@@ -95,6 +97,15 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     ]
 
 
+def begins_anew(line: str) -> bool:
+    """Return whether a line begins a list item, a heading, a quotation, or a message: with a time or "Ada:".
+
+    >>> begins_anew("[09:12] Ada: yes"), begins_anew("and the rest of it")
+    (True, False)
+    """
+    return _NEW_THING.match(line) is not None
+
+
 def _blocks(text: str) -> Iterator[list[tuple[int, int]]]:
     """Yield the trimmed lines of each block of lines between blank ones."""
     block: list[tuple[int, int]] = []
@@ -114,7 +125,9 @@ def _blocks(text: str) -> Iterator[list[tuple[int, int]]]:
 def _runs(text: str) -> Iterator[tuple[int, int]]:
     for block in _blocks(text):
         width = max(end - start for start, end in block)
-        wrapped = WRAP[0] <= width <= WRAP[1]
+        wrapped = WRAP[0] <= width <= WRAP[1] and (
+            width >= _WIDE or _STOP.search(f"{text[block[0][0] : block[-1][1]]} ") is not None
+        )
         run_start, line_start, line_end = block[0][0], *block[0]
         for start, end in block[1:]:
             word = _WORD.match(text, start, end)

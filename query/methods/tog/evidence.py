@@ -281,7 +281,7 @@ def _read_behind(context: Context, path: BeamPath, guide: PathGuide) -> list[Quo
         quotes = quotes_for(context, clue, passages)
         chosen = choose(context, clue, quotes, context.settings.answer.sentences)
         chosen = [quote for quote in chosen if (quote.covers | quote.near) - named]  # contains more than the name
-        if not chosen or unsupported(context, clue, quotes):
+        if not chosen or unsupported(context, clue, quotes, chosen)[0]:
             continue
         covered = frozenset[str]().union(*(quote.covers | quote.near for quote in chosen)) - named
         share = sum(weights[word] for word in covered) / open_weight

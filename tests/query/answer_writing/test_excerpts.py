@@ -4,6 +4,8 @@ import pytest
 from conspectus.query.answer_writing.excerpts import Excerpt, excerpts
 from conspectus.query.context import Context
 from conspectus.query.types import Passage
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
 
 
 def read(context: Context, text: str) -> list[Excerpt]:
@@ -62,6 +64,17 @@ def told(context: Context, text: str) -> list[list[str]]:
             "> The northern pier opens every day\n> at six in winter.\n-- \nBo",
             [["The northern pier opens every day at six in winter."]],
         ),
+        (  # notes
+            "ask Ada about the tents\ninvoice number 20418\n\nRent goes up to 940 from April",
+            [["ask Ada about the tents"], ["invoice number 20418"], ["Rent goes up to 940 from April"]],
+        ),
+        (  # messages of two people
+            "[09:12] Ada: the pier opens at six\n[09:13] Bo: then I come at seven.",
+            [["[09:12] Ada: the pier opens at six"], ["[09:13] Bo: then I come at seven."]],
+        ),
+        ("桟橋は六時に開きます。門は七時です。", [["桟橋は六時に開きます。"], ["門は七時です。"]]),
+        ("घाट छह बजे खुलता है।\nद्वार सात बजे खुलता है।", [["घाट छह बजे खुलता है।"], ["द्वार सात बजे खुलता है।"]]),
+        ("ท่าเรือเปิดหกโมงเช้า\nประตูเปิดเจ็ดโมงเช้า", [["ท่าเรือเปิดหกโมงเช้า"], ["ประตูเปิดเจ็ดโมงเช้า"]]),
     ],
 )
 def test_what_is_quoted_and_what_belongs_to_it(text: str, expected: list[list[str]], sample_context: Context) -> None:
@@ -86,3 +99,19 @@ def test_passages_that_overlap_give_a_sentence_once(sample_context: Context) -> 
         Passage("d", "b", 17, len(text), 0.5, text[17:], ""),
     ]
     assert [excerpt.text for excerpt in excerpts(sample_context, both)] == ["The pier is old.", "The gate is new."]
+
+
+_WORD = some.text("abcdefgåéжд北京ก", min_size=1, max_size=9)
+_MESSAGE = some.lists(_WORD, min_size=4, max_size=14).map(" ".join)
+
+
+@given(said=some.lists(some.tuples(some.sampled_from(["Ada", "Bo", "Željko"]), _MESSAGE), min_size=1, max_size=8))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+def test_every_message_of_a_chat_is_a_statement_at_its_place(
+    said: list[tuple[str, str]], sample_context: Context
+) -> None:
+    lines = [f"[09:{minute:02}] {name}: {message}" for minute, (name, message) in enumerate(said)]
+    text = "\n".join(lines)
+    found = read(sample_context, text)
+    assert [text[excerpt.span.start : excerpt.span.end] for excerpt in found] == lines
+    assert [excerpt.text for excerpt in found] == lines

@@ -1,0 +1,236 @@
+"""What a question asks: its words and how rare they are, its names, and the kind of its answer.
+
+A word is its stem or, in a script without spaces, a pair of neighbouring characters; how rare it is comes from the
+documents and from the word list of its language, so that one file reads like one of a thousand.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log
+
+import numpy as np
+import regex
+from conspectus.prompts.embedding.local import PACKAGED_MODEL
+from conspectus.query.context import Context
+from conspectus.query.question.kinds import frame_of, kind_of
+from conspectus.query.question.question import Question, open_question
+from conspectus.query.question.terms import is_content_word
+from conspectus.storage.arrays import Bools, Floats, Vectors
+from conspectus.storage.text.names import UNSPACED, Word
+from conspectus.storage.text.word_lists import shares_of_common_words
+
+_PASSAGES, _LENGTH = 1_000, 100
+"""The passages, and the words of each, of which the word list of a language is worth as a corpus."""
+_UNLISTED, _RARE = 1e-7, 2e-4
+"""The share of a character that is no word of a language, and the most of one that is rare as a word."""
+_LONGEST_WORD = 6
+"""The most characters of a word of a language without spaces."""
+_DATE = (
+    r"\p{N}{4}|\p{N}{1,2}[:.]\p{N}\p{N}|\p{N}+\s?[年月日년월일時时시]"
+    r"|\p{N}{1,2}(?:st|nd|rd|th|er|\.|º)?\s(?:of |de )?\p{L}{3,}"
+)
+_NUMBER = (
+    r"\p{N}|[〇一二三四五六七八九十百千万兩两]"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)\b"
+)
+_NAME = r"(?<=[^\n.!?:。\s][\s(\"“„«'])[\p{Lu}][\p{L}\p{M}'’.-]+(?:\s\p{Lu}[\p{L}\p{M}'’.-]*)*"
+_PLACE = (
+    r"\b(?:in|at|from|near|to|on|im|am|aus|bei|nach|à|de|dans|en|au|vers|près|desde|a|em|no|na|w|v|в|на|из|у|σε|στη?ν?|στο)"
+    r"\s(?:\p{Ll}{1,4}\s)?\p{Lu}[\p{L}\p{M}'’.-]+(?:\s\p{Lu}[\p{L}\p{M}'’.-]*)*"
+)
+_REASON = (
+    r"\b(?:because|since|due|as|so|therefore|reason|cause[ds]?|weil|da|denn|wegen|deshalb|grund|car|parce|puisque|raison"
+    r"|porque|debido|razón|perché|poiché|door|omdat|потому|так как|из-за|причин\w*)\b"
+    r"|因|为了|由于|ため|から|때문|เพราะ|लिए|क्योंकि|لأن|بسبب"
+)
+_FORMS = {
+    "when": _DATE, "how many": _NUMBER, "who": _NAME, "where": _PLACE, "why": _REASON,
+}  # fmt: skip
+"""How an answer of some kinds of question looks; names only where the script has capital letters."""
+PATTERNS = {kind: regex.compile(form, regex.I if kind in ("why", "how many") else 0) for kind, form in _FORMS.items()}
+CASED = regex.compile(r"\p{Lu}")
+NUMBERED = regex.compile(r"\d+(?:\.\d+)*")
+NEGATION = regex.compile(
+    r"\b(?:not|no|never|none|without|\p{L}+n['’]t|cannot|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|aucun\w*|nunca|sin|non"
+    r"|não|не|нет|без|niet|geen|нельзя|لا|ليس|لم|नहीं)\b|不|没|未|無|ない|ません|않|없|안 |ไม่",
+    regex.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks: the weight of each of its words, the kind of its answer, and its vector.
+
+    Attributes:
+        weights: The weight of each stem or pair of characters; they sum to 1.
+        rarity: The inverse document frequency of each, 1 for a word that is in one of a thousand passages.
+        kind: The kind of the answer.
+        negated: Whether it says "not".
+        understood: 1 if the encoder knows its language: the packaged one knows English only.
+        vector: Its unit vector.
+        meanings: For each of its content words the unit vector of its tokens in the question, (w, d), if the encoder
+            shows them and knows the language.
+        shares: The weight of each of these words, (w,); they sum to 1.
+        of_names: Whether each belongs to a name, (w,).
+        keys: Its words.
+        names: The stems and pairs that belong to a name.
+        numbers: Its numbers, such as "2.2".
+    """
+
+    weights: Mapping[str, float]
+    rarity: Mapping[str, float]
+    kind: str
+    negated: bool
+    understood: float
+    vector: Vectors
+    meanings: Vectors | None
+    shares: Floats
+    of_names: Bools
+    keys: frozenset[str]
+    names: frozenset[str]
+    numbers: frozenset[str]
+
+    @property
+    def is_fact(self) -> bool:
+        """Whether it asks for a date, number, person, place or reason."""
+        return self.kind in PATTERNS
+
+
+def asked_of(context: Context, text: str) -> Asked:
+    """Return what a question asks of an index."""
+    question = open_question(context, text)
+    bm25, language = context.bm25, question.language
+    terms: dict[str, float] = {}
+    frame = frame_of(question.text)
+    told = [word for word in question.words if not any(start <= word.start < end for start, end in frame)]
+    content = [
+        (word, stem)
+        for word, stem in zip(question.words, question.stems, strict=True)
+        if word in told and not UNSPACED.match(word.key) and is_content_word(word.key, language)
+    ]
+    listed = shares_of_common_words(language)
+    for word, stem in content:
+        terms[stem] = listed.get(word.key, 0.0)
+    for run in unspaced_runs(told):
+        terms |= _terms_of_run(run, language)
+    if not terms:
+        terms = dict.fromkeys(question.stems, 0.0)
+    n_chunks = context.index.manifest.rows["chunks"]
+    rarity = {}
+    for term, share in terms.items():
+        found = len(bm25.rows_with(term)) + _PASSAGES * (1 - (1 - min(share, 0.99)) ** _LENGTH)
+        rarity[term] = log(1 + (n_chunks + _PASSAGES - found + 0.5) / (found + 0.5)) / log(_PASSAGES)
+    total = sum(rarity.values()) or 1.0
+    understood = language == "en" or context.index.manifest.settings["embedding"]["model"] != PACKAGED_MODEL
+    names = _names_in(question) & terms.keys()
+    meanings, shares, of_names = _meanings(context, question.text, content if understood else (), rarity, names)
+    return Asked(
+        {term: value / total for term, value in rarity.items()},
+        rarity,
+        kind_of(question.text),
+        NEGATION.search(text) is not None,
+        float(understood),
+        question.vector,
+        meanings,
+        shares,
+        of_names,
+        frozenset(word.key for word in question.words),
+        names,
+        frozenset(NUMBERED.findall(question.text)),
+    )
+
+
+def _names_in(question: Question) -> frozenset[str]:
+    """Return the stems and pairs of the words that belong to a name: one of the index, or a word with a capital."""
+    found = set[str]()
+    cased = question.language != "de" and not question.text.isupper()
+    named = [
+        any(span.start <= word.start < span.end for span in question.mentions)
+        or any(sign.isdigit() for sign in question.text[word.start : word.end])
+        or (cased and question.text[word.start].isupper() and question.text[: word.start].rstrip()[-1:] not in ".!?:")
+        for word in question.words
+    ]
+    for at, word in enumerate(question.words):
+        if named[at]:
+            found.add(question.stems[at])
+            after = question.words[at + 1] if at + 1 < len(named) and named[at + 1] else None
+            if after is not None:
+                found.add(word.key + after.key)
+    return frozenset(found)
+
+
+def _meanings(
+    context: Context,
+    text: str,
+    content: Sequence[tuple[Word, str]],
+    rarity: Mapping[str, float],
+    names: frozenset[str],
+) -> tuple[Vectors | None, Floats, Bools]:
+    """Return the vector of each content word of a question, the weight of each, and whether it belongs to a name."""
+    embedder = context.embedder
+    if not content or embedder.windows(text)[0] != text or (found := embedder.embed_tokens([text])) is None:
+        return None, np.zeros(0), np.zeros(0, np.bool_)
+    (of_text,) = found
+    rows, weights, named = [], [], []
+    for word, stem in content:
+        own = [at for at, (start, end) in enumerate(of_text.spans) if start < word.end and word.start < end]
+        if own:
+            total = of_text.tokens[own].sum(axis=0)
+            rows.append(total / np.linalg.norm(total))
+            weights.append(rarity[stem])
+            named.append(stem in names)
+    if not rows:
+        return None, np.zeros(0), np.zeros(0, np.bool_)
+    return np.array(rows), np.array(weights) / (sum(weights) or 1.0), np.array(named)
+
+
+def unspaced_runs(found: Sequence[Word]) -> list[str]:
+    """Return the stretches of a text in scripts without spaces.
+
+    >>> from conspectus.storage.text.names import words
+    >>> unspaced_runs(words("Linux 是什么？ 北京"))
+    ['是什么', '北京']
+    """
+    runs: list[str] = []
+    end = -1
+    for word in found:
+        if UNSPACED.match(word.key):
+            runs[len(runs) - (word.start == end) :] = [runs[-1] + word.key if word.start == end else word.key]
+            end = word.end
+    return runs
+
+
+def _terms_of_run(run: str, language: str) -> dict[str, float]:
+    """Return the terms of a stretch without spaces, with their share among all words of the language.
+
+    It is cut into the words of the language's list that are together the most probable ones; a word of several
+    characters is the pairs of neighbours in it. Neighbours that are in no word are pairs as well, so that a name
+    stays together, and so are all of a language without a list.
+    """
+    listed = shares_of_common_words(language) if language in ("zh", "ja") else {}
+    best: list[tuple[float, int]] = [(0.0, 0)]
+    for end in range(1, len(run) + 1):
+        best.append(
+            max(
+                (best[start][0] + log(listed.get(run[start:end], _UNLISTED if end - start == 1 else 1e-30)), start)
+                for start in range(max(0, end - _LONGEST_WORD), end)
+            )
+        )
+    cuts = [len(run)]
+    while cuts[-1]:
+        cuts.append(best[cuts[-1]][1])
+    found: dict[str, float] = {}
+    for end, start in pairwise(cuts):
+        word = run[start:end]
+        share = listed.get(word, 0.0)
+        for pair in map("".join, pairwise(word)):
+            found[pair] = share
+        if len(word) == 1:
+            if share:
+                found[word] = share
+            if start and (share < _RARE) and run[start - 1] not in listed:
+                found[run[start - 1 : end]] = 0.0
+    if not found:
+        found = dict.fromkeys(map("".join, pairwise(run)), 0.0)
+    return found

@@ -1,0 +1,361 @@
+"""What the reader looks at: the features of statements, of further statements, and of an answer.
+
+Each feature is a property of a question (`asked`) and a statement in any language.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, log, log2
+
+import numpy as np
+from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, PATTERNS, Asked
+from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, word_count
+from conspectus.query.answer_writing.full_sentence import TELLS
+from conspectus.query.context import Context
+from conspectus.storage.arrays import Floats
+from conspectus.storage.text.names import UNSPACED, words
+from conspectus.storage.text.words import transliterated
+
+STATEMENT_FEATURES = (
+    "names", "names of context", "names around", "missing name", "no names",
+    "words", "words of context", "related words", "words of neighbours", "words of passage", "missing word",
+    "all words", "names and words", "words in order", "number", "cosine", "no cosine", "meaning", "meaning in context",
+    "meaning of words", "missing meaning", "no meaning", "rank", "margin", "position",
+    "has the kind", "lacks the kind", "distance to the kind", "definition", "heading", "negation differs",
+    "new words", "length", "line", "row", "code",
+)  # fmt: skip
+"""The features of a statement for a question, in the order of the weights."""
+NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage")
+"""The features of a further statement beside those that are chosen, in the order of the weights."""
+ANSWER_FEATURES = (
+    "best statement", "lead", "names", "words", "words in context", "related words", "words of passage",
+    "meaning in context", "meaning of words", "missing meaning", "no meaning",
+    "missing name", "missing word", "told together", "missing together", "missing everywhere", "unknown names",
+    "nearest passage", "nearest passage in another language", "has the kind", "lacks the kind", "yes or no",
+    "fact", "size of index", "length of question",
+    "words told", "words told at best", "words missing",
+)  # fmt: skip
+"""The features of an answer for a question, in the order of the weights."""
+
+_LEAST_PREFIX, _PREFIX_SHARE = 5, 0.6
+_LEAST_WHOLE, _MOST_ENDING = 3, 3
+"""The least characters of a word that is the beginning of another ("own", "owner"), and the most that this one adds."""
+_NEAR = 100
+"""Characters from a word of the question beyond which an answer of the expected kind is no farther."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a statement has of a question.
+
+    Attributes:
+        covers: The words of the question in it.
+        related: Those that only another form of stands in it, or in its context.
+        near: Those in its context only: title, headings, label, question above it.
+        around: Those in the statement before or after it only.
+        passage: Those elsewhere in its passage only.
+        first: Where the first of them begins, as a share of the text; 1 if there is none.
+        keys: The words of the statement.
+    """
+
+    covers: frozenset[str]
+    related: frozenset[str]
+    near: frozenset[str]
+    around: frozenset[str]
+    passage: frozenset[str]
+    first: float
+    keys: frozenset[str]
+
+    @property
+    def told(self) -> frozenset[str]:
+        """The words of the question that it tells, in some form, with its context."""
+        return self.covers | self.near | self.related
+
+
+def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> list[Held]:
+    """Return what each statement has of a question; the statements come in the order of passages and of reading."""
+    analysis = context.bm25.analysis
+    own = [frozenset(analysis.terms(each.text, context.chunk_rows[each.passage.chunk_id])) for each in statements]
+    beginnings = [_by_first_letter(terms) for terms in own]  # forms of a word begin with one letter
+    whole: dict[str, frozenset[str]] = {}
+    for each, terms in zip(statements, own, strict=True):
+        whole[each.passage.chunk_id] = whole.get(each.passage.chunk_id, frozenset()) | terms & asked.weights.keys()
+    found = []
+    for place, each in enumerate(statements):
+        row = context.chunk_rows[each.passage.chunk_id]
+        above = frozenset(analysis.terms(" ".join((each.passage.title, *each.context)), row))
+        beside = frozenset[str]().union(
+            *(
+                own[other]
+                for other in (place - 1, place + 1)
+                if 0 <= other < len(own) and statements[other].passage is each.passage
+            )
+        )
+        covers = frozenset(term for term in asked.weights if term in own[place])
+        near = frozenset(term for term in asked.weights if term in above) - covers
+        around = frozenset(term for term in asked.weights if term in beside) - covers - near
+        open_terms = asked.weights.keys() - covers - near
+        passage = whole[each.passage.chunk_id] - covers - near - around
+        related = frozenset(
+            term
+            for term in open_terms
+            if any(is_related(term, other) for other in beginnings[place].get(term[0], ()))
+            or any(is_related(term, other) for other in above if other[0] == term[0])
+        )
+        keys = [word.key for word in words(each.text)]
+        first = next((at for at, key in enumerate(keys) if key in asked.keys), len(keys))
+        found.append(
+            Held(covers, related, near, around - related, passage - related, first / max(1, len(keys)), frozenset(keys))
+        )
+    return found
+
+
+def _by_first_letter(terms: frozenset[str]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for term in terms:
+        found.setdefault(term[0], []).append(term)
+    return found
+
+
+@lru_cache(maxsize=50_000)
+def _skeleton(word: str) -> str:
+    """Return the consonants of a word, each once in a row: the forms of "draw" and "write" share them."""
+    consonants = [letter for letter in transliterated(word) if letter.isalpha() and letter not in "aeiouyw"]
+    return "".join(letter for at, letter in enumerate(consonants) if at == 0 or consonants[at - 1] != letter)
+
+
+def is_related(term: str, other: str) -> bool:
+    """Return whether two words are forms of one: a long common beginning, or the same consonants but for a last n.
+
+    >>> is_related("backup", "backups"), is_related("drew", "drawn"), is_related("gate", "pier")
+    (True, True, False)
+    """
+    length = min(len(term), len(other))
+    least = max(_LEAST_PREFIX, ceil(_PREFIX_SHARE * length))
+    if length >= least and term[:least] == other[:least]:
+        return True
+    short, long = sorted((term, other), key=len)
+    if length >= _LEAST_WHOLE and len(long) <= length + _MOST_ENDING and long.startswith(short):
+        return True
+    if length < 3 or term[0] != other[0] or not term.isalpha() or not other.isalpha() or UNSPACED.match(term):
+        return False
+    one, two = _skeleton(term), _skeleton(other)
+    return len(one) > 1 and len(two) > 1 and one.removesuffix("n") == two.removesuffix("n") and len(one + two) > 4
+
+
+OF_MEANING = 5
+"""Columns of `Meanings.of`."""
+
+
+class Meanings:
+    """The vectors of statements, and of their tokens where the encoder shows them.
+
+    How much of a question a statement means is found as in ColBERT (Khattab and Zaharia 2020, arXiv 2004.12832, section
+    3.3): each word of the question takes its nearest token of the statement. So "pays" finds "salary", which has no
+    letter of it, and a word that nothing comes near says that the statement is about something else.
+    """
+
+    def __init__(self, context: Context, statements: Sequence[Excerpt]) -> None:
+        embedder = context.embedder
+        texts = [embedder.windows(_labelled(each))[0] for each in statements]
+        above = [
+            embedder.windows(" ".join(dict.fromkeys((each.passage.title, *each.context))) or "-")[0]
+            for each in statements
+        ]
+        different = list(dict.fromkeys((*texts, *above)))
+        found = embedder.embed_tokens(different)
+        if found is None:
+            self._vectors = embedder.embed(texts)
+        else:
+            of_text = dict(zip(different, found, strict=True))
+            self._vectors = np.array([of_text[text].vector for text in texts])
+            self._tokens = [
+                (of_text[text].tokens, of_text[title].tokens) for text, title in zip(texts, above, strict=True)
+            ]
+
+    def of(self, asked: Asked) -> Floats:
+        """Return how near each statement is to a question: (n, OF_MEANING).
+
+        The columns are its cosine, how much of the question it means alone and with its context, how much of the words
+        that are no names, and the weight among these of the one that is farthest.
+        """
+        found = np.zeros((len(self._vectors), OF_MEANING))
+        found[:, 0] = self._vectors @ asked.vector
+        if asked.meanings is not None:
+            others = np.where(asked.of_names, 0, asked.shares)
+            others = others / (others.sum() or 1.0)
+            for row, (own, above) in enumerate(self._tokens):
+                near = (asked.meanings @ own.T).max(axis=1, initial=0.0)
+                both = np.maximum(near, (asked.meanings @ above.T).max(axis=1, initial=0.0))
+                found[row, 1:3] = asked.shares @ near, asked.shares @ both
+                if others.any():
+                    found[row, 3:] = others @ both, (others * (1 - both)).max()
+        return found
+
+
+def _labelled(excerpt: Excerpt) -> str:
+    """Return the text of an excerpt, preceded by its label."""
+    label = excerpt.context[-1] if excerpt.context else excerpt.passage.title
+    return f"{label}: {excerpt.text}" if label else excerpt.text
+
+
+def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequence[Held], meanings: Floats) -> Floats:
+    """Return the features of statements, float64 (n, len(STATEMENT_FEATURES)); `meanings` are those of `Meanings`."""
+    scores = [each.passage.score for each in statements]
+    best = max(scores, default=0.0) or 1.0
+    places = Counter[int]()
+    rows = []
+    for each, has, of_meaning in zip(statements, held, meanings.tolist(), strict=True):
+        place = places[each.rank]
+        places[each.rank] += 1
+        count = word_count(each.text)
+        kind, distance = _kind_in(asked, each.text)
+        heading = each.context[-1] if each.context else each.passage.title
+        beside = has.around | has.passage
+        names, words_told = _share(asked, has.covers, names=True), _share(asked, has.covers)
+        names_above, names_beside = _share(asked, has.near, names=True), _share(asked, beside, names=True)
+        words_above, related = _share(asked, has.near), _share(asked, has.related)
+        rows.append((
+            names,
+            names_above,
+            names_beside,
+            _rarest(asked, asked.names - has.covers - has.near - has.related - beside),
+            float(not asked.names),
+            words_told,
+            words_above,
+            related,
+            _share(asked, has.around),
+            _share(asked, has.passage),
+            _rarest(asked, asked.weights.keys() - asked.names - has.covers - has.near - has.related),
+            float(has.covers | has.near | has.related == asked.weights.keys()),
+            (names + names_above + names_beside or float(not asked.names)) * (words_told + words_above + related),
+            words_told * (1 - has.first),
+            float(_first_number(each.text) in asked.numbers),
+            of_meaning[0],
+            1 - asked.understood,
+            *of_meaning[1:],
+            float(asked.meanings is None),
+            log2(each.rank + 1),
+            1 - each.passage.score / best,
+            1 / (1 + place),
+            float(kind is True),
+            float(kind is False),
+            distance,
+            float(asked.kind == "definition" and has.first < 0.2 and TELLS.search(each.text) is not None),
+            float(bool(heading) and bool(asked.keys & {word.key for word in words(heading)} and has.near)),
+            float(asked.negated != (NEGATION.search(each.text) is not None)),
+            min(1.0, len(has.keys - asked.keys) / 12),
+            log(1 + count),
+            float(each.kind == "line"),
+            float(each.kind in ROWS),
+            float(each.kind == "code"),
+        ))  # fmt: skip
+    return np.array(rows, np.float64).reshape(len(rows), len(STATEMENT_FEATURES))
+
+
+def _first_number(text: str) -> str:
+    """Return the number of a clause, line or item, at its beginning; "" if it has none."""
+    found = NUMBERED.match(text.lstrip("§ ("))
+    return found[0] if found else ""
+
+
+def _kind_in(asked: Asked, text: str) -> tuple[bool | None, float]:
+    """Return whether a text has what the question asks for (None: no kind is asked) and how far from its words."""
+    pattern = PATTERNS.get(asked.kind)
+    if pattern is None or (asked.kind in ("who", "where") and not CASED.search(text)):
+        return None, 0.5
+    at = [word.start for word in words(text) if word.key in asked.keys]
+    distances = [
+        min((abs(found.start() - place) for place in at), default=_NEAR) / _NEAR
+        for found in pattern.finditer(text)
+        if not {word.key for word in words(found[0])} <= asked.keys
+    ]
+    return bool(distances), min([1.0, *distances])
+
+
+def _weight(asked: Asked, terms: frozenset[str]) -> float:
+    return sum(asked.weights[term] for term in terms)
+
+
+def _share(asked: Asked, terms: frozenset[str], *, names: bool = False) -> float:
+    """Return the share, by weight, of the question's names or of its other words that some terms are."""
+    among = asked.names if names else asked.weights.keys() - asked.names
+    whole = sum(asked.weights[term] for term in among)
+    return sum(asked.weights[term] for term in terms & among) / whole if whole else 0.0
+
+
+def _rarest(asked: Asked, missing: AbstractSet[str]) -> float:
+    """Return the rarity of the rarest of some words of the question."""
+    return max((asked.rarity[term] for term in missing), default=0.0)
+
+
+def next_features(
+    asked: Asked, score: float, held: Held, chosen: Sequence[Held], *, bridge: bool, same: bool
+) -> list[float]:
+    """Return the features of a further statement.
+
+    Args:
+        asked: The question.
+        score: The logit of the statement.
+        held: What it has of the question.
+        chosen: What the chosen statements have.
+        bridge: Whether its passage is about something that a chosen statement names and the question does not.
+        same: Whether a chosen statement is in its passage.
+    """
+    new = held.told - frozenset[str]().union(*(each.told for each in chosen))
+    return [score, _share(asked, new, names=True), _share(asked, new), float(bridge), float(same)]
+
+
+def answer_features(
+    asked: Asked, logits: Floats, features: Floats, held: Sequence[Held], chosen: Sequence[int],
+    nearest: float, unknown: int, n_chunks: int,
+) -> Floats:  # fmt: skip
+    """Return the features of the answer that some statements give, float64 (len(ANSWER_FEATURES),).
+
+    Args:
+        asked: The question.
+        logits: The logits of all statements, (n,).
+        features: Their features, (n, len(STATEMENT_FEATURES)).
+        held: What each has of the question.
+        chosen: The rows of those that the answer quotes, the best one first.
+        nearest: The cosine of the nearest passage.
+        unknown: How many names of the question stand nowhere.
+        n_chunks: The number of passages of the index.
+    """
+    first = chosen[0]
+    named = dict(zip(STATEMENT_FEATURES, features[first].tolist(), strict=True))
+    together = frozenset[str]().union(*(held[row].told for row in chosen))
+    rest = np.delete(logits, first)
+    return np.array([
+        logits[first],
+        min(3.0, logits[first] - rest.max(initial=logits[first] - 3)),
+        named["names"] + named["names of context"] + named["names around"],
+        named["words"],
+        named["words of context"],
+        named["related words"],
+        _weight(asked, held[first].around | held[first].passage),
+        named["meaning in context"],
+        named["meaning of words"],
+        named["missing meaning"],
+        named["no meaning"],
+        named["missing name"],
+        named["missing word"],
+        _weight(asked, together),
+        _rarest(asked, asked.weights.keys() - together),
+        _rarest(asked, asked.weights.keys() - frozenset[str]().union(*(each.told for each in held))),
+        float(unknown > 0),
+        nearest * asked.understood,
+        nearest * (1 - asked.understood),
+        named["has the kind"],
+        named["lacks the kind"],
+        float(asked.kind == "yes or no"),
+        float(asked.is_fact),
+        log(n_chunks),
+        log(1 + len(asked.weights)),
+        sum(asked.rarity[term] for term in together),
+        sum(asked.rarity[term] for term in held[first].told),
+        sum(asked.rarity[term] for term in asked.rarity.keys() - together),
+    ])  # fmt: skip

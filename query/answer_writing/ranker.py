@@ -1,0 +1,80 @@
+"""The ranker of statements, and the decision to answer: three logistic regressions over `features.py`.
+
+`python -m benchmarks.train_reader` learns the weights from questions with known answers and writes them to
+`reader_weights.json`, with the figures of that run.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from math import exp
+
+import numpy as np
+from conspectus.query.answer_writing.asked import Asked
+from conspectus.query.answer_writing.features import ANSWER_FEATURES, NEXT_FEATURES, STATEMENT_FEATURES
+from conspectus.storage.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """A logistic regression: weights of features, and the constant."""
+
+    weights: Floats
+    constant: float
+
+    def logits(self, features: Floats) -> Floats:
+        """Return the logit of each row of features."""
+        found: Floats = features @ self.weights + self.constant
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The learned reader.
+
+    Attributes:
+        statement: Does a statement answer the question?
+        next: Does a further statement answer it where the chosen ones do not?
+        answer: Do the chosen statements answer it?
+        least: The least probability of an answer that is given, by the matter of the question (`matter`).
+        least_next: The least probability of a further statement.
+    """
+
+    statement: Logistic
+    next: Logistic
+    answer: Logistic
+    least: Mapping[str, float]
+    least_next: float
+
+
+@cache
+def reader_weights() -> Weights:
+    """Return the weights of `reader_weights.json`."""
+    found = json.loads(files("conspectus.query.answer_writing").joinpath("reader_weights.json").read_text("utf-8"))
+
+    def logistic(name: str, order: Sequence[str]) -> Logistic:
+        return Logistic(np.array([found[name]["weights"][feature] for feature in order]), found[name]["constant"])
+
+    return Weights(
+        logistic("statement", STATEMENT_FEATURES),
+        logistic("next", NEXT_FEATURES),
+        logistic("answer", ANSWER_FEATURES),
+        found["least"],
+        found["least_next"],
+    )
+
+
+_MANY = 100
+"""Passages of an index that nobody would look through instead of asking."""
+
+
+def matter(asked: Asked, n_chunks: int) -> str:
+    """Return what a question is about: a "fact" or something "other" in a few passages, or anything "of many"."""
+    return "of many" if n_chunks >= _MANY else "fact" if asked.is_fact else "other"
+
+
+def probability(logit: float) -> float:
+    """Return the probability of a logit."""
+    return 1 / (1 + exp(-max(-30.0, min(30.0, logit))))
