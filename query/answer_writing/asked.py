@@ -4,8 +4,9 @@ A word is its stem or, in a script without spaces, a pair of neighbouring charac
 documents and from the word list of its language, so that one file reads like one of a thousand.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import pairwise
 from math import log
 
@@ -17,11 +18,13 @@ from conspectus.query.question.kinds import frame_of, kind_of
 from conspectus.query.question.question import Question, open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.arrays import Bools, Floats, Vectors
+from conspectus.storage.index import per_index
 from conspectus.storage.text.names import UNSPACED, Word
 from conspectus.storage.text.word_lists import shares_of_common_words
 
 _PASSAGES, _LENGTH = 1_000, 100
 """The passages, and the words of each, of which the word list of a language is worth as a corpus."""
+_MOST_QUESTIONS = 16
 _UNLISTED, _RARE = 1e-7, 2e-4
 """The share of a character that is no word of a language, and the most of one that is rare as a word."""
 _LONGEST_WORD = 6
@@ -98,21 +101,29 @@ class Asked:
 
 
 def asked_of(context: Context, text: str) -> Asked:
-    """Return what a question asks of an index."""
+    """Return what a question asks of an index; the last few are cached with the index."""
+    return _asked(context)(text)
+
+
+@per_index
+def _asked(context: Context) -> Callable[[str], Asked]:
+    return lru_cache(_MOST_QUESTIONS)(partial(_read, context))
+
+
+def _read(context: Context, text: str) -> Asked:
     question = open_question(context, text)
     bm25, language = context.bm25, question.language
     terms: dict[str, float] = {}
-    frame = frame_of(question.text)
-    told = [word for word in question.words if not any(start <= word.start < end for start, end in frame)]
+    frame = frozenset(place for start, end in frame_of(question.text) for place in range(start, end))
     content = [
         (word, stem)
         for word, stem in zip(question.words, question.stems, strict=True)
-        if word in told and not UNSPACED.match(word.key) and is_content_word(word.key, language)
+        if word.start not in frame and not UNSPACED.match(word.key) and is_content_word(word.key, language)
     ]
     listed = shares_of_common_words(language)
     for word, stem in content:
         terms[stem] = listed.get(word.key, 0.0)
-    for run in unspaced_runs(told):
+    for run in unspaced_runs([word for word in question.words if word.start not in frame]):
         terms |= _terms_of_run(run, language)
     if not terms:
         terms = dict.fromkeys(question.stems, 0.0)
