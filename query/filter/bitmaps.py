@@ -7,9 +7,9 @@ no text is read, and a row of a hidden document is never made.
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from conspectus.storage.arrays import Bools, Ints, Rows, SmallInts
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.joins import (
@@ -22,9 +22,7 @@ from conspectus.storage.joins import (
 from conspectus.storage.records import GRAPH_FILE, Document, Entity, Origin, Relation
 from conspectus.storage.tables import taken
 from conspectus.storage.text.nlp import TITLE
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from pyarrow import compute
 
 GraphDetails = Mapping[str, Sequence[Mapping[str, str]]]
 """Statements of the files of an imported graph about entities and relations, by id."""
@@ -154,8 +152,6 @@ class Bitmaps:
     @cached_property
     def _of_graph(self) -> Bools:
         """The relations that no document states."""
-        from pyarrow import compute
-
         if not self.graph:
             return np.zeros(self._counts["relations"], np.bool_)
         lengths = compute.list_value_length(self._index.arrow(Relation, "chunk_ids").column("chunk_ids"))
@@ -180,20 +176,14 @@ def at(mask: Bools, rows: SmallInts) -> Bools:
     return np.append(mask, False)[rows]
 
 
-def is_in(column: "pa.ChunkedArray", values: Iterable[str]) -> Bools:
+def is_in(column: pa.ChunkedArray, values: Iterable[str]) -> Bools:
     """Return which of the texts of a column are among some values."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     found = compute.is_in(column, value_set=pa.array(sorted(values), pa.string()))
     return np.asarray(found.to_numpy(), np.bool_)
 
 
-def restricted(table: "pa.Table", name: str, ids: "pa.ChunkedArray") -> "pa.Table":
+def restricted(table: pa.Table, name: str, ids: pa.ChunkedArray) -> pa.Table:
     """Return a table with only some ids in the lists of a column."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     lists = table.column(name)
     listed = compute.list_flatten(lists)
     found = compute.is_in(listed, value_set=ids)
@@ -202,7 +192,7 @@ def restricted(table: "pa.Table", name: str, ids: "pa.ChunkedArray") -> "pa.Tabl
     return with_column(table, name, pa.ListArray.from_arrays(starts, listed.filter(found).combine_chunks()))
 
 
-def with_column(table: "pa.Table", name: str, column: "pa.Array | pa.ChunkedArray") -> "pa.Table":
+def with_column(table: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:
     """Return a table with other values in a column."""
     place = table.schema.get_field_index(name)
     return table.set_column(place, table.schema.field(place), column.cast(table.schema.field(place).type))

@@ -14,7 +14,7 @@ from conspectus.query.filter.bitmaps import Bitmaps, with_column
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Entity, Mention
-from conspectus.storage.tables import codes_of, schema, taken
+from conspectus.storage.tables import codes_of, taken
 from conspectus.storage.text.nlp import CONCEPT, NAME, TITLE
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import sentence_spans
@@ -60,7 +60,7 @@ class ChangedEntities:
         owners, names = self._names()
         has_name = np.zeros(len(before), np.bool_)
         has_name[owners] = True
-        kinds = pa.array(self._kinds(before), schema(Entity).field("types").type)
+        kinds = pa.array(self._kinds(before), before["types"].type)
         columns = {
             "name": compute.replace_with_mask(before["name"], has_name, names),
             "type": compute.list_element(kinds, 0),

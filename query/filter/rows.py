@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
 from conspectus.query.filter.bitmaps import Bitmaps, is_in, with_column
 from conspectus.query.filter.entities import ChangedEntities, joined_texts
 from conspectus.storage.arrays import Bools
@@ -22,9 +23,7 @@ from conspectus.storage.records import Chunk, Claim, Document, Entity, Mention, 
 from conspectus.storage.tables import arrow_of, records_of, taken
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import entity_key
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from pyarrow import compute
 
 Record = TypeVar("Record")
 
@@ -78,6 +77,9 @@ class PermittedRows:
         kept = self.kept.relations
         changed = arrow_of(Relation, restated)
         table = _replaced(self._index.arrow(Relation).filter(kept), self.kept.restated[kept], changed)
+        if not self.kept.graph:  # documents state no qualifiers
+            none = pa.array([[]] * len(table), table.schema.field("qualifiers").type)
+            table = with_column(table, "qualifiers", none)
         return TableRows(table, Relation)
 
     @cached_property
@@ -93,9 +95,6 @@ class PermittedRows:
     @cached_property
     def described(self) -> TableRows[Entity]:
         """The entities with descriptions."""
-        import pyarrow as pa
-        from pyarrow import compute
-
         table, changed = self.entities.table, self._changed
         texts = pa.array(changed.descriptions(self._most_tokens), pa.string())
         column = compute.replace_with_mask(table["description"], changed.which[self.kept.entities], texts)
@@ -122,10 +121,8 @@ class PermittedRows:
         return records_of(self._index.arrow(record).filter(kept), record) if kept.any() else []
 
 
-def _replaced(table: "pa.Table", which: Bools, rows: "pa.Table") -> "pa.Table":
+def _replaced(table: pa.Table, which: Bools, rows: pa.Table) -> pa.Table:
     """Return a table with others in the place of some of its rows."""
-    import pyarrow as pa
-
     if not len(rows):
         return table
     order = np.arange(len(table))
@@ -134,10 +131,7 @@ def _replaced(table: "pa.Table", which: Bools, rows: "pa.Table") -> "pa.Table":
 
 
 def _restated(
-    relation: Relation,
-    mentions: Sequence[Mention],
-    name_of: Mapping[str, str],
-    most_tokens: int,
+    relation: Relation, mentions: Sequence[Mention], name_of: Mapping[str, str], most_tokens: int
 ) -> Relation:
     """Return a relation as its permitted mentions support it: words and chunks come from them alone.
 

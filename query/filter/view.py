@@ -16,9 +16,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.query.context import Context
 from conspectus.query.filter.bitmaps import Bitmaps, is_in
@@ -47,9 +48,6 @@ from conspectus.storage.records import (
     Synonym,
 )
 from conspectus.storage.settings import DescriptionSettings
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Joining = TypeVar("Joining", Synonym, Link)
 
@@ -154,7 +152,7 @@ class _View:
         kept = self._kept
         return self._index.graph().part(np.flatnonzero(np.append(kept.chunks, kept.entities)))
 
-    def _between(self, record: type[Joining], ids: "pa.ChunkedArray") -> TableRows[Joining]:
+    def _between(self, record: type[Joining], ids: pa.ChunkedArray) -> TableRows[Joining]:
         table, known = self._index.arrow(record), ids.to_pylist()
         return TableRows(
             table.filter(is_in(table.column("source_id"), known) & is_in(table.column("target_id"), known)), record

@@ -22,7 +22,7 @@ HIDDEN_QUESTIONS = (
     "Who is Morvandel Trask?",
     "What did Morvandel Trask tell Otto Brand about the Quixavane Report?",
     "What is blenthorp?",
-    "Which blenthorpes did morvandle carry in Port Alma?",
+    "What is a morvandol in Port Alma?",
     "Who paid Vexillar in Port Alma?",
     "How is Anna Berg connected with Morvandel Trask?",
     "morvandel",

@@ -69,6 +69,11 @@ SHORT_FORM = [
     Told("Anna Berg", (("Otto Brand", "met", "Apollo (yard)"), ("Mary Quill", "left", "Apollo")), True),
 ]
 """Only a title that may not be read says that "Apollo" is short for something."""
+OTHER_CAPITALS = [
+    Told("Otto Brand", (("ANNA BERG", "SOLD", "green tea"), ("ANNA BERG", "met", "Apollo")), False),
+    Told("otto brand", (("Anna Berg", "sold", "green tea"), ("Mary Quill", "met", "North Bay")), True),
+]
+"""What may not be read writes a name, a title and a predicate in other capitals, and more often."""
 corpora = st.lists(told, min_size=2, max_size=6).filter(lambda every: len({each.readable for each in every}) == 2)
 
 
@@ -123,6 +128,7 @@ def texts(value: Any) -> Iterator[str]:  # noqa: ANN401  (a row, or a value in i
 )
 @given(corpora)
 @example(SHORT_FORM)
+@example(OTHER_CAPITALS)
 def test_a_view_has_the_words_of_its_documents_and_the_numbers_of_the_index(
     server: FakeServer, tmp_path_factory: pytest.TempPathFactory, documents: list[Told]
 ) -> None:
@@ -156,6 +162,16 @@ def test_a_view_has_the_words_of_its_documents_and_the_numbers_of_the_index(
         for row, text in enumerate(of_rows):
             (first, *_), _ = vectors.vectors_of(np.array([row]))
             assert np.allclose(first, context.embedder.embed([text])[0], atol=1e-6), text
+
+
+def test_a_short_form_of_a_hidden_title_is_short_for_nothing(server: FakeServer, tmp_path: Path) -> None:
+    context = built(tmp_path / "index", [*enumerate(SHORT_FORM)], server)
+    views = [view_of(context.index, some, context.embedder, graph=True) for some in ({"d1"}, {"d0", "d1"})]
+    names = {each.id: each.name for each in context.index.rows(Entity)}
+    found = [{(each.surface, names.get(each.entity_id or "")) for each in view.rows(Mention)} for view in views]
+    assert ("Apollo", "Apollo (yard)") not in found[0]
+    assert ("Apollo (yard)", "Apollo (yard)") in found[0]
+    assert ("Apollo", "Apollo (yard)") in found[1]
 
 
 def embedded(index: StoredIndex, name: str) -> list[str]:
