@@ -208,7 +208,7 @@ def compare(n_nodes: int, n_edges: int, options: argparse.Namespace) -> None:
     connected = np.flatnonzero(graph.strength)
     queries = [np.sort(rng.choice(connected, options.seeds, replace=False)) for _ in range(options.queries)]
     print(
-        f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, largest degree {np.diff(graph.indptr).max():,}; "
+        f"{graph.n_nodes:,} nodes, {len(graph.indices) // 2:,} edges, largest degree {np.diff(graph.indptr).max():,}; "
         f"built in {built:.1f} s"
     )
     print(f"{options.queries} queries of {options.seeds} seeds, damping {options.damping}")

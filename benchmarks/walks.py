@@ -122,7 +122,8 @@ def main() -> None:
                 graph = start.graph
                 measure(start, tally)
         print(
-            f"{name:<16}{graph.n_nodes:>9,}{graph.n_edges:>9,}{np.mean(tally.nodes):>9.4f}{np.mean(tally.passages):>10.4f}"
+            f"{name:<16}{graph.n_nodes:>9,}{len(graph.indices) // 2:>9,}{np.mean(tally.nodes):>9.4f}"
+            f"{np.mean(tally.passages):>10.4f}"
             f"{1e3 * np.mean(tally.push):>9.1f}{1e3 * np.mean(tally.exact):>10.1f}  "
             f"{tally.pushed} of {len(tally.nodes)} by push"
         )

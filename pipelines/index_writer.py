@@ -6,8 +6,6 @@ from typing import Protocol
 
 from conspectus.pipelines.build_plan import BuildPlan, installed_version, tool_versions
 from conspectus.pipelines.steps.vectors import Windows
-from conspectus.storage import mapped
-from conspectus.storage.derived import take_over
 from conspectus.storage.graph.walk_graph import Walk
 from conspectus.storage.index import SPARSE_VECTORS
 from conspectus.storage.manifest import Manifest
@@ -15,7 +13,6 @@ from conspectus.storage.publishing import publish
 from conspectus.storage.settings import Settings
 from conspectus.storage.tables import TABLES, write_table
 from conspectus.storage.text.bm25 import write_bm25
-from conspectus.storage.text.term_counts import TermCounts
 from conspectus.storage.vectors.faiss_index import EXACT_ROWS
 from conspectus.storage.vectors.windowed import write_windowed
 
@@ -46,7 +43,6 @@ class VersionWriter:
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder = folder
         self._settings = settings
-        self._counts = folder.with_name(f"{folder.name}-{TermCounts.NAME}")  # beside the version, not part of it
         self._rows: dict[str, int] = {}
 
     def table(self, name: str, rows: Sequence[object]) -> None:
@@ -68,9 +64,8 @@ class VersionWriter:
         )
 
     def lexical(self, texts: Sequence[str], languages: Sequence[str]) -> None:
-        """Write the BM25 index and, of many texts, the counts that filters need."""
-        counts = self._counts if len(texts) >= mapped.MAPPED_ROWS else None
-        write_bm25(self._folder / "bm25", texts, languages, counts)
+        """Write the BM25 index."""
+        write_bm25(self._folder / "bm25", texts, languages)
 
     def walk(self, walk: Walk) -> None:
         """Write the table of names and the graph."""
@@ -79,7 +74,7 @@ class VersionWriter:
 
     def publish(self, plan: BuildPlan, models: Mapping[str, str]) -> Manifest:
         """Make the written files the current version and return its manifest."""
-        manifest = publish(
+        return publish(
             plan.index,
             self._folder,
             settings=plan.index_settings,
@@ -88,5 +83,3 @@ class VersionWriter:
             models=models,
             tools={"conspectus": installed_version("conspectus"), **tool_versions(plan.index_settings)},
         )
-        take_over(plan.index, manifest.version, TermCounts.NAME, TermCounts.FORM, self._counts)
-        return manifest

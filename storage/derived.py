@@ -18,8 +18,7 @@ from conspectus.storage.spilled import spilling_to
 from conspectus.storage.tables import TABLES
 
 _TABLES = tuple(f"table-{name}" for name in TABLES)
-_NAMES = ("entity-names", "title-names", "titles-in-chunks")
-DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "terms", "term-counts", "joins", "signs", *_NAMES, *_TABLES)
+DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "terms", "joins", "entity-names", "title-names", *_TABLES)
 """The names of all derived files."""
 
 
@@ -49,14 +48,6 @@ def derived_folder(index: StoredIndex, name: str, form: int, make: Callable[[Pat
     folder = Path(tempfile.mkdtemp(prefix=f"conspectus-{name}-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return _made(folder, folder / "made", make)
-
-
-def take_over(root: Path, version: str, name: str, form: int, made: Path) -> None:
-    """Make a folder that a build wrote, if it did, the derived files of a version (see `derived_folder`)."""
-    place = root / "cache" / name / f"{version}-{form}"
-    if made.is_dir() and not place.is_dir():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        made.replace(place)
 
 
 def _made(folder: Path, place: Path, make: Callable[[Path], None]) -> Path:

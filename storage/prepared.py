@@ -4,9 +4,6 @@ from conspectus.storage.index import StoredIndex
 from conspectus.storage.joins import chunks_of_entities
 from conspectus.storage.name_tables import entity_table, title_table
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Name, Relation, Report
-from conspectus.storage.searched_texts import term_counts
-from conspectus.storage.structure.signs import document_signs
-from conspectus.storage.title_occurrences import title_occurrences
 
 ASKED = (Document, Chunk, Entity, Relation, Mention, Name, Community, Report)
 """The tables that most questions read."""
@@ -20,9 +17,5 @@ def prepare(index: StoredIndex) -> None:
     for record, make in ((Entity, entity_table), (Name, title_table), (Mention, chunks_of_entities)):
         if index.is_mapped(record):
             make(index)
-    if index.is_mapped(Document):
-        document_signs(index)
     if index.is_mapped(Chunk):
         index.lexical()
-        term_counts(index)
-        title_occurrences(index)

@@ -1,16 +1,11 @@
-"""The searched texts of chunks, and how often each has each term, which a large index maps (see `derived`)."""
+"""The searched texts of chunks."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from conspectus.storage.arrays import Rows
-from conspectus.storage.derived import derived_folder
-from conspectus.storage.index import StoredIndex, per_index
-from conspectus.storage.joins import joined
 from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.text.embedded import chunk_text
-from conspectus.storage.text.term_counts import TermCounts
 
 
 class SearchedTexts(MadeRows[str]):
@@ -36,16 +31,3 @@ class SearchedTexts(MadeRows[str]):
     def __iter__(self) -> Iterator[str]:
         for chunk, document in zip(self._chunks, self._of_chunk, strict=True):
             yield chunk_text(chunk, self._documents[document])
-
-
-@per_index
-def term_counts(index: StoredIndex) -> TermCounts:
-    """Return how often each chunk of a large index has each term of its lexical index; a build has counted them."""
-    lexical = index.lexical()
-    texts = SearchedTexts(index.each(Chunk), index.each(Document), joined(index).documents.tolist())
-
-    def write(place: Path) -> None:
-        bags = (lexical.analysis.terms(text, row) for row, text in enumerate(texts))
-        TermCounts.of(bags, lexical.columns(), place.parent).write(place)
-
-    return TermCounts.open(derived_folder(index, TermCounts.NAME, TermCounts.FORM, write))

@@ -7,10 +7,10 @@ no text is read, and a row of a hidden document is never made.
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.storage.arrays import Bools, Ints, Rows, SmallInts, runs
+import pyarrow as pa
+from conspectus.storage.arrays import Bools, Ints, Rows, SmallInts
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.joins import (
     entities_of_titles,
@@ -19,12 +19,10 @@ from conspectus.storage.joins import (
     mentions_of_entities,
     mentions_of_relations,
 )
-from conspectus.storage.records import GRAPH_FILE, Document, Entity, Mention, Origin, Relation
+from conspectus.storage.records import GRAPH_FILE, Document, Entity, Origin, Relation
 from conspectus.storage.tables import taken
-from conspectus.storage.text.nlp import CONCEPT, TITLE
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from conspectus.storage.text.nlp import TITLE
+from pyarrow import compute
 
 GraphDetails = Mapping[str, Sequence[Mapping[str, str]]]
 """Statements of the files of an imported graph about entities and relations, by id."""
@@ -34,8 +32,8 @@ class Bitmaps:
     """The rows that some documents support and, if `graph` is true, those of an imported graph.
 
     Mentions in chunks of these documents remain, and the entities and relations that they mention. A short form of a
-    title ("Apollo" of "Apollo (band)") remains if the document of that title does. A phrase that is not a name, and
-    that no statement and no second place uses any more, is left out, as in a build.
+    title ("Apollo" of "Apollo (band)") remains if the document of that title does, and so does a name that is known
+    only as a title.
 
     Args:
         index: the whole index.
@@ -91,13 +89,14 @@ class Bitmaps:
     def entities(self) -> Bools:
         """The entities that remain, (entities,)."""
         found = self._named | self._connected
-        alone = np.flatnonzero(found & ~self._connected)
-        found[alone] = self._stand_alone(alone)
+        alone = np.flatnonzero(found & ~self._connected & ~self.titled)
+        types = taken(self._index.arrow(Entity, "types"), alone)["types"].to_pylist()
+        found[alone] = [set(kinds) != {TITLE} for kinds in types]
         return found
 
     @cached_property
     def intact(self) -> Bools:
-        """The entities whose rows are unchanged except for the degree: no hidden document mentions them."""
+        """The entities that no hidden document mentions."""
         return self.entities & ~self._touched[0]
 
     @cached_property
@@ -109,14 +108,6 @@ class Bitmaps:
     def restated(self) -> Bools:
         """The relations that remain, and that a hidden document states too, (relations,)."""
         return self._stated & self._touched[1]
-
-    @cached_property
-    def degrees(self) -> Ints:
-        """The number of distinct neighbours of each entity among those that remain, (entities,)."""
-        sources, targets = (ends[self.relations] for ends in (self.joined.sources, self.joined.targets))
-        ends, others = np.append(sources, targets), np.append(targets, sources)
-        known = ends >= 0
-        return _count_distinct(len(self.entities), ends[known], others[known])
 
     @cached_property
     def details(self) -> GraphDetails:
@@ -161,8 +152,6 @@ class Bitmaps:
     @cached_property
     def _of_graph(self) -> Bools:
         """The relations that no document states."""
-        from pyarrow import compute
-
         if not self.graph:
             return np.zeros(self._counts["relations"], np.bool_)
         lengths = compute.list_value_length(self._index.arrow(Relation, "chunk_ids").column("chunk_ids"))
@@ -177,25 +166,6 @@ class Bitmaps:
             found |= self._index.arrow(Entity, "frequency").column("frequency").to_numpy() == 0
         return found
 
-    def _stand_alone(self, rows: Ints) -> Bools:
-        """Return which entities without a statement belong in the index: names, and phrases found in several places.
-
-        A name known only as a title needs the document of that title.
-        """
-        types = taken(self._index.arrow(Entity, "types"), rows).column("types").to_pylist()
-        phrases = np.array([all(kind == CONCEPT for kind in kinds) for kinds in types], np.bool_)
-        titles = np.array([set(kinds) == {TITLE} for kinds in types], np.bool_)
-        several = self._places(rows[phrases])[rows] > 1
-        return np.where(titles, self.titled[rows], ~phrases | several)
-
-    def _places(self, entities: Ints) -> Ints:
-        """Return the number of places of some entities, (entities of the index,); 0 for others."""
-        wanted = _marked(self._counts["entities"], entities)
-        mentions = self.mentions_of(wanted)
-        starts = taken(self._index.arrow(Mention, "start"), mentions).column("start").fill_null(-1).to_numpy()
-        documents = self.joined.documents[self.joined.chunks[mentions]]
-        return _count_distinct(len(wanted), self.joined.entities[mentions], documents, starts)
-
 
 def at(mask: Bools, rows: SmallInts) -> Bools:
     """Return the mask at some rows; False for row -1, which is none.
@@ -206,13 +176,26 @@ def at(mask: Bools, rows: SmallInts) -> Bools:
     return np.append(mask, False)[rows]
 
 
-def is_in(column: "pa.ChunkedArray", values: Iterable[str]) -> Bools:
+def is_in(column: pa.ChunkedArray, values: Iterable[str]) -> Bools:
     """Return which of the texts of a column are among some values."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     found = compute.is_in(column, value_set=pa.array(sorted(values), pa.string()))
     return np.asarray(found.to_numpy(), np.bool_)
+
+
+def restricted(table: pa.Table, name: str, ids: pa.ChunkedArray) -> pa.Table:
+    """Return a table with only some ids in the lists of a column."""
+    lists = table.column(name)
+    listed = compute.list_flatten(lists)
+    found = compute.is_in(listed, value_set=ids)
+    owners = np.repeat(np.arange(len(lists)), compute.list_value_length(lists).to_numpy())[found.to_numpy()]
+    starts = np.searchsorted(owners, np.arange(len(lists) + 1)).astype(np.int32)
+    return with_column(table, name, pa.ListArray.from_arrays(starts, listed.filter(found).combine_chunks()))
+
+
+def with_column(table: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """Return a table with other values in a column."""
+    place = table.schema.get_field_index(name)
+    return table.set_column(place, table.schema.field(place), column.cast(table.schema.field(place).type))
 
 
 def _marked(n_rows: int, rows: SmallInts | Ints) -> Bools:
@@ -227,9 +210,3 @@ def _fewer(rows: SmallInts, starts: Ints) -> Bools:
     counts = np.bincount(rows[rows >= 0], minlength=len(starts) - 1)
     found: Bools = counts < np.diff(starts)
     return found
-
-
-def _count_distinct(n_groups: int, groups: SmallInts, *members: SmallInts | Ints) -> Ints:
-    """Return the number of distinct members (of several columns) of each group, (n_groups,)."""
-    order, starts = runs(groups, *members)
-    return np.bincount(groups[order[starts]], minlength=n_groups)

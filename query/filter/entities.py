@@ -10,11 +10,11 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 import pyarrow as pa
-from conspectus.query.filter.bitmaps import Bitmaps, is_in
-from conspectus.storage.arrays import Bools, Ints, Rows, distinct, runs
+from conspectus.query.filter.bitmaps import Bitmaps, with_column
+from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Entity, Mention
-from conspectus.storage.tables import codes_of, schema, taken
+from conspectus.storage.tables import codes_of, taken
 from conspectus.storage.text.nlp import CONCEPT, NAME, TITLE
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import sentence_spans
@@ -49,27 +49,27 @@ class ChangedEntities:
         self.documents = kept.joined.documents[self.chunks]
         self._table = taken(index.arrow(Mention, "start", "match", "surface"), self.mentions)
         self.starts: Ints = self._table["start"].fill_null(-1).to_numpy()
-        self._is_named: Bools = np.asarray(compute.not_equal(self._table["match"], "alias").to_numpy(), np.bool_)
 
     def table(self) -> pa.Table:
-        """Return the entities as their permitted mentions support them, without descriptions and degrees.
+        """Return the entities as their permitted mentions support them, without descriptions.
 
-        A name is the most frequent one, counted by places as in a build. A mention does not record the type that it
-        contributed, so only types that other entities have too remain; an entity that no text names is a title.
+        A name is the most frequent one. A mention does not record the type that it contributed, so only types that
+        other entities have too remain.
         """
-        before = taken(self._index.arrow(Entity, "id", "name", "types"), self._rows)
+        before = taken(self._index.arrow(Entity), self._rows)
         owners, names = self._names()
-        kinds = self._kinds(before["id"], before["types"])
+        has_name = np.zeros(len(before), np.bool_)
+        has_name[owners] = True
+        kinds = pa.array(self._kinds(before), before["types"].type)
         columns = {
-            "id": before["id"],
-            "name": put(before["name"], owners, names),
+            "name": compute.replace_with_mask(before["name"], has_name, names),
             "type": compute.list_element(kinds, 0),
             "types": kinds,
             "description": pa.repeat("", len(before)),
-            "frequency": np.bincount(distinct(self.owners << 32 | self.chunks) >> 32, minlength=len(before)),
-            "degree": np.zeros(len(before), np.int64),
         }
-        return pa.table(columns, schema(Entity))
+        for name, column in columns.items():
+            before = with_column(before, name, column)
+        return before
 
     def descriptions(self) -> list[str]:
         """Return the description of each entity.
@@ -115,60 +115,26 @@ class ChangedEntities:
 
     def _names(self) -> tuple[Ints, pa.Array]:
         """Return the number of each entity that has a mention, and its name."""
-        # If only merged names remain, the canonical name is the one that hidden documents use.
-        has_name = np.bincount(self.owners[self._is_named], minlength=len(self._rows)) > 0
-        counted = np.flatnonzero(self._is_named | ~has_name[self.owners])
-        codes, written = codes_of(self._table["surface"].take(counted))
-        surfaces = [" ".join(surface.split()) for surface in written]
-        known = sorted(set(surfaces))
-        number_of = {surface: number for number, surface in enumerate(known)}
-        numbers = np.array([number_of[surface] for surface in surfaces], np.int64)[codes]
+        codes, written = codes_of(self._table["surface"])
+        surfaces = pa.array([" ".join(surface.split()) for surface in written], pa.string()).take(codes)
+        # A merged name comes last: the canonical name may be one that hidden documents use.
+        is_merged = compute.equal(self._table["match"], "alias")
+        mentions = pa.table({"owner": self.owners, "merged": is_merged, "name": surfaces})
+        counted = mentions.group_by(mentions.column_names).aggregate([([], "count_all")])
+        orders = ("owner", "ascending"), ("merged", "ascending"), ("count_all", "descending"), ("name", "ascending")
+        counted = counted.sort_by([*orders])
+        owners, best = np.unique(counted["owner"].to_numpy(), return_index=True)
+        return owners, counted["name"].take(best).combine_chunks()
 
-        owners = self.owners[counted]
-        name_of = np.full(len(self._rows), -1)
-        name_of[owners] = numbers
-        has_several = np.zeros(len(self._rows), np.bool_)
-        has_several[owners[name_of[owners] != numbers]] = True
-        among = np.flatnonzero(has_several[owners])
-        places = (array[counted[among]] for array in (self.owners, self.documents, self.starts))
-        ends = taken(self._index.arrow(Mention, "end"), self.mentions[counted[among]])["end"].fill_null(-1)
-        order, first = runs(*places, ends.to_numpy())
-        once = among[order[first]]
-        order, first = runs(owners[once], numbers[once])
-        counts = np.diff(first, append=len(order))
-        owners, numbers = owners[once[order[first]]], numbers[once[order[first]]]
-        best = np.lexsort((-numbers, counts, owners))
-        name_of[owners[best]] = numbers[best]  # the last, and so the best, of each
-        named = np.flatnonzero(name_of >= 0)
-        return named, pa.array(known, pa.string()).take(name_of[named])
-
-    def _kinds(self, ids: pa.ChunkedArray, before: pa.ChunkedArray) -> pa.ChunkedArray:
-        kept, details = self._kept, self._kept.details
-        in_texts = np.zeros(len(ids), np.bool_)
-        in_texts[self.owners[self._is_named & (self.starts >= 0)]] = True
-        is_title: Bools = kept.titled[self._rows] & ~in_texts
-        known = _plain_types(self._index, kept.intact)
-        codes, kinds = codes_of(compute.list_flatten(before))
-        lengths = compute.list_value_length(before).to_numpy()
-        is_kept = np.array([kind in known and kind != TITLE for kind in kinds], np.bool_)[codes]
-        owners = np.repeat(np.arange(len(lengths)), lengths)
-        differs = is_title | (lengths == 0) | (np.bincount(owners[~is_kept], minlength=len(lengths)) > 0)
-        if details:
-            differs |= is_in(ids, details)
-        rows = np.flatnonzero(differs)
+    def _kinds(self, before: pa.Table) -> list[list[str]]:
+        """Return the types of each entity."""
+        known, details = _plain_types(self._index, self._kept.intact), self._kept.details
         found = []
-        changed = zip(ids.take(rows).to_pylist(), before.take(rows).to_pylist(), is_title[rows].tolist(), strict=True)
-        for id_, own, title in changed:
-            types = _types(known, details[id_], kept.graph) if id_ in details else known
-            found.append([TITLE] if title else [kind for kind in own if kind in types and kind != TITLE] or [NAME])
-        return put(before, rows, pa.array(found, before.type))
-
-
-def put(column: pa.ChunkedArray, rows: Rows, values: pa.Array) -> pa.ChunkedArray:
-    """Return a column with other values at some rows."""
-    order = np.arange(len(column))
-    order[rows] = len(column) + np.arange(len(rows))
-    return pa.chunked_array([*column.chunks, values.cast(column.type)]).combine_chunks().take(order)
+        of_each = zip(before["id"].to_pylist(), before["types"].to_pylist(), self._kept.titled[self._rows], strict=True)
+        for id_, own, is_title in of_each:
+            types = _types(known, details[id_], self._kept.graph) if id_ in details else known
+            found.append([kind for kind in own if (is_title if kind == TITLE else kind in types)] or [NAME])
+        return found
 
 
 def _plain_types(index: StoredIndex, intact: Bools) -> frozenset[str]:

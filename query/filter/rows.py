@@ -1,7 +1,7 @@
 """The rows of an index that permitted documents support, without words that only hidden documents contain.
 
 A row that a hidden document also supports is rebuilt from its permitted mentions: an entity takes the name that most of
-them use, a relation takes the wording, the weight and the description of its own mentions.
+them use, a relation takes the wording and the description of its own mentions. Numbers stay as they are.
 """
 
 import re
@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from conspectus.query.filter.bitmaps import Bitmaps, is_in
+import pyarrow as pa
+from conspectus.query.filter.bitmaps import Bitmaps, is_in, with_column
 from conspectus.query.filter.entities import ChangedEntities, joined_texts
 from conspectus.storage.arrays import Bools
 from conspectus.storage.index import StoredIndex
@@ -22,9 +23,7 @@ from conspectus.storage.records import Chunk, Claim, Document, Entity, Mention, 
 from conspectus.storage.tables import arrow_of, records_of, taken
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import entity_key
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from pyarrow import compute
 
 Record = TypeVar("Record")
 
@@ -60,12 +59,8 @@ class PermittedRows:
     def entities(self) -> TableRows[Entity]:
         """The entities; those that are not intact are without descriptions."""
         kept, changed = self.kept, self._changed
-        table = _replaced(
-            self._index.arrow(Entity).filter(kept.entities), changed.which[kept.entities], changed.table()
-        )
-        place = table.schema.get_field_index("degree")
-        table = table.set_column(place, table.schema.field(place), [kept.degrees[kept.entities]])
-        return TableRows(table, Entity)
+        table = self._index.arrow(Entity).filter(kept.entities)
+        return TableRows(_replaced(table, changed.which[kept.entities], changed.table()), Entity)
 
     @cached_property
     def relations(self) -> TableRows[Relation]:
@@ -74,12 +69,15 @@ class PermittedRows:
         columns = self.entities.table.select(["id", "name"]).to_pydict() if of_relation else {"id": [], "name": []}
         name_of = dict(zip(columns["id"], columns["name"], strict=True))
         restated = [
-            _restated(relation, of_relation[relation.id], self._document_of, name_of)
+            _restated(relation, of_relation[relation.id], name_of)
             for relation in self._records(Relation, self.kept.restated)
         ]
         kept = self.kept.relations
         changed = arrow_of(Relation, restated)
         table = _replaced(self._index.arrow(Relation).filter(kept), self.kept.restated[kept], changed)
+        if not self.kept.graph:  # documents state no qualifiers
+            none = pa.array([[]] * len(table), table.schema.field("qualifiers").type)
+            table = with_column(table, "qualifiers", none)
         return TableRows(table, Relation)
 
     @cached_property
@@ -87,29 +85,18 @@ class PermittedRows:
         """The claims about entities that remain."""
         if not self._index.manifest.rows["claims"]:
             return []
-        within = is_in(self._index.arrow(Claim, "chunk_id").column("chunk_id"), self._document_of)
+        chunks = self.chunks.table.column("id").to_pylist()
+        within = is_in(self._index.arrow(Claim, "chunk_id").column("chunk_id"), chunks)
         known = frozenset(self.entities.table.column("id").to_pylist())
         return [claim for claim in self._records(Claim, within) if _is_about(claim, known)]
 
     @cached_property
     def described(self) -> TableRows[Entity]:
         """The entities with descriptions."""
-        import pyarrow as pa
-        from pyarrow import compute
-
         table, changed = self.entities.table, self._changed
-        place = table.schema.get_field_index("description")
         texts = pa.array(changed.descriptions(), pa.string())
-        column = compute.replace_with_mask(
-            table["description"], changed.which[self.kept.entities], pa.array(texts, pa.string())
-        )
-        return TableRows(table.set_column(place, table.schema.field(place), column), Entity)
-
-    @cached_property
-    def _document_of(self) -> Mapping[str, str]:
-        """The document of each chunk, by their ids."""
-        columns = self.chunks.table.select(["id", "document_id"]).to_pydict()
-        return dict(zip(columns["id"], columns["document_id"], strict=True))
+        column = compute.replace_with_mask(table["description"], changed.which[self.kept.entities], texts)
+        return TableRows(with_column(table, "description", column), Entity)
 
     @cached_property
     def _of_restated(self) -> Mapping[str, Sequence[Mention]]:
@@ -132,10 +119,8 @@ class PermittedRows:
         return records_of(self._index.arrow(record).filter(kept), record) if kept.any() else []
 
 
-def _replaced(table: "pa.Table", which: Bools, rows: "pa.Table") -> "pa.Table":
+def _replaced(table: pa.Table, which: Bools, rows: pa.Table) -> pa.Table:
     """Return a table with others in the place of some of its rows."""
-    import pyarrow as pa
-
     if not len(rows):
         return table
     order = np.arange(len(table))
@@ -143,26 +128,18 @@ def _replaced(table: "pa.Table", which: Bools, rows: "pa.Table") -> "pa.Table":
     return pa.concat_tables([table, rows]).take(order)
 
 
-def _restated(
-    relation: Relation,
-    mentions: Sequence[Mention],
-    document_of: Mapping[str, str],
-    name_of: Mapping[str, str],
-) -> Relation:
-    """Return a relation as its permitted mentions support it: chunks, weight and description come from them alone.
+def _restated(relation: Relation, mentions: Sequence[Mention], name_of: Mapping[str, str]) -> Relation:
+    """Return a relation as its permitted mentions support it: words and chunks come from them alone.
 
     The description is the model's in each mention, else the shortest sentence that states the relation, else its
     triple. The predicate is spelled as in these sentences, else folded: all mentions share one predicate except for
     its case. A model's predicate, which may come from any mention, remains if permitted mentions contain all its words.
-    `strength` is unknown, because a mention does not record the strength that a model gave it.
     """
     relation = replace(relation, predicate=_predicate(relation.predicate, mentions))
     return replace(
         relation,
         description=_description(relation, mentions, name_of),
-        weight=float(_weight(mentions, document_of)),
         chunk_ids=tuple(sorted({mention.chunk_id for mention in mentions})),
-        strength=None,
     )
 
 
@@ -184,16 +161,6 @@ def _description(relation: Relation, mentions: Sequence[Mention], name_of: Mappi
     if sentences:
         return " ".join(min(sentences, key=lambda sentence: (len(sentence), sentence)).split())
     return " ".join(f"{name_of[relation.source_id]} {relation.predicate} {name_of[relation.target_id]}".split())
-
-
-def _weight(mentions: Sequence[Mention], document_of: Mapping[str, str]) -> int:
-    """Return the number of mentions, counting a place that several chunks cover once per statement."""
-    of_place: defaultdict[tuple[str, int | None, int | None], defaultdict[str, set[str]]]
-    of_place = defaultdict(lambda: defaultdict(set))
-    for mention in mentions:
-        document = document_of[mention.chunk_id] if mention.start is not None else mention.chunk_id
-        of_place[document, mention.start, mention.end][mention.chunk_id].add(mention.description)
-    return sum(max(map(len, of_chunk.values())) for of_chunk in of_place.values())
 
 
 def _is_about(claim: Claim, entity_ids: AbstractSet[str]) -> bool:

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from conspectus.storage.appended_array import append_each
 from conspectus.storage.arrays import (
     UNREADABLE_ARRAY,
     Floats,
     Ints,
+    Rows,
     Vectors,
     gather,
     parts_of,
@@ -21,6 +23,7 @@ from conspectus.storage.spilled import array_of
 from numpy.typing import ArrayLike, NDArray
 
 _EDGES_AT_ONCE = 1 << 20
+_NODES_AT_ONCE = 1 << 16
 _DTYPES: dict[str, np.dtype[Any]] = {
     "indptr": np.dtype("<i8"),
     "indices": np.dtype("<i4"),
@@ -52,11 +55,6 @@ class Adjacency:
     def n_nodes(self) -> int:
         """The number of nodes, with and without edges."""
         return len(self.indptr) - 1
-
-    @property
-    def n_edges(self) -> int:
-        """The number of undirected edges."""
-        return len(self.indices) // 2
 
     @classmethod
     def from_edges(cls, n_nodes: int, sources: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> "Adjacency":
@@ -148,6 +146,22 @@ class Adjacency:
         neighbours = self.indices[entries].astype(np.int64)
         _check_range(neighbours, self.n_nodes)
         return degrees, neighbours, self.weights[entries]
+
+    def part(self, nodes: Rows) -> "Adjacency":
+        """Return the graph of some nodes, ascending, and the edges between them with their weights."""
+        place_of = np.full(self.n_nodes, -1, np.int32)
+        place_of[nodes] = np.arange(len(nodes))
+        columns = array_of(len(self.indices), np.int32), array_of(len(self.indices), np.float32)
+        degrees, strength = np.zeros(len(nodes), np.int64), np.zeros(len(nodes))
+        for some in np.array_split(np.arange(len(nodes)), len(nodes) // _NODES_AT_ONCE + 1):
+            counts, neighbours, weights = self.edges_of(nodes[some])
+            places = place_of[neighbours]
+            kept = places >= 0
+            rows = np.repeat(np.arange(len(counts)), counts)[kept]
+            degrees[some] = np.bincount(rows, minlength=len(counts))
+            strength[some] = np.bincount(rows, weights[kept], len(counts))
+            append_each(columns, (places[kept], weights[kept]))
+        return Adjacency(np.append(0, np.cumsum(degrees)), columns[0].array(), columns[1].array(), strength)
 
     def check_edges(self) -> None:
         """Validate all neighbours, before the arrays are passed to compiled code that does not.

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from conspectus.storage.appended_array import append_each
-from conspectus.storage.arrays import Bools, parts_of, ranks
+from conspectus.storage.arrays import parts_of, ranks
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
 from conspectus.storage.joins import Groups, chunks_by_entity
@@ -128,18 +128,7 @@ def walk_graph(
     """Return the graph over `len(chunks) + len(entities)` nodes."""
     of_entities, chunk_ids = arrow_of(Entity, entities, ["id", "types"]), arrow_of(Chunk, chunks, ["id"])["id"]
     holding = chunks_by_entity(of_entities["id"], chunk_ids, mentions)
-    return graph_of(len(chunks), are_names(of_entities["types"]), holding, names)
-
-
-def graph_of(n_chunks: int, named: Bools, holding: Groups, names: NamedChunks) -> Adjacency:
-    """Return the graph over chunks and entities.
-
-    Args:
-        n_chunks: the number of chunks.
-        named: (entities,) which entities are more than noun phrases.
-        holding: the rows of the chunks that mention each entity.
-        names: the names that refer to chunks.
-    """
+    named, n_chunks = are_names(of_entities["types"]), len(chunks)
     owners, holders = names.owners, names.holders
     precise = np.repeat(np.diff(owners.starts) <= MOST_OWNERS, np.diff(holders.starts))
     held = np.repeat(np.arange(len(holders)), np.diff(holders.starts))[precise]

@@ -23,7 +23,7 @@ from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Link
 from conspectus.storage.structure.contents_lists import lists
-from conspectus.storage.structure.corpus import Corpus, FoundLink, Signs
+from conspectus.storage.structure.corpus import Corpus, FoundLink
 from conspectus.storage.structure.mail_threads import replies
 from conspectus.storage.structure.order import attachments, followers, parents
 from conspectus.storage.structure.references import references
@@ -46,7 +46,7 @@ WEIGHTS = {"parent": 0.1, "hyperlink": 0.3, "reference": 0.3, "contents": 0.1, "
 """Weight of each kind of link that is walked, where a link to a title weighs 1; docs/structure.md has their effect."""
 
 
-def find_links(documents: Sequence[Document], chunks: Sequence[Chunk], signs: Signs | None = None) -> list[Link]:
+def find_links(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[Link]:
     """Return the links of all documents, sorted by id.
 
     Time and memory are proportional to the texts and the links found.
@@ -54,9 +54,8 @@ def find_links(documents: Sequence[Document], chunks: Sequence[Chunk], signs: Si
     Args:
         documents: the documents.
         chunks: their chunks.
-        signs: the signs of the documents, if they are known (see `signs_of`).
     """
-    corpus = Corpus(documents, chunks, signs_of(documents) if signs is None else signs)
+    corpus = Corpus(documents, chunks, signs_of(documents))
     made: dict[str, Link] = {}
     for find in _FINDERS:
         for found in find(corpus):

@@ -18,6 +18,7 @@ from math import exp, fsum, log
 from typing import Any
 
 import snowballstemmer
+from conspectus.storage.arrays import Rows
 from conspectus.storage.remembered import remembered
 from conspectus.storage.text.names import UNSPACED, Word, word_keys, words
 
@@ -92,19 +93,15 @@ class Analysis:
         terms = [term for word in found for term in (self.stem(word.key, language), *self.parts(word.key, language))]
         return [*terms, *_pairs(found)]
 
-    def reads_as(self, other: "Analysis", language: str) -> bool:
-        """Return whether a text in a language has the same terms for certain as in another corpus.
-
-        Its compounds are split by the words of the corpus, and the language of most texts is that of unknown ones.
-        """
-        own = self._known(language)
-        return own == other._known(language) and own not in _LINKING
+    def of_rows(self, rows: Rows) -> "Analysis":
+        """Return the analysis of some texts, which reads them as this one does."""
+        languages = self.languages
+        part = Analysis(None if languages is None else [languages[row] for row in rows.tolist()], self._counts)
+        part.main = self.main
+        return part
 
     def _language_of(self, row: int) -> str:
-        return "" if self.languages is None else self._known(self.languages[row])
-
-    def _known(self, language: str) -> str:
-        return "" if self.languages is None else language or self.main
+        return "" if self.languages is None else self.languages[row] or self.main
 
     @cached_property
     def main(self) -> str:

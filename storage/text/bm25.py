@@ -2,13 +2,13 @@
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Rows, SmallInts, Vectors, distinct
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, SmallInts, Vectors, distinct
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.numbering import numbering
@@ -31,7 +31,7 @@ _NO_WORDS = b"{}"
 _ANALYSIS = "analysis.json"
 
 
-def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str], counts_folder: Path | None = None) -> None:
+def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str]) -> None:
     """Write the BM25 index of texts into a folder, in the format of bm25s; the same texts give the same bytes.
 
     Few texts and terms are in memory at a time.
@@ -40,7 +40,6 @@ def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str], cou
         folder: The folder, which is created.
         texts: The texts; row i scores text i.
         languages: The language of each text, "" if unknown.
-        counts_folder: Where to write the counts of the terms of the texts too (see `TermCounts.open`).
     """
     folder.mkdir(parents=True, exist_ok=True)
     analysis = Analysis.of(texts, languages)
@@ -49,8 +48,6 @@ def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str], cou
     counts = TermCounts.of((analysis.terms(text, row) for row, text in enumerate(texts)), numbers, folder)
     vocabulary = _numbered(numbers)
     counts.renumber(np.array([vocabulary[term] for term in numbers], np.int32))
-    if counts_folder:
-        counts.write(counts_folder)
     if not vocabulary:
         (folder / _VOCABULARY).write_bytes(_NO_WORDS)
         return
@@ -100,48 +97,16 @@ class Bm25:
         analysis = PLAIN if languages is None else Analysis.of(texts, languages)
         bags = [analysis.terms(text, row) for row, text in enumerate(texts)]
         vocabulary = _numbered(term for bag in bags for term in bag)
-        return cls._of_counts(TermCounts.of(bags, vocabulary), vocabulary, analysis)
-
-    def of_part(self, counts: TermCounts, rows: Rows, texts: Sequence[str]) -> "Bm25":
-        """Return the index over some rows that `of` makes of their texts, of which few are read.
-
-        Args:
-            counts: the counts of the terms of every row of this index.
-            rows: (n,) the rows.
-            texts: the text of each.
-        """
-        languages = self.analysis.languages
-        own = [""] * len(rows) if languages is None else [languages[row] for row in rows.tolist()]
-        analysis = PLAIN if languages is None else Analysis.of(texts, own)
-        certain = {language: analysis.reads_as(self.analysis, language) for language in set(own)}
-        same = np.array([certain[language] for language in own], np.bool_)
-        known = counts.of_rows(rows[same])
-        if same.all() and self.n_columns and len(known.columns):  # columns keep their numbers
-            return PartOfBm25(self, rows, known, analysis)
-        others = np.flatnonzero(~same).tolist()
-        bags = [analysis.terms(texts[place], place) for place in others]
-        used = distinct(known.columns)
-        terms = self._terms_of(used)
-        numbered = _numbered([*terms, *(term for bag in bags for term in bag)])
-        known = known.renumbered(used, np.array([numbered[term] for term in terms], np.int32))
-        order = np.argsort(np.append(np.flatnonzero(same), others)).astype(np.int64)
-        every = known.followed_by(TermCounts.of(bags, numbered)).of_rows(order)
-        return self._of_counts(every, numbered, analysis)
-
-    @classmethod
-    def _of_counts(cls, counts: TermCounts, vocabulary: Mapping[str, int], analysis: Analysis) -> "Bm25":
+        counts = TermCounts.of(bags, vocabulary)
         postings = _Postings(*counts.weights(len(vocabulary))) if vocabulary else None
-        return cls(postings, vocabulary, counts.n_texts, analysis)
+        return cls(postings, vocabulary, len(texts), analysis)
 
-    def columns(self) -> Mapping[str, int]:
-        """Return the column of each known term, read into memory."""
-        return self.vocabulary.read() if isinstance(self.vocabulary, MappedVocabulary) else self.vocabulary
+    def part(self, rows: Rows) -> "Bm25":
+        """Return the index over some rows, ascending, with the statistics of all.
 
-    def _terms_of(self, columns: NDArray[np.int32]) -> list[str]:
-        if isinstance(self.vocabulary, MappedVocabulary):
-            return self.vocabulary.terms_of(columns)
-        terms = {column: term for term, column in self.vocabulary.items()}
-        return [terms[column] for column in columns.tolist()]
+        It knows only terms that one of these rows has.
+        """
+        return _PartOfBm25(self, rows)
 
     @classmethod
     def open(cls, folder: Path, n_rows: int, vocabulary: Mapping[str, int] | None = None) -> "Bm25":
@@ -192,20 +157,10 @@ class Bm25:
         """Return the weight of each term in each row, (rows, terms): its contribution to the row's score."""
         from scipy.sparse import csc_array
 
-        postings = self._all()
-        if postings is None:
+        if self._postings is None:
             return csc_array((self._n_rows, 0), dtype=np.float32)
-        return csc_array(postings, shape=(self._n_rows, self.n_columns))
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns."""
-        return 0 if self._postings is None else len(self._postings.starts) - 1
-
-    def _all(self) -> _Postings | None:
-        """Return the contributions of all terms, checked."""
         self.check_rows()
-        return self._postings
+        return csc_array(self._postings, shape=(self._n_rows, len(self._postings.starts) - 1))
 
     def term(self, key: str, language: str = "") -> str:
         """Return the term that matches a question's word, given by its key."""
@@ -220,9 +175,12 @@ class Bm25:
 
     def inverse_document_frequency(self, word: str) -> float:
         """Return log(1 + (n - df + 0.5) / (df + 0.5)) of a word's key; an unknown word has df 0."""
-        column = self.vocabulary.get(self.term(word))
-        frequency = 0 if column is None else len(self._column(column)[1])
-        return float(np.log1p((self._n_rows - frequency + 0.5) / (frequency + 0.5)))
+        n_rows, frequency = self._statistics(self.vocabulary.get(self.term(word)))
+        return float(np.log1p((n_rows - frequency + 0.5) / (frequency + 0.5)))
+
+    def _statistics(self, column: int | None) -> tuple[int, int]:
+        """Return the number of texts, and of those that have a term."""
+        return self._n_rows, 0 if column is None else len(self._column(column)[1])
 
     def check_rows(self) -> None:
         """Raise IndexCorrupt unless all postings are of rows that exist and each known term has postings."""
@@ -242,44 +200,31 @@ class Bm25:
         return self._postings.data[start:end], rows
 
 
-class PartOfBm25(Bm25):
-    """The lexical index over some rows of another one, with the same numbers of columns.
+class _PartOfBm25(Bm25):
+    """Some rows of a lexical index, ascending, with the statistics of all and the same numbers of columns."""
 
-    The contributions of a term are computed when a question has it: those of all are most of the work.
-
-    Args:
-        whole: The index of all rows.
-        rows: (n,) The rows, ascending.
-        counts: The counts of their terms.
-        analysis: How their texts are read.
-    """
-
-    def __init__(self, whole: Bm25, rows: Rows, counts: TermCounts, analysis: Analysis) -> None:
-        used = np.zeros(whole.n_columns, np.bool_)
-        used[counts.columns] = True
-        super().__init__(None, PartOfVocabulary(whole.vocabulary, used), len(rows), analysis)
-        self._used, self._counts = used, counts
+    def __init__(self, whole: Bm25, rows: Rows) -> None:
+        self._whole, self._rows = whole, rows
         place_of = np.full(whole._n_rows, -1, np.int32)
         place_of[rows] = np.arange(len(rows))
-        shift = counts.shift()
 
-        def made(column: int) -> tuple[Vectors, NDArray[np.int32]]:
-            places = place_of[whole._column(column)[1]]
-            places = places[places >= 0]
-            return counts.weights_of(column, places, shift), places
+        def of_part(column: int) -> tuple[Vectors, NDArray[np.int32]]:
+            data, found = whole._column(column)
+            places = place_of[found]
+            return data[places >= 0], places[places >= 0]
 
-        self._made = lru_cache(_CACHED_TERMS)(made)
+        self._of_part = of_part = lru_cache(_CACHED_TERMS)(of_part)
+        vocabulary = _PartOfVocabulary(whole.vocabulary, lambda column: len(of_part(column)[1]) > 0)
+        super().__init__(None, vocabulary, len(rows), whole.analysis.of_rows(rows))
 
-    @property
-    def n_columns(self) -> int:
-        """The number of columns of all rows."""
-        return len(self._used)
+    def weights(self) -> "csc_array":
+        return self._whole.weights()[self._rows]
+
+    def _statistics(self, column: int | None) -> tuple[int, int]:
+        return self._whole._statistics(column)
 
     def _column(self, column: int) -> tuple[Vectors, NDArray[np.int32]]:
-        return self._made(column)
-
-    def _all(self) -> _Postings:  # computed, so there is nothing to check
-        return _Postings(*self._counts.weights(self.n_columns))
+        return self._of_part(column)
 
 
 def _check_range(rows: NDArray[np.int32], n_rows: int) -> None:
@@ -345,17 +290,6 @@ class MappedVocabulary(Mapping[str, int]):
         first, last = bisect_left(self._terms, prefix), bisect_left(self._terms, f"{prefix}\U0010ffff")
         return self._terms[first:last]
 
-    def read(self) -> dict[str, int]:
-        """Return the vocabulary as a dictionary."""
-        return dict(zip(self._terms[:], self._columns.to_pylist(), strict=True))
-
-    def terms_of(self, columns: NDArray[np.int32]) -> list[str]:
-        """Return the terms of some columns."""
-        own = self._columns.to_numpy()
-        order = np.argsort(own)
-        terms: list[str] = self._terms.taken(order[np.searchsorted(own, columns, sorter=order)])
-        return terms
-
     def __getitem__(self, term: str) -> int:
         if (column := self._get(term)) is None:
             raise KeyError(term)
@@ -376,39 +310,30 @@ class MappedVocabulary(Mapping[str, int]):
 _CACHED_TERMS = 10_000
 
 
-class PartOfVocabulary(Mapping[str, int]):
-    """The columns of the terms that some texts have, from the vocabulary of more.
+class _PartOfVocabulary(Mapping[str, int]):
+    """The columns of the terms that some texts have, from the vocabulary of more."""
 
-    Args:
-        whole: the column of each term of all texts.
-        used: whether some of these texts have the term of each column, (columns,).
-    """
-
-    def __init__(self, whole: Mapping[str, int], used: Bools) -> None:
+    def __init__(self, whole: Mapping[str, int], is_used: Callable[[int], bool]) -> None:
         self._whole = whole
-        self._used = used
+        self._is_used = is_used
 
     def starting(self, prefix: str) -> list[str]:
         """Return the terms that begin with a prefix."""
         return [term for term in _starting(self._whole, prefix) if term in self]
 
     def __getitem__(self, term: str) -> int:
-        if not self._is_used(column := self._whole[term]):
+        if not term or not self._is_used(column := self._whole[term]):
             raise KeyError(term)
         return column
 
     def __len__(self) -> int:
-        return int(np.count_nonzero(self._used))
+        return sum(1 for _ in self)
 
     def __iter__(self) -> Iterator[str]:
-        whole = self._whole.read() if isinstance(self._whole, MappedVocabulary) else self._whole
-        return (term for term, column in whole.items() if self._is_used(column))
-
-    def _is_used(self, column: int) -> bool:
-        return 0 <= column < len(self._used) and bool(self._used[column])
+        return (term for term in self._whole if term in self)
 
 
 def _starting(vocabulary: Mapping[str, int], prefix: str) -> list[str]:
-    if isinstance(vocabulary, MappedVocabulary | PartOfVocabulary):
+    if isinstance(vocabulary, MappedVocabulary | _PartOfVocabulary):
         return vocabulary.starting(prefix)
     return [term for term in vocabulary if term.startswith(prefix)]

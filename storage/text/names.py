@@ -163,14 +163,6 @@ class NameMatcher(Generic[Value]):
                 at, free_from = last + 1, end
         return matches
 
-    def each(self, text: str) -> Iterator[tuple[int, int, Value]]:
-        """Yield every occurrence of every name in a text, as if it were the only one: (start, end, value)."""
-        keys, bounds = _bounds(text)
-        for first in [place for place, key in enumerate(keys) if key in self._begun]:
-            for last, names in self._endings(text, keys, bounds, first):
-                for name in names:
-                    yield *_with_signs(name, text, bounds[2 * first], bounds[2 * last + 1], 0), name.value
-
     def _endings(
         self, text: str, keys: Sequence[str], bounds: Sequence[int], first: int
     ) -> "list[tuple[int, list[_Name[Value]]]]":

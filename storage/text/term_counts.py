@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 from conspectus.storage.appended_array import AppendedArray
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Floats, Ints, Rows, SmallInts, Vectors, gather, runs
-from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.arrays import Ints, Vectors, runs
 from numpy.typing import DTypeLike, NDArray
 
 K1, B = 1.2, 0.75  # BM25's saturation of counts and normalisation by length: those of Lucene
-_ARRAYS = ("starts", "columns", "counts")
 _TEXTS_AT_ONCE = 1024
 _ENTRIES_AT_ONCE = 1 << 20
 
@@ -31,10 +29,6 @@ class TermCounts:
         columns: int32 (e,) the column of each term.
         counts: int32 (e,) how often the text has it.
     """
-
-    NAME = "term-counts"
-    FORM = 1
-    """Raised when the content of the files changes."""
 
     starts: Ints
     columns: NDArray[np.int32]
@@ -66,44 +60,15 @@ class TermCounts:
                 part.append(array)
         return cls(np.cumsum(np.concatenate(sizes)), *(part.array() for part in parts))
 
-    def write(self, place: Path) -> None:
-        """Write the counts into a new folder."""
-        place.mkdir()
-        for name in _ARRAYS:
-            np.save(place / f"{name}.npy", getattr(self, name))
-
-    @classmethod
-    def open(cls, place: Path) -> "TermCounts":
-        """Return written counts, memory-mapped; IndexCorrupt if they cannot be read."""
-        try:
-            return cls(*(np.load(place / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in _ARRAYS))
-        except UNREADABLE_ARRAY as error:
-            raise IndexCorrupt(f"{place} cannot be read ({error}); delete it, and it is made again") from error
-
     @property
     def n_texts(self) -> int:
         """The number of texts."""
         return len(self.starts) - 1
 
-    def of_rows(self, rows: Rows) -> "TermCounts":
-        """Return the counts of some texts."""
-        sizes, entries = gather(self.starts, rows)
-        return TermCounts(np.append(0, np.cumsum(sizes)), self.columns[entries], self.counts[entries])
-
     def renumber(self, numbers: NDArray[np.int32]) -> None:
         """Give column i the number `numbers[i]`, in place."""
         for _, entries, _ in self._blocks():
             self.columns[entries] = numbers[self.columns[entries]]
-
-    def renumbered(self, columns: NDArray[np.int32], numbers: NDArray[np.int32]) -> "TermCounts":
-        """Return the counts with other numbers for all their columns, which ascend."""
-        return TermCounts(self.starts, numbers[np.searchsorted(columns, self.columns)], self.counts)
-
-    def followed_by(self, other: "TermCounts") -> "TermCounts":
-        """Return the counts of these texts and after them of others."""
-        starts = np.append(self.starts, self.starts[-1] + other.starts[1:])
-        columns, counts = (self.columns, other.columns), (self.counts, other.counts)
-        return TermCounts(starts, np.concatenate(columns), np.concatenate(counts))
 
     def weights(
         self, n_terms: int, make: Callable[[str, DTypeLike, int], NDArray[Any]] = _in_memory
@@ -116,10 +81,12 @@ class TermCounts:
 
         Lucene's variant: idf tf / (k1 (1 - b + b length / mean length) + tf), idf = log(1 + (n - df + .5) / (df + .5)).
         """
-        n_entries, found, shift = len(self.columns), np.zeros(n_terms, np.int64), self.shift()
-        for _, entries, _ in self._blocks():
+        n_entries, found, lengths = len(self.columns), np.zeros(n_terms, np.int64), np.zeros(self.n_texts)
+        for texts, entries, rows in self._blocks():
             found += np.bincount(self.columns[entries], minlength=n_terms)
-        idf = self._inverse_document_frequency(found)
+            lengths[texts] = np.bincount(rows, self.counts[entries], texts.stop - texts.start)
+        shift = K1 * ((1 - B) + B * lengths / lengths.mean())
+        idf = np.log(1 + (self.n_texts - found + 0.5) / (found + 0.5)).astype(np.float32)
         data, of_rows = make("data", np.float32, n_entries), make("indices", np.int32, n_entries)
         starts = np.append(0, np.cumsum(found))
         free = starts[:-1].copy()
@@ -133,33 +100,6 @@ class TermCounts:
             data[places] = idf[columns] * (counts / (shift[rows] + counts))
             of_rows[places] = rows
         return data, of_rows, starts
-
-    def weights_of(self, column: int, rows: SmallInts, shift: Floats) -> Vectors:
-        """Return the contribution of one term to the score of each text that has it, as `weights` does.
-
-        Args:
-            column: its column.
-            rows: (k,) the texts, ascending.
-            shift: (n_texts,) see `shift`.
-        """
-        entries = gather(self.starts, rows.astype(np.int64))[1]
-        counts = self.counts[entries[self.columns[entries] == column]]
-        idf = self._inverse_document_frequency(np.array([len(rows)]))
-        weights: Vectors = (idf * (counts / (shift[rows] + counts))).astype(np.float32)
-        return weights
-
-    def shift(self) -> Floats:
-        """Return what BM25 adds to a term's count in the denominator, by the length of the text, (n_texts,)."""
-        lengths = np.zeros(self.n_texts)
-        for texts, entries, rows in self._blocks():
-            lengths[texts] = np.bincount(rows, self.counts[entries], texts.stop - texts.start)
-        found: Floats = K1 * ((1 - B) + B * lengths / lengths.mean())
-        return found
-
-    def _inverse_document_frequency(self, found: Ints) -> Vectors:
-        """Return the weight of terms that so many texts have."""
-        weights: Vectors = np.log(1 + (self.n_texts - found + 0.5) / (found + 0.5)).astype(np.float32)
-        return weights
 
     def _blocks(self) -> Iterator[tuple[slice, slice, Ints]]:
         """Yield some texts after the others: (texts, their entries, the number of the text of each entry)."""

@@ -84,6 +84,21 @@ def test_a_graph_is_for_everybody_unless_the_settings_deny_it(made: Path) -> Non
     assert "Green Land" not in names(opened(made, graph="denied").filter())
 
 
+def test_what_a_hidden_graph_says_of_a_statement_of_documents_is_hidden(tmp_path: Path) -> None:
+    write_rows(tmp_path / "rows.jsonl", ROWS)
+    stated = {"id": "b", "entities": ["Otto Brand", "Port Alma"], "triples": [["Otto Brand", "left", "Port Alma"]]}
+    write_rows(tmp_path / "openie.jsonl", [stated])
+    (tmp_path / "kg.tsv").write_text("head\trelation\ttail\tsince\nOtto Brand\tleft\tPort Alma\tzyquorth\n", "utf-8")
+    extraction = {"pipeline": "regex", "openie": str(tmp_path / "openie.jsonl")}
+    kg = {"files": [str(tmp_path / "kg.tsv")]}
+    build_index(
+        [tmp_path / "rows.jsonl"], tmp_path / "index", load_settings(overrides={"extraction": extraction, "kg": kg})
+    )
+    for graph, told in (("public", ["zyquorth"]), ("denied", [])):
+        narrow = opened(tmp_path / "index", graph=graph).filter("id = b").context.index
+        assert [[each.value for each in row.qualifiers] for row in narrow.rows(Relation)] == [told]
+
+
 @pytest.mark.parametrize("method", [name for name, each in METHODS.items() if each.missing(load_settings()) is None])
 def test_where_nothing_is_left_nothing_is_known(made: Path, method: str) -> None:
     index = opened(made, graph="denied").filter("year > 3000")

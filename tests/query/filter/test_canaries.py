@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
@@ -20,6 +20,19 @@ from tests.graph_model import records
 
 CANARIES = ("quixavane", "vexillar", "morvandel", "blenthorpe", "zyquorth", "wolfrin", "ANNA BERG")
 """In titles, a longer form of a title, a name, a text, metadata, an id; and a name as only forbidden texts write it."""
+HIDDEN_QUESTIONS = (
+    "Who is Morvandel Trask?",
+    "What did Morvandel Trask tell Otto Brand about the Quixavane Report?",
+    "What is blenthorp?",
+    "What is a morvandol in Port Alma?",
+    "Who paid Vexillar in Port Alma?",
+    "How is Anna Berg connected with Morvandel Trask?",
+    "morvandel",
+)
+"""They name or misspell what only forbidden texts have."""
+OTHER = {"Morvandel": "Zendrovel", "Trask": "Glimp", "Quixavane": "Jospinard", "Vexillar": "Dromquist"}
+OTHER |= {"blenthorpe": "gruthmarle"}
+SECONDS = re.compile(r"seconds=[\d.e-]+")
 QUESTIONS = ("What did Anna Berg do for Apollo Works in Port Alma?", "What are the main themes of the documents?")
 OPEN = [
     ("Anna Berg", "Anna Berg founded Apollo Works in Port Alma. She led Apollo Works with Otto Brand for nine years."),
@@ -72,24 +85,27 @@ def chosen(server: FakeServer, model: str, **sections: dict[str, object]) -> Set
     )
 
 
-@pytest.fixture(scope="module", params=["", "m"], ids=["without a model", "with a model"])
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index of both kinds of documents, extracted and summed up without a model or by one that tells all."""
-    folder = tmp_path_factory.mktemp("permitted")
+def built(folder: Path, model: str, secret: Sequence[tuple[str, str]] = SECRET) -> Path:
     rows = [
         {"id": f"open-{place}", "title": title, "text": text, "access": "team-a" if place % 2 else "", "year": 2021}
         for place, (title, text) in enumerate(OPEN)
     ]
     rows += [
         {"id": f"wolfrin-{place}", "title": title, "text": text, "access": ["team-b"], "year": 2010, "by": "zyquorth"}
-        for place, (title, text) in enumerate(SECRET)
+        for place, (title, text) in enumerate(secret)
     ]
     write_rows(folder / "corpus.jsonl", rows)
     with FakeServer(leaky) as server:
         with patch.object(descriptions, "DESCRIPTION_TOKENS", 8):
-            report = build_index([folder / "corpus.jsonl"], folder / "index", chosen(server, request.param))
+            report = build_index([folder / "corpus.jsonl"], folder / "index", chosen(server, model))
         assert not report.failures
     return folder / "index"
+
+
+@pytest.fixture(scope="module", params=["", "m"], ids=["without a model", "with a model"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of both kinds of documents, extracted and summed up without a model or by one that tells all."""
+    return built(tmp_path_factory.mktemp("permitted"), request.param)
 
 
 @pytest.fixture(params=["", "m"], ids=["asked without", "asked with"])
@@ -102,17 +118,17 @@ def asking(
         yield open_index(made, settings), server, lambda name: bool(request.param) or not METHODS[name].needs_model
 
 
-def told(index: Index, method: str) -> list[str]:
+def told(index: Index, method: str, questions: Sequence[str] = QUESTIONS) -> list[str]:
     """Return all that comes of asking with a method: answer, citations, evidence, steps, passages."""
     found: list[str] = []
-    for question in QUESTIONS:
+    for question in questions:
         try:
             found.append(repr(index.ask(question, method, found.append)))
         except ModelError as error:
             found.append(str(error))
         if METHODS[method].retrieves:
             found.append(repr(index.retrieve(question, method)))
-    return found
+    return [SECONDS.sub("", text) for text in found]
 
 
 def seen(texts: list[str]) -> set[str]:
@@ -145,3 +161,19 @@ def test_the_same_words_are_out_where_nothing_is_forbidden(
     found = [text for method in ("bm25", "local", "global", "ppr:hipporag2") for text in told(index, method)]
     assert seen(found) >= set(CANARIES) - {"zyquorth"}
     assert not index.context.settings.llm.model or seen(requests(server)) >= {"quixavane", "morvandel", "blenthorpe"}
+
+
+def test_what_is_said_does_not_depend_on_forbidden_words(made: Path, tmp_path: Path) -> None:
+    """A question that names or misspells a hidden word is answered as if hidden documents had other words."""
+    secret = [(replaced(title), replaced(text)) for title, text in SECRET]
+    with FakeServer(leaky) as server:
+        by_model = open_index(made).context.index.manifest.models["extraction"] == "m"
+        other = built(tmp_path, "m" if by_model else "", secret)
+        narrow = [open_index(folder, chosen(server, "")).filter(where="year >= 2020") for folder in (made, other)]
+        for method in (name for name, each in METHODS.items() if each.missing(chosen(server, "")) is None):
+            ours, theirs = (told(index, method, HIDDEN_QUESTIONS) for index in narrow)
+            assert ours == theirs, method
+
+
+def replaced(text: str) -> str:
+    return re.sub("|".join(OTHER), lambda match: OTHER[match[0]], text)

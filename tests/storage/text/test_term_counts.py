@@ -1,4 +1,4 @@
-"""The lexical index of some texts, from counts of all, equals the one made of their texts."""
+"""The files of the lexical index, and the index of some of its rows."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,8 @@ from pathlib import Path
 import bm25s
 import numpy as np
 import pytest
-from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.text import term_counts
 from conspectus.storage.text.bm25 import Bm25, MappedVocabulary, write_bm25
-from conspectus.storage.text.term_counts import TermCounts
 
 TEXTS = [
     "The tides of the bay turn the mill.",
@@ -28,10 +26,6 @@ def written(folder: Path) -> Bm25:
     write_bm25(folder, TEXTS, LANGUAGES)
     MappedVocabulary.write(folder, folder / "terms")
     return Bm25.open(folder, len(TEXTS), MappedVocabulary.open(folder / "terms"))
-
-
-def counts_of(whole: Bm25) -> TermCounts:
-    return TermCounts.of((whole.analysis.terms(text, row) for row, text in enumerate(TEXTS)), whole.columns())
 
 
 def dense(index: Bm25) -> dict[str, list[float]]:
@@ -58,41 +52,29 @@ def test_weights_in_memory_are_those_of_the_files(tmp_path: Path) -> None:
     assert dense(Bm25.of(TEXTS, LANGUAGES)) == dense(written(tmp_path))
 
 
-def test_counts_beside_the_files_are_those_of_the_texts(tmp_path: Path) -> None:
-    write_bm25(tmp_path / "bm25", TEXTS, LANGUAGES, tmp_path / "counts")
-    found, expected = TermCounts.open(tmp_path / "counts"), counts_of(Bm25.open(tmp_path / "bm25", len(TEXTS)))
-    for row in range(len(TEXTS)):
-        ours, theirs = (each.of_rows(np.array([row])) for each in (found, expected))
-        assert dict(zip(ours.columns, ours.counts, strict=True)) == dict(
-            zip(theirs.columns, theirs.counts, strict=True)
-        )
+def test_a_part_has_the_scores_of_its_rows_and_knows_only_their_terms(tmp_path: Path) -> None:
+    for whole in (written(tmp_path), Bm25.open(tmp_path, len(TEXTS))):
+        frequencies = {word: whole.inverse_document_frequency(word) for word in ("mill", "tide", "unheard")}
+        for subset in range(2 ** len(TEXTS)):
+            rows = np.flatnonzero(subset >> np.arange(len(TEXTS)) & 1)
+            part, before = whole.part(rows), whole.weights().toarray()[rows]
+            assert np.array_equal(part.weights().toarray(), before)
+            held = {term for term, column in whole.vocabulary.items() if term and before[:, column].any()}
+            assert set(part.vocabulary) == held
+            assert "" not in part.vocabulary
+            assert len(part.vocabulary) == len(held)
+            assert part.starting("sp") == sorted(term for term in held if term.startswith("sp"))
+            for term in held:
+                assert part.rows_with(term).tolist() == np.flatnonzero(before[:, whole.vocabulary[term]]).tolist()
+            for word, frequency in frequencies.items():
+                known = part.term(word) in held
+                assert part.inverse_document_frequency(word) == (frequency if known else frequencies["unheard"])
+            assert set(part.analysis.known) == {LANGUAGES[row] for row in rows} - {""}
 
 
-@pytest.mark.parametrize("mapped", [True, False])
-def test_a_part_is_the_index_of_its_texts(tmp_path: Path, *, mapped: bool) -> None:
+def test_a_part_of_a_part_is_a_part(tmp_path: Path) -> None:
     whole = written(tmp_path)
-    if not mapped:
-        whole = Bm25.open(tmp_path, len(TEXTS))
-    counts = counts_of(whole)
-    split_otherwise = 0
-    for subset in range(2 ** len(TEXTS)):
-        rows = np.flatnonzero(subset >> np.arange(len(TEXTS)) & 1)
-        texts = [TEXTS[row] for row in rows]
-        expected = Bm25.of(texts, [LANGUAGES[row] for row in rows])
-        part = whole.of_part(counts, rows, texts)
-        assert [part.scores(text).tolist() for text in TEXTS] == [expected.scores(text).tolist() for text in TEXTS]
-        assert dense(part) == dense(expected)
-        assert part.analysis.packed() == expected.analysis.packed()
-        split_otherwise += "speicherplatz" in part.vocabulary and "speicherplatzgrenz" in part.vocabulary
-    assert split_otherwise
-
-
-def test_counts_are_read_back(tmp_path: Path) -> None:
-    counts = counts_of(written(tmp_path))
-    counts.write(tmp_path / "counts")
-    found = TermCounts.open(tmp_path / "counts").of_rows(np.array([3, 0]))
-    assert found.n_texts == 2
-    assert found.counts[: found.starts[1]].tolist() == [1, 1, 2]
-    (tmp_path / "counts" / "starts.npy").write_bytes(json.dumps([]).encode())
-    with pytest.raises(IndexCorrupt, match="made again"):
-        TermCounts.open(tmp_path / "counts")
+    part = whole.part(np.array([0, 2, 3, 7])).part(np.array([1, 3]))
+    assert dense(part) == dense(whole.part(np.array([2, 7])))
+    assert part.scores("tides and mills").tolist() == whole.scores("tides and mills")[[2, 7]].tolist()
+    assert part.inverse_document_frequency("mill") == whole.inverse_document_frequency("mill")
