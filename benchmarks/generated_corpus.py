@@ -207,6 +207,9 @@ class HashedEmbedder:
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors
 
+    def embed_tokens(self, texts: Sequence[str]) -> None:
+        """Return None: words have no vectors of their own here."""
+
     def embed_query(self, text: str) -> Vectors:
         """Return the unit vector (384,) of a question."""
         vector: Vectors = self.embed([text])[0]
