@@ -4,8 +4,7 @@ Each feature is a property of a question (`asked`) and a statement in any langua
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, log, log2
@@ -15,6 +14,7 @@ from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, PAT
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, word_count
 from conspectus.query.answer_writing.full_sentence import TELLS
 from conspectus.query.context import Context
+from conspectus.query.question.bounds import MOST_CLOSELY
 from conspectus.storage.arrays import Floats
 from conspectus.storage.text.names import UNSPACED, words
 from conspectus.storage.text.words import transliterated
@@ -97,7 +97,7 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
         covers = frozenset(term for term in asked.weights if term in own[place])
         near = frozenset(term for term in asked.weights if term in above) - covers
         around = frozenset(term for term in asked.weights if term in beside) - covers - near
-        open_terms = asked.weights.keys() - covers - near
+        open_terms = asked.weights.keys() - covers - near if len(asked.weights) <= MOST_CLOSELY else frozenset()
         passage = whole[each.passage.chunk_id] - covers - near - around
         related = frozenset(
             term
@@ -287,7 +287,7 @@ def _share(asked: Asked, terms: frozenset[str], *, names: bool = False) -> float
     return sum(asked.weights[term] for term in terms & among) / whole if whole else 0.0
 
 
-def _rarest(asked: Asked, missing: AbstractSet[str]) -> float:
+def _rarest(asked: Asked, missing: Iterable[str]) -> float:
     """Return the rarity of the rarest of some words of the question."""
     return max((asked.rarity[term] for term in missing), default=0.0)
 
