@@ -15,7 +15,7 @@ import regex
 from conspectus.prompts.embedding.local import PACKAGED_MODEL
 from conspectus.query.context import Context
 from conspectus.query.question.kinds import frame_of, kind_of
-from conspectus.query.question.question import Question, open_question
+from conspectus.query.question.question import MOST_QUESTIONS, Question, open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.arrays import Bools, Floats, Vectors
 from conspectus.storage.index import per_index
@@ -24,7 +24,6 @@ from conspectus.storage.text.word_lists import shares_of_common_words
 
 _PASSAGES, _LENGTH = 1_000, 100
 """The passages, and the words of each, of which the word list of a language is worth as a corpus."""
-_MOST_QUESTIONS = 16
 _UNLISTED, _RARE = 1e-7, 2e-4
 """The share of a character that is no word of a language, and the most of one that is rare as a word."""
 _LONGEST_WORD = 6
@@ -107,7 +106,7 @@ def asked_of(context: Context, text: str) -> Asked:
 
 @per_index
 def _asked(context: Context) -> Callable[[str], Asked]:
-    return lru_cache(_MOST_QUESTIONS)(partial(_read, context))
+    return lru_cache(MOST_QUESTIONS)(partial(_read, context))
 
 
 def _read(context: Context, text: str) -> Asked:
@@ -207,7 +206,10 @@ def unspaced_runs(found: Sequence[Word]) -> list[str]:
     end = -1
     for word in found:
         if UNSPACED.match(word.key):
-            runs[len(runs) - (word.start == end) :] = [runs[-1] + word.key if word.start == end else word.key]
+            if word.start == end:
+                runs[-1] += word.key
+            else:
+                runs.append(word.key)
             end = word.end
     return runs
 
@@ -240,7 +242,7 @@ def _terms_of_run(run: str, language: str) -> dict[str, float]:
         if len(word) == 1:
             if share:
                 found[word] = share
-            if start and (share < _RARE) and run[start - 1] not in listed:
+            if start and share < _RARE and run[start - 1] not in listed:
                 found[run[start - 1 : end]] = 0.0
     if not found:
         found = dict.fromkeys(map("".join, pairwise(run)), 0.0)

@@ -211,7 +211,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
     for each, has, of_meaning in zip(statements, held, meanings.tolist(), strict=True):
         place = places[each.rank]
         places[each.rank] += 1
-        count = word_count(each.text)
+        count, clause = word_count(each.text), NUMBERED.match(each.text.lstrip("§ ("))
         kind, distance = _kind_in(asked, each.text)
         heading = each.context[-1] if each.context else each.passage.title
         beside = has.around | has.passage
@@ -233,7 +233,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(has.covers | has.near | has.related == asked.weights.keys()),
             (names + names_above + names_beside or float(not asked.names)) * (words_told + words_above + related),
             words_told * (1 - has.first),
-            float(_first_number(each.text) in asked.numbers),
+            float(clause is not None and clause[0] in asked.numbers),
             of_meaning[0],
             1 - asked.understood,
             *of_meaning[1:],
@@ -254,12 +254,6 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(each.kind == "code"),
         ))  # fmt: skip
     return np.array(rows, np.float64).reshape(len(rows), len(STATEMENT_FEATURES))
-
-
-def _first_number(text: str) -> str:
-    """Return the number of a clause, line or item, at its beginning; "" if it has none."""
-    found = NUMBERED.match(text.lstrip("§ ("))
-    return found[0] if found else ""
 
 
 def _kind_in(asked: Asked, text: str) -> tuple[bool | None, float]:

@@ -52,14 +52,15 @@ def unsupported(
     nearest, _ = context.chunk_vectors.search(asked.vector[np.newaxis], 1)
     unknown = unknown_names(context, question)
     rows = {quote.span: row for row, quote in enumerate(quotes)}
+    n_chunks = context.index.manifest.rows["chunks"]
     features = answer_features(
         asked, np.array([quote.score for quote in quotes]), np.array([quote.features for quote in quotes]),
         [quote.held for quote in quotes], [rows[quote.span] for quote in chosen],
-        float(nearest[0][0]), len(unknown), context.index.manifest.rows["chunks"],
+        float(nearest[0][0]), len(unknown), n_chunks,
     )  # fmt: skip
     weights = reader_weights()
     chance = probability(float(weights.answer.logits(features)))
-    if chance >= weights.least[matter(asked, context.index.manifest.rows["chunks"])]:
+    if chance >= weights.least[matter(asked, n_chunks)]:
         return "", ""
     named = f"; nothing names {', '.join(unknown)}" if unknown else ""
     reason = f"no support: the nearest sentences answer the question with a probability of {chance:.2f}{named}"

@@ -90,8 +90,8 @@ def kind_of(question: str, language: str = "") -> QuestionKind:
 
 
 _FRAMES = frozenset({"compare", "definition", "why", "how many", "when", "where", "who", "what", "yes or no"})
-_LONGEST_FRAME = 2
-"""The most words of a frame, and the most characters of one in a script without spaces, thrice."""
+_FRAME_WORDS, _FRAME_CHARACTERS = 2, 6
+"""The most words of a frame, and the most characters of one in a script without spaces."""
 
 
 @lru_cache(maxsize=1_000)
@@ -109,8 +109,8 @@ def frame_of(question: str) -> tuple[tuple[int, int], ...]:
                 for kind, pattern in _table(known)
                 if kind in _FRAMES
                 for found in pattern.finditer(question)
-                if len(found[0].split()) <= _LONGEST_FRAME
-                and (found[0].isascii() or not UNSPACED.search(found[0]) or len(found[0]) <= 3 * _LONGEST_FRAME)
+                if len(found[0].split()) <= _FRAME_WORDS
+                and (len(found[0]) <= _FRAME_CHARACTERS or not UNSPACED.search(found[0]))
             }
         )
     )

@@ -28,7 +28,7 @@ from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.text.language import language_of_question
 from conspectus.storage.text.names import Word, words
 
-_MOST_QUESTIONS = 16
+MOST_QUESTIONS = 16
 """Number of questions cached per index: one answer uses the question, its rewritings and its parts."""
 _MOST_SPANS = 50_000
 
@@ -117,7 +117,7 @@ def open_question(context: Context, text: str) -> Question:
 
 @per_index
 def _questions(index: StoredIndex) -> Callable[[Embedder, str], Question]:
-    remembered = lru_cache(_MOST_QUESTIONS)(partial(Question, index))
+    remembered = lru_cache(MOST_QUESTIONS)(partial(Question, index))
     return cast(Callable[[Embedder, str], Question], remembered)
 
 

@@ -11,8 +11,8 @@ COSTS = np.array([1.0, 1.0, 1.0, 5.0])
 PRIZES = np.array([3.0, 0.0, 3.0, 0.5])
 
 
-@pytest.mark.skipif(find_spec("pcst_fast") is not None, reason="pcst_fast is installed")
-def test_our_own_solver_finds_the_best_tree() -> None:
+def test_our_own_solver_finds_the_best_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conspectus.query.methods.gretriever.retrieval.find_spec", lambda _: None)
     solved = solve(ENDS, COSTS, PRIZES)
     assert (solved.tree.nodes.tolist(), solved.tree.edges.tolist()) == ([0, 1, 2], [0, 1])
     assert solved.solver == "own"
