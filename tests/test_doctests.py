@@ -38,9 +38,7 @@ def failed(module: ModuleType, **names: object) -> int:
     return doctest.testmod(module, extraglobs={"Path": Path, **names}).failed
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in modules() if name not in {module.__name__ for module in (api, async_index, building)}]
-)
+@pytest.mark.parametrize("name", [name for name in modules() if name not in {module.__name__ for module in INTERFACE}])
 def test_examples_in_docstrings_run(name: str) -> None:
     assert failed(import_module(name)) == 0
 

@@ -8,14 +8,12 @@ from conspectus.storage.arrays import Vectors
 from benchmarks.text_graphs import (
     Counts,
     Edge,
-    FactCheck,
     GraphEntity,
     TextGraph,
     TripleCounts,
     alike_name,
     check_facts,
     count_triples,
-    inverse_frequencies,
     same_name,
     sentence_graph,
 )
@@ -74,12 +72,6 @@ def test_descriptions_count_only_where_asked_for() -> None:
     assert held(fact, descriptions=True)
 
 
-def test_both_checks_must_pass() -> None:
-    assert FactCheck("x", 0.6, 0.5).held
-    assert not FactCheck("x", 0.59, 1.0).held
-    assert not FactCheck("x", 1.0, 0.49).held
-
-
 def test_only_what_is_near_in_the_graph_is_looked_at() -> None:
     nodes = [GraphEntity(name) for name in ("one", "two", "red", "blue", *(f"x{i} y" for i in range(8)))]
     chain = [Edge("x0 y", "to", "one"), Edge("one", "to", "two"), Edge("two", "to", "red"), Edge("red", "z", "blue")]
@@ -95,23 +87,10 @@ def weigh_z(key: str) -> float:
     return float(key == "z")
 
 
-def test_an_empty_graph_holds_nothing() -> None:
-    assert check_facts(TextGraph((), ()), ["a", "b"], Embedder(), even, True) == [
-        FactCheck("a", 0, 0),
-        FactCheck("b", 0, 0),
-    ]
-    assert check_facts(GRAPH, [], Embedder(), even, True) == []
-
-
 def test_the_sentences_of_a_text_hold_what_it_says() -> None:
     graph = sentence_graph("Marie Curie was born in Warsaw. She discovered polonium.")
     assert [each.name for each in graph.nodes] == ["Marie Curie was born in Warsaw.", "She discovered polonium."]
     assert held("She discovered polonium", graph=graph)
-
-
-def test_rare_words_weigh_more() -> None:
-    weigh = inverse_frequencies(["The cat sat. The dog sat. The bird flew."])
-    assert weigh("the") < weigh("sat") < weigh("cat") < weigh("unseen")
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """Conversations from Python and on the command line: follow-ups find what they mean, files stay whole."""
 
-import asyncio
 import io
 import json
 import os
 import pty
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +17,7 @@ import conspectus
 from benchmarks.fake_server import FakeServer
 from tests.command_line import PROGRAM, Done
 from tests.command_line import conspectus as command
-from tests.waiting import HELD, LIMIT, wait_until
+from tests.waiting import LIMIT
 
 FIRST = "Who wrote The Oak House?"
 THEN = "When was it published?"
@@ -55,14 +53,6 @@ def test_history_is_a_value(index: conspectus.Index) -> None:
     assert one.standalone == index.chat("ppr", history).ask(THEN).standalone
     assert index.ask(THEN).standalone == "", "no conversation, nothing to say about one"
     assert index.retrieve(THEN, history=history).trace[0].name == "conversation"
-
-
-def test_it_works_where_a_loop_is_running_already(index: conspectus.Index) -> None:
-    async def in_a_notebook() -> list[str]:
-        chat = index.chat("bm25")
-        return [(await chat.ask_async(FIRST)).standalone, chat.ask(THEN).standalone]
-
-    assert asyncio.run(in_a_notebook())[1].startswith(f"{THEN} (")
 
 
 def test_a_question_without_answer_is_forgotten(sample_root: Path) -> None:
@@ -205,22 +195,3 @@ def test_a_terminal_is_prompted(sample_root: Path) -> None:
     os.close(theirs)
     assert (process.returncode, out) == (0, b""), err
     assert err == b"> > \n"
-
-
-def test_ctrl_c_ends_it_cleanly(sample_root: Path) -> None:
-    with FakeServer("It was Paul Marlow [1].", latency=HELD) as server:
-        process = subprocess.Popen(
-            [*PROGRAM, "chat", "--index", sample_root, "--method", "bm25", "--set", "llm.model=held",
-             "--set", f"llm.base_url={server.url}"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )  # fmt: skip
-        assert process.stdin
-        process.stdin.write(f"{FIRST}\n".encode())
-        process.stdin.flush()
-        wait_until(lambda: server.requests)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=LIMIT)
-    assert process.returncode == 130, err
-    assert b"Traceback" not in err
-    assert err.decode().splitlines()[-1].startswith("conspectus: interrupted")

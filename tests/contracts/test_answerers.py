@@ -10,13 +10,14 @@ from conspectus.query.abstention import UNCITED, is_no_answer
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
-from conspectus.storage.errors import ModelError
+from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.records import Document
+from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.settings import LlmSettings
 
 from benchmarks.fake_server import FakeReply, FakeServer
 from tests.conftest import Build
+from tests.tags import prompt_of
 
 ALONE = [name for name, method in METHODS.items() if not method.needs_model]
 """Those that answer without a model."""
@@ -24,12 +25,17 @@ QUESTIONS = ["", "?! …", "北京大学在哪里？", "Who wrote the novel The 
 
 
 @pytest.fixture
-def served(sample_context: Context, tmp_path: Path) -> Iterator[Context]:
-    with FakeServer() as server:
-        index = StoredIndex.open(sample_context.index.root)
-        index.root = tmp_path
-        llm = LlmSettings(model="m", base_url=server.url, attempts=1)
-        yield Context(index, sample_context.settings.model_copy(update={"llm": llm}))
+def server() -> Iterator[FakeServer]:
+    with FakeServer() as running:
+        yield running
+
+
+def opened(context: Context, server: FakeServer, root: Path, **llm: object) -> Context:
+    """Return the index with a model, and with a memo of its own."""
+    index = StoredIndex.open(context.index.root)
+    index.root = root
+    chosen = LlmSettings.model_validate({"model": "m", "base_url": server.url, "attempts": 1, **llm})
+    return Context(index, context.settings.model_copy(update={"llm": chosen}))
 
 
 BY_ITSELF = {"io", "cot", "cot_sc", "tog", "tog2", "fasttog"}
@@ -68,12 +74,22 @@ def test_an_index_of_one_word(method: str, build: Build) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_with_a_model_that_says_anything(method: str, served: Context) -> None:
+def test_with_a_model_that_says_anything(
+    method: str, sample_context: Context, server: FakeServer, tmp_path: Path
+) -> None:
+    """The same question costs nothing twice, and no prompt holds an id, which a rename would change."""
+    served = opened(sample_context, server, tmp_path)
     try:
         found = check(served, method, "Who wrote the novel The Oak House?")
     except ModelError:
         return
     assert ":offline" not in found.method
+    asked = len(server.requests)
+    again = check(served, method, "Who wrote the novel The Oak House?")
+    assert (again.text, again.usage.calls, len(server.requests)) == (found.text, 0, asked)
+    ids = [row.id for record in (Entity, Relation, Chunk, Report) for row in served.index.rows(record)]
+    prompts = "\n".join(prompt_of(each.body) for each in server.requests if each.body)
+    assert not [id_ for id_ in ids if id_ in prompts]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -81,14 +97,24 @@ def test_a_server_that_refuses_is_an_error_and_never_ignorance(
     method: str, sample_context: Context, tmp_path: Path
 ) -> None:
     with FakeServer(lambda _: FakeReply(status=400)) as server:
-        index = StoredIndex.open(sample_context.index.root)
-        index.root = tmp_path
-        llm = LlmSettings(model="m", base_url=server.url, attempts=1)
-        context = Context(index, sample_context.settings.model_copy(update={"llm": llm}))
-        answerer = METHODS[method].answerer(context)
+        answerer = METHODS[method].answerer(opened(sample_context, server, tmp_path))
         try:
             found = asyncio.run(answerer.answer("Who wrote the novel The Oak House?", lambda _: None))
         except ModelError:
             assert server.requests
         else:
             assert found.known or not server.requests, found.text
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_budget_that_is_reached_is_an_error_and_sends_nothing(
+    method: str, sample_context: Context, server: FakeServer, tmp_path: Path
+) -> None:
+    answerer = METHODS[method].answerer(opened(sample_context, server, tmp_path, max_tokens=10))
+    try:
+        found = asyncio.run(answerer.answer("Who wrote the novel The Oak House?", lambda _: None))
+    except BudgetReached:
+        pass
+    else:
+        assert found.usage.calls == 0
+    assert not server.requests

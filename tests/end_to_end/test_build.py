@@ -3,13 +3,9 @@
 import hashlib
 import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
-import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,11 +18,8 @@ from conspectus.storage.publishing import build_lock
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
 
-from conspectus.api import open_index
 from tests.command_line import conspectus, conspectus_apart
-from tests.waiting import LIMIT
 
-ROOT = Path(__file__).parent.parent.parent
 EXACT = {"communities": {"update": "exact"}}
 SETTINGS = load_settings(overrides=EXACT)
 TEXTS = {
@@ -225,122 +218,12 @@ def test_a_damaged_version_is_made_again(work: Path) -> None:
     assert checksums(work / "index") == before
 
 
-KILLED_IN_A_STEP = """
-import os, signal, sys
-from pathlib import Path
-from conspectus.pipelines.build_index import build_index
-from conspectus.pipelines.runner import RunHere
-from conspectus.storage.settings import load_settings
-
-OVERRIDES = {"build": {"shard_size": 1}, "communities": {"update": "exact"}}
-
-class Dying(RunHere):
-    def __call__(self, step, work, parts):
-        if step != "extract":
-            return super().__call__(step, work, parts)
-        super().__call__(step, work, parts[:2])
-        os.kill(os.getpid(), signal.SIGKILL)
-
-build_index([sys.argv[1]], Path(sys.argv[2]), load_settings(overrides=OVERRIDES), Dying())
-"""
-KILLED_WHILE_WRITING = """
-import os, signal, sys
-from pathlib import Path
-from conspectus.pipelines.build_index import build_index
-from conspectus.storage.settings import load_settings
-
-index = Path(sys.argv[2])
-
-def die(event, arguments):
-    if event == "open" and list(index.glob("versions/.staging-*/relations.parquet")):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-sys.addaudithook(die)
-build_index([sys.argv[1]], index, load_settings(overrides={"communities": {"update": "exact"}}))
-"""
-
-
-@pytest.mark.parametrize(
-    ("code", "done"), [(KILLED_IN_A_STEP, 2), (KILLED_WHILE_WRITING, 3)], ids=["in a step", "while writing"]
-)
-def test_a_killed_build_leaves_the_old_version_and_is_gone_on_with(
-    code: str, done: int, work: Path, tmp_path: Path
-) -> None:
-    old = checksums(work / "index")
-    known = remembered(work / "index")
-    for name in ("Ulm", "Bern", "Princeton"):
-        (work / "docs" / f"{name}.txt").write_text(f"Albert Einstein lived in {name}.", "utf-8")
-    killed = subprocess.run([sys.executable, "-c", code, work / "docs", work / "index"], cwd=ROOT, capture_output=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
-    assert checksums(work / "index") == old
-    assert verify(StoredIndex.open(work / "index")) == []
-    assert open_index(work / "index").retrieve("Who discovered polonium?").passages
-    assert remembered(work / "index")["extract"] == known["extract"] + done, "what was done is not lost"
-
-    _, watched = build(work / "docs", work / "index")
-    assert len(watched.given["extract"]) == 3 - done
-    build(work / "docs", tmp_path / "fresh")
-    assert checksums(work / "index") == checksums(tmp_path / "fresh")
-    assert not list((work / "index" / "versions").glob(".*")), "nothing is left of the dead build"
-
-
-def test_a_first_build_that_was_killed_is_no_index_until_it_is_built_again(undisturbed: Path, tmp_path: Path) -> None:
-    index = tmp_path / "index"
-    killed = subprocess.run([sys.executable, "-c", KILLED_IN_A_STEP, undisturbed / "docs", index], cwd=ROOT)
-    assert killed.returncode == -signal.SIGKILL
-    assert (index / "cache" / "memo.sqlite").exists()
-    assert conspectus("status", "--index", index).status == 4
-    build(undisturbed / "docs", index)
-    assert checksums(index) == checksums(undisturbed / "index")
-
-
 def test_of_two_builds_at_once_the_second_says_so(work: Path) -> None:
     before = checksums(work / "index")
     with build_lock(work / "index"):
-        done = conspectus_apart("index", work / "docs", "--index", work / "index", "--quiet")
+        done = conspectus("index", work / "docs", "--index", work / "index", "--quiet")
         assert (done.status, done.out) == (4, "")
         assert done.err.startswith("conspectus: another build holds ")
         assert conspectus("status", "--index", work / "index").status == 0, "readers are not held up"
     assert checksums(work / "index") == before
     assert conspectus("index", work / "docs", "--index", work / "index", "--quiet").status == 5
-
-
-@pytest.fixture
-def reader(work: Path) -> Iterator[list[str]]:
-    """Ask over and over in another thread, with an old and a newly opened index; give what went wrong."""
-    wrong: list[str] = []
-    asked = threading.Event()
-    stop = threading.Event()
-    opened_before = open_index(work / "index")
-    expected = opened_before.retrieve("Who discovered polonium?", "hybrid")
-
-    def ask() -> None:
-        try:
-            while not stop.is_set():
-                if opened_before.retrieve("Who discovered polonium?", "hybrid") != expected:
-                    wrong.append("the reader's version changed under it")
-                found = open_index(work / "index").retrieve("Who discovered polonium?", "hybrid")
-                if "polonium" not in found.passages[0].text:
-                    wrong.append("the new version has not what the old one had")
-                asked.set()
-        finally:
-            if not stop.is_set():
-                wrong.append("the reader died")
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    try:
-        assert asked.wait(LIMIT)
-        yield wrong
-        asked.clear()
-        assert asked.wait(LIMIT), "still asking"
-    finally:
-        stop.set()
-        thread.join()
-
-
-def test_readers_are_not_disturbed_by_updates(work: Path, reader: list[str]) -> None:
-    for edit in (_add, _change, _remove):
-        edit(work / "docs")
-        assert not build(work / "docs", work / "index")[0].unchanged
-    assert reader == []

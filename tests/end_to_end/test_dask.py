@@ -13,12 +13,10 @@ from conspectus.storage.settings import Settings, load_settings
 from distributed import Client
 
 from benchmarks.fake_server import FakeServer
-from tests.command_line import conspectus, conspectus_apart
+from tests.command_line import conspectus
 from tests.end_to_end.dask_cluster import checksums, cluster
-from tests.end_to_end.test_prefect import prefect
 from tests.waiting import LIMIT
 
-assert prefect  # a fixture
 NAMES = ("Aldis", "Brenna", "Corvin", "Dagny", "Edda", "Falk", "Greta", "Hauke")
 
 
@@ -107,18 +105,6 @@ def test_without_workers_a_build_ends_with_what_to_start(
 def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="a folder that all machines share"):
         work_on_shard(partial(_nothing, memo_path=tmp_path), str(tmp_path / "not mounted"), 0)
-
-
-def test_prefect_runs_each_step_as_one_task_over_dask(
-    notes: Path, without_dask: dict[str, str], tmp_path: Path, prefect: dict[str, str]
-) -> None:
-    with cluster(tmp_path, 1) as dask:
-        done = conspectus_apart(
-            "index", notes, "--index", tmp_path / "index", "--runner", dask.runner, "--set", "build.shard_size=5",
-            "--json", **prefect,
-        )  # fmt: skip
-    assert done.status == 0, done.err
-    assert checksums(tmp_path / "index") == without_dask
 
 
 def _nothing(items: Sequence[str], memo_path: Path) -> None:

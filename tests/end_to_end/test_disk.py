@@ -19,7 +19,6 @@ from tests.end_to_end.killing import published
 from tests.graph_model import reply
 
 QUESTION = "Who met Bela Brand?"
-KIB = 1024
 
 Run = Callable[..., Done]
 

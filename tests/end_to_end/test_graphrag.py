@@ -8,9 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from conspectus.pipelines.exchange.graphrag.schema import TABLES as THEIRS
-from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.storage.errors import ModelError
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import current_version
 from conspectus.storage.records import (
@@ -28,11 +26,8 @@ from conspectus.storage.settings import load_settings
 from conspectus.storage.tables import TABLES
 
 import conspectus as package
-from benchmarks.fake_server import FakeServer, Rule
 from tests.command_line import conspectus
-from tests.contracts.test_answerers import check
 from tests.pipelines.exchange.graphrag_tables import EXCERPT, small, write
-from tests.query.thinking import READ, THINK
 
 QUESTION = "What was Tobias Renn to the Grey Petrel?"
 
@@ -95,22 +90,6 @@ def test_every_method_works_on_it(films: Path, name: str) -> None:
     assert all(each.quote for each in answer.citations)
     if METHODS[name].retrieves:
         assert index.retrieve("Who filmed Grey Heron?", name).passages
-
-
-@pytest.mark.parametrize("name", ["global", "local", "ppr", "tog2", "gretriever", "drift", "ircot"])
-def test_methods_work_on_it_with_a_model(films: Path, tmp_path: Path, name: str) -> None:
-    with FakeServer([Rule("Ada Mirren filmed it [1].", READ), Rule("So the answer is: Ada Mirren.", THINK)]) as server:
-        index = StoredIndex.open(films)
-        index.root = tmp_path
-        llm = {"model": "m", "base_url": server.url, "attempts": 1}
-        context = Context(index, load_settings(overrides={"llm": llm}))
-        try:
-            answer = check(context, name, "Who filmed Grey Heron?")
-        except ModelError:  # what it said at random is no answer to this prompt
-            return
-        assert ":offline" not in answer.method
-        if name in ("ppr", "ircot"):
-            assert [each.quote for each in answer.citations] == ["Ada Mirren filmed Grey Heron at Tarn."]
 
 
 def test_what_came_in_goes_out_and_comes_in_again(imported: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A build that ends before its time: the old version is in force, nothing finished is done twice, the end is the same.
 
-Thirty random moments of each kind are `python -m benchmarks.killing`; here are three.
+Thirty random moments of each kind are `python -m benchmarks.killing`; here are two.
 """
 
 import os
@@ -22,7 +22,7 @@ from tests.end_to_end.watching import watching
 from tests.graph_model import reply
 from tests.waiting import HELD, LIMIT, wait_until
 
-ROUNDS = (Moment(0.25, "memo"), Moment(0.5, "memo"), Moment(0.985, "files"))
+ROUNDS = (Moment(0.5, "memo"), Moment(0.985, "files"))
 """Among the calls, and while the version is put in force."""
 
 

@@ -9,7 +9,6 @@ import json
 import re
 import shutil
 import sqlite3
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -23,9 +22,9 @@ from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Entity, Failure, Mention, Relation
 
 from benchmarks.fake_server import FakeRequest, FakeServer, Faults, Recorded
-from tests.command_line import Done, conspectus, start
+from tests.command_line import Done, conspectus
 from tests.malformed_json import MALFORMED, MalformedKind
-from tests.waiting import HELD, LIMIT, wait_until
+from tests.waiting import LIMIT
 
 KINDS: tuple[MalformedKind, ...] = (
     "fence", "prose", "think", "html", "two_values", "truncated", "ellipsis", "empty", "refusal", "null_content",
@@ -41,12 +40,6 @@ NAME = re.compile(rf"\b(?:{'|'.join(FIRST)}) (?:{'|'.join(LAST)})\b")
 TURNS = {"extract": ("extract", "more", "glean"), "more": ("more", "glean"), "glean": ("glean",),
          "claims": ("claims", "claims_glean"), "claims_glean": ("claims_glean",)}  # fmt: skip
 """What of a chunk's conversation is to be asked again where a turn was lost: what follows rests on it."""
-
-
-SHORT = f"""from conspectus.cli import main
-from conspectus.pipelines.steps import descriptions
-descriptions.DESCRIPTION_TOKENS = {TOKENS}
-main()"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -441,30 +434,6 @@ def remembered(root: Path) -> set[tuple[str, str, bytes]]:
     """Return what an index remembers of replies."""
     with closing(sqlite3.connect(root / "cache" / "memo.sqlite", timeout=LIMIT)) as memo:
         return set(memo.execute("SELECT kind, key, value FROM results WHERE kind = 'reply'"))
-
-
-def test_a_retry_that_is_killed_goes_on(
-    copy: Path, author: Author, server: FakeServer, corpus: Path, owed: list[str]
-) -> None:
-    version, before, known = StoredIndex.open(copy).manifest.version, len(server.requests), remembered(copy)
-    server.change(latency=lambda request: 0.0 if request.number < before + 8 else HELD)
-    concurrency = 2
-    words = ["index", corpus, "--index", copy, "--quiet", "--retry-failed", *options(server, concurrency=concurrency)]
-    process = start(*words, program=(sys.executable, "-c", SHORT))
-    wait_until(lambda: len(server.requests) == before + 8 + concurrency)
-    wait_until(lambda: len(remembered(copy) - known) == 8)  # what came is written down
-    process.kill()
-    process.communicate()
-    server.change(latency=0.0)
-    killed = sent(author, server.requests[before:])
-    assert 8 <= len(killed) == 8 + concurrency < len(owed)
-    assert StoredIndex.open(copy).manifest.version == version
-    assert model_failures(copy)
-    healed = index(author, server, corpus, copy, "--retry-failed")
-    assert healed.done.status == 0
-    asked = questions([*killed, *healed.exchanges])
-    assert sorted(set(asked)) == owed
-    assert len(asked) <= len(owed) + concurrency, "only what had no reply yet is asked twice"
 
 
 def test_without_a_model_what_could_not_be_read_is_all_that_there_is(tmp_path: Path, server: FakeServer) -> None:

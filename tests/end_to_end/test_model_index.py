@@ -19,16 +19,15 @@ from conspectus.query.methods.graphrag.local import selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
 from conspectus.storage.errors import BudgetReached, NeedsModel
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
-from conspectus.storage.records import Community, Document, Entity, Mention, Merge, Relation, Report
+from conspectus.storage.records import Community, Document, Entity, Mention, Relation, Report
 from conspectus.storage.settings import ReportSettings, Settings, load_settings
 from conspectus.storage.text.embedded import description_text
 from conspectus.storage.verify import verify
 
-from benchmarks.fake_server import FakeRequest, FakeServer, Faults, Plausible
+from benchmarks.fake_server import FakeRequest, FakeServer, Plausible
 from conspectus.api import open_index
 from tests.conftest import ISLES
 from tests.graph_model import reply
-from tests.malformed_json import MALFORMED
 from tests.tags import prompt_of
 
 N_DOCUMENTS = 24
@@ -91,42 +90,6 @@ def test_it_is_sound_says_what_it_took_and_answers(corpus: Path, tmp_path: Path,
 
     found = open_index(tmp_path / "index", chosen(server)).retrieve("Who is Nadia Frey?", "ppr")
     assert found.passages
-
-
-def test_nothing_is_asked_twice_and_a_new_document_costs_its_own(
-    corpus: Path, tmp_path: Path, server: FakeServer
-) -> None:
-    settings = chosen(server)
-    first = build(corpus, tmp_path / "index", settings)
-    before = asked(server)
-    assert build(corpus, tmp_path / "index", settings).unchanged
-    assert asked(server) == before
-    extra = {"id": "new", "title": "Mary Quill", "text": "Mary Quill met Otto Brand in Port Alma."}
-    with corpus.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps(extra) + "\n")
-    second = build(corpus, tmp_path / "index", settings)
-    assert second.version != first.version
-    steps = {each.step: each.calls for each in second.spending}
-    assert steps["extract"] == 1
-    from_nothing = build(corpus, tmp_path / "again", settings)
-    assert from_nothing.version == second.version, "with a scripted server an update equals a rebuild"
-
-
-def test_malformed_and_failed_replies_are_rows_and_the_rest_is_right(
-    corpus: Path, tmp_path: Path, server: FakeServer
-) -> None:
-    kinds = ("fence", "prose", "truncated", "html", "empty", "refusal", "null_content", "think", "blank", "two_values")
-    server.change(faults=Faults({**dict.fromkeys(kinds, 0.06), "500": 0.02}, by="prompt", spoilers=MALFORMED))
-    spoilt = build(corpus, tmp_path / "spoilt", chosen(server))
-    assert verify(StoredIndex.open(tmp_path / "spoilt")) == []
-    assert spoilt.failures
-    assert {each.stage for each in spoilt.failures} <= {"extract", "resolve", "summarise", "report", "merge"}
-    server.change(faults=Faults())
-    whole = build(corpus, tmp_path / "whole", chosen(server))
-    assert not whole.failures
-    names = {each.name for each in StoredIndex.open(tmp_path / "whole").rows(Entity)}
-    names |= {each.alias for each in StoredIndex.open(tmp_path / "whole").rows(Merge)}
-    assert {each.name for each in StoredIndex.open(tmp_path / "spoilt").rows(Entity)} <= names, "no record was invented"
 
 
 def test_a_budget_ends_the_build_and_a_larger_one_goes_on(corpus: Path, tmp_path: Path, server: FakeServer) -> None:
@@ -234,19 +197,6 @@ def test_local_search_links_by_descriptions_that_a_model_wrote(
     selection = LocalSelection(replace(opened.context, index=before), "Who directed it?")
     assert len(selection.entities.rows) == settings.local_search.entities
     assert selection_trace(selection)[0].detail.endswith("near in meaning, by name")
-
-
-def test_one_index_serves_all_families(corpus: Path, tmp_path: Path, plausible: FakeServer) -> None:
-    build(corpus, tmp_path / "index", chosen(plausible))
-    index = StoredIndex.open(tmp_path / "index")
-    relations = index.rows(Relation)
-    assert all(each.predicate and each.description for each in relations), "triples and descriptions"
-    opened = open_index(tmp_path / "index", chosen(plausible))
-    question = "Who directed Cold Harbour?"
-    for method in ("global", "local", "ppr:hipporag2", "tog", "tog2", "fasttog", "gretriever"):
-        assert opened.ask(question, method).text, method
-    facts = [prompt for prompt in prompts_of(plausible) if "<facts>" in prompt]
-    assert any("Nadia Frey wrote and directed Cold Harbour" in prompt for prompt in facts)
 
 
 def test_every_entity_is_shown_to_a_report_of_the_coarsest_level(

@@ -8,7 +8,6 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from conspectus.storage.records import Document
 from conspectus.storage.verify import verify
 
 from tests.command_line import PROGRAM, conspectus
+from tests.end_to_end.dask_cluster import checksums, cluster
 from tests.tracing import CANNOT_TRACE, contacts, tracer
 from tests.waiting import LIMIT, free_port, wait_until
 
@@ -171,31 +171,8 @@ def corpus(tmp_path: Path) -> Path:
     return folder
 
 
-def deployment_run(corpus: Path, index: Path) -> list[str]:
-    return [
-        *PREFECT, "deployment", "run", "index/index", "--watch", "--watch-interval", "1",
-        "--param", f"inputs={json.dumps([str(corpus)])}", "--param", f"index={json.dumps(str(index))}",
-        "--param", 'settings={"build": {"shard_size": 1}}',
-    ]  # fmt: skip
-
-
-def test_deployment_run_by_a_worker(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
-    with worker(prefect, "conspectus"):
-        run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "index")
-        run(prefect, *deployment_run(corpus, tmp_path / "index"))
-    opened = StoredIndex.open(tmp_path / "index")
-    assert {each.title for each in opened.rows(Document)} == {"Marie Curie", "Warsaw", "Vistula"}
-    assert verify(opened) == []
-    latest = flow_runs(prefect)[-1]
-    assert latest["state"]["type"] == "COMPLETED"
-    tasks = tasks_of(prefect, latest["name"], 8)
-    assert [each["name"] for each in tasks] == [
-        "embed chunks 1/1", "embed entities 1/1", "embed predicates 1/1", "embed relations 1/1", "embed reports 1/1",
-        "extract 1/3", "extract 2/3", "extract 3/3",
-    ]  # fmt: skip
-    assert {each["state"]["type"] for each in tasks} == {"COMPLETED"}
-    assert complaints(prefect, latest) == []
-    assert pickled(prefect) == []
+def parameters(corpus: Path, index: Path) -> dict[str, Any]:
+    return {"inputs": [str(corpus)], "index": str(index), "settings": {"build": {"shard_size": 1}}}
 
 
 OWN_YAML = """
@@ -203,52 +180,62 @@ deployments:
   - name: own
     entrypoint: conspectus.pipelines.prefect_flow:index
     work_pool:
-      name: own
+      name: conspectus
 """
 BY_MODULE = """
 from conspectus.pipelines.prefect_flow import index
 from prefect.deployments.runner import EntrypointType
 
-index.deploy(name="module", work_pool_name="own", entrypoint_type=EntrypointType.MODULE_PATH, ignore_warnings=True)
+index.deploy(
+    name="module", work_pool_name="conspectus", entrypoint_type=EntrypointType.MODULE_PATH, ignore_warnings=True
+)
 """
 
 
-def test_it_is_deployed_without_a_checkout(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
+def test_a_worker_runs_what_is_deployed(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
     """In an empty folder a prefect.yaml or one call in Python suffices: the flow is found by its module."""
     folder = tmp_path / "empty"
     folder.mkdir()
     (folder / "prefect.yaml").write_text(OWN_YAML, "utf-8")
-
-    def run_it(name: str) -> None:
-        words = deployment_run(corpus, tmp_path / name)
-        words[words.index("index/index")] = f"index/{name}"
-        run(prefect, *words, folder=folder)
-
-    with worker(prefect, "own", folder):
+    with worker(prefect, "conspectus", folder):
+        run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "index")
         run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "own", folder=folder)
         run(prefect, sys.executable, "-c", BY_MODULE, folder=folder)
-        found = {each["name"]: each for each in ask_api(prefect, "deployments/filter")}
-        assert found["own"]["entrypoint"] == "conspectus.pipelines.prefect_flow:index"
-        assert found["module"]["entrypoint"] == "conspectus.pipelines.prefect_flow.index"
-        with ThreadPoolExecutor() as at_once:
-            list(at_once.map(run_it, ("own", "module")))
-    assert verify(StoredIndex.open(tmp_path / "own")) == verify(StoredIndex.open(tmp_path / "module")) == []
-
-
-def test_a_flow_that_is_served_runs_what_is_deployed(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
-    before = flow_runs(prefect)
-    code = "from conspectus.pipelines.prefect_flow import index; index.serve(name='index')"
-    with in_background(prefect, sys.executable, "-c", code) as log:
-        wait_until(lambda: "deployment run" in log.read_text())
-        run(prefect, *deployment_run(corpus, tmp_path / "index"))
-        run(prefect, *deployment_run(tmp_path / "missing", tmp_path / "index"), status=1)
-    assert verify(StoredIndex.open(tmp_path / "index")) == []
-    good, bad = flow_runs(prefect)[len(before) :]
-    assert complaints(prefect, good) == []
-    assert bad["state"]["type"] == "FAILED"
-    assert bad["state"]["message"] == f"no such file or folder: {tmp_path / 'missing'}"
-    assert complaints(prefect, bad) == []
+        deployed = {each["name"]: each for each in ask_api(prefect, "deployments/filter")}
+        assert deployed["own"]["entrypoint"] == "conspectus.pipelines.prefect_flow:index"
+        assert deployed["module"]["entrypoint"] == "conspectus.pipelines.prefect_flow.index"
+        missing = tmp_path / "missing"
+        for name, source, index in (("own", corpus, "own"), ("module", corpus, "module"), ("own", missing, "none")):
+            given = {"parameters": parameters(source, tmp_path / index), "state": {"type": "SCHEDULED"}}
+            ask_api(prefect, f"deployments/{deployed[name]['id']}/create_flow_run", given)
+        said = [f"{key}={json.dumps(value)}" for key, value in parameters(corpus, tmp_path / "index").items()]
+        words = ["index/index", "--watch", *(word for each in said for word in ("--param", each))]
+        run(prefect, *PREFECT, "deployment", "run", *words)
+        wait_until(lambda: {each["state"]["type"] for each in flow_runs(prefect)} <= {"COMPLETED", "FAILED"})
+    for name in ("index", "own", "module"):
+        opened = StoredIndex.open(tmp_path / name)
+        assert {each.title for each in opened.rows(Document)} == {"Marie Curie", "Warsaw", "Vistula"}
+        assert verify(opened) == []
+    runs = {Path(each["parameters"]["index"]).name: each for each in flow_runs(prefect)}
+    states = {name: each["state"]["type"] for name, each in runs.items()}
+    assert states == {"index": "COMPLETED", "own": "COMPLETED", "module": "COMPLETED", "none": "FAILED"}
+    assert runs["none"]["state"]["message"] == f"no such file or folder: {missing}"
+    tasks = tasks_of(prefect, runs["index"]["name"], 8)
+    assert [each["name"] for each in tasks] == [
+        "embed chunks 1/1", "embed entities 1/1", "embed predicates 1/1", "embed relations 1/1", "embed reports 1/1",
+        "extract 1/3", "extract 2/3", "extract 3/3",
+    ]  # fmt: skip
+    assert {each["state"]["type"] for each in tasks} == {"COMPLETED"}
+    assert complaints(prefect, runs["index"]) == []
     assert pickled(prefect) == []
+
+
+def test_each_step_is_one_task_over_dask(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
+    assert conspectus("index", corpus, "--quiet", "--index", tmp_path / "here").status == 0
+    with cluster(tmp_path, 1) as dask:
+        words = ("--quiet", "--index", str(tmp_path / "index"), "--runner", dask.runner, "--set", "build.shard_size=1")
+        run(prefect, *PROGRAM, "index", str(corpus), *words)
+    assert checksums(tmp_path / "index") == checksums(tmp_path / "here")
 
 
 def test_the_command_line_runs_as_a_flow_where_an_api_is_configured(
@@ -257,18 +244,15 @@ def test_the_command_line_runs_as_a_flow_where_an_api_is_configured(
     here, flow = tmp_path / "here", tmp_path / "flow"
     assert conspectus("index", corpus, "--quiet", "--index", here).status == 0
     before = flow_runs(prefect)
-    done = run(prefect, *PROGRAM, "index", str(corpus), "--json", "--quiet", "--index", str(flow))
-    assert json.loads(done.stdout)["version"] == StoredIndex.open(flow).manifest.version
+    words = (str(corpus), "--json", "--quiet", "--retry-failed", "--index", str(flow))
+    done = run(prefect, *PROGRAM, "index", *words)
+    told = json.loads(done.stdout)
+    assert told["version"] == StoredIndex.open(flow).manifest.version
+    assert told["retried"] == {"asked": 0, "healed": 0, "unanswered": 0}
     # On a busy machine Prefect may say that it is still sending events.
     assert [line for line in done.stderr.splitlines() if "Still processing items" not in line] == []
     assert len(flow_runs(prefect)) == len(before) + 1
-    assert StoredIndex.open(flow).manifest.files == StoredIndex.open(here).manifest.files, (
-        "tasks change nothing in the result"
-    )
-    assert json.loads(done.stdout)["retried"] is None
-    retried = run(prefect, *PROGRAM, "index", str(corpus), "--json", "--quiet", "--retry-failed", "--index", str(flow))
-    assert json.loads(retried.stdout)["retried"] == {"asked": 0, "healed": 0, "unanswered": 0}
-    assert len(flow_runs(prefect)) == len(before) + 2
+    assert checksums(flow) == checksums(here), "tasks change nothing in the result"
 
     again = run(prefect, *PROGRAM, "index", str(tmp_path / "missing"), "--index", str(flow), status=3)
     assert again.stdout == ""

@@ -103,14 +103,6 @@ def test_a_file_that_does_not_belong(copy: Path) -> None:
     ]
 
 
-def test_tables_that_changed_places(copy: Path) -> None:
-    folder = folder_of(copy)
-    (folder / "entities.parquet").rename(folder / "aside")
-    (folder / "chunks.parquet").rename(folder / "entities.parquet")
-    (folder / "aside").rename(folder / "chunks.parquet")
-    assert {each.where for each in problems(copy)} == {"entities.parquet", "chunks.parquet"}
-
-
 @pytest.mark.parametrize("change", [{"settings": {"chunks": {"chunk_size": 3}}}, {"files": {}}])
 def test_a_manifest_that_was_edited(change: dict[str, object], copy: Path) -> None:
     path = folder_of(copy) / "manifest.json"

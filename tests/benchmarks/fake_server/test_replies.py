@@ -2,15 +2,14 @@ import json
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 import pytest
 from conspectus.storage.errors import InputError
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from benchmarks.fake_server import FakeReply, FakeRequest, Replies, Rule, made_up, prose
-from benchmarks.fake_server.replies import embed, fake_token_count, truncated
+from benchmarks.fake_server import FakeReply, FakeRequest, Replies, Rule, made_up
+from benchmarks.fake_server.replies import fake_token_count, truncated
 
 
 def request(text: str, **body: object) -> FakeRequest:
@@ -76,20 +75,8 @@ def test_made_up_replies_follow_the_schema_and_depend_on_the_prompt_only(text: s
     )
 
 
-def test_prose_is_as_long_as_wanted() -> None:
-    assert all(
-        characters <= len(prose(characters, characters)) <= characters + 20 for characters in range(20, 3000, 50)
-    )
-
-
 @given(st.text(), st.integers(1, 30))
 def test_a_beginning_has_at_most_so_many_tokens(text: str, limit: int) -> None:
     beginning = truncated(text, limit)
     assert text.startswith(beginning)
     assert fake_token_count(beginning) == min(limit, fake_token_count(text))
-
-
-def test_texts_that_share_words_have_similar_vectors() -> None:
-    mill, mills, harbour, empty = (embed(text, 256) for text in ("the old mill", "an old mill", "harbour wall", ""))
-    assert mill @ mills > 0.5 > 0.3 > abs(mill @ harbour)
-    assert all(np.isclose(np.linalg.norm(vector), 1) for vector in (mill, mills, harbour, empty))

@@ -1,16 +1,12 @@
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-import openai
 import pytest
 
-from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Limits, Measures, fake_process
-from benchmarks.fake_server.__main__ import server as from_arguments
-from tests.benchmarks.fake_server.conftest import Ask, Connect
-from tests.waiting import HELD, LIMIT, post_and_leave, wait_until
+from benchmarks.fake_server import FakeServer, Measures, fake_process
+from tests.benchmarks.fake_server.conftest import Connect
 
 HELLO = [{"role": "user", "content": "Hello there, all of you."}]
 BODY = {"model": "m", "messages": [{"role": "user", "content": "capital of France"}]}
@@ -87,62 +83,6 @@ def test_keys_and_paths_are_checked() -> None:
     assert replies[2].json()["model"] == "gpt"
 
 
-def test_requests_in_flight_are_measured_over_time() -> None:
-    with FakeServer("x", latency=HELD, limits=Limits(in_flight=4)) as server, ThreadPoolExecutor(5) as clients:
-        url = f"{server.url}/chat/completions"
-        asked = [clients.submit(httpx.post, url, json=BODY, timeout=LIMIT) for _ in range(5)]
-        wait_until(lambda: len(server.requests) == 5)
-        server.release()
-        assert sorted(each.result().status_code for each in asked) == [200] * 4 + [429]
-        measures, rows = server.measures, server.requests
-    assert (measures.requests, measures.in_flight_peak, measures.in_flight) == (5, 5, 0)
-    assert (measures.statuses, measures.second_429) == ({"200": 4, "429": 1}, 0)
-    spent = sum((row.replied or 0.0) - row.arrived for row in rows)
-    assert measures.in_flight_mean == pytest.approx(spent / measures.seconds, rel=0.05)
-
-
-def test_a_client_that_has_gone_and_a_stopped_server_end_a_request() -> None:
-    with FakeServer("x", latency=HELD) as server:
-        post_and_leave(f"{server.url}/chat/completions", BODY, lambda: server.requests)
-        wait_until(lambda: server.measures.in_flight == 0)
-    with ThreadPoolExecutor(1) as client:
-        with FakeServer(latency=HELD) as server:
-            asked = client.submit(httpx.post, f"{server.url}/chat/completions", json=BODY, timeout=LIMIT)
-            wait_until(lambda: server.requests)
-        with pytest.raises(httpx.TransportError):
-            asked.result()
-    assert server.measures.statuses == {"none": 1}
-    assert server.measures.in_flight == 0
-
-
-def test_behaviour_can_change_and_a_stopped_server_starts_again(ask: Ask) -> None:
-    server = FakeServer("one")
-    with server:
-        port = server.url
-        assert ask(server, "x") == "one"
-        server.change(replies=lambda request: request.last * 2, latency=lambda request: 0.05 * (request.last == "slow"))
-        assert ask(server, "slow") == "slowslow"
-        server.change(replies=FakeReply("no", status=413))
-        with pytest.raises(openai.APIStatusError, match="no"):
-            ask(server, "x")
-    assert (server.requests[1].replied or 0.0) - server.requests[1].arrived >= 0.049
-    with server:
-        assert (server.url, server.requests) == (port, [])
-
-
-def test_a_rule_that_raises_breaks_the_connection_and_is_raised_in_the_end(ask: Ask) -> None:
-    def rule(request: FakeRequest) -> str:
-        return {}[request.last]
-
-    with (
-        pytest.raises(RuntimeError, match="KeyError"),
-        FakeServer(rule) as server,
-        pytest.raises(openai.APIConnectionError),
-    ):
-        ask(server, "x")
-    assert server.measures.statuses == {"none": 1}
-
-
 def test_a_process_of_its_own() -> None:
     with fake_process("--rpm", "3", "--latency", "0.01") as server:
         statuses = [httpx.post(f"{server.url}/chat/completions", json=BODY).status_code for _ in range(4)]
@@ -154,19 +94,3 @@ def test_a_process_of_its_own() -> None:
     assert isinstance(measures, Measures)
     assert measures.statuses == {"200": 3, "429": 1}
     assert (done.returncode, "cannot start" in done.stderr, "Traceback" in done.stderr) == (1, True, False)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--fault", "419=1"], "unknown fault '419'"),
-        (["--fault", "429"], "give its probability"),
-        (["--rpm", "0"], "at least 1"),
-        (["--script", "nowhere.jsonl"], "nowhere.jsonl"),
-    ],
-)
-def test_wrong_arguments_are_refused(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        from_arguments(arguments)
-    assert exit_.value.code == 2
-    assert says in capsys.readouterr().err

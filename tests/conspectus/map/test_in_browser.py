@@ -174,17 +174,6 @@ def test_an_entity_is_found_by_its_other_names(page: Page, tmp_path: Path) -> No
     assert "Also called Mr. Holmes." in page.text("#told")
 
 
-def test_a_neighbour_is_a_click_away(page: Page, large: Path) -> None:
-    page.open(large, address="#entity=Entity 0")
-    assert page.text("#told h1") == "Entity 0"
-    page.run(
-        """[...document.querySelectorAll("#told h2")].find(each => each.innerText === "Relations")
-            .nextSibling.querySelector("button").click()"""
-    )
-    assert page.text("#told h1").startswith("Entity ")
-    assert page.text("#told h1") != "Entity 0"
-
-
 def test_a_dot_is_clicked(page: Page, tmp_path: Path) -> None:
     names = ["a hub", *(f"leaf {number}" for number in range(6))]
     write_html(
@@ -376,15 +365,3 @@ def test_light_and_dark_wide_and_narrow(page: Page, large: Path) -> None:
     assert page.run("document.getElementById('panel').getBoundingClientRect().top") > 300
     page.click(*spot(page, "regions", "c0-600"))
     assert page.text("#told h1") == "Community 600 of level 0"
-
-
-def test_ten_thousand_entities_are_drawn(page: Page, tmp_path: Path) -> None:
-    write_html(large_index(10_000), tmp_path / "map.html")
-    page.open(tmp_path / "map.html", 1440, 900)
-    assert page.run("performance.getEntriesByName('first drawn').length") == 1
-    pictures = [seen(page)]
-    for by in (-120, 120):
-        page.wheel(500, 450, by)
-        pictures.append(seen(page))
-    assert len(set(pictures)) > 1
-    assert (tmp_path / "map.html").stat().st_size < 15_000_000

@@ -174,19 +174,6 @@ def test_a_filter_is_offered_kept_and_told(page: Page, server: Running) -> None:
     assert page.errors.pop().startswith("Failed to load resource")  # the browser tells of every status that is an error
 
 
-def test_only_methods_that_can_run_are_offered(page: Page, server: Running) -> None:
-    offered = [row["name"] for row in server.client.get("/v1/methods").json()]
-    assert "ppr" in offered
-    assert not {"rerank", "io", "ircot"} & set(offered)
-    opened(page, server, "#/notes/ask?method=rerank")
-    page.until("document.getElementById('method').value === 'auto'")
-    assert sorted(page.run("[...document.querySelectorAll('#method option')].map(o => o.value)")) == sorted(offered)
-    assert page.run("[...document.querySelectorAll('#method option')].every(o => !o.disabled)")
-    page.run("location.hash = '#/notes/compare'")
-    page.until("document.querySelector('.methods input') !== null")
-    assert sorted(page.run("[...document.querySelectorAll('.methods input')].map(o => o.value)")) == sorted(offered)
-
-
 def test_methods_are_compared_side_by_side(page: Page, server: Running) -> None:
     opened(page, server, "#/notes/compare?q=Who+met+Otto+Brand+in+Port+Alma%3F&methods=ppr,bm25,dense")
     page.click_on("#compare")

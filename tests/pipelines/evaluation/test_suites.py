@@ -8,7 +8,6 @@ from conspectus.storage.settings import load_settings
 from tests.conftest import ISLES, write_rows
 
 CORPUS = [{"id": "d", "title": "t", "text": "x"}]
-QUESTION = {"id": "q", "question": "Who?", "answers": ["me"], "supporting": ["d"]}
 
 
 def suite(folder: Path, *lines: bytes) -> Path:

@@ -35,7 +35,7 @@ from tests.waiting import LIMIT, free_port
 
 REGEX = ("--set", "extraction.pipeline=regex")
 SETTINGS = {"extraction": {"pipeline": "regex"}}
-KILLS = int(os.environ.get("CONSPECTUS_KILLS", "3"))
+KILLS = int(os.environ.get("CONSPECTUS_KILLS", "1"))
 
 
 def test_a_version_travels_unchanged(url: str, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from tests.graph_model import reply
 from tests.pipelines.remote_index.stores import objects_of, on_machine, put
 from tests.waiting import LIMIT, wait_until
 
-KILLS = int(os.environ.get("CONSPECTUS_KILLS", "3"))
+KILLS = int(os.environ.get("CONSPECTUS_KILLS", "1"))
 NAMES = ("Mary Quill", "Otto Brand", "Lena Storm", "Paul Reed", "Ida Marsh", "Jon Veil", "Tess Amber", "Gus Holm")
 
 

@@ -8,20 +8,12 @@ from typing import Any
 
 import pytest
 from conspectus.prompts.client.batch import Outbox, TakenBack
-from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.reply_cache import KIND
-from conspectus.prompts.language_model import Message, Request
-from conspectus.storage.errors import BatchWritten, Deferred, InputError, ModelRefused
+from conspectus.storage.errors import Deferred, InputError, ModelRefused
 from conspectus.storage.memo import Memo
-from conspectus.storage.settings import LlmSettings
 
 EXPIRED = {"code": "batch_expired", "message": "This batch expired before it was done."}
 TOO_LONG = {"code": "context_length_exceeded", "message": "This model's maximum context length is 8192 tokens."}
-OLD_LIMIT = {
-    "code": "unsupported_parameter",
-    "param": "max_tokens",
-    "message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'.",
-}
 
 
 def outbox(folder: Path, keys: Sequence[str] = ()) -> Outbox:
@@ -99,36 +91,6 @@ def test_a_refused_request_fails_and_is_written_again_on_request(tmp_path: Path)
     assert isinstance(box.defer("b", "extract", {"model": "m"}, 100, []), Deferred)
     box.take_back(retry=True)
     assert isinstance(box.defer("a", "extract", {"model": "m"}, 100, []), Deferred)
-
-
-async def test_what_the_batch_s_server_refuses_is_left_out_of_the_next_batch(tmp_path: Path) -> None:
-    request = Request((Message("user", "Who?"),), "extract")
-
-    async def asked() -> tuple[Outbox, dict[str, Any]]:
-        box = outbox(tmp_path)
-        box.take_back()
-        with pytest.raises(Deferred):
-            await ModelClient(LlmSettings(model="m", base_url="http://localhost:1"), box.memo, outbox=box).complete(
-                request
-            )
-        with pytest.raises(BatchWritten):
-            box.check()
-        (file,) = (tmp_path / "batch" / "requests").glob("*.jsonl")
-        written: dict[str, Any] = json.loads(file.read_text())
-        return box, written
-
-    _, first = await asked()
-    assert "max_tokens" in first["body"]
-    put(tmp_path, bad(first["custom_id"], 400, OLD_LIMIT), name="1")
-    _, second = await asked()
-    assert second["custom_id"] == first["custom_id"]
-    assert "max_completion_tokens" in second["body"]
-    assert "max_tokens" not in second["body"]
-    put(tmp_path, bad(first["custom_id"], 400, OLD_LIMIT), name="2")
-    box = outbox(tmp_path)
-    box.take_back()
-    final = box.defer(first["custom_id"], "extract", {"model": "m"}, 100, [])
-    assert isinstance(final, ModelRefused), "refused again, although the parameter was left out"
 
 
 @pytest.mark.parametrize(

@@ -72,46 +72,6 @@ def test_json_is_asked_for_as_the_server_knows_it() -> None:
     assert [each["role"] for each in Capabilities("none").body(after_answer, "m", 50)["messages"]][-1] == "user"
 
 
-@pytest.mark.parametrize(
-    ("refusal", "lowered"),
-    [
-        (
-            "max_tokens Unsupported parameter: 'max_tokens' is not supported with this model. "
-            "Use 'max_completion_tokens' instead.",
-            {"limit": "max_completion_tokens"},
-        ),
-        (
-            "response_format Invalid parameter: 'response_format' of type 'json_schema' is not supported.",
-            {"structured_output": "json_object"},
-        ),
-        ("temperature Unsupported value: 'temperature' does not support 0 with this model.", {"temperature": False}),
-        ("Unrecognized request argument supplied: stream_options", {"stream_usage": False}),
-        ("System role not supported", {"system_role": False}),
-        ("messages[0].role does not support 'system' with this model", {"system_role": False}),
-    ],
-)
-def test_what_a_server_refuses_is_asked_for_in_another_way(refusal: str, lowered: dict[str, Any]) -> None:
-    found = Capabilities().lowered(refusal)
-    assert found is not None
-    changed = {
-        name: getattr(found, name)
-        for name in Capabilities.__slots__
-        if getattr(found, name) != getattr(Capabilities(), name)
-    }
-    assert changed == lowered
-
-
-def test_lowering_ends() -> None:
-    capabilities: Capabilities | None = Capabilities()
-    seen = []
-    while capabilities:
-        seen.append(capabilities)
-        capabilities = capabilities.lowered("unsupported: max_tokens response_format temperature stream_options system")
-    assert len(seen) == 7
-    asked = body(seen[-1], schema=Whole)
-    assert set(asked) == {"model", "messages", "max_completion_tokens"}
-
-
 def test_a_request_that_is_too_long_is_no_matter_of_dialect() -> None:
     says = (
         "'max_tokens' is too large: 4096. This model's maximum context length is 4096 tokens and your request has 500"

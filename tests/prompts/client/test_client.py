@@ -3,10 +3,7 @@
 import asyncio
 import json
 import os
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -35,7 +32,7 @@ from conspectus.storage.settings import LlmSettings, Price, load_settings
 from pydantic import BaseModel
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults, Limits
-from tests.waiting import HELD, LIMIT, Together, wait_until
+from tests.waiting import HELD, LIMIT, Together
 
 
 def ask(text: str, **changes: Any) -> Request:  # noqa: ANN401  (fields of a request)
@@ -607,24 +604,6 @@ def test_a_reply_that_trickles_in_is_given_up() -> None:
         assert isinstance(error, ModelUnavailable)
 
 
-RUN = """
-import asyncio, sys
-from pathlib import Path
-from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.language_model import Message, Request
-from conspectus.storage.memo import Memo
-from conspectus.storage.settings import LlmSettings
-
-async def main():
-    model = ModelClient(LlmSettings(model="m", base_url=sys.argv[1]), Memo(Path(sys.argv[2])))
-    requests = [Request((Message("user", str(each)),), "test") for each in range(1000)]
-    replies = await asyncio.gather(*(model.complete(each) for each in requests))
-    assert [each.text for each in replies] == [f"echo {each}" for each in range(1000)]
-
-asyncio.run(main())
-"""
-
-
 def remembered(memo: Path) -> int:
     """The replies in another process's memo."""
     try:
@@ -633,23 +612,6 @@ def remembered(memo: Path) -> int:
             return count
     except sqlite3.OperationalError:  # it has not been made yet
         return 0
-
-
-def test_killed_half_way_the_rerun_sends_the_other_half(tmp_path: Path) -> None:
-    def latency(request: FakeRequest) -> float:
-        return 0.0 if request.number < 500 else HELD
-
-    with FakeServer(echo, latency=latency) as server:
-        command = [sys.executable, "-c", RUN, server.url, str(tmp_path / "memo.sqlite")]
-        killed = subprocess.Popen(command, cwd=Path(__file__).parents[3])
-        wait_until(lambda: remembered(tmp_path / "memo.sqlite") == 500)
-        killed.send_signal(signal.SIGKILL)
-        killed.wait()
-        assert server.measures.statuses["200"] == 500
-        before = len(server.requests)
-        server.change(latency=0.0)
-        subprocess.run(command, cwd=Path(__file__).parents[3], check=True)
-        assert len(server.requests) - before == 500
 
 
 def test_callers_on_many_loops_and_threads_share_one_pool_and_its_limits() -> None:

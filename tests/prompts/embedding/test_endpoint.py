@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from benchmarks.fake_server import FakeServer, Faults
+from benchmarks.fake_server import FakeServer
 from tests.waiting import Together
 
 TEXTS = [f"Ship number {i} left the harbour" + " at noon" * (i % 7) for i in range(200)]
@@ -148,25 +148,6 @@ def test_a_server_that_takes_fewer_texts_gets_fewer_from_then_on() -> None:
         assert len([each for each in server.requests if each.status == 400]) == len(refused)
     with FakeServer(dimensions=32) as server:
         np.testing.assert_array_equal(embedder(server.url).embed(TEXTS), vectors)
-
-
-def test_one_tenth_of_faults_is_overcome() -> None:
-    faults = Faults({"429": 0.04, "500": 0.02, "drop": 0.02, "bad_json": 0.01, "cut": 0.01}, retry_after=0.05)
-    texts = [f"{text}, {i}" for i in range(5) for text in TEXTS]
-    with FakeServer(faults=faults, dimensions=32, seed=3) as server, metered() as meter:
-        found = embedder(server.url, batch_size=10, concurrency=8).embed(texts)
-        assert server.measures.in_flight_peak <= 8
-        faulty = sum(server.measures.faults.values())
-        assert faulty >= 5
-        assert len(server.requests) == 100 + faulty
-        used = meter.total()
-        assert (used.calls, used.attempts) == (100, 100 + faulty)
-        assert used.prompt_tokens == sum(
-            each.prompt_tokens for each in server.requests if each.status == 200 and not each.fault
-        )
-        assert used.unconfirmed_tokens > 0
-    with FakeServer(dimensions=32) as server:
-        np.testing.assert_array_equal(embedder(server.url).embed(texts), found)
 
 
 def test_usage_is_counted_by_step_and_priced() -> None:

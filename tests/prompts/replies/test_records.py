@@ -276,14 +276,6 @@ def test_what_models_do_to_replies(kind: MalformedKind) -> None:
     assert len(found) == len(emitted) or read.lost
 
 
-def test_three_replies_of_a_gleaning_keep_every_record() -> None:
-    # Joined, the last record of a reply without its end and the first of the next would be one.
-    replies = [f"{ADA_TEXT}##\n{MET_TEXT}", f'("entity"<|>"Babbage"<|>"person"<|>"He met Ada."){COMPLETE}', MET_TEXT]
-    read = [read_records(each) for each in replies]
-    assert [len(all_of(each)) for each in read] == [2, 1, 1]
-    assert not any(each.lost for each in read)
-
-
 def test_every_record_is_read_in_the_habits_of_models() -> None:
     """See tests/prompts/replies/data/README.md."""
     replies = [json.loads(line)["reply"] for line in DATA.read_text("utf-8").splitlines()]
@@ -303,22 +295,6 @@ def test_every_record_is_read_in_the_habits_of_models() -> None:
         assert field == field.strip()
         assert not any(sign in field for sign in ("<|", "|>", "##", '"("', "COMPLETE"))
         assert not field.startswith(('"', "“"))
-
-
-def test_two_of_them_by_hand() -> None:
-    replies = {each["id"]: each["reply"] for each in map(json.loads, DATA.read_text("utf-8").splitlines())}
-    read = read_records(replies["plain"])
-    assert [record.name for record in read.entities] == ["Nell Ashgrove", "Wick", "Vantry"]
-    assert [(record.source, record.target, record.strength) for record in read.relations] == [
-        ("Nell Ashgrove", "Wick", 9),
-        ("Nell Ashgrove", "Vantry", 7),
-    ]
-    spoilt = [each for each in replies.values() if '"|>' in each or "</|>" in each or "“" in each]
-    assert spoilt, "the delimiters that lost a sign are in the data"
-    for each in spoilt:
-        read = read_records(each)
-        assert len(read.relations) == len(re.findall(r"""\(\s*["“]relation""", each))
-        assert all(relation.strength for relation in read.relations)
 
 
 words = st.text("ab 京é.,()'\"<>|#\\{}\n", max_size=14) | st.text(max_size=10)

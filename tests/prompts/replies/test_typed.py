@@ -347,81 +347,6 @@ def test_missing_brackets_are_no_matter_only_where_nothing_else_can_be() -> None
             read_answer(reply, schema)
 
 
-# Two reports in the form in which models write them.
-KEEPER = (
-    "{\n"
-    '    "title": "The Keeper and His Balances",\n'
-    '    "summary": "This community is about Barnaby Quist and the balances of the House. Quist treats '
-    "the balances with courtesy and covers them each night; what he hides from people he has written "
-    'down in the ledger.",\n'
-    '    "rating": 4.5,\n'
-    '    "rating_explanation": "The community has moderate importance, because the damage that it hides '
-    'has not been found yet.",\n'
-    '    "findings": [\n'
-    "        {\n"
-    '            "summary": "Quist’s Care for the Balances",\n'
-    '            "explanation": "Quist begs a balance\'s pardon if he knocks the table. He weighs each '
-    "thing twice, once in each pan, since no balance has two arms of one length. However, his care for "
-    'instruments goes together with silence towards people."\n'
-    "        },\n"
-    "        {\n"
-    '            "summary": "The Entry in the Ledger",\n'
-    '            "explanation": "The ledger says that the fork parted, and not what fell. The entry is '
-    'accurate, and keeps what matters to itself."\n'
-    "        }\n"
-    "    ]\n"
-    "}"
-)
-GAUGE = (
-    "{\n"
-    '    "title": "Wick\'s Readings: The Gauge, The Curve, and The Warden",\n'
-    '    "summary": "This community is about Wick\'s readings of the river and what becomes of them. The '
-    "Gauge, The Curve and The Warden are linked by a warning that is admired and not followed, though "
-    "Wick's drawing is correct.\",\n"
-    '    "rating": 2.5,\n'
-    '    "rating_explanation": "The rating is low, since only a landing is known to be in danger at this '
-    'time.",\n'
-    '    "findings": [\n'
-    "        {\n"
-    '            "summary": "The Gauge at Hob\'s Landing",\n'
-    '            "explanation": "Wick reads the gauge in the morning and in the evening. The gauge is a '
-    "post with knife-cuts, and the boy's notes of it are never late.\"\n"
-    "        },\n"
-    "        {\n"
-    '            "summary": "The Curve",\n'
-    '            "explanation": "The curve shows that the river rises faster at night, and that it '
-    'will be at the sill on Thursday."\n'
-    "        },\n"
-    "        {\n"
-    '            "summary": "The Warden\'s Comparison",\n'
-    '            "explanation": "The Warden compares Wick\'s curve with the engineer\'s record. He finds '
-    'that such a flood has not happened before, and waits."\n'
-    "        }\n"
-    "    ]\n"
-    "}"
-)
-
-
-@pytest.mark.parametrize(
-    ("reply", "title", "n_findings"),
-    [
-        (KEEPER, "The Keeper and His Balances", 2),
-        (GAUGE, "Wick's Readings: The Gauge, The Curve, and The Warden", 3),
-    ],
-)
-def test_reports_as_models_write_them(reply: str, title: str, n_findings: int) -> None:
-    report = read_answer(reply, Report)
-    assert (report.title, len(report.findings)) == (title, n_findings)
-    assert read_answer(repr(json.loads(reply)), Report) == report
-    assert read_answer(f"```json\n{reply.rstrip()[:-1]},}}\n```", Report) == report
-    for at in range(1, len(reply), 50):
-        with pytest.raises(BadAnswer, match=CUT) as caught:
-            read_answer(reply[:at], Report)
-        salvaged: Any = caught.value.salvaged
-        if salvaged is not None:
-            assert salvaged == report.model_copy(update={"findings": report.findings[: len(salvaged.findings)]})
-
-
 # ---- laws
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -564,21 +489,6 @@ def test_quotes_not_escaped_are_never_another_record(parts: list[str]) -> None:
     said = " ".join(parts)
     graph = Graph(entities=[Entity(name="a", type="b", description=said), Entity(name=said, type="", description="")])
     assert_never_another(json.dumps(graph.model_dump()).replace('\\"', '"'), graph)
-
-
-def test_a_cut_at_every_place() -> None:
-    rendered = BOTH.model_dump_json(indent=2)
-    sizes = []
-    last_bracket = len(rendered) - 2
-    for at in range(1, last_bracket):
-        with pytest.raises(BadAnswer, match=CUT) as caught:
-            read_answer(rendered[:at], Graph)
-        salvaged: Any = caught.value.salvaged
-        assert salvaged is None or is_beginning(salvaged, BOTH)
-        sizes.append(len(salvaged.entities) + len(salvaged.relationships) if salvaged else -1)
-    assert read_answer(rendered[:last_bracket], Graph) == BOTH
-    assert sizes == sorted(sizes)  # what is salvaged only grows
-    assert sizes[-1] == 3
 
 
 @settings(max_examples=300, deadline=None)

@@ -8,9 +8,7 @@ from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
 from conspectus.query.methods.ircot import concludes, first_sentence, scaled
 from conspectus.query.types import Passage
-from conspectus.storage.errors import ModelError
 
-from benchmarks.fake_server import FakeReply, FakeRequest
 from tests.conftest import Build
 from tests.query.thinking import CHAIN, PASSAGES, QUESTION, prompts, retrieve, served, shown
 
@@ -18,12 +16,6 @@ from tests.query.thinking import CHAIN, PASSAGES, QUESTION, prompts, retrieve, s
 @pytest.fixture(scope="module")
 def coast(build: Build) -> Context:
     return build(PASSAGES.items())
-
-
-def test_a_model_that_fails_at_once_is_an_error(coast: Context, tmp_path: Path) -> None:
-    """What would be left is the retriever alone, which must not pass for IRCoT."""
-    with served(coast, tmp_path, FakeReply(status=400)) as (opened, _), pytest.raises(ModelError):
-        retrieve(opened)
 
 
 def test_only_the_first_sentence_counts(coast: Context, tmp_path: Path) -> None:
@@ -53,19 +45,6 @@ def test_any_retriever_will_do(retriever: str, coast: Context, tmp_path: Path) -
     with served(coast, tmp_path, CHAIN, retriever=retriever, passages=6) as (opened, _):
         titles = {each.title for each in retrieve(opened, 6).passages}
     assert titles >= {"Corvane lighthouse", "Ada Mirren", "Pelluci"}
-
-
-def test_prompts_hold_no_ids(coast: Context, tmp_path: Path) -> None:
-    asked: list[str] = []
-
-    def thought(request: FakeRequest) -> str:
-        asked.append(request.prompt)
-        return CHAIN[3]
-
-    with served(coast, tmp_path, thought) as (opened, _):  # type: ignore[arg-type]
-        found = retrieve(opened)
-    for each in found.passages:
-        assert each.chunk_id not in asked[0]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
-from conspectus.storage.errors import BudgetReached
 
 from benchmarks.fake_server import FakeReply
 from tests.conftest import Build
@@ -77,17 +76,6 @@ def test_a_thought_that_leads_no_further_ends_the_walk_and_not_the_run(
     assert reason in answer.trace[-2].detail
     assert "Ada Mirren" in [each.title for each in answer.evidence.passages]
     assert sum(THINK in each for each in prompts(server)) == 2
-
-
-def test_it_stops_on_the_budget(coast: Context, tmp_path: Path) -> None:
-    budget = {"max_tokens": 3300, "max_output_tokens": 100}
-    with served(coast, tmp_path, CHAIN, llm=budget) as (opened, server), pytest.raises(BudgetReached):
-        ask(opened)
-    assert 1 <= len(server.requests) < 5
-    with served(coast, tmp_path, CHAIN[len(server.requests) :], llm={"max_output_tokens": 100}) as (opened, rest):
-        answer = ask(opened)  # what was said is remembered, and is not asked again
-    assert answer.text == "In Ostrava [1]."
-    assert len(rest.requests) == 5 - len(server.requests)
 
 
 def test_an_index_without_passages_asks_no_model(build: Build, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from conspectus.query.remote_graph.graph import LiveGraph
 from conspectus.query.sparql import endpoint
 from conspectus.query.sparql.endpoint import Endpoint
 from conspectus.query.walk.graph_protocol import IndexGraph, WalkGraph
-from conspectus.storage.errors import SparqlError, UsageError
+from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import load_settings
 
 from benchmarks.fake_server import FakeServer
@@ -181,15 +181,6 @@ def uri(value: str) -> dict[str, str]:
 
 def text(value: str) -> dict[str, str]:
     return {"type": "literal", "value": value}
-
-
-@pytest.mark.parametrize("body", [b"<html>", b"", b'{"head": {}}', b'{"head": {"vars": ["at"]}, "results": {}}'])
-def test_what_is_no_result_is_an_error_and_no_empty_answer(body: bytes) -> None:
-    with (
-        serving(lambda request, _: send(request, 200, body)) as url,
-        pytest.raises(SparqlError, match="sent no result"),
-    ):
-        open_endpoint(url).ask("Who directed Grey Heron?")
 
 
 def test_a_scan_that_is_refused_is_a_step(server: str) -> None:

@@ -26,7 +26,6 @@ from conspectus.storage.records import Chunk, Document, Failure, Place
 from conspectus.storage.settings import ExtractionSettings, LlmSettings
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults
-from tests.malformed_json import MALFORMED
 from tests.tags import inside, prompt_of
 from tests.waiting import HELD, Together, wait_until
 
@@ -150,12 +149,6 @@ def test_a_relationship_has_a_predicate() -> None:
         (found,), _ = extract(server, TEXT)
         told = "Ada was born in London in 1815."
         assert found.relations == (RelationRecord("Ada", "London", told, 8.0, "was born in"),)
-
-
-def test_no_gleaning_no_question() -> None:
-    with FakeServer(scripted(reply(entity("Ada Lovelace")))) as server:
-        extract(server, TEXT, max_gleanings=0)
-        assert len(server.requests) == 1
 
 
 def test_what_is_asked() -> None:
@@ -376,28 +369,6 @@ def test_a_budget_ends_it_and_a_second_run_goes_on(tmp_path: Path) -> None:
         assert len(server.requests) == 80, "every reply that came was kept"
 
 
-def test_malformed_replies_at_one_in_five() -> None:
-    emitted = [entity("Ada Lovelace"), entity("Charles Babbage"), relation("Ada Lovelace", "Charles Babbage")]
-    kinds = [
-        "fence", "prose", "think", "smart_quotes", "raw_newline", "truncated", "ellipsis", "html", "escaped_string",
-        "json_lines", "wrapped", "empty", "refusal", "null_content",
-    ]  # fmt: skip
-    faults = Faults({kind: 0.2 / len(kinds) for kind in kinds}, by="prompt", spoilers=MALFORMED)
-    with FakeServer(scripted(reply(*emitted), reply(*emitted)), faults=faults, seed=4) as server:
-        found, failures = extract(server, *(f"Text {i}." for i in range(300)), max_gleanings=0)
-        assert set(server.measures.faults) == set(kinds)
-        whole = ({"Ada Lovelace", "Charles Babbage"}, {"Ada Lovelace met Charles Babbage."})
-        lossy = {each.item_id for each in failures}
-        for number, each in enumerate(found):
-            names = {one.name for one in each.entities}
-            met = {one.description for one in each.relations}
-            assert names <= whole[0]
-            assert met <= whole[1]
-            assert (names, met) == whole or f"c{number:03}" in lossy
-        assert sum((len(each.entities), len(each.relations)) >= (2, 1) for each in found) > 240
-        assert lossy, "losses are listed"
-
-
 @pytest.mark.parametrize(
     ("text", "name", "says"),
     [
@@ -413,20 +384,6 @@ def test_texts_in_other_scripts(text: str, name: str, says: str) -> None:
         body = server.requests[0].body
         assert body
         assert re.search(re.escape(text), prompt_of(body))
-
-
-def test_progress_is_told_by_text() -> None:
-    told: list[tuple[str, int, int]] = []
-    with FakeServer(scripted(reply(entity("Ada")), more="No")) as server:
-        chunks = chunks_of("a", "b", "a")
-        asyncio.run(extract_chunks([], chunks, ExtractionSettings(), client(server), lambda *each: told.append(each)))
-    assert told == [("extract", 0, 2), ("extract", 1, 2), ("extract", 2, 2)]
-
-
-def test_no_chunks_no_calls() -> None:
-    with FakeServer("x") as server:
-        assert extract(server) == ([], [])
-        assert not server.requests
 
 
 def test_a_remembered_reply_with_a_record_of_no_use_is_asked_for_again(tmp_path: Path) -> None:

@@ -167,10 +167,6 @@ def test_a_lone_short_or_lower_case_word_is_not_looked_for() -> None:
     assert elsewhere == {("Speed", second.index("Speed"))}
 
 
-def test_nothing_in_nothing_out() -> None:
-    assert merge([], [], []) == Knowledge([], [], [])
-
-
 _CHUNKS = [Chunk(f"c{number}", f"d{number // 2}", 0, 0, 9, "", 1) for number in range(4)]
 _NAMED = st.builds(
     Sighting,

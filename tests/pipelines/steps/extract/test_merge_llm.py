@@ -5,11 +5,10 @@ import random
 import pytest
 from conspectus.pipelines.steps.chunks import split_document
 from conspectus.pipelines.steps.extract.llm import ChunkExtraction
-from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.extract.merge_llm import ModelKnowledge, merge_extractions
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.hashing import entity_id
-from conspectus.storage.records import Chunk, Document, Entity, Failure, Relation
+from conspectus.storage.records import Chunk, Document, Entity, Relation
 from conspectus.storage.settings import ChunkSettings
 from conspectus.storage.text.normalise import entity_key
 
@@ -303,14 +302,3 @@ def test_other_scripts_have_spans_and_evidence(text: str, one: str, other: str) 
     assert one in evidence.surface
     assert other in evidence.surface
     assert evidence.surface in text
-
-
-def test_nothing_in_nothing_out() -> None:
-    assert merge_extractions([], [], []) == ModelKnowledge(Knowledge([], [], []), [], {}, {}, {}, [])
-
-
-def test_failures_are_sorted_like_tables() -> None:
-    bad = found(met("Ada", "Ada"))
-    made = merged({"0": ("x", bad), "1": ("y", bad)})
-    assert [each.item_id for each in made.failures] == ["c0", "c1"]
-    assert all(isinstance(each, Failure) for each in made.failures)

@@ -15,7 +15,6 @@ from conspectus.pipelines.steps.reports.prompt import Element, Elements, without
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.language_model import Reply, Request
 from conspectus.prompts.replies.typed import read_answer
-from conspectus.storage.errors import BudgetReached
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import (
@@ -213,14 +212,6 @@ def test_on_the_coarsest_level_every_entity_is_shown_to_a_report() -> None:
         assert len(server.requests) == 2, "a pair is told of where its passage is"
         assert {report.community_id for report in reports} == {"small", "alone"}
         assert failures == []
-
-
-def test_the_prompt_has_the_extent_of_a_report() -> None:
-    with FakeServer(answer()) as server:
-        written([SMALL], elements(), model_of(server))
-        (prompt,) = (prompt_of(each.body) for each in server.requests if each.body)
-        assert '"findings": 5 to 10 findings' in prompt
-        assert "at most 1000 words" in prompt
 
 
 def test_claims_that_state_one_thing_are_one_record() -> None:
@@ -567,50 +558,6 @@ def test_what_a_report_was_made_from_is_remembered(tmp_path: Path) -> None:
     with FakeServer(answer()) as server:
         written([SMALL], elements(), model_of(server, memo))
     assert [len(memo.made_from(digest(each.text))) for each in CHUNKS] == [1, 1]
-
-
-def test_a_budget_ends_it() -> None:
-    communities, of = hierarchy([4] * 9)
-    with FakeServer(of_part) as server:
-        with pytest.raises(BudgetReached):
-            written(communities, of, model_of(server, max_tokens=6000, max_output_tokens=200), max_input_tokens=400)
-        assert 0 < len(server.requests) < 10
-
-
-def test_no_community_no_call() -> None:
-    with FakeServer(answer()) as server:
-        assert written([], elements(), model_of(server)) == ([], [])
-        assert server.requests == []
-
-
-def test_a_part_of_a_part_reaches_the_top() -> None:
-    """Three levels, each too long for a prompt: every level stands on the reports below it."""
-    people = [entity(f"P{i}x{j}", 2, "word " * 40) for i in range(4) for j in range(4)]
-    ties = [relation(f"P{i}x{j}", f"P{i}x{j + 1}") for i in range(4) for j in range(3)]
-
-    def those(*parts: int) -> tuple[list[str], list[str]]:
-        return (
-            [each.name for each in people if int(each.name[1]) in parts],
-            [each.id for each in ties if int(each.id[1]) in parts],
-        )
-
-    communities = [
-        community("top", *those(0, 1, 2, 3)),
-        community("left", *those(0, 1), 1, "top"),
-        community("right", *those(2, 3), 1, "top"),
-        *(community(f"leaf{i}", *those(i), 2, "left" if i < 2 else "right") for i in range(4)),
-    ]
-
-    def reply(request: FakeRequest) -> str:
-        text = records_of(request.prompt)
-        return answer("Leaf" if "(PERSON" in text else "Middle" if "Leaf" in text else "Top", ["R1", "S1", "S2"])
-
-    with FakeServer(reply) as server:
-        reports, _ = written(communities, Elements(people, ties, [], [], CHUNKS), model_of(server),
-                             max_input_tokens=250)  # fmt: skip
-    assert sorted((each.level, each.title) for each in reports) == [
-        (0, "Top"), (1, "Middle"), (1, "Middle"), *[(2, "Leaf")] * 4,
-    ]  # fmt: skip
 
 
 def test_elements_have_places() -> None:

@@ -16,7 +16,7 @@ from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import drift
 from conspectus.query.methods.graphrag.drift_offline import CONTEXT_TOKENS
 from conspectus.query.types import Answer
-from conspectus.storage.errors import BudgetReached, ModelError
+from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Document, Relation, Report
 
 from benchmarks.fake_server import FakeReply, FakeRequest, Rule
@@ -179,19 +179,6 @@ def test_where_the_primer_gives_nothing_the_question_itself_is_searched(harbour:
         assert found.known
 
 
-def test_where_every_call_fails_it_is_an_error_and_a_budget_holds(harbour: Context, tmp_path: Path) -> None:
-    broken = FakeReply("no", status=400)
-    with (
-        served(harbour, tmp_path / "all", rules(broken, broken, broken, broken)) as (opened, _),
-        pytest.raises(ModelError),
-    ):
-        ask(opened)
-    with served(harbour, tmp_path / "budget", rules()) as (opened, _):
-        llm = opened.settings.llm.model_copy(update={"max_tokens": 1500, "max_output_tokens": 500})
-        with pytest.raises(BudgetReached):
-            ask(Context(opened.index, opened.settings.model_copy(update={"llm": llm})))
-
-
 @pytest.mark.parametrize(
     ("primer", "answer", "says"),
     [
@@ -230,17 +217,6 @@ def test_settings_reach_the_prompts(context: Context, tmp_path: Path) -> None:
     assert "of 30 notes" in found.trace[-1].detail
     reports = {each.title for each in context.index.rows(Report)}
     assert sum(f"# {each}\n" in "\n".join(primers) for each in reports) <= 6
-
-
-def test_the_same_question_costs_nothing_twice(harbour: Context, tmp_path: Path) -> None:
-    with served(harbour, tmp_path, rules()) as (opened, server):
-        first, _ = ask(opened)
-        calls = len(server.requests)
-        again, _ = ask(opened)
-        assert len(server.requests) == calls
-    assert again.text == first.text
-    assert again.usage.calls == 0
-    assert again.usage.remembered == first.usage.calls + first.usage.remembered
 
 
 def test_without_reports_or_without_chunks(build: Build, harbour: Context, tmp_path: Path) -> None:

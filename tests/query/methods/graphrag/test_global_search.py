@@ -12,12 +12,11 @@ from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import global_search
 from conspectus.query.types import Answer
-from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Community, Document, Report
 from conspectus.storage.text.tokens import count_tokens
 
 from benchmarks.fake_server import FakeReply, FakeRequest
-from tests.query.serving import MAP, NOTE, RATE, REDUCE, notes, rules, sent, served
+from tests.query.serving import MAP, NOTE, REDUCE, notes, rules, sent, served
 from tests.tags import inside, outside
 from tests.waiting import Together
 
@@ -192,35 +191,6 @@ def test_a_reply_that_is_cut_off_gives_its_whole_points(context: Context, tmp_pa
     assert "1 replies cut off" in str(answer.trace)
 
 
-def test_where_every_call_fails_it_is_an_error(context: Context, tmp_path: Path) -> None:
-    with (
-        served(context, tmp_path, rules(FakeReply("no", status=400))) as (opened, _),
-        pytest.raises(ModelError),
-    ):
-        ask(opened)
-
-
-def test_a_budget_that_is_reached_is_an_error_at_once(context: Context, tmp_path: Path) -> None:
-    with served(context, tmp_path, rules(), context_tokens=1000) as (opened, _):
-        llm = opened.settings.llm.model_copy(update={"max_tokens": 5_000, "max_output_tokens": 1000})
-        poor = Context(opened.index, opened.settings.model_copy(update={"llm": llm}))
-        with pytest.raises(BudgetReached):
-            ask(poor)
-
-
-@pytest.mark.parametrize("method", ["global:c0", "global:dynamic", "ts", "ss"])
-def test_the_same_question_costs_nothing_twice(method: str, context: Context, tmp_path: Path) -> None:
-    with served(context, tmp_path, rules()) as (opened, server):
-        first, _ = ask(opened, method)
-        calls = len(server.requests)
-        again, said = ask(opened, method)
-        assert len(server.requests) == calls > 0
-    assert again.text == first.text == "".join(said)
-    assert (again.usage.calls, again.usage.cost) == (0, 0.0)
-    assert again.usage.remembered == first.usage.calls + first.usage.remembered
-    assert (again.usage.units, again.usage.context_tokens) == (first.usage.units, first.usage.context_tokens)
-
-
 def test_seed_and_words_reach_the_prompts(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = {"context_tokens": 100_000}
     prompts = []
@@ -235,14 +205,3 @@ def test_seed_and_words_reach_the_prompts(context: Context, tmp_path: Path, monk
     bare = [{re.sub(r"^\[\d+\]", "", each) for each in texts} for texts in (first, second)]
     assert bare[0] == bare[1]
     assert first != second
-
-
-def test_prompts_hold_no_ids(context: Context, tmp_path: Path) -> None:
-    with served(context, tmp_path, rules()) as (opened, server):
-        for method in ("global:dynamic", "ts", "ss"):
-            ask(opened, method)
-        prompts = "\n".join(each for kind in (MAP, REDUCE, RATE) for each in sent(server, kind))
-    for each in context.index.rows(Report):
-        assert each.id not in prompts
-        assert each.community_id not in prompts
-    assert all(each.id not in prompts for each in context.chunks)

@@ -14,15 +14,12 @@ from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import local
 from conspectus.query.methods.graphrag.local import LocalContext, LocalRetriever, LocalSelection, find_context
 from conspectus.query.types import Answer
-from conspectus.storage.errors import BudgetReached, ModelError
-from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Relation, Report
-from conspectus.storage.settings import load_settings
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Rule
+from benchmarks.fake_server import FakeRequest, Rule
 from tests.conftest import Build
 from tests.query.harbour import choosing
 from tests.query.serving import Maker, sent, served
@@ -78,14 +75,6 @@ def test_the_budget_and_its_shares_are_never_exceeded(
         assert found.text.count(f"[{number}]") >= 1
         assert each.unit.statements()
     assert sum(each.kept for each in found.sections) == len(found.units)
-
-
-def test_the_default_shares_are_filled_where_there_is_enough(context: Context) -> None:
-    chosen = choosing(context, local_search={"context_tokens": 2000})
-    found = find_context(chosen, "Which novels are set in Oxford?")
-    tokens = {each.name: each.n_tokens for each in found.sections}
-    assert tokens["Passages"] >= 0.5 * 2000
-    assert found.n_tokens > 0.9 * 2000
 
 
 def test_a_budget_too_small_for_a_passage_shows_its_beginning(build: Build) -> None:
@@ -271,44 +260,6 @@ def test_without_support_it_does_not_know(reply: str, says: str, harbour: Contex
     assert "".join(said) == (says or NO_ANSWER)
 
 
-def test_a_failed_call_is_an_error_and_a_budget_holds(harbour: Context, tmp_path: Path) -> None:
-    with served(harbour, tmp_path, rules(FakeReply("no", status=400))) as (opened, _), pytest.raises(ModelError):
-        ask(opened)
-    with served(harbour, tmp_path, rules("He did [1].")) as (opened, server):
-        llm = opened.settings.llm.model_copy(update={"max_tokens": 100})
-        poor = Context(opened.index, opened.settings.model_copy(update={"llm": llm}))
-        with pytest.raises(BudgetReached):
-            ask(poor)
-        assert not sent(server, LOCAL)
-
-
-def test_the_same_question_costs_nothing_twice_and_prompts_hold_no_ids(harbour: Context, tmp_path: Path) -> None:
-    with served(harbour, tmp_path, rules("He did [17].")) as (opened, server):
-        first, _ = ask(opened)
-        again, _ = ask(opened)
-        prompts = sent(server, LOCAL)
-    assert len(prompts) == 1
-    assert again.text == first.text
-    assert (again.usage.calls, again.usage.remembered) == (0, 1)
-    known = LocalSelection(harbour, QUESTION).knowledge
-    tables = (known.entities, known.relations, known.claims, known.reports, harbour.chunks)
-    assert not any(row.id in prompts[0] for table in tables for row in table)
-
-
-@pytest.mark.parametrize("texts", [[("", "…")], [("", "Hi.")]], ids=["no word", "no relation"])
-def test_an_index_that_knows_nothing_is_searched_all_the_same(
-    texts: list[tuple[str, str]], build: Build, tmp_path: Path
-) -> None:
-    small = build(texts)
-    assert not small.index.rows(Relation)
-    assert not small.index.rows(Report)
-    assert asyncio.run(LocalRetriever(small).retrieve("Who says Hi?", 5)).trace
-    assert not ask(small, "Where is Oxford?")[0].known
-    with served(small, tmp_path, rules("It says so [1].")) as (opened, _):
-        found, _said = ask(opened, "Who says Hi?")
-    assert found.known == (len(find_context(small, "Who says Hi?").units[0].unit.statements()) > 0)
-
-
 def test_an_index_without_a_chunk_is_answered_without_a_call(harbour: Context, tmp_path: Path) -> None:
     with served(harbour, tmp_path, rules("never asked [1].")) as (opened, server):
         empty = filtered(opened, 'title = "Nowhere"', None)
@@ -330,12 +281,3 @@ def test_without_a_model_the_best_passages_are_quoted(context: Context) -> None:
     assert found.evidence.reports
     assert [each.name for each in found.trace] == ["link", "context", "read"]
     assert 0 < found.usage.context_tokens <= context.settings.local_search.context_tokens
-
-
-def test_a_server_that_says_anything_harms_nothing(harbour: Context, tmp_path: Path) -> None:
-    with FakeServer() as server:
-        llm = load_settings(overrides={"llm": {"model": "m", "base_url": server.url}}).llm
-        opened = Context(StoredIndex.open(harbour.index.root), harbour.settings.model_copy(update={"llm": llm}))
-        opened.index.root = tmp_path
-        found, _ = ask(opened)
-    assert found.citations or NOTHING_FOUND in found.text

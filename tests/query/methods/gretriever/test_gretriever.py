@@ -15,10 +15,9 @@ from conspectus.query.methods.gretriever import retrieval
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.types import Answer, TopicAnswerer, TopicRetriever
 from conspectus.query.walk.graph import open_graph
-from conspectus.storage.errors import ModelError
 from conspectus.storage.settings import load_settings
 
-from benchmarks.fake_server import FakeReply, Rule
+from benchmarks.fake_server import Rule
 from tests.query.graph_serving import prompts, served
 
 QUESTION = "What genre is the film Grey Heron?"
@@ -93,10 +92,6 @@ def test_given_topics_lead_and_unknown_ones_are_told(films_index: Context) -> No
     found = retrieve_subgraph(films_index, "Who wrote it?", ["Salt_Pans", "Nowhere"])
     assert found.subgraph.text.nodes[0] == "Salt Pans"
     assert "lacks Nowhere" in found.trace[0].detail
-
-
-def test_the_same_question_finds_the_same(films_index: Context) -> None:
-    assert retrieve_subgraph(films_index, QUESTION) == retrieve_subgraph(films_index, QUESTION)
 
 
 def test_a_retriever_finds_the_subgraph_too(films_index: Context) -> None:
@@ -203,19 +198,6 @@ def test_bad_replies_are_no_answer(reply: str, why: str, films_index: Context, m
     assert answer.text == NO_ANSWER
     assert why in answer.trace[-1].detail
     assert not answer.known
-
-
-def test_a_server_that_refuses_is_an_error(films_index: Context, memo: Path) -> None:
-    with served(films_index, memo, [Rule(FakeReply(status=400), READ)]) as (context, _), pytest.raises(ModelError):
-        ask(context)
-
-
-def test_most_tokens_of_a_reply_are_asked_for(films_index: Context, memo: Path) -> None:
-    with served(films_index, memo, [Rule(said(), READ)]) as (context, server):
-        ask(context)
-    body = server.requests[0].body
-    assert body
-    assert 512 in (body.get("max_tokens"), body.get("max_completion_tokens"))
 
 
 def _silent(piece: str) -> None:

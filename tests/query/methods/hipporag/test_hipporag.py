@@ -369,18 +369,6 @@ def test_what_retrieving_asked_is_part_of_the_answers_usage(method: str, served:
     assert answer.usage.calls == len(asked(server)) == 2
 
 
-@pytest.mark.parametrize("retriever", [HippoRag1, HippoRag2])
-def test_it_stops_on_the_budget(
-    retriever: type[HippoRag1] | type[HippoRag2], served: tuple[Context, FakeServer]
-) -> None:
-    context, server = served
-    llm = context.settings.llm.model_copy(update={"max_tokens": 10})
-    poor = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
-    with pytest.raises(BudgetReached):
-        asyncio.run(retriever(poor).retrieve(QUESTION, 3))
-    assert asked(server) == []
-
-
 def test_the_transcript_of_hipporag_2(served: tuple[Context, FakeServer], tarn: Context) -> None:
     """Filter first, then the walk from what is kept, then one reading of its passages."""
     context, server = served
