@@ -4,10 +4,8 @@ import json
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -201,14 +199,6 @@ def test_an_unknown_method_names_the_nearest(command: str, index_root: Path) -> 
     assert (done.status, done.out) == (2, "")
 
 
-@pytest.mark.parametrize("key", ["extraction.pipeline", "embedding.model"])
-def test_what_is_not_installed_is_status_7(key: str, corpus: Path) -> None:
-    done = conspectus("index", corpus, "--set", f"{key}=nowhere_to_be_found")
-    assert (done.status, done.out) == (7, "")
-    assert "nowhere_to_be_found" in done.err
-    assert "Traceback" not in done.err
-
-
 def test_init_writes_what_load_reads(tmp_path: Path) -> None:
     assert conspectus("init").status == 0
     assert (tmp_path / "settings.yaml").read_text("utf-8") == as_yaml()
@@ -376,25 +366,6 @@ def test_signs_that_a_terminal_cannot_show_do_not_stop_it(tmp_path: Path) -> Non
     assert (done.status, done.out) == (0, "wrote \\u5927\\u5b66/settings.yaml\n")
     done = conspectus_apart("init", b"\xff", cwd=tmp_path)
     assert (done.status, done.out) == (0, "wrote \\udcff/settings.yaml\n")
-
-
-def test_ctrl_c_is_one_line_and_status_130(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
-    for number in range(1_000):  # work for many seconds, so that the signal comes in the middle of it
-        (corpus / f"{number}.md").write_text(
-            f"# Mill {number}\n\nMill {number} was built by Mara Voss near Port Ellery.\n"
-        )
-    process = start("index", corpus, "--index", tmp_path / "index")
-    memo = tmp_path / "index" / "cache" / "memo.sqlite"
-    while not memo.exists() and process.poll() is None:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert out == b""
-    assert err.decode().splitlines()[-1].startswith("conspectus: interrupted")
-    assert b"Traceback" not in err
 
 
 def test_ctrl_c_ends_with_status_130_while_exec_makes_a_class() -> None:

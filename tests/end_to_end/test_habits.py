@@ -17,10 +17,7 @@ from tests.conftest import ISLES
 
 METHODS = ("global", "local", "drift", "ircot", "ppr", "tog2", "tog", "fasttog", "gretriever", "lazy")
 KINDS: tuple[type, ...] = (Entity, Relation, Claim, Report)
-QUESTIONS = (
-    "Which composer wrote an opera based on a poem by Anselm Roke?",
-    "Which award did the novelist of The Lamplighters win in 1935?",
-)
+QUESTION = "Which composer wrote an opera based on a poem by Anselm Roke?"
 
 
 def chosen(server: FakeServer) -> Settings:
@@ -53,10 +50,9 @@ def run(habits: Any, folder: Path) -> dict[object, object]:  # noqa: ANN401  (a 
         found: dict[object, object] = {kind: sorted(map(str, index.rows(kind))) for kind in KINDS}
         opened = open_index(folder, settings)
         for method in METHODS:
-            for question in QUESTIONS:
-                answer = opened.ask(question, method)
-                cited = [(each.document_id, each.start, each.end) for each in answer.citations]
-                found[method, question] = (said(answer.text), cited, answer.names)
+            answer = opened.ask(QUESTION, method)
+            cited = [(each.document_id, each.start, each.end) for each in answer.citations]
+            found[method] = (said(answer.text), cited, answer.names)
     return found
 
 
@@ -67,8 +63,8 @@ def well_behaved(tmp_path_factory: pytest.TempPathFactory) -> dict[object, objec
 
 def test_a_plausible_model_gives_a_graph_reports_and_cited_answers(well_behaved: dict[object, Any]) -> None:
     assert min(len(well_behaved[kind]) for kind in KINDS) >= 20
-    told = [well_behaved[method, question] for method in METHODS for question in QUESTIONS]
-    assert sum(bool(cited) for _, cited, _ in told) >= 2 * len(METHODS) - 2, "ToG may answer from what it knows"
+    told = [well_behaved[method] for method in METHODS]
+    assert sum(bool(cited) for _, cited, _ in told) >= len(METHODS) - 1, "ToG may answer from what it knows"
 
 
 @pytest.mark.parametrize("habits", [each for each in HABITS if each != "none"])

@@ -1,6 +1,5 @@
 """Input as it comes: each file that cannot be read is a row of failures, and no mistake harms the index in force."""
 
-import csv
 import json
 import os
 import random
@@ -212,17 +211,6 @@ def test_fifty_megabytes_on_one_line_are_refused_quickly_and_in_bounded_memory(k
     assert done.stderr.splitlines()[-1].startswith("conspectus: nothing could be read: ")
     assert done.returncode == 3
     assert int(done.stdout) < 400_000, "kilobytes at most"
-
-
-def test_a_csv_of_a_spreadsheet_is_read(tmp_path: Path, corpus: Path) -> None:
-    with (corpus / "table.csv").open("w", encoding="utf-16", newline="") as stream:
-        rows = [["id", "title", "text", "year"], ["x1", "Oxford", "Oxford is a city;\nin England.", "900"]]
-        csv.writer(stream, delimiter=";").writerows(rows)
-    assert conspectus("index", "corpus", "--index", "index").status == 0
-    document = next(each for each in StoredIndex.open(tmp_path / "index").rows(Document) if each.title == "Oxford")
-    assert (document.id, document.text, dict(document.metadata)) == (
-        "x1", "Oxford is a city;\nin England.", {"year": "900"},
-    )  # fmt: skip
 
 
 def test_names_that_are_no_utf8_may_be_given(tmp_path: Path) -> None:

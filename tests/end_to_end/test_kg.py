@@ -9,11 +9,9 @@ from conspectus.query.menu import METHODS
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Community, Entity, Relation, Report
 
-from benchmarks.fake_server import FakeServer
 from conspectus import open as open_index
 from tests.command_line import conspectus
 from tests.conftest import write_rows
-from tests.graph_model import reply
 from tests.query.films import TRIPLES
 
 REGEX = ("--set", "extraction.pipeline=regex", "-q")
@@ -105,16 +103,6 @@ def test_mistakes_are_told(graph: Path) -> None:
     assert (done.status, "does not walk from topics" in done.err) == (2, True)
 
 
-def test_asking_names_the_answer_and_its_triples(graph: Path) -> None:
-    build("--kg", graph)
-    words = ("ask", "Grey Heron was directed by which director?", "--method", "kaping", "--index", "i")
-    for more in ((), ("--topic", "grey_heron")):
-        found = json.loads(conspectus(*words, *more, "--json").out)
-        assert found["names"] == ["Ada Mirren"]
-        assert [each["predicate"] for each in found["triples"]] == ["directed_by"]
-    assert "[1] Grey Heron | directed_by | Ada Mirren" in conspectus(*words).out
-
-
 def suite(folder: Path) -> Path:
     folder.mkdir()
     (folder / "kg.tsv").write_text("".join("\t".join(each) + "\n" for each in TRIPLES), "utf-8")
@@ -150,21 +138,6 @@ def test_a_suite_over_a_graph_is_measured(tmp_path: Path) -> None:
     assert sorted(folder.iterdir()) == before
     assert conspectus(*words, "--plot", "hops.svg").status == 2
     assert conspectus(*words, "--topic", "found").status == 2
-
-
-def test_a_model_writes_reports_only_where_documents_say_something(graph: Path) -> None:
-    Path("docs").mkdir()
-    Path("docs", "heron.txt").write_text(TEXT, "utf-8")
-    with FakeServer(reply) as server:
-        model = ("--set", "llm.model=m", "--set", f"llm.base_url={server.url}")
-        build("docs", "--kg", graph, *model)
-    assert conspectus("verify", "--index", "i").status == 0
-    index = open_index("i").context.index
-    cited = {each.id for each in index.rows(Community) if each.chunk_ids}
-    written = {each.community_id for each in index.rows(Report)}
-    assert written
-    assert written <= cited
-    assert len(index.rows(Community)) > len(cited)
 
 
 def test_what_it_would_take_can_be_told_without_documents(graph: Path) -> None:

@@ -6,29 +6,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
-from conspectus.pipelines.steps import descriptions
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.filter.view import view_of
 from conspectus.query.methods.graphrag.local import selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
 from conspectus.storage.errors import BudgetReached, NeedsModel
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
-from conspectus.storage.records import Community, Document, Entity, Mention, Relation, Report
-from conspectus.storage.settings import ReportSettings, Settings, load_settings
+from conspectus.storage.records import Document, Entity, Relation, Report
+from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.text.embedded import description_text
 from conspectus.storage.verify import verify
 
-from benchmarks.fake_server import FakeRequest, FakeServer, Plausible
+from benchmarks.fake_server import FakeServer
 from conspectus.api import open_index
 from tests.conftest import ISLES
 from tests.graph_model import reply
-from tests.tags import prompt_of
 
 N_DOCUMENTS = 24
 
@@ -117,42 +114,10 @@ def test_without_a_model_the_model_way_is_refused_and_nlp_needs_none(
     assert asked(server) == 0
 
 
-def prompts_of(server: FakeServer) -> list[str]:
-    """Return the prompts of all chat completions so far."""
-    return [prompt_of(each.body) for each in server.requests if each.body and "messages" in each.body]
-
-
 @pytest.fixture
 def plausible() -> Iterator[FakeServer]:
     with FakeServer() as running:
         yield running
-
-
-def test_descriptions_are_stored_once_and_replaced_by_their_summary(
-    corpus: Path, tmp_path: Path, plausible: FakeServer
-) -> None:
-    with patch.object(descriptions, "DESCRIPTION_TOKENS", 40):
-        build(corpus, tmp_path / "index", chosen(plausible))
-    index = StoredIndex.open(tmp_path / "index")
-    told: dict[str, set[str]] = {}
-    for mention in index.rows(Mention):
-        if mention.entity_id:
-            told.setdefault(mention.entity_id, set()).update(filter(None, mention.description.split("\n")))
-    summaries = {
-        json.loads(reply)["description"]
-        for each in plausible.requests
-        if each.body and (reply := Plausible()(FakeRequest(each.path, each.body))).startswith('{"description"')
-    }
-    assert summaries
-    summed_up = 0
-    for entity in index.rows(Entity):
-        own = {" ".join(text.split()) for text in told.get(entity.id, ())}
-        if entity.description in summaries:
-            summed_up += 1
-        else:
-            assert entity.description == " ".join(sorted(own)), entity.name
-    assert summed_up >= 3
-    assert {each.description for each in index.rows(Relation)} & summaries or summed_up
 
 
 def embedded(index: StoredIndex, settings: Settings) -> None:
@@ -199,20 +164,6 @@ def test_local_search_links_by_descriptions_that_a_model_wrote(
     assert selection_trace(selection)[0].detail.endswith("near in meaning, by name")
 
 
-def test_every_entity_is_shown_to_a_report_of_the_coarsest_level(
-    corpus: Path, tmp_path: Path, plausible: FakeServer
-) -> None:
-    settings = chosen(plausible).model_copy(update={"reports": ReportSettings()})
-    build(corpus, tmp_path / "index", settings)
-    index = StoredIndex.open(tmp_path / "index")
-    coarsest = {each.id: each for each in index.rows(Community) if each.level == 0}
-    assert any(each.size < settings.reports.min_size for each in coarsest.values()), "or this would show nothing"
-    shown = "\n".join(prompt for prompt in prompts_of(plausible) if "<records>" in prompt)
-    missing = [each.name for each in index.rows(Entity) if f"] {each.name} (" not in shown]
-    assert missing == []
-    assert all(each.rating_explanation for each in index.rows(Report))
-
-
 def test_a_model_reports_on_a_graph_that_the_pipeline_made(corpus: Path, tmp_path: Path, plausible: FakeServer) -> None:
     given = {"extraction": {"method": "nlp", "pipeline": "regex"}, "reports": {"method": "model"}}
     llm = {"model": "m", "base_url": plausible.url}
@@ -225,19 +176,3 @@ def test_a_model_reports_on_a_graph_that_the_pipeline_made(corpus: Path, tmp_pat
     assert all(finding.citations for each in reports for finding in each.findings)
     answer = open_index(tmp_path / "index", settings).ask("Who directed Cold Harbour?", "global")
     assert answer.citations
-
-
-def test_a_model_reports_on_a_graph_without_documents(tmp_path: Path, plausible: FakeServer) -> None:
-    graph = tmp_path / "graph.tsv"
-    rows = [("Cold Harbour", "directed by", "Nadia Frey"), ("Nadia Frey", "born in", "Brennick")]
-    rows += [("Golden Tern", "awarded in", "Brennick"), ("Cold Harbour", "won", "Golden Tern")]
-    graph.write_text("".join("\t".join(row) + "\n" for row in rows), "utf-8")
-    llm = {"model": "m", "base_url": plausible.url}
-    settings = load_settings(overrides={"llm": llm, "kg": {"files": [str(graph)]}, "reports": {"method": "model"}})
-    built = build_index([], tmp_path / "index", settings)
-    assert built.failures == ()
-    reports = StoredIndex.open(tmp_path / "index").rows(Report)
-    assert {finding.citations for each in reports for finding in each.findings} == {()}
-    answer = open_index(tmp_path / "index", settings).ask("Who directed Cold Harbour?", "global")
-    assert "Cold Harbour" in answer.text
-    assert "[unverified]" in answer.text, "no document states it"

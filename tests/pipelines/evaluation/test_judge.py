@@ -13,7 +13,6 @@ from conspectus.pipelines.evaluation.judge import (
     Judgement,
     Match,
     answer_all,
-    as_json,
     compare,
     judge,
     summed_up,
@@ -79,13 +78,6 @@ def test_a_judge_that_goes_by_the_order_is_shown_as_such() -> None:
     for each in found.criteria:
         assert rate(found, each.criterion, "good", "bad") == 0.5
         assert (each.first_shown, each.inconsistent, each.reliable) == (1, 1, False)
-
-
-def test_ties_are_half_a_win() -> None:
-    found, _ = judged(verdict("tie"))
-    for each in found.criteria:
-        assert {every.rate.mean for every in each.rates} == {0.5}
-        assert (each.ties, each.first_shown, each.inconsistent) == (1, 0.5, 0)
 
 
 def test_equal_answers_tie_and_cost_nothing() -> None:
@@ -173,14 +165,3 @@ def test_an_answer_that_fails_is_a_failure(sample_context: Context) -> None:
         texts, failures = asyncio.run(answer_all(served, ["ppr"], QUESTIONS[:1]))
     assert not texts
     assert [(each.item_id, each.reason) for each in failures] == [("ppr: q0", "no answer could be had")]
-
-
-def test_the_json() -> None:
-    found, _ = judged(fair, 1)
-    written = json.loads(json.dumps(as_json(found)))
-    assert written["methods"] == list(METHODS)
-    assert (written["questions"], written["repeats"], written["failures"]) == (2, 1, [])
-    assert list(written["criteria"]) == list(CRITERIA)
-    one = written["criteria"]["diversity"]
-    assert one["win_rates"]["good"] == {other: {"mean": 1, "low": 1, "high": 1} for other in ("bad", "worse")}
-    assert one["reliable"] is True

@@ -11,7 +11,7 @@ from conspectus.query.question.linking import open_linker
 from conspectus.query.question.topics import rows_of
 from conspectus.storage.errors import IndexNotFound, UsageError
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.records import Entity, Mention, Merge, Relation
+from conspectus.storage.records import Entity, Mention, Merge
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.tables import TABLES
 from conspectus.storage.verify import verify
@@ -135,16 +135,6 @@ def test_a_decision_on_names_that_are_gone_is_gone(tmp_path: Path, settings: Set
     assert all("Holmes" not in (each.alias, each.name) for each in merges_in(root))
 
 
-def test_adding_gives_what_building_gives(tmp_path: Path, settings: Settings) -> None:
-    docs = write(tmp_path / "docs", "a.txt", "b.txt")
-    build_index([docs], tmp_path / "index", settings)
-    write(tmp_path / "more", "c.txt", "d.txt")
-    add_documents([tmp_path / "more"], tmp_path / "index", settings)
-    build_index([write(tmp_path / "docs")], tmp_path / "whole", settings)
-    assert tables(tmp_path / "index") == tables(tmp_path / "whole")
-    assert merges_in(tmp_path / "index") == merges_in(tmp_path / "whole")
-
-
 def test_questions_find_the_entity_by_its_merged_names(tmp_path: Path, settings: Settings) -> None:
     root = tmp_path / "index"
     build_index([write(tmp_path / "docs")], root, settings)
@@ -158,16 +148,6 @@ def test_questions_find_the_entity_by_its_merged_names(tmp_path: Path, settings:
     assert {each.alias for each in index.merges()} == merged(root).keys()
 
 
-def test_relations_are_those_of_what_is_kept(tmp_path: Path, settings: Settings) -> None:
-    root = tmp_path / "index"
-    build_index([write(tmp_path / "docs")], root, settings)
-    index = StoredIndex.open(root)
-    known = {each.id for each in index.rows(Entity)}
-    for each in index.rows(Relation):
-        assert {each.source_id, each.target_id} <= known
-        assert each.source_id != each.target_id
-
-
 def test_a_graph_that_was_brought_along_keeps_its_names(tmp_path: Path, server: FakeServer) -> None:
     graph = tmp_path / "graph.tsv"
     graph.write_text("Renée Holt\tknows\tRenee Holt\nNSO\tpart of\tPort Alma\n", "utf-8")
@@ -177,19 +157,6 @@ def test_a_graph_that_was_brought_along_keeps_its_names(tmp_path: Path, server: 
     names = {each.name for each in StoredIndex.open(root).rows(Entity)}
     assert {"Renée Holt", "Renee Holt", "NSO"} <= names
     assert merged(root)["The National Signal Office"] == "NSO"
-    assert verify(StoredIndex.open(root)) == []
-
-
-def test_a_model_describes_what_is_merged_once(tmp_path: Path, server: FakeServer) -> None:
-    chosen = load_settings(overrides={**overrides(server), "llm": {"model": "m", "base_url": server.url}})
-    root = tmp_path / "index"
-    report = build_index([write(tmp_path / "docs")], root, chosen)
-    assert not report.failures
-    index = StoredIndex.open(root)
-    assert verify(index) == []
-    ids = {each.id for each in index.rows(Entity)}
-    assert {each.entity_id for each in index.rows(Mention) if each.entity_id} <= ids
-    undo(None, root, chosen)
     assert verify(StoredIndex.open(root)) == []
 
 

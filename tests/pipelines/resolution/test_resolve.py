@@ -44,17 +44,6 @@ def test_off_leaves_everything_as_it_was() -> None:
     assert decided(TEXTS, chosen=OFF) == Resolved(found, [], [])
 
 
-def test_taking_all_back_is_as_if_nothing_had_been_merged() -> None:
-    rows = decided(TEXTS).merges
-    assert rows
-    back = decided(TEXTS, rows)
-    assert back.found == decided(TEXTS, chosen=OFF).found
-    assert all(each.undone for each in back.merges)
-    assert [(each.id, each.reason, each.score) for each in back.merges] == [
-        (each.id, each.reason, each.score) for each in rows
-    ]
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_taking_some_back_splits_these_and_merging_again_is_the_identity(data: st.DataObject) -> None:

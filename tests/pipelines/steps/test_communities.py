@@ -117,10 +117,6 @@ def test_the_maximum_holds_but_for_what_cannot_be_divided(communities: list[Comm
             assert each.oversized == (each.size > 10)
 
 
-def test_it_is_what_was_published(communities: list[Community], context: Context) -> None:
-    assert communities == context.index.rows(Community)
-
-
 def test_the_order_of_the_input_leaves_no_trace(communities: list[Community], corpus: Corpus) -> None:
     """Entities stand in the order of their table; everything else may come in any."""
     chance = random.Random(5)
@@ -141,10 +137,6 @@ def test_large_ones_are_made_in_blocks(communities: list[Community], corpus: Cor
         patch("conspectus.pipelines.steps.communities._MEMBERS_AT_ONCE", 10),
     ):
         assert communities_of(corpus) == communities
-
-
-def test_settings_matter(corpus: Corpus) -> None:
-    assert max(each.level for each in communities_of(corpus, max_cluster_size=10_000)) == 0
 
 
 def small(names: str, sentences: list[str]) -> Corpus:
@@ -189,10 +181,6 @@ def test_a_list_of_names_joins_nothing() -> None:
     twelve, thirteen = "ABCDEFGHIJKL", "ABCDEFGHIJKLM"
     assert len(groups(communities_of(small(twelve, [twelve]), max_cluster_size=20))) == 1
     assert len(groups(communities_of(small(thirteen, [thirteen]), max_cluster_size=20))) == 13
-
-
-def test_no_entities() -> None:
-    assert communities_of(Corpus([], [], [], sentences_of([], [], []))) == []
 
 
 def with_rows(corpus: Corpus, of_entity: Mapping[str, Rows]) -> Sentences:

@@ -72,6 +72,17 @@ def test_json_is_asked_for_as_the_server_knows_it() -> None:
     assert [each["role"] for each in Capabilities("none").body(after_answer, "m", 50)["messages"]][-1] == "user"
 
 
+def test_lowering_ends() -> None:
+    capabilities: Capabilities | None = Capabilities()
+    seen = []
+    while capabilities:
+        seen.append(capabilities)
+        capabilities = capabilities.lowered("unsupported: max_tokens response_format temperature stream_options system")
+    assert len(seen) == 7
+    asked = body(seen[-1], schema=Whole)
+    assert set(asked) == {"model", "messages", "max_completion_tokens"}
+
+
 def test_a_request_that_is_too_long_is_no_matter_of_dialect() -> None:
     says = (
         "'max_tokens' is too large: 4096. This model's maximum context length is 4096 tokens and your request has 500"

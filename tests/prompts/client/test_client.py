@@ -379,26 +379,18 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_all_are_answered_although_one_in_ten_tries_fails(memo: Memo) -> None:
-    rates = {
-        "429": 0.02,
-        "500": 0.02,
-        "timeout": 0.02,
-        "drop": 0.02,
-        "cut": 0.01,
-        "html_502": 0.005,
-        "bad_json": 0.005,
-    }
+    rates = {"429": 0.02, "500": 0.02, "timeout": 0.01, "drop": 0.02, "cut": 0.01, "html_502": 0.01, "bad_json": 0.01}
     faults = Faults(rates, retry_after=0.05)
     with FakeServer(echo, latency=0.01, faults=faults, seed=5) as server:
         model = client(server, memo, timeout=2)
-        replies = complete(model, *(str(each) for each in range(1000)))
-        assert texts_of(replies) == [f"echo {each}" for each in range(1000)]
+        replies = complete(model, *(str(each) for each in range(300)))
+        assert texts_of(replies) == [f"echo {each}" for each in range(300)]
         struck = server.measures.faults
         assert set(struck) == set(rates)
         spent = model.meter.total()
-        assert spent.calls == 1000
+        assert spent.calls == 300
         # On a busy machine a try may time out before the server has seen it.
-        assert spent.attempts >= len(server.requests) >= 1000 + sum(struck.values())
+        assert spent.attempts >= len(server.requests) >= 300 + sum(struck.values())
         lost = sum(struck[each] for each in ("timeout", "drop", "cut", "bad_json"))  # type: ignore[index]
         assert spent.unconfirmed_tokens > lost * 4096
 

@@ -207,11 +207,6 @@ def test_damage(path: Path) -> None:
     survives(read_pdf, path, damaged(made(), 60))
 
 
-def test_the_same_file_gives_the_same_row(path: Path) -> None:
-    written(path, made())
-    assert only_row(read_pdf, path) == only_row(read_pdf, path)
-
-
 def test_a_bookmark_stands_at_its_line_and_not_at_one_that_begins_like_it(path: Path) -> None:
     content = made(("Overview\nRisky things are old.\nRisks\nAll of them.", "Other things.\n2. Costs\nAre high."))
     row = only_row(read_pdf, written(path, content))

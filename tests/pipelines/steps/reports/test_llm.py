@@ -15,6 +15,7 @@ from conspectus.pipelines.steps.reports.prompt import Element, Elements, without
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.language_model import Reply, Request
 from conspectus.prompts.replies.typed import read_answer
+from conspectus.storage.errors import BudgetReached
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import (
@@ -558,6 +559,14 @@ def test_what_a_report_was_made_from_is_remembered(tmp_path: Path) -> None:
     with FakeServer(answer()) as server:
         written([SMALL], elements(), model_of(server, memo))
     assert [len(memo.made_from(digest(each.text))) for each in CHUNKS] == [1, 1]
+
+
+def test_a_budget_ends_it() -> None:
+    communities, of = hierarchy([4] * 9)
+    with FakeServer(of_part) as server:
+        with pytest.raises(BudgetReached):
+            written(communities, of, model_of(server, max_tokens=6000, max_output_tokens=200), max_input_tokens=400)
+        assert 0 < len(server.requests) < 10
 
 
 def test_elements_have_places() -> None:

@@ -70,7 +70,7 @@ def stances(many: int) -> GraphQa:
 
 def test_a_graph_token_tells_a_random_model_what_is_in_the_graph(tmp_path: Path) -> None:
     """A random frozen Llama: above the commonest answer with the graphs, at chance with those of other questions."""
-    data = stances(160)
+    data = stances(64)
     texts = [text for each in data.training for text in (each.graph.to_text(), each.question)]
     folder = save_llama(tmp_path / "llama", texts)
     opened: list[FrozenModel] = []
@@ -80,14 +80,14 @@ def test_a_graph_token_tells_a_random_model_what_is_in_the_graph(tmp_path: Path)
         return opened[-1]
 
     shape = SoftShape(layers=2, width=64, answer_tokens=1)
-    plan = SoftPromptPlan(learning_rate=5e-3, batch=8, epochs=6, seeds=1)
+    plan = SoftPromptPlan(learning_rate=5e-3, batch=8, epochs=5, seeds=1)
     report = train_gretriever(data, encodings(), open_model, shape, plan, tmp_path / "out", lambda line: None)
     assert signature(opened[0]) == signature(open_frozen(str(folder))), "the model itself has not changed by a bit"
     losses = [each.training_loss for each in report.runs[0].epochs]
     assert losses[-1] < losses[0] / 2
     assert report.mean > report.majority + 0.2
     assert abs(report.shuffled - 0.5) < 0.15
-    assert (report.n_training, report.n_validation, report.n_test) == (160, 40, 120)
+    assert (report.n_training, report.n_validation, report.n_test) == (64, 16, 48)
 
 
 ANIMALS = ("whale", "shark", "hen", "owl", "fox", "bee")
@@ -125,13 +125,12 @@ def numbers(report: SoftPromptTraining) -> SoftPromptTraining:
     return replace(report, minutes_per_epoch=0.0, runs=tuple(map(still, report.runs)))
 
 
-@pytest.mark.parametrize("stop", ["seed 1, epoch 2", "seed 0: epoch"])
-def test_a_training_that_was_stopped_comes_to_the_same_numbers(llama: Path, tmp_path: Path, stop: str) -> None:
+def test_a_training_that_was_stopped_comes_to_the_same_numbers(llama: Path, tmp_path: Path) -> None:
     shape = replace(SHAPE, lora=True, lora_dropout=0.3, dropout=0.3)
     plan = SoftPromptPlan(learning_rate=1e-2, epochs=4, patience=4, seeds=2)
     whole = run(llama, tmp_path / "whole", shape, plan)
     with pytest.raises(KeyboardInterrupt):
-        run(llama, tmp_path / "stopped", shape, plan, stop)
+        run(llama, tmp_path / "stopped", shape, plan, stop="seed 1, epoch 2")
     states = sorted(each.name for each in (tmp_path / "stopped").rglob("state*"))
     assert states == ["state.safetensors"]
     again = run(llama, tmp_path / "stopped", shape, plan)
