@@ -1,6 +1,6 @@
 """What a token may not see is in nothing that the server says to it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx
@@ -23,7 +23,7 @@ def guarded(notes: Path) -> Iterator[Running]:
         yield server
 
 
-def everything(server: Running, token: str) -> dict[str, httpx.Response]:
+def everything(server: Running, token: str, questions: Sequence[str]) -> dict[str, httpx.Response]:
     """Ask every route in every way that could show the forbidden document."""
     said = {}
     headers = {"authorization": f"Bearer {token}"}
@@ -46,7 +46,7 @@ def everything(server: Running, token: str) -> dict[str, httpx.Response]:
     for row in reports:
         path = f"{base}/reports/{row['community_id']}"
         said[path] = server.client.get(path, headers=headers)
-    for question in ("What moves Otto Brand?", QUESTION, "Who signed it?", "What is this about?"):
+    for question in questions:
         for method in ("auto", "bm25", "dense", "ppr", "global", "local", "tog2", "gretriever", "sparql"):
             for more in ({}, {"access": ["board", "team-a"]}, {"stream": True}):
                 body = {"question": question, "method": method, **more}
@@ -76,7 +76,8 @@ def everything(server: Running, token: str) -> dict[str, httpx.Response]:
 
 
 def test_no_word_of_a_forbidden_document_is_said(guarded: Running) -> None:
-    for what, got in everything(guarded, TEAM).items():
+    questions = ("What moves Otto Brand?", QUESTION, "Who signed it?", "What is this about?")
+    for what, got in everything(guarded, TEAM, questions).items():
         assert got.status_code < 500, (what, got.text)
         for word in FORBIDDEN:
             assert word not in got.text.casefold().replace(str(what).casefold(), ""), (what, word, got.text)
@@ -85,7 +86,7 @@ def test_no_word_of_a_forbidden_document_is_said(guarded: Running) -> None:
 
 
 def test_the_same_is_said_to_whoever_may_see_it(guarded: Running) -> None:
-    said = " ".join(got.text for got in everything(guarded, ALL).values()).casefold()
+    said = " ".join(got.text for got in everything(guarded, ALL, ["What moves Otto Brand?"]).values()).casefold()
     assert all(word in said for word in FORBIDDEN), "the test above would find nothing"
 
 

@@ -144,6 +144,24 @@ def test_a_model_that_is_right_and_says_why_matches_exactly(method: str, suite: 
     assert all(each.span and each.answer and "[" in each.answer for each in found.answers)
 
 
+def test_calls_made_to_retrieve_are_counted_too(suite: Suite, sample_context: Context) -> None:
+    first, second = suite.questions[:2]
+
+    def reply(request: FakeRequest) -> FakeReply:
+        if first.question in request.prompt:
+            return FakeReply("no", status=400)
+        return FakeReply("So the answer is: Oxford.")
+
+    with FakeServer(reply) as server:
+        llm = LlmSettings(model="m", base_url=server.url, attempts=1)
+        served = replace(sample_context, settings=sample_context.settings.model_copy(update={"llm": llm}))
+        found = evaluate(replace(suite, questions=(first, second)), served, ["ircot"], [5], no_progress)["ircot"]
+    assert found.failures == 1
+    assert found.calls_per_question + found.remembered_per_question == 0.5
+    assert found.tokens_per_question > 10
+    assert set(found.metrics) == {"recall@5", "all@5"}
+
+
 def test_documents_that_are_not_in_the_index_are_not_found(context: Context, suite: Suite) -> None:
     gone = replace(suite, questions=(SuiteQuestion("q", "Who wrote The Oak House?", (), ("d0", "gone")),))
     assert evaluate(gone, context, ["ppr"], [5], no_progress)["ppr"].metrics["recall@5"].mean == 0.5
