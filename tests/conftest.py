@@ -27,7 +27,7 @@ LONGEST = (
     "pipelines/remote_index/test_object_store.py", "prompts/client/test_client.py", "end_to_end/test_build.py",
     "pipelines/train/test_graph2text.py", "contracts/test_retrievers.py", "conspectus/test_cli.py",
     "conspectus/server/admin/test_manage_page.py", "conspectus/server/admin/test_jobs.py", "end_to_end/test_docs.py",
-    "end_to_end/test_wheel.py", "conspectus/test_installed.py", "end_to_end/test_kill.py", "test_layers.py",
+    "end_to_end/test_wheel.py", "end_to_end/test_kill.py", "test_layers.py",
     "end_to_end/test_no_contact.py",
 )  # fmt: skip
 """The files that take longest. They run first, so that no worker still has a long one when the other has none."""
