@@ -16,6 +16,7 @@ import pytest
 import yaml
 from conspectus.storage.settings import LlmSettings, load_settings
 
+from tests.command_line import conspectus
 from tests.waiting import LIMIT, free_port, wait_until
 
 ROOT = Path(__file__).parent.parent
@@ -169,9 +170,8 @@ def test_the_extras_of_the_image_exist() -> None:
         assert re.search(rf"^{extra} = \[", project, re.M)
 
 
-@pytest.mark.parametrize("command", [instructions("CMD")[-1], json.dumps(COMPOSE["services"]["server"]["command"])])
-def test_the_server_starts_and_is_healthy(index_root: Path, command: str) -> None:
-    program, *words = json.loads(command)
+def test_the_server_of_the_image_starts_and_is_healthy(index_root: Path) -> None:
+    program, *words = json.loads(instructions("CMD")[-1])
     assert program == "conspectus"
     ports = {"8765": str(free_port())}
     words = [placed(word.replace("/data/index", str(index_root)), ports) for word in words]
@@ -245,8 +245,6 @@ def test_what_the_environment_gives_the_server_counts_and_nothing_is_none(
 
 
 def test_the_command_that_indexes_has_options_that_exist() -> None:
-    command = COMPOSE["services"]["index"]["command"]
-    help_ = subprocess.run(
-        [sys.executable, "-m", "conspectus.cli", command[1], "--help"], capture_output=True, text=True
-    )
-    assert all(word in help_.stdout for word in command if word.startswith("--"))
+    command = SERVICES["index"]["command"]
+    told = conspectus(command[1], "--help").out
+    assert all(word in told for word in command if word.startswith("--"))
