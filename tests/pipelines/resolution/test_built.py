@@ -160,6 +160,19 @@ def test_a_graph_that_was_brought_along_keeps_its_names(tmp_path: Path, server: 
     assert verify(StoredIndex.open(root)) == []
 
 
+def test_a_model_describes_what_is_merged_once(tmp_path: Path, server: FakeServer) -> None:
+    chosen = load_settings(overrides={**overrides(server), "llm": {"model": "m", "base_url": server.url}})
+    root = tmp_path / "index"
+    report = build_index([write(tmp_path / "docs")], root, chosen)
+    assert not report.failures
+    index = StoredIndex.open(root)
+    assert verify(index) == []
+    ids = {each.id for each in index.rows(Entity)}
+    assert {each.entity_id for each in index.rows(Mention) if each.entity_id} <= ids
+    undo(None, root, chosen)
+    assert verify(StoredIndex.open(root)) == []
+
+
 def test_wrong_use_is_told(tmp_path: Path, settings: Settings, off: Settings) -> None:
     root = tmp_path / "index"
     with pytest.raises(IndexNotFound):
