@@ -4,7 +4,7 @@ A word is its stem or, in a script without spaces, a pair of neighbouring charac
 documents and from the word list of its language, so that one file reads like one of a thousand.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -46,6 +46,8 @@ _REASON = (
     r"|porque|debido|razón|perché|poiché|door|omdat|потому|так как|из-за|причин\w*)\b"
     r"|因|为了|由于|ため|から|때문|เพราะ|लिए|क्योंकि|لأن|بسبب"
 )
+_OPPOSITE = {"un": 4, "in": 6, "im": 6, "ir": 6, "non": 5, "dis": 5, "des": 6, "не": 5}
+"""Prefixes that turn a word into its opposite, with the least letters of that word ("inform" is none of "form")."""
 _FORMS = {
     "when": _DATE, "how many": _NUMBER, "who": _NAME, "where": _PLACE, "why": _REASON,
 }  # fmt: skip
@@ -78,6 +80,7 @@ class Asked:
         keys: Its words.
         names: The stems and pairs that belong to a name.
         numbers: Its numbers, such as "2.2".
+        opposites: The words that its words are with or without a prefix that turns them into the opposite.
     """
 
     weights: Mapping[str, float]
@@ -92,6 +95,7 @@ class Asked:
     keys: frozenset[str]
     names: frozenset[str]
     numbers: frozenset[str]
+    opposites: frozenset[str]
 
     @property
     def is_fact(self) -> bool:
@@ -148,7 +152,21 @@ def _read(context: Context, text: str) -> Asked:
         frozenset(word.key for word in question.words),
         names,
         frozenset(NUMBERED.findall(question.text)),
+        frozenset(other for word, _ in content for other in _opposites(word.key)),
     )
+
+
+def _opposites(word: str) -> Iterator[str]:
+    """Yield the words that a word is with or without a prefix that turns it into the opposite.
+
+    >>> "unofficial" in _opposites("official"), list(_opposites("unpaid"))[-1]
+    (True, 'paid')
+    """
+    for prefix, least in _OPPOSITE.items():
+        if len(word) >= least:
+            yield prefix + word
+        if word.startswith(prefix) and len(word) - len(prefix) >= least:
+            yield word.removeprefix(prefix)
 
 
 def _names_in(question: Question) -> frozenset[str]:

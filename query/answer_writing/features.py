@@ -16,7 +16,7 @@ from conspectus.query.answer_writing.full_sentence import TELLS
 from conspectus.query.context import Context
 from conspectus.query.question.bounds import MOST_CLOSELY
 from conspectus.storage.arrays import Floats
-from conspectus.storage.text.names import UNSPACED, words
+from conspectus.storage.text.names import UNSPACED, word_keys, words
 from conspectus.storage.text.words import transliterated
 
 STATEMENT_FEATURES = (
@@ -25,6 +25,7 @@ STATEMENT_FEATURES = (
     "all words", "names and words", "words in order", "number", "cosine", "no cosine", "meaning", "meaning in context",
     "meaning of words", "missing meaning", "no meaning", "rank", "margin", "position",
     "has the kind", "lacks the kind", "distance to the kind", "definition", "heading", "negation differs",
+    "negation above differs", "opposite",
     "new words", "length", "line", "row", "code",
 )  # fmt: skip
 """The features of a statement for a question, in the order of the weights."""
@@ -59,6 +60,7 @@ class Held:
         passage: Those elsewhere in its passage only.
         first: Where the first of them begins, as a share of the text; 1 if there is none.
         keys: The words of the statement.
+        opposite: Whether it, or the line above it, has the opposite of a word of the question ("unpaid").
     """
 
     covers: frozenset[str]
@@ -68,6 +70,7 @@ class Held:
     passage: frozenset[str]
     first: float
     keys: frozenset[str]
+    opposite: bool
 
     @property
     def told(self) -> frozenset[str]:
@@ -108,7 +111,10 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
         keys = [word.key for word in words(each.text)]
         first = next((at for at, key in enumerate(keys) if key in asked.keys), len(keys))
         found.append(
-            Held(covers, related, near, around - related, passage - related, first / max(1, len(keys)), frozenset(keys))
+            Held(
+                covers, related, near, around - related, passage - related, first / max(1, len(keys)), frozenset(keys),
+                not asked.opposites.isdisjoint((*keys, *word_keys(" ".join(each.context[-1:])))),
+            )  # fmt: skip
         )
     return found
 
@@ -247,6 +253,8 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(asked.kind == "definition" and has.first < 0.2 and TELLS.search(each.text) is not None),
             float(bool(heading) and bool(asked.keys & {word.key for word in words(heading)} and has.near)),
             float(asked.negated != (NEGATION.search(each.text) is not None)),
+            float(asked.negated != any(NEGATION.search(text) for text in (each.text, *each.context[-1:]))),
+            float(has.opposite),
             min(1.0, len(has.keys - asked.keys) / 12),
             log(1 + count),
             float(each.kind == "line"),

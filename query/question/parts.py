@@ -27,7 +27,8 @@ _SIDES = re.compile(
     rf"|\bunterscheide[nt]\s+sich\s+{_ONE}(?:{_AND}|\s+von\s+)(?P<other>.+)"
     rf"|^{_ONE}\s+(?:versus|vs\.?)\s+(?P<other>.+)"
     rf"|^(?:is|are)\s+{_ONE}\s+better\s+than\s+(?P<other>.+)"
-    rf"|\b(?:better|besser|mieux|mejor)\b(?:[^,:?]{{0,40}}[:,])?\s+{_ONE}{_AND}(?P<other>.+)",
+    rf"|\b(?:better|besser|mieux|mejor)\b(?:[^,:?]{{0,40}}[:,])?\s+{_ONE}{_AND}(?P<other>.+)"
+    rf"|^(?:{_ASKING})\b[^,:?]{{1,80}}[,:]\s+(?!(?:and|und|et|y|{_ASKING})\b){_ONE}\s+(?:or|oder|ou|o)\s+(?P<other>.+)",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(
