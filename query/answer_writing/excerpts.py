@@ -52,6 +52,11 @@ _QUOTED = re.compile(r"(?m)^[ \t]*(?:>[ \t]?)+")
 _CODE_SIGNS = re.compile(r"[{}=;$<>\\|()\[\]/_+*&^~@#`]")
 _CODE_SHARE = 0.08
 _LINE = re.compile(r"[^\n]+")
+MESSAGE = regex.compile(
+    r"(?m)^[\u200e\[]*(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{2,4}),? +\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\.?)?\]?"
+    r"(?: -)? (?P<sender>[^:\n]{1,60}): "
+)
+"""A message of a chat: when and who, and then what."""
 _BLANK = re.compile(r"\n[ \t>]*\n")
 
 QUOTED = ("sentence", "line", "item", "row", "record", "code")
@@ -207,6 +212,8 @@ def _pieces(context: Context, passage: Passage) -> list[_Piece]:
             kind = "heading"
         elif kind in ("label", "item", "sentence") and _is_entry(flat, labels):
             kind = "noise"  # an entry of a table of contents, or of navigation
+        elif kind in ("label", "sentence") and opens_line and MESSAGE.match(flat):
+            kind = "line"
         block = bisect_right(blanks, start)
         piece = _Piece(start, end, kind, own if kind in ("row", "code") else flat, block)
         last = pieces[-1] if pieces else None
@@ -262,14 +269,16 @@ def _is_entry(flat: str, labels: frozenset[str]) -> bool:
 def _continues(last: _Piece, piece: _Piece, opens_line: bool, is_prose: bool) -> bool:
     """Return whether a piece is the next line of code, the next sentence of a short item, or the rest of a sentence.
 
-    In a block without any full stop every line says something of its own.
+    In a block without any full stop every line says something of its own. A message goes on until the next one.
     """
     if piece.kind == "code":
         return last.kind == "code" and not _FENCE.match(piece.text)
-    if piece.kind not in ("sentence", "label") or last.kind not in ("sentence", "label", "item"):
+    if piece.kind not in ("sentence", "label") or last.kind not in ("sentence", "label", "item", "line"):
         return False
     if word_count(last.text) + word_count(piece.text) > LONGEST_BLOCK or (opens_line and begins_anew(piece.text)):
         return False
+    if last.kind == "line":  # a message
+        return True
     is_term = last.kind == "label" and word_count(last.text) <= _LONGEST_TERM  # a defined term, not cut prose
     is_rest = is_prose and not _ENDS.search(last.text) and piece.text[:1].islower() and not is_term
     is_rest = is_rest or last.text.endswith(",")
