@@ -34,7 +34,9 @@ def read_chat(path: Path, value: Any, settings: InputSettings) -> Iterator[Row] 
     rows = value if isinstance(value, list) else []
     if rows and all(_is_slack_message(row) for row in rows):
         return _conversation(f"#{path.parent.name} {path.stem}", _slack(rows, _members(path)), settings)
-    if rows and all(isinstance(row, dict) and _SLACK_ID.fullmatch(str(row.get("id"))) and "name" in row for row in rows):
+    if rows and all(
+        isinstance(row, dict) and _SLACK_ID.fullmatch(str(row.get("id"))) and "name" in row for row in rows
+    ):
         return _conversation(path.stem, map(_slack_entry, rows), settings)
     if not isinstance(value, dict) or not isinstance(messages := value.get("messages"), list):
         return None
@@ -71,7 +73,9 @@ def _minute(time: str) -> str:
 
 
 def _is_slack_message(row: object) -> bool:
-    return isinstance(row, dict) and _SLACK_TIME.fullmatch(str(row.get("ts"))) is not None and row.get("type") == "message"
+    return (
+        isinstance(row, dict) and _SLACK_TIME.fullmatch(str(row.get("ts"))) is not None and row.get("type") == "message"
+    )
 
 
 def _slack(rows: Sequence[Mapping[str, Any]], members: Mapping[str, str]) -> Iterator[str]:

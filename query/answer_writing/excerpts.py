@@ -140,7 +140,8 @@ def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt
             header = None
         elif piece.kind == "row" and (before is None or before.kind != "row" or before.block != piece.block):
             header = piece
-        if piece.kind == "heading":
+        headings = sections_at(places, passage.start + piece.start)
+        if piece.kind == "heading" or _declares(piece, headings):
             label = asked = introduction = None
         elif piece.kind == "label":
             label, introduction = piece, None
@@ -152,8 +153,9 @@ def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt
             introduction = None
         if piece.kind == "line" and label is not None and label.block != piece.block:
             label = None
-        companions = [item for item in (label, introduction, header) if item is not None]
-        above = [*sections_at(places, passage.start + piece.start), *([asked.text] if asked else [])]
+        declared = before if piece.kind == "sentence" and before and _declares(before, headings) else None
+        companions = [item for item in (label, introduction, header, declared) if item is not None]
+        above = [*headings, *([asked.text] if asked else [])]
         shown = [item for item in companions if item is not label or (label is before and label.text[-1] != ",")]
         behind: list[_Piece] = []
         if piece.kind in ("sentence", "item") and _INTRODUCES.search(piece.text):
@@ -172,6 +174,15 @@ def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt
             tuple(above) + tuple(item.text for item in companions),
             piece.kind,
         )
+
+
+def _declares(piece: _Piece, headings: Sequence[str]) -> bool:
+    """Return whether a piece is the line of code that declares what the text below it describes."""
+    return (
+        piece.kind == "code"
+        and bool(headings)
+        and headings[-1].rpartition(" ")[2] in without_fences(piece.text).split("\n")[-1]
+    )
 
 
 def _introduced(pieces: Sequence[_Piece]) -> list[_Piece]:
@@ -208,7 +219,7 @@ def _pieces(context: Context, passage: Passage) -> list[_Piece]:
         opens_line = not text[line:start].strip("> \t")
         indented = opens_line and text[line:start].endswith((" ", "\t"))
         kind = "code" if fenced else _kind(own, flat, opens_line)
-        if lengths.get(passage.start + line, 0) > start - line:
+        if not fenced and lengths.get(passage.start + line, 0) > start - line:
             kind = "heading"
         elif kind in ("label", "item", "sentence") and _is_entry(flat, labels):
             kind = "noise"  # an entry of a table of contents, or of navigation

@@ -192,9 +192,7 @@ def _of_sides(context: Context, question: str, quotes: Sequence[Quote]) -> list[
     return [max(quotes, key=lambda quote: quote.by_part[part].score) for part in parts if quotes]
 
 
-def _unsupported(
-    context: Context, question: str, quotes: Sequence[Quote], chosen: Sequence[Quote]
-) -> tuple[str, str]:
+def _unsupported(context: Context, question: str, quotes: Sequence[Quote], chosen: Sequence[Quote]) -> tuple[str, str]:
     """Return why the chosen quotes do not support an answer and the nearest of them, as `unsupported` does.
 
     A comparison is supported if what is quoted for each of the two things is.

@@ -112,7 +112,13 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
         first = next((at for at, key in enumerate(keys) if key in asked.keys), len(keys))
         found.append(
             Held(
-                covers, related, near, around - related, passage - related, first / max(1, len(keys)), frozenset(keys),
+                covers,
+                related,
+                near,
+                around - related,
+                passage - related,
+                first / max(1, len(keys)),
+                frozenset(keys),
                 not asked.opposites.isdisjoint((*keys, *word_keys(" ".join(each.context[-1:])))),
             )  # fmt: skip
         )
