@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,13 +27,17 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 _DEEPEST = 100
+_LEAST_WRAPPED = 40
+"""The least characters of a line that an editor has wrapped; shorter ones are lines of their own."""
 _FRONT_MATTER = regex.compile(r"---[ \t]*\n(?P<block>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", regex.S | regex.M)
 _FRONT_MATTER_REACH = 1 << 16
 _DEEPEST_YAML = 20
 _SAID = re.compile(r"^(?![\[{])(?=.*(?:[^\W\d_]{2}|\d{4}-\d))(?!(?:true|false)$)")
 """A value that says something by itself: no list, no bare number, no switch."""
 _FENCED_DIV = re.compile(r"^ {0,3}:::.*$", re.M)
-_NOT_SHOWN = re.compile(r"!\[\[[^\[\]\n]{1,300}\]\]|%%(?s:.{0,10000}?)%%|\[\^[^\[\]\s]{1,80}\]:?|\[![A-Za-z]{1,30}\][-+]?")
+_NOT_SHOWN = re.compile(
+    r"!\[\[[^\[\]\n]{1,300}\]\]|%%(?s:.{0,10000}?)%%|\[\^[^\[\]\s]{1,80}\]:?|\[![A-Za-z]{1,30}\][-+]?"
+)
 """An embedded file, a comment, the mark of a footnote, and the kind of a callout."""
 _BLOCK_ID = re.compile(r"\^[\w-]{1,60}[ \t]*(?=\n|\Z)")
 _PAGE_LINK = re.compile(r"\[\[(?P<page>[^\[\]\n|]{1,200})(?:\|(?P<label>[^\[\]\n]{0,200}))?\]\]")
@@ -78,12 +83,13 @@ def _parser() -> "MarkdownIt":
     parser.enable(["table", "strikethrough"])
     parser.inline.ruler.before("link", "notes", _note)
     parser.core.ruler.push("anchors", _name_headings)
+    parser.core.ruler.push("wrapped", _join_wrapped)
     for kind in ("html_inline", "html_block"):
         parser.add_render_rule(kind, lambda _, tokens, at, *__: _shown_tags(tokens[at].content))
     return parser
 
 
-def _note(state: "StateInline", silent: bool) -> bool:  # noqa: FBT001  (the signature of a rule of markdown-it)
+def _note(state: "StateInline", silent: bool) -> bool:
     """Read the additions of notes; return whether one begins here."""
     text, at = state.src, state.pos
     if text[at] not in "![%^:":
@@ -109,6 +115,17 @@ def _name_headings(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN0
     for opening, content in zip(state.tokens, state.tokens[1:], strict=False):
         if opening.type == "heading_open":
             opening.attrSet("id", re.sub(r"[^\w\- ]", "", content.content.lower()).strip().replace(" ", "-"))
+
+
+def _join_wrapped(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    """Join the lines of paragraphs that an editor has wrapped: long lines, of which one ends within a sentence."""
+    for token in state.tokens:
+        lines = token.content.split("\n") if token.type == "inline" else []
+        wrapped = len(lines) > 1 and min(map(len, lines[:-1])) >= _LEAST_WRAPPED
+        if wrapped and any(line[-1:].isalnum() and after[:1].islower() for line, after in pairwise(lines)):
+            for child in token.children or ():
+                if child.type == "softbreak":
+                    child.type, child.content = "text", " "
 
 
 def _shown_tags(markup: str) -> str:

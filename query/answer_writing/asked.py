@@ -15,6 +15,7 @@ import regex
 from conspectus.prompts.embedding.local import PACKAGED_MODEL
 from conspectus.query.context import Context
 from conspectus.query.question.kinds import frame_of, kind_of
+from conspectus.query.question.measures import measure_of
 from conspectus.query.question.question import MOST_QUESTIONS, Question, open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.arrays import Bools, Floats, Vectors
@@ -81,6 +82,8 @@ class Asked:
         names: The stems and pairs that belong to a name.
         numbers: Its numbers, such as "2.2".
         opposites: The words that its words are with or without a prefix that turns them into the opposite.
+        measure: The words beside values of what it asks for, such as "born" for "how old".
+        measured: Those of its stems that ask for it.
     """
 
     weights: Mapping[str, float]
@@ -96,6 +99,8 @@ class Asked:
     names: frozenset[str]
     numbers: frozenset[str]
     opposites: frozenset[str]
+    measure: frozenset[str]
+    measured: frozenset[str]
 
     @property
     def is_fact(self) -> bool:
@@ -138,6 +143,7 @@ def _read(context: Context, text: str) -> Asked:
     total = sum(rarity.values()) or 1.0
     understood = language == "en" or context.index.manifest.settings["embedding"]["model"] != PACKAGED_MODEL
     names = _names_in(question) & terms.keys()
+    measure = measure_of(text)
     meanings, shares, of_names = _meanings(context, question.text, content if understood else (), rarity, names)
     return Asked(
         {term: value / total for term, value in rarity.items()},
@@ -153,6 +159,8 @@ def _read(context: Context, text: str) -> Asked:
         names,
         frozenset(NUMBERED.findall(question.text)),
         frozenset(other for word, _ in content for other in _opposites(word.key)),
+        frozenset(measure.words if measure else ()),
+        frozenset(stem for word, stem in content if measure and word.key in measure.phrase),
     )
 
 

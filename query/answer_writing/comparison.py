@@ -1,16 +1,14 @@
-"""Which of two things is lighter, cheaper, older: the measure that a comparative asks for, and its value for each.
+"""Which of two things is lighter, cheaper, older: the values of the measure that a comparative asks for.
 
-`comparatives.txt` has the measures with their words in four languages. A value is the number, quantity or date next to a
-word of the measure in the sentence that is quoted for a thing. Only two values on one scale are compared.
+A value is the number, quantity or date next to a word of the measure (`question/measures.py`) in the sentence that is
+quoted for a thing. Only two values on one scale are compared.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.resources import files
 
 import regex
 from conspectus.query.context import Context
+from conspectus.query.question.measures import Measure, measure_of
 from conspectus.query.question.parts import sides_of
 from conspectus.storage.text.literals import Literal, compare, parse_literal
 from conspectus.storage.text.names import word_keys, words
@@ -26,46 +24,6 @@ _BOTH = regex.compile(
 )
 _FEW = 200
 """Documents of an index in which two of them can be meant without their names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """What a comparative asks for.
-
-    Attributes:
-        words: The words of the measure, the usual one first, in all languages.
-        less: Whether the thing with the smaller value is meant.
-        dated: Whether the values are dates: of two ages the greater one is the older.
-    """
-
-    words: tuple[str, ...]
-    less: bool
-    dated: bool
-
-
-@cache
-def _table() -> tuple[tuple[tuple[str, ...], Measure], ...]:
-    """Return the phrases of comparatives, as keys of words, with what they ask for; the longest first."""
-    lines = files("conspectus.query.question").joinpath("comparatives.txt").read_text("utf-8").splitlines()
-    rows = [line.partition(":") for line in lines if line.strip() and not line.startswith("#")]
-    said = {name: [each.strip() for each in text.replace("|", ",").split(",")] for name, _, text in rows}
-    found = [
-        (tuple(word_keys(phrase)), Measure(tuple(said[name]), way == "less", name == "date"))
-        for name, way in (key.split(" ") for key in said if " " in key)
-        for phrase in said[f"{name} {way}"]
-    ]
-    return tuple(sorted(found, key=lambda row: -len(row[0])))
-
-
-@lru_cache(maxsize=1_000)
-def measure_of(question: str) -> Measure | None:
-    """Return what the comparative of a question asks for, None if it has none.
-
-    >>> measure_of("Which tent is lighter, the Ridge or the Dome?").words[0]
-    'weighs'
-    """
-    keys = f" {' '.join(word_keys(question))} "
-    return next((measure for phrase, measure in _table() if f" {' '.join(phrase)} " in keys), None)
 
 
 def parts_to_compare(context: Context, question: str) -> tuple[str, ...]:
@@ -95,13 +53,13 @@ def winner(question: str, sentences: Sequence[str]) -> str:
     'Ridge'
     """
     sides, measure = sides_of(question), measure_of(question)
-    if measure is None or len(sides) != 2 or len(sentences) != len(sides):
+    if measure is None or measure.less is None or len(sides) != 2 or len(sentences) != len(sides):
         return ""
     one, other = (_value(measure, sentence) for sentence in sentences)
     order = compare(one, other) if one and other else None
     if order not in ("less", "greater") or one is None:
         return ""
-    less = measure.less != (measure.dated and one.kind in ("duration", "quantity"))
+    less = measure.less != (measure.name == "date" and one.kind in ("duration", "quantity"))
     return sides[0] if (order == "less") == less else sides[1]
 
 

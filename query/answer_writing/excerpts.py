@@ -52,6 +52,17 @@ _QUOTED = re.compile(r"(?m)^[ \t]*(?:>[ \t]?)+")
 _CODE_SIGNS = re.compile(r"[{}=;$<>\\|()\[\]/_+*&^~@#`]")
 _CODE_SHARE = 0.08
 _LINE = re.compile(r"[^\n]+")
+_ORDER = regex.compile(
+    r"""^(?:system|assistant|user|ai|ai\ agents?|llms?|chatgpt|claude|gemini|copilot)\s?[:>]
+    |\b(?:forget|ignore|disregard|override)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules|above|previous|context)\b
+    |\b(?:verg[ie]ss\w*|ignorier\w*|missacht\w*)\b[^.!?\n]{0,40}\b(?:anweisung\w*|vorgaben?|regeln|kontext)\b
+    |\b(?:oublie\w*|ignore\w*)\b[^.!?\n]{0,40}\b(?:instructions|consignes|règles)\b
+    |\b(?:olvid\w*|ignor\w*)\b[^.!?\n]{0,40}\b(?:instrucciones|reglas)\b
+    |\b(?:if|when)\ (?:any(?:body|one)|some(?:body|one)|an?\ user|the\ user)\ asks?\b[^.!?\n]{0,80}\b(?:say|answer|reply)\b
+    |\b(?:in\ every\ answer|tell\ the\ user|never\ mention\ this|do\ not\ mention\ this)\b""",
+    regex.I | regex.M | regex.X,
+)
+"""What is written for a language model, not for people: to ignore its instructions, to say something in its answers."""
 MESSAGE = regex.compile(
     r"(?m)^[\u200e\[]*(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{2,4}),? +\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\.?)?\]?"
     r"(?: -)? (?P<sender>[^:\n]{1,60}): "
@@ -117,12 +128,15 @@ class _Piece:
     block: int
 
 
-def excerpts(context: Context, passages: Sequence[Passage]) -> list[Excerpt]:
-    """Return the excerpts of passages, in the order of the passages and of reading; overlaps are used once."""
+def excerpts(context: Context, passages: Sequence[Passage], *, orders: bool = False) -> list[Excerpt]:
+    """Return the excerpts of passages, in the order of the passages and of reading; overlaps are used once.
+
+    Paragraphs with orders to a language model are left out, unless `orders` are asked for.
+    """
     found: list[Excerpt] = []
     seen: set[tuple[str, int]] = set()
     for rank, passage in enumerate(passages):
-        for excerpt in _excerpts(context, passage, rank):
+        for excerpt in _excerpts(context, passage, rank, orders=orders):
             place = (passage.document_id, excerpt.span.start)
             if place not in seen:
                 seen.add(place)
@@ -130,8 +144,11 @@ def excerpts(context: Context, passages: Sequence[Passage]) -> list[Excerpt]:
     return found
 
 
-def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt]:
+def _excerpts(context: Context, passage: Passage, rank: int, *, orders: bool) -> Iterator[Excerpt]:
     pieces = _pieces(context, passage)
+    if not orders and _ORDER.search(passage.text):
+        told = {piece.block for piece in pieces if piece.kind not in ROWS and _ORDER.search(piece.text)}
+        pieces = [piece for piece in pieces if piece.block not in told or piece.kind in ROWS]
     places = context.places_of(passage.document_id)
     label = asked = introduction = header = None
     for at, piece in enumerate(pieces):

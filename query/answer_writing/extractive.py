@@ -6,6 +6,7 @@ answer the question (`ranker`), those that together answer it are chosen within 
 understand them is added, the best are extended by the next sentence, and everything is shown, each with its citation.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -64,6 +65,8 @@ _OF_A_PART = 4
 """Number of passages added for each part of a question that asks for several things."""
 _REPEATS = 0.7
 """An excerpt that shares more than this share of its words with a chosen one repeats it."""
+_ABOUT_ORDERS = re.compile(r"instruct|prompt|inject|ignore|anweisung|consigne|instrucci", re.IGNORECASE)
+"""Words of questions about orders to a language model, which are otherwise not quoted."""
 _VALUE = 2
 """The most words in which two documents differ that say the same of two things, or of one at two times."""
 
@@ -225,7 +228,7 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
         The quotes, in the order of the passages and of reading.
     """
     asked = asked_of(context, question)
-    every = excerpts(context, passages)
+    every = excerpts(context, passages, orders=_ABOUT_ORDERS.search(question) is not None)
     read = sorted(every, key=lambda excerpt: (excerpt.span.document_id, excerpt.span.start))
     behind = {id(excerpt): after for excerpt, after in pairwise(read) if _adjoin(excerpt, after)}
     opening = _openings(context, every, asked) if asked.kind == "how to" else {}

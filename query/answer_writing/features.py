@@ -25,11 +25,14 @@ STATEMENT_FEATURES = (
     "all words", "names and words", "words in order", "number", "cosine", "no cosine", "meaning", "meaning in context",
     "meaning of words", "missing meaning", "no meaning", "rank", "margin", "position",
     "has the kind", "lacks the kind", "distance to the kind", "definition", "heading", "negation differs",
-    "negation above differs", "opposite",
+    "negation above differs", "opposite", "has the measure", "lacks the measure",
     "new words", "length", "line", "row", "code",
 )  # fmt: skip
 """The features of a statement for a question, in the order of the weights."""
-NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage")
+NEXT_FEATURES = (
+    "score", "new names", "new words", "bridge", "same passage", "negation above differs", "opposite",
+    "lacks the measure",
+)  # fmt: skip
 """The features of a further statement beside those that are chosen, in the order of the weights."""
 ANSWER_FEATURES = (
     "best statement", "lead", "names", "words", "words in context", "related words", "words of passage",
@@ -37,7 +40,8 @@ ANSWER_FEATURES = (
     "missing name", "missing word", "told together", "missing together", "missing everywhere", "unknown names",
     "nearest passage", "nearest passage in another language", "has the kind", "lacks the kind", "yes or no",
     "fact", "size of index", "length of question",
-    "words told", "words told at best", "words missing",
+    "words told", "words told at best", "words missing", "negation above differs", "opposite", "has the measure",
+    "lacks the measure",
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights."""
 
@@ -60,6 +64,8 @@ class Held:
         passage: Those elsewhere in its passage only.
         first: Where the first of them begins, as a share of the text; 1 if there is none.
         keys: The words of the statement.
+        measure: Whether it has a word beside the value that is asked for; None if none is asked for.
+        contrary: Whether it, or the line above it, says "not" and the question does not, or the other way round.
         opposite: Whether it, or the line above it, has the opposite of a word of the question ("unpaid").
     """
 
@@ -70,6 +76,8 @@ class Held:
     passage: frozenset[str]
     first: float
     keys: frozenset[str]
+    measure: bool | None
+    contrary: bool
     opposite: bool
 
     @property
@@ -110,6 +118,10 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
         )
         keys = [word.key for word in words(each.text)]
         first = next((at for at, key in enumerate(keys) if key in asked.keys), len(keys))
+        lead = word_keys(" ".join(each.context[-1:]))
+        measure = not asked.measure.isdisjoint((*keys, *lead)) if asked.measure else None
+        if measure:
+            related |= asked.measured - covers - near
         found.append(
             Held(
                 covers,
@@ -119,7 +131,9 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
                 passage - related,
                 first / max(1, len(keys)),
                 frozenset(keys),
-                not asked.opposites.isdisjoint((*keys, *word_keys(" ".join(each.context[-1:])))),
+                measure,
+                asked.negated != any(NEGATION.search(text) for text in (each.text, *each.context[-1:])),
+                not asked.opposites.isdisjoint((*keys, *lead)),
             )  # fmt: skip
         )
     return found
@@ -259,8 +273,10 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(asked.kind == "definition" and has.first < 0.2 and TELLS.search(each.text) is not None),
             float(bool(heading) and bool(asked.keys & {word.key for word in words(heading)} and has.near)),
             float(asked.negated != (NEGATION.search(each.text) is not None)),
-            float(asked.negated != any(NEGATION.search(text) for text in (each.text, *each.context[-1:]))),
+            float(has.contrary),
             float(has.opposite),
+            float(has.measure is True),
+            float(has.measure is False),
             min(1.0, len(has.keys - asked.keys) / 12),
             log(1 + count),
             float(each.kind == "line"),
@@ -314,7 +330,10 @@ def next_features(
         same: Whether a chosen statement is in its passage.
     """
     new = held.told - frozenset[str]().union(*(each.told for each in chosen))
-    return [score, _share(asked, new, names=True), _share(asked, new), float(bridge), float(same)]
+    return [
+        score, _share(asked, new, names=True), _share(asked, new), float(bridge), float(same), float(held.contrary),
+        float(held.opposite), float(held.measure is False),
+    ]  # fmt: skip
 
 
 def answer_features(
@@ -366,4 +385,8 @@ def answer_features(
         sum(asked.rarity[term] for term in together),
         sum(asked.rarity[term] for term in held[first].told),
         sum(asked.rarity[term] for term in asked.rarity.keys() - together),
+        named["negation above differs"],
+        named["opposite"],
+        named["has the measure"],
+        named["lacks the measure"],
     ])  # fmt: skip

@@ -16,8 +16,8 @@ from pathlib import PurePosixPath
 
 import numpy as np
 import regex
-from conspectus.query.methods.complete.question_words import months, words_of
 from conspectus.query.answer_writing.excerpts import MESSAGE
+from conspectus.query.methods.complete.question_words import months, words_of
 from conspectus.query.methods.complete.values import Days, Numbers, days_of, is_missing, numbers_of, numbers_of_columns
 from conspectus.storage.arrays import Ints
 from conspectus.storage.cancellation import check
