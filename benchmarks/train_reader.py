@@ -72,7 +72,7 @@ FOR = frozenset({
     "has the kind", "definition", "heading",
     "best statement", "lead", "words in context", "told together", "words told", "words told at best",
     "nearest passage",
-    "nearest passage in another language", "score", "new names", "new words", "bridge",
+    "nearest passage in another language", "score", "new names", "new words", "bridge", "has the measure",
 })  # fmt: skip
 """Features that cannot speak against an answer. Without this, two that mostly come together get weights of opposite
 signs, and a question where only one of them holds is judged by an accident of the questions here. Figures with the
@@ -80,7 +80,7 @@ collections left out are the same with and without it."""
 AGAINST = frozenset({
     "missing name", "missing word", "missing together", "missing everywhere", "rank", "margin", "lacks the kind",
     "distance to the kind", "negation differs", "unknown names", "missing meaning",
-    "words missing",
+    "words missing", "negation above differs", "opposite", "lacks the measure",
 })  # fmt: skip
 """Features that cannot speak for an answer."""
 

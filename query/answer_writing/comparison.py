@@ -19,7 +19,8 @@ _VALUE = regex.compile(
 )
 
 _BOTH = regex.compile(
-    r"\b(?:(?:the|die|den|der|les|des|los|las) )?(?:two|both|zwei|beiden?|deux|dos|amb[oa]s)(?: the| les| los)? (?P<noun>\p{L}{3,})",
+    r"\b(?:(?:the|die|den|der|les|des|los|las) )?(?:two|both|zwei|beiden?|deux|dos|amb[oa]s)(?: the| les| los)?"
+    r" (?P<noun>\p{L}{3,})",
     regex.I,
 )
 _FEW = 200

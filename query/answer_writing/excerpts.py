@@ -58,7 +58,7 @@ _ORDER = regex.compile(
     |\b(?:verg[ie]ss\w*|ignorier\w*|missacht\w*)\b[^.!?\n]{0,40}\b(?:anweisung\w*|vorgaben?|regeln|kontext)\b
     |\b(?:oublie\w*|ignore\w*)\b[^.!?\n]{0,40}\b(?:instructions|consignes|règles)\b
     |\b(?:olvid\w*|ignor\w*)\b[^.!?\n]{0,40}\b(?:instrucciones|reglas)\b
-    |\b(?:if|when)\ (?:any(?:body|one)|some(?:body|one)|an?\ user|the\ user)\ asks?\b[^.!?\n]{0,80}\b(?:say|answer|reply)\b
+    |\b(?:if|when)\ (?:any(?:body|one)|some(?:body|one)|(?:an?|the)\ user)\ asks?\b[^.!?\n]{0,80}\b(?:say|answer)\b
     |\b(?:in\ every\ answer|tell\ the\ user|never\ mention\ this|do\ not\ mention\ this)\b""",
     regex.I | regex.M | regex.X,
 )

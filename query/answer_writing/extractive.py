@@ -15,7 +15,7 @@ from itertools import groupby, pairwise
 import numpy as np
 from conspectus.query.answer_writing.asked import Asked, asked_of
 from conspectus.query.answer_writing.comparison import parts_to_compare, winner
-from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, Part, excerpts, without_fences, word_count
+from conspectus.query.answer_writing.excerpts import MESSAGE, ROWS, Excerpt, Part, excerpts, without_fences, word_count
 from conspectus.query.answer_writing.features import (
     OF_MEANING,
     STATEMENT_FEATURES,
@@ -28,6 +28,7 @@ from conspectus.query.answer_writing.features import (
 from conspectus.query.answer_writing.ranker import probability, reader_weights
 from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
 from conspectus.query.answer_writing.support import declined, unsupported
+from conspectus.query.answer_writing.versions import with_versions
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
@@ -106,6 +107,11 @@ class Quote:
     def near(self) -> frozenset[str]:
         """The stems of the question that only its context contains, or of which it contains another form."""
         return self.held.near | self.held.related
+
+    @property
+    def has_kind(self) -> bool:
+        """Whether it has a date, number, name or reason, as the question asks for."""
+        return bool(self.features[STATEMENT_FEATURES.index("has the kind")])
 
     @property
     def cosine(self) -> float:
@@ -314,6 +320,8 @@ def _adjoin(excerpt: Excerpt, after: Excerpt) -> bool:
 
     The next passage of the document may begin between them. Rows do not continue each other.
     """
+    if "line" in (excerpt.kind, after.kind) and not MESSAGE.match(after.text):
+        return False  # a line of notes or of a log says something of its own
     gap = after.span.start - excerpt.span.end
     if excerpt.span.document_id != after.span.document_id or not 0 <= gap <= _NEXT_WITHIN:
         return False
@@ -384,6 +392,7 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
             continue
         chosen.append(best)
         length += words_more
+    chosen = chosen if _parts(context, question) else with_versions(context, asked, quotes, chosen)
     return _with_next(chosen, 1 if kind_of(question) in _FACTS else _WITH_NEXT)
 
 

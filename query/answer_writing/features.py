@@ -134,7 +134,7 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
                 measure,
                 asked.negated != any(NEGATION.search(text) for text in (each.text, *each.context[-1:])),
                 not asked.opposites.isdisjoint((*keys, *lead)),
-            )  # fmt: skip
+            )
         )
     return found
 
