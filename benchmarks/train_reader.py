@@ -73,6 +73,7 @@ FOR = frozenset({
     "best statement", "lead", "words in context", "told together", "words told", "words told at best",
     "nearest passage",
     "nearest passage in another language", "score", "new names", "new words", "bridge", "has the measure",
+    "list asked for",
 })  # fmt: skip
 """Features that cannot speak against an answer. Without this, two that mostly come together get weights of opposite
 signs, and a question where only one of them holds is judged by an accident of the questions here. Figures with the
@@ -81,6 +82,7 @@ AGAINST = frozenset({
     "missing name", "missing word", "missing together", "missing everywhere", "rank", "margin", "lacks the kind",
     "distance to the kind", "negation differs", "unknown names", "missing meaning",
     "words missing", "negation above differs", "opposite", "lacks the measure",
+    "missing head",
 })  # fmt: skip
 """Features that cannot speak for an answer."""
 

@@ -45,6 +45,9 @@ _CAPTION = re.compile(
 )
 _RECORD = re.compile(r"[^:;\n]{1,40}: [^;\n]*(?:; [^:;\n]{1,40}: [^;\n]*)+$")
 """A row of a table as the readers write it: "name: Ada; post: gate"."""
+_TASK = re.compile(r"(?:[-*+]|\d+\.)?\s?\[(?P<done>[ xX])\]\s")
+_TASKS = "open task: to do, offene Aufgabe, tâche à faire, tarea pendiente", "task: done, erledigt, fait, hecho"
+"""What a list item with a box says."""
 _LINK = re.compile(r"(?:→|\[[^\]]*\]:?\(?)?\s*<?(?:https?|ftp)://\S+>?\)?[.,]?$")
 _CONTENTS = re.compile(r"(?:\.\s?){4,}\s*\w{0,5}$")
 _MAIL = re.compile(r"(?:>\s?)*(?:-- ?$|_{5,}|-{5,}|On .{6,90} wrote:$|.{6,90} (?:writes|schrieb.{0,40}|a écrit ?):$)")
@@ -173,6 +176,8 @@ def _excerpts(context: Context, passage: Passage, rank: int, *, orders: bool) ->
         declared = before if piece.kind == "sentence" and before and _declares(before, headings) else None
         companions = [item for item in (label, introduction, header, declared) if item is not None]
         above = [*headings, *([asked.text] if asked else [])]
+        if piece.kind == "item" and (task := _TASK.match(piece.text)):
+            above.append(_TASKS[task["done"] != " "])
         shown = [item for item in companions if item is not label or (label is before and label.text[-1] != ",")]
         behind: list[_Piece] = []
         if piece.kind in ("sentence", "item") and _INTRODUCES.search(piece.text):

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 
 import numpy as np
-from conspectus.query.answer_writing.asked import Asked, asked_of
+from conspectus.query.answer_writing.asked import NEGATION, Asked, asked_of
 from conspectus.query.answer_writing.comparison import parts_to_compare, winner
 from conspectus.query.answer_writing.excerpts import MESSAGE, ROWS, Excerpt, Part, excerpts, without_fences, word_count
 from conspectus.query.answer_writing.features import (
@@ -239,6 +239,7 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     behind = {id(excerpt): after for excerpt, after in pairwise(read) if _adjoin(excerpt, after)}
     opening = _openings(context, every, asked) if asked.kind == "how to" else {}
     lists = _lists(every)
+    every = _of_asked_side(context, asked, every) if asked.kind in _SETS else every
     every = [
         excerpt
         for excerpt in every
@@ -299,6 +300,29 @@ def _lists(every: Sequence[Excerpt]) -> dict[int, tuple[Excerpt, ...]]:
                 found[id(before)] = items
         before = items[-1]
     return found
+
+
+def _of_asked_side(context: Context, asked: Asked, every: Sequence[Excerpt]) -> list[Excerpt]:
+    """Return the excerpts without those under the opposite of a heading about the same ("Not included" of "Included").
+
+    Two headings or introductions of a document are opposite if both have a word of the question, and one says "not" or
+    has the opposite of a word.
+    """
+    sides: dict[tuple[str, str], bool] = {}
+    for excerpt in every:
+        lead = excerpt.context[-1] if excerpt.context else ""
+        row = context.chunk_rows[excerpt.passage.chunk_id]
+        if lead and not asked.weights.keys().isdisjoint(context.bm25.analysis.terms(lead, row)):
+            opposite = NEGATION.search(lead) or not asked.opposites.isdisjoint(word_keys(lead))
+            sides[excerpt.span.document_id, lead] = bool(opposite) != asked.negated
+    both = {document for (document, _), other in sides.items() if other}
+    both &= {document for (document, _), other in sides.items() if not other}
+    return [
+        excerpt
+        for excerpt in every
+        if excerpt.span.document_id not in both
+        or not sides.get((excerpt.span.document_id, excerpt.context[-1] if excerpt.context else ""))
+    ]
 
 
 def _without_poorer_rows(every: Sequence[Excerpt], held: Sequence[Held], rows: Sequence[int]) -> list[int]:

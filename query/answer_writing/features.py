@@ -26,7 +26,7 @@ STATEMENT_FEATURES = (
     "meaning of words", "missing meaning", "no meaning", "rank", "margin", "position",
     "has the kind", "lacks the kind", "distance to the kind", "definition", "heading", "negation differs",
     "negation above differs", "opposite", "has the measure", "lacks the measure",
-    "new words", "length", "line", "row", "code",
+    "missing head", "list", "list asked for", "new words", "length", "line", "row", "code",
 )  # fmt: skip
 """The features of a statement for a question, in the order of the weights."""
 NEXT_FEATURES = (
@@ -41,7 +41,7 @@ ANSWER_FEATURES = (
     "nearest passage", "nearest passage in another language", "has the kind", "lacks the kind", "yes or no",
     "fact", "size of index", "length of question",
     "words told", "words told at best", "words missing", "negation above differs", "opposite", "has the measure",
-    "lacks the measure",
+    "lacks the measure", "missing head",
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights."""
 
@@ -277,6 +277,9 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(has.opposite),
             float(has.measure is True),
             float(has.measure is False),
+            float(bool(asked.head) and asked.head not in has.told),
+            float(each.kind == "item"),
+            float(each.kind == "item" and asked.plural),
             min(1.0, len(has.keys - asked.keys) / 12),
             log(1 + count),
             float(each.kind == "line"),
@@ -389,4 +392,5 @@ def answer_features(
         named["opposite"],
         named["has the measure"],
         named["lacks the measure"],
+        named["missing head"],
     ])  # fmt: skip
