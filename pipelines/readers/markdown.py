@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _DEEPEST = 100
 _LEAST_WRAPPED = 40
-"""The least characters of a line that an editor has wrapped; shorter ones are lines of their own."""
+"""The least characters of the longest line of a paragraph that an editor has wrapped."""
 _FRONT_MATTER = regex.compile(r"---[ \t]*\n(?P<block>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", regex.S | regex.M)
 _FRONT_MATTER_REACH = 1 << 16
 _DEEPEST_YAML = 20
@@ -118,10 +118,10 @@ def _name_headings(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN0
 
 
 def _join_wrapped(state) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    """Join the lines of paragraphs that an editor has wrapped: long lines, of which one ends within a sentence."""
+    """Join the lines of paragraphs that an editor has wrapped: one line is long, and one ends within a sentence."""
     for token in state.tokens:
         lines = token.content.split("\n") if token.type == "inline" else []
-        wrapped = len(lines) > 1 and min(map(len, lines[:-1])) >= _LEAST_WRAPPED
+        wrapped = len(lines) > 1 and max(map(len, lines[:-1])) >= _LEAST_WRAPPED
         if wrapped and any(line[-1:].isalnum() and after[:1].islower() for line, after in pairwise(lines)):
             for child in token.children or ():
                 if child.type == "softbreak":

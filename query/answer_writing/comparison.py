@@ -15,7 +15,7 @@ from conspectus.storage.text.names import word_keys, words
 from conspectus.storage.text.words import stem
 
 _VALUE = regex.compile(
-    r"(?<![\w.,])(?:\p{Sc}\s?)?\d[\d.,]*+(?<=\d)(?:\s?(?:\p{Sc}|%|°?\p{L}[\p{L}²³/]{0,14}))?|\b(?:1\d|20)\d\d\b"
+    r"(?<![\w.,])(?:\p{Sc}\s?)?(?P<number>\d(?:[\d.,]*\d)?)(?:\s?(?:\p{Sc}|%|°?\p{L}[\p{L}²³/]{0,14}))?"
 )
 
 _BOTH = regex.compile(
@@ -67,7 +67,11 @@ def winner(question: str, sentences: Sequence[str]) -> str:
 def _value(measure: Measure, sentence: str) -> Literal | None:
     """Return the value next to a word of a measure: the first one after it, else the last one before it."""
     places = [word.start for word in words(sentence) if word.key in measure.words]
-    found = [(match.start(), value) for match in _VALUE.finditer(sentence) if (value := parse_literal(match[0]))]
+    found = [
+        (match.start(), value)
+        for match in _VALUE.finditer(sentence)
+        if (value := parse_literal(match[0]) or parse_literal(match["number"]))
+    ]
     after = [(at - place, value) for place in places for at, value in found if at > place]
     before = [(place - at, value) for place in places for at, value in found if at < place]
     return min(after or before, key=lambda each: each[0])[1] if after or before else None

@@ -165,7 +165,10 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     quotes = quotes_for(context, question, evidence.passages)
     chosen = choose(context, question, quotes, context.settings.answer.sentences)
     reason, nearest = _unsupported(context, question, quotes, chosen)
-    chosen = [] if reason else chosen
+    if reason:
+        chosen = []
+    elif not _parts(context, question):
+        chosen = with_versions(context, asked_of(context, question), quotes, chosen)
     citations = Citations(context)
     lines = list(shown(citations, chosen))
     if chosen and (items := chosen[0].whole)[_MOST_ITEMS:]:
@@ -416,7 +419,6 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
             continue
         chosen.append(best)
         length += words_more
-    chosen = chosen if _parts(context, question) else with_versions(context, asked, quotes, chosen)
     return _with_next(chosen, 1 if kind_of(question) in _FACTS else _WITH_NEXT)
 
 

@@ -7,7 +7,7 @@ import regex as re
 _ASKING = (
     "what|which|who(?:m|se)?|where|when|why|how|do(?:es)?|did|is|are|can|could|should|was|were|has|have"
     "|welche[rsmn]?|wer|we[mn]|wo|wann|warum|wie|womit|wodurch|woraus"
-    "|que|quoi|qui|quel(?:le)?s?|où|quand|pourquoi|comment|combien"
+    "|que|quoi|qui|(?:le|la|les)?quel(?:le)?s?|où|quand|pourquoi|comment|combien"
     "|qué|quién(?:es)?|cuál(?:es)?|d[óo]nde|cu[áa]ndo|por qué|c[óo]mo|cu[áa]nt[oa]s?"
 )
 _LEADING = "in|on|at|to|from|with|for|of|by|since|mit|aus|an|auf|von|zu|seit|à|de|dans|en|avec|depuis|con|desde"
