@@ -14,7 +14,7 @@ import numpy as np
 import regex
 from conspectus.prompts.embedding.local import PACKAGED_MODEL
 from conspectus.query.context import Context
-from conspectus.query.question.kinds import frame_of, kind_of
+from conspectus.query.question.kinds import asks_of_now, frame_of, kind_of
 from conspectus.query.question.measures import measure_of
 from conspectus.query.question.question import MOST_QUESTIONS, Question, open_question
 from conspectus.query.question.terms import is_content_word
@@ -101,6 +101,7 @@ class Asked:
         numbers: Its numbers, such as "2.2".
         head: The stem of what is asked for, such as "code" in "What is the gate code?"; "" if the words do not say.
         plural: Whether it asks for several things.
+        of_now: Whether it asks what holds now.
         opposites: The words that its words are with or without a prefix that turns them into the opposite.
         measure: The words beside values of what it asks for, such as "born" for "how old".
         measured: Those of its stems that ask for it.
@@ -120,6 +121,7 @@ class Asked:
     numbers: frozenset[str]
     head: str
     plural: bool
+    of_now: bool
     opposites: frozenset[str]
     measure: frozenset[str]
     measured: frozenset[str]
@@ -182,6 +184,7 @@ def _read(context: Context, text: str) -> Asked:
         frozenset(NUMBERED.findall(question.text)),
         _head(question.text, content) if kind_of(question.text) != "definition" else "",
         _PLURAL.search(text) is not None,
+        asks_of_now(question.text),
         frozenset(other for word, _ in content for other in _opposites(word.key)),
         frozenset(measure.words if measure else ()),
         frozenset(stem for word, stem in content if measure and word.key in measure.phrase),

@@ -7,6 +7,7 @@ quoted for a thing. Only two values on one scale are compared.
 from collections.abc import Sequence
 
 import regex
+from conspectus.query.answer_writing.versions import DATE
 from conspectus.query.context import Context
 from conspectus.query.question.measures import Measure, measure_of
 from conspectus.query.question.parts import sides_of
@@ -67,11 +68,12 @@ def winner(question: str, sentences: Sequence[str]) -> str:
 def _value(measure: Measure, sentence: str) -> Literal | None:
     """Return the value next to a word of a measure: the first one after it, else the last one before it."""
     places = [word.start for word in words(sentence) if word.key in measure.words]
-    found = [
-        (match.start(), value)
-        for match in _VALUE.finditer(sentence)
-        if (value := parse_literal(match[0]) or parse_literal(match["number"]))
+    dates = [(match.start(), parse_literal(match[0])) for match in DATE.finditer(sentence)]
+    rest = DATE.sub(lambda date: " " * len(date[0]), sentence)
+    numbers = [
+        (match.start(), parse_literal(match[0]) or parse_literal(match["number"])) for match in _VALUE.finditer(rest)
     ]
+    found = [(at, value) for at, value in (*dates, *numbers) if value]
     after = [(at - place, value) for place in places for at, value in found if at > place]
     before = [(place - at, value) for place in places for at, value in found if at < place]
     return min(after or before, key=lambda each: each[0])[1] if after or before else None

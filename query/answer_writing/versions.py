@@ -30,15 +30,15 @@ _CLAUSE = regex.compile(
     regex.I,
 )
 _OWN_NUMBER = regex.compile(r"(?P<number>\d+(?:\.\d+)+)\s")
-_DATE = regex.compile(
-    r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}\.? \p{L}{3,9}\.? (?:1\d|20)\d\d\b|\b\p{L}{3,9} \d{1,2}, (?:1\d|20)\d\d\b"
+DATE = regex.compile(
+    r"\b\d{4}-\d\d-\d\d(?!\d)|\b\d{1,2}\.? \p{L}{3,9}\.? (?:1\d|20)\d\d\b|\b\p{L}{3,9} \d{1,2}, (?:1\d|20)\d\d\b"
     r"|(?<![\p{L}\d.,:/-])(?:1[5-9]|20)\d\d(?![\p{L}\d:/]|[.,-]\d)"
 )
 _DATE_KEYS = ("date", "updated", "modified", "last_modified", "created", "created_at", "published")
 _HEAD = 300
 """Characters at the beginning of a document in which its date is looked for."""
 _CLOSE = 2.0
-"""The most by which the logit of a later statement is below that of the best one, about the same thing."""
+"""The most by which the logit of a later statement is below that of the best one, unless it is asked what holds now."""
 
 
 def with_versions(context: Context, asked: Asked, quotes: "Sequence[Quote]", chosen: "list[Quote]") -> "list[Quote]":
@@ -70,9 +70,12 @@ def _cited(text: str) -> set[str]:
 
 def _says_later(context: Context, asked: Asked, quote: "Quote", best: "Quote") -> bool:
     """Return whether a later document answers as well as the best quote, with an answer of the same kind."""
-    if quote.span.document_id == best.span.document_id or quote.score < best.score - _CLOSE:
+    if quote.span.document_id == best.span.document_id:
         return False
     told, names = quote.held.told & best.held.told, best.held.told & asked.names
+    rarest = max(best.held.told, key=lambda term: asked.rarity[term], default="")
+    if quote.score < best.score - _CLOSE and not (asked.of_now and rarest in told):
+        return False
     if not quote.has_kind or not told or not names <= told:
         return False
     documents = documents_by_id(context)
@@ -84,7 +87,7 @@ def date_of(document: Document) -> float | None:
     """Return the day of a document, counted from 1 January of the year 1; None if it names none."""
     stated = [document.metadata[key] for key in _DATE_KEYS if key in document.metadata]
     for text in (*stated, document.title, document.uri.rpartition("/")[2], document.text[:_HEAD]):
-        days = [value for found in _DATE.finditer(text) if (value := parse_literal(found[0]))]
+        days = [value for found in DATE.finditer(text) if (value := parse_literal(found[0]))]
         if days:
             return max(value.day[0] if value.day else value.low for value in days)
     return None

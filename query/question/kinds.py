@@ -98,6 +98,16 @@ def kind_of(question: str, language: str = "") -> QuestionKind:
     return next((kind for kind in tried if kind != "other"), "other")
 
 
+def asks_of_now(question: str) -> bool:
+    """Return whether a question asks what holds now.
+
+    >>> asks_of_now("Who is the chair today?"), asks_of_now("Who was the chair?")
+    (True, False)
+    """
+    pattern = _now(language_of_question(question, LANGUAGES))
+    return pattern is not None and pattern.search(question) is not None
+
+
 _FRAMES = frozenset({"compare", "definition", "why", "how many", "when", "where", "who", "what", "yes or no"})
 _FRAME_WORDS, _FRAME_CHARACTERS = 2, 6
 """The most words of a frame, and the most characters of one in a script without spaces."""

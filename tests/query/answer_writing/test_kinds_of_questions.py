@@ -15,8 +15,10 @@ DOCUMENTS = {
     "## Im kleinen Tarif nicht enthalten\n\n- Hilfe am Telefon\n- nächtliche Sicherung\n",
     "ridge.md": "# The Ridge tent\n\nThe Ridge weighs 2.4 kg and costs 310 euros. Its outer skin is nylon.\n",
     "dome.md": "# The Dome tent\n\nThe Dome weighs 3.8 kg and costs 190 euros. Its outer skin is cotton.\n",
-    "rules.md": "# Lending rules, 2019\n\n## Section 2 Loans\n\nA tool is lent for 10 days.\n\n## Section 4 Trailers\n\n"
-    "Trailers are lent to the fire brigade without charge.\n\n## Section 5 Board\n\nThe chair of the board is Ingmar Tull.\n",
+    "rules.md": "# Lending rules, 2019\n\n## Section 2 Loans\n\nA tool is lent for 10 days.\n\n"
+    "## Section 4 Trailers\n\nTrailers are lent to the fire brigade without charge.\n\n## Section 5 Board\n\n"
+    "The chair of the board is Ingmar Tull.\n",
+    "minutes.txt": "Minutes of the board, 6 March 2025. Ingmar Tull stepped down. Paola Renwick was elected chair.\n",
     "amendment.md": '# First amendment of 2023\n\n1. In Section 2, "10 days" is replaced by "15 days".\n'
     "2. Section 4 is repealed.\n",
     "house.txt": "Meeting of 9 September 2024.\n\nThe lift will be repaired by the firm of Grantley.\n\n"
@@ -88,6 +90,11 @@ def test_of_two_things_the_meant_one_is_told_and_both_are_quoted(question: str, 
 def test_a_rule_is_quoted_after_what_changes_it(folder: Index) -> None:
     text = folder.ask("How long is a tool lent?").text
     assert text.index('"15 days"') < text.index("lent for 10 days")
+
+
+def test_what_holds_now_comes_first(folder: Index) -> None:
+    text = folder.ask("Who is the chair of the board today?").text
+    assert text.index("Paola Renwick was elected chair") < text.index("The chair of the board is Ingmar Tull")
 
 
 def test_lines_of_a_log_are_counted(folder: Index) -> None:
