@@ -243,6 +243,8 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
     asked = {stem(word.key) for word in words(question)}
     read = asked_of(context, question)
     weights, needed = read.weights, read.weights.keys() - read.names - _kind_words(context, question, kind)
+    mentioned = [frozenset(map(str.casefold, named.types)) for named in open_question(context, question).mentions]
+    of_person = any(types & _PERSON for types in mentioned)
     for span in sentences if kind.types else sentences[:1]:
         row = context.chunk_rows[span.chunk_id]
         chunk = context.chunks[row]
@@ -258,7 +260,7 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
             for at, text in _candidates(context, kind, span.chunk_id, sentence, start)
             if not {stem(word.key) for word in words(text)} <= asked
             and _plays_its_part(kind, sentence, at, text, asked)
-            and not (read.names and _is_of_another(context, span.chunk_id, sentence, start, at, asked))
+            and not (of_person and _is_of_another(context, span.chunk_id, sentence, start, at, asked))
         ]
         if not last_step and (covered < _ALL or (not kind.types and len(candidates) > 1)):
             candidates = [each for each in candidates if _is_attached(context, question, sentence, *each)]

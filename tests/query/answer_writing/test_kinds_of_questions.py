@@ -35,11 +35,14 @@ DOCUMENTS = {
     "chat.json": json.dumps({
         "guild": {"name": "Growers"}, "channel": {"name": "seedlings"},
         "messages": [
-            {"timestamp": "2025-04-02T18:20:11", "content": "How far should the lamp hang?", "author": {"name": "Pascal"}},
-            {"timestamp": "2025-04-02T18:24:47", "content": "The lamp hangs 10 cm above them", "author": {"name": "Jo"}},
+            {"timestamp": f"2025-04-02T18:{minute}", "content": said, "author": {"name": name}}
+            for minute, name, said in [
+                ("20:11", "Pascal", "How far should the lamp hang?"),
+                ("24:47", "Jo", "The lamp hangs 10 cm above them"),
+            ]
         ],
     }),
-    "cache.py": '"""Keep what was fetched."""\n\n\ndef prune(folder, keep=6):\n    """Delete the oldest files of a folder."""\n',
+    "cache.py": '"""Keep what was fetched."""\n\n\ndef prune(folder, keep=6):\n    """Delete the oldest files."""\n',
 }  # fmt: skip
 
 

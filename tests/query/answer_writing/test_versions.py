@@ -20,8 +20,8 @@ def test_date_of(title: str, uri: str, text: str, metadata: dict[str, str], late
     def dated(*fields: object) -> float | None:
         return date_of(Document(*fields))  # type: ignore[arg-type]
 
-    own = dated("d", title, uri, text, "0", len(text), metadata)
-    other = dated("d", later_than, "a", "x", "0", 1, {})
+    own = dated("d", title, uri, text, metadata, len(text), "0")
+    other = dated("d", later_than, "a", "x", {}, 1, "0")
     assert own is not None
     assert other is not None
     assert own == other + 1
