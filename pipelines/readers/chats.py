@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.readers.rows import Row, as_title, clean, too_long
+from conspectus.pipelines.readers.encodings import clean
+from conspectus.pipelines.readers.rows import Row, as_title, too_long
 from conspectus.storage.settings import InputSettings
 
 _SLACK_ID = re.compile(r"[UWCGDB][A-Z0-9]{2,20}")

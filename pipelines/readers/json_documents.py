@@ -27,8 +27,8 @@ def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the object with the text column, or the objects of a list, numbered from 1.
 
     The export of a chat is one text (`chats`). A list may be the top level or the value of a key (`{"data": [...]}`),
-    if no other list there has texts. Other JSON is read as written. Raises Unreadable for invalid JSON, and for a file that is larger than a text of
-    `max_characters` could make it: unlike JSON Lines, the file is read whole.
+    if no other list there has texts. Other JSON is read as written. Raises Unreadable for invalid JSON, and for a file
+    that is larger than a text of `max_characters` could make it: unlike JSON Lines, the file is read whole.
     """
     value = _value(path, settings)
     if isinstance(value, dict) and settings.text_column in value:

@@ -4,8 +4,6 @@ import pytest
 from conspectus.query.answer_writing.versions import date_of
 from conspectus.storage.records import Document
 
-from conspectus import build
-
 
 @pytest.mark.parametrize(
     ("title", "uri", "text", "metadata", "later_than"),
