@@ -39,7 +39,6 @@ from conspectus.query.answer_writing.features import (
     next_features,
 )
 from conspectus.query.answer_writing.ranker import Logistic, matter
-from conspectus.query.answer_writing.support import unknown_names
 from conspectus.query.context import Context
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
 from conspectus.query.types import Passage
@@ -66,21 +65,17 @@ NEEDLESS = 0.03
 LEAST_NEXT = round(NEEDLESS / (1 + NEEDLESS), 2)
 """The least probability of a further statement."""
 FOR = frozenset({
-    "names", "names of context", "names around", "words", "words of context", "related words", "all words",
-    "names and words", "words in order", "number", "cosine", "meaning", "meaning in context",
-    "meaning of words", "position",
-    "has the kind", "definition", "heading",
-    "best statement", "lead", "words in context", "told together", "words told", "words told at best",
-    "nearest passage",
+    "names", "names of context", "names around", "words", "related words", "all words", "names and words",
+    "words in order", "number", "cosine", "meaning of words", "position", "has the kind", "definition",
+    "has the measure", "list asked for", "best statement", "told together", "words told",
     "nearest passage in another language", "score", "new names", "new words", "bridge",
 })  # fmt: skip
 """Features that cannot speak against an answer. Without this, two that mostly come together get weights of opposite
 signs, and a question where only one of them holds is judged by an accident of the questions here. Figures with the
 collections left out are the same with and without it."""
 AGAINST = frozenset({
-    "missing name", "missing word", "missing together", "missing everywhere", "rank", "margin", "lacks the kind",
-    "distance to the kind", "negation differs", "unknown names", "missing meaning",
-    "words missing",
+    "missing name", "missing everywhere", "rank", "margin", "lacks the kind", "distance to the kind",
+    "negation differs", "missing meaning", "lacks the measure", "missing head",
 })  # fmt: skip
 """Features that cannot speak for an answer."""
 
@@ -98,7 +93,6 @@ class Example:
         bridges: (n, n) whether the passage of the second is about something that the first names.
         same: (n, n) whether two are in one passage.
         nearest: The cosine of the nearest passage.
-        unknown: How many names of the question stand nowhere.
         n_chunks: The number of passages of the index.
         hidden: Whether the statements that answer are left out.
     """
@@ -111,7 +105,6 @@ class Example:
     bridges: Bools
     same: Bools
     nearest: float
-    unknown: int
     n_chunks: int
     hidden: bool
 
@@ -213,7 +206,7 @@ def examples(name: str, context: Context, rows: Sequence[dict[str, Any]]) -> Ite
                     name.partition("__")[0], asked, features[kept], right[kept],
                     tuple(quotes[at].held for at in kept.tolist()), bridges[np.ix_(kept, kept)],
                     chunks[kept][:, None] == chunks[kept], float(nearest[0][0]),
-                    len(unknown_names(context, question)), context.index.manifest.rows["chunks"], hidden,
+                    context.index.manifest.rows["chunks"], hidden,
                 )  # fmt: skip
 
 
@@ -273,11 +266,7 @@ def outcomes(found: Sequence[Example], ranker: Logistic, further: Logistic) -> t
     for each in found:
         logits = ranker.logits(each.features)
         chosen = each.chosen(logits, further)
-        rows.append(
-            answer_features(
-                each.asked, logits, each.features, each.held, chosen, each.nearest, each.unknown, each.n_chunks
-            )
-        )
+        rows.append(answer_features(each.asked, logits, each.features, each.held, chosen, each.nearest, each.n_chunks))
         right.append(float(each.right[chosen].any()))
     share = share_of_collections(found)
     weights = [share[each.collection] * (HIDDEN if each.hidden else 1.0) for each in found]

@@ -11,10 +11,9 @@ from typing import Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.formats import CODE
+from conspectus.pipelines.readers.markdown import add_markdown
 from conspectus.pipelines.readers.markup import read_whole
-from conspectus.pipelines.readers.plain import markdown_places
 from conspectus.pipelines.readers.rows import Draft, Row, fenced
-from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 
 _DEFINITION = re.compile(
@@ -24,6 +23,8 @@ _DEFINITION = re.compile(
     | (?:CREATE\ (?:OR\ REPLACE\ )?(?:TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|INDEX)) ) \s+ [\w.:"`$]+ )"""
 )
 """A line that begins a function, a class or a similar definition."""
+_SAID = dict.fromkeys(("def", "fn", "func", "sub", "function*"), "function")
+"""Words of definitions as people say them."""
 
 _LINE_COMMENTS = {
     "python": "#", "ruby": "#", "r": "#", "julia": "#", "perl": "#", "bash": "#", "powershell": "#", "sql": "--",
@@ -69,7 +70,8 @@ def _add_code(draft: Draft, lines: Sequence[str], language: str, levels: list[in
             while levels and levels[-1] >= depth:
                 levels.pop()
             levels.append(depth)
-            draft.begin("heading", " ".join(found["what"].split()).rstrip(":"), len(levels))
+            word, *name = found["what"].split()
+            draft.begin("heading", " ".join([_SAID.get(word, word), *name]).rstrip(":"), len(levels))
         if line is not None:
             block.append(line)
 
@@ -150,20 +152,9 @@ def read_notebook(path: Path, settings: InputSettings) -> Iterator[Row]:
             for output in filter(None, map(_output, outputs if isinstance(outputs, list) else [])):
                 draft.add(fenced(output, "text"))
         else:
-            _add_markdown(draft, source)
+            add_markdown(draft, source)
     title = next((place.label for place in draft.places if place.kind == "heading"), None)
     yield draft.row(title, {"programming_language": language})
-
-
-def _add_markdown(draft: Draft, source: str) -> None:
-    """Add a cell of Markdown, its headings as places."""
-    text = source.strip()
-    places: Sequence[Place] = markdown_places(text)
-    draft.add(text[: places[0].start] if places else text)
-    for at, place in enumerate(places):
-        end = places[at + 1].start if at + 1 < len(places) else len(text)
-        draft.begin(place.kind, place.label, place.level)
-        draft.add(text[place.start : end])
 
 
 def _output(output: Any) -> str:  # noqa: ANN401  (any JSON)

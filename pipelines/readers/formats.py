@@ -28,11 +28,11 @@ CODE: Mapping[str, str] = {
 READERS: Mapping[str, tuple[str, str]] = {
     ".txt": ("plain", "read_plain"),
     ".log": ("plain", "read_plain"),
-    ".md": ("plain", "read_markdown"),
+    ".md": ("markdown", "read_markdown"),
     ".rst": ("markup", "read_rst"),
     ".org": ("markup", "read_org"),
     ".tex": ("markup", "read_latex"),
-    ".markdown": ("plain", "read_markdown"),
+    **dict.fromkeys((".markdown", ".mdx", ".qmd", ".rmd"), ("markdown", "read_markdown")),
     ".html": ("web.page", "read_html"),
     ".htm": ("web.page", "read_html"),
     ".xhtml": ("web.page", "read_html"),

@@ -4,7 +4,7 @@ A word is its stem or, in a script without spaces, a pair of neighbouring charac
 documents and from the word list of its language, so that one file reads like one of a thousand.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -14,7 +14,8 @@ import numpy as np
 import regex
 from conspectus.prompts.embedding.local import PACKAGED_MODEL
 from conspectus.query.context import Context
-from conspectus.query.question.kinds import frame_of, kind_of
+from conspectus.query.question.kinds import asks_of_now, frame_of, kind_of
+from conspectus.query.question.measures import measure_of
 from conspectus.query.question.question import MOST_QUESTIONS, Question, open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.arrays import Bools, Floats, Vectors
@@ -36,7 +37,10 @@ _NUMBER = (
     r"\p{N}|[〇一二三四五六七八九十百千万兩两]"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)\b"
 )
-_NAME = r"(?<=[^\n.!?:。\s][\s(\"“„«'])[\p{Lu}][\p{L}\p{M}'’.-]+(?:\s\p{Lu}[\p{L}\p{M}'’.-]*)*"
+_NAME = (
+    r"^\p{Lu}[\p{L}\p{M}'’.-]+\s\p{Lu}[\p{L}\p{M}'’.-]*"
+    r"|(?<=[^\n.!?:。\s][\s(\"“„«'])[\p{Lu}][\p{L}\p{M}'’.-]+(?:\s\p{Lu}[\p{L}\p{M}'’.-]*)*"
+)
 _PLACE = (
     r"\b(?:in|at|from|near|to|on|im|am|aus|bei|nach|à|de|dans|en|au|vers|près|desde|a|em|no|na|w|v|в|на|из|у|σε|στη?ν?|στο)"
     r"\s(?:\p{Ll}{1,4}\s)?\p{Lu}[\p{L}\p{M}'’.-]+(?:\s\p{Lu}[\p{L}\p{M}'’.-]*)*"
@@ -46,11 +50,28 @@ _REASON = (
     r"|porque|debido|razón|perché|poiché|door|omdat|потому|так как|из-за|причин\w*)\b"
     r"|因|为了|由于|ため|から|때문|เพราะ|लिए|क्योंकि|لأن|بسبب"
 )
+_OPPOSITE = {"un": 4, "in": 6, "im": 6, "ir": 6, "non": 5, "dis": 5, "des": 6, "не": 5}
+"""Prefixes that turn a word into its opposite, with the least letters of that word ("inform" is none of "form")."""
 _FORMS = {
     "when": _DATE, "how many": _NUMBER, "who": _NAME, "where": _PLACE, "why": _REASON,
 }  # fmt: skip
 """How an answer of some kinds of question looks; names only where the script has capital letters."""
 PATTERNS = {kind: regex.compile(form, regex.I if kind in ("why", "how many") else 0) for kind, form in _FORMS.items()}
+_HEAD = regex.compile(
+    r"\b(?:(?:what|who)(?:'s|\s(?:is|are|was|were))|was (?:ist|sind|war)|wer (?:ist|war)|wie (?:heißt|heißen|lautet)"
+    r"|qu(?:el(?:le)?s?|i) (?:est|sont|était)|comment s'appelle|cómo se llama"
+    r"|(?:cuál(?:es)?|quién(?:es)?) (?:es|son|fue|era))"
+    r"\s(?P<noun>[^?,;:]{1,60}?)(?=[?,;:]|$|\s(?:of|in|at|for|on|that|which|who|from|by|with|to|des|der|von|vom|im|für"
+    r"|du|de|d'|del|en|para)\b)",
+    regex.I,
+)
+"""A question for something that a thing has: what it is called stands before "of", or at the end."""
+_PLURAL = regex.compile(
+    r"\b(?:(?:what|who) are|(?:which|what) (?!(?:is|was|has|does)\b)\p{L}+s\b|list|name all|how many|was sind|wer sind"
+    r"|welche \p{L}+(?:e|en|er|n|s)\b|nenne|wie viele|quel(?:le)?s|liste|combien de|cuáles"
+    r"|qué \p{L}+s\b|cu[áa]nt[oa]s|lista)\b",
+    regex.I,
+)
 CASED = regex.compile(r"\p{Lu}")
 NUMBERED = regex.compile(r"\d+(?:\.\d+)*")
 NEGATION = regex.compile(
@@ -78,6 +99,12 @@ class Asked:
         keys: Its words.
         names: The stems and pairs that belong to a name.
         numbers: Its numbers, such as "2.2".
+        head: The stem of what is asked for, such as "code" in "What is the gate code?"; "" if the words do not say.
+        plural: Whether it asks for several things.
+        of_now: Whether it asks what holds now.
+        opposites: The words that its words are with or without a prefix that turns them into the opposite.
+        measure: The words beside values of what it asks for, such as "born" for "how old".
+        measured: Those of its stems that ask for it.
     """
 
     weights: Mapping[str, float]
@@ -92,6 +119,12 @@ class Asked:
     keys: frozenset[str]
     names: frozenset[str]
     numbers: frozenset[str]
+    head: str
+    plural: bool
+    of_now: bool
+    opposites: frozenset[str]
+    measure: frozenset[str]
+    measured: frozenset[str]
 
     @property
     def is_fact(self) -> bool:
@@ -134,6 +167,7 @@ def _read(context: Context, text: str) -> Asked:
     total = sum(rarity.values()) or 1.0
     understood = language == "en" or context.index.manifest.settings["embedding"]["model"] != PACKAGED_MODEL
     names = _names_in(question) & terms.keys()
+    measure = measure_of(text)
     meanings, shares, of_names = _meanings(context, question.text, content if understood else (), rarity, names)
     return Asked(
         {term: value / total for term, value in rarity.items()},
@@ -148,7 +182,33 @@ def _read(context: Context, text: str) -> Asked:
         frozenset(word.key for word in question.words),
         names,
         frozenset(NUMBERED.findall(question.text)),
+        _head(question.text, content) if kind_of(question.text) != "definition" else "",
+        _PLURAL.search(text) is not None,
+        asks_of_now(question.text),
+        frozenset(other for word, _ in content for other in _opposites(word.key)),
+        frozenset(measure.words if measure else ()),
+        frozenset(stem for word, stem in content if measure and word.key in measure.phrase),
     )
+
+
+def _head(text: str, content: Sequence[tuple[Word, str]]) -> str:
+    """Return the stem of the last content word of what a question asks for."""
+    asked = _HEAD.search(text)
+    stems = [stem for word, stem in content if asked and asked.start("noun") <= word.start < asked.end("noun")]
+    return stems[-1] if stems else ""
+
+
+def _opposites(word: str) -> Iterator[str]:
+    """Yield the words that a word is with or without a prefix that turns it into the opposite.
+
+    >>> "unofficial" in _opposites("official"), list(_opposites("unpaid"))[-1]
+    (True, 'paid')
+    """
+    for prefix, least in _OPPOSITE.items():
+        if len(word) >= least:
+            yield prefix + word
+        if word.startswith(prefix) and len(word) - len(prefix) >= least:
+            yield word.removeprefix(prefix)
 
 
 def _names_in(question: Question) -> frozenset[str]:

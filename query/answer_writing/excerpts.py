@@ -45,6 +45,9 @@ _CAPTION = re.compile(
 )
 _RECORD = re.compile(r"[^:;\n]{1,40}: [^;\n]*(?:; [^:;\n]{1,40}: [^;\n]*)+$")
 """A row of a table as the readers write it: "name: Ada; post: gate"."""
+_TASK = re.compile(r"(?:[-*+]|\d+\.)?\s?\[(?P<done>[ xX])\]\s")
+_TASKS = "open task: to do, offene Aufgabe, tâche à faire, tarea pendiente", "task: done, erledigt, fait, hecho"
+"""What a list item with a box says."""
 _LINK = re.compile(r"(?:→|\[[^\]]*\]:?\(?)?\s*<?(?:https?|ftp)://\S+>?\)?[.,]?$")
 _CONTENTS = re.compile(r"(?:\.\s?){4,}\s*\w{0,5}$")
 _MAIL = re.compile(r"(?:>\s?)*(?:-- ?$|_{5,}|-{5,}|On .{6,90} wrote:$|.{6,90} (?:writes|schrieb.{0,40}|a écrit ?):$)")
@@ -52,6 +55,22 @@ _QUOTED = re.compile(r"(?m)^[ \t]*(?:>[ \t]?)+")
 _CODE_SIGNS = re.compile(r"[{}=;$<>\\|()\[\]/_+*&^~@#`]")
 _CODE_SHARE = 0.08
 _LINE = re.compile(r"[^\n]+")
+_ORDER = regex.compile(
+    r"""^(?:system|assistant|user|ai|ai\ agents?|llms?|chatgpt|claude|gemini|copilot)\s?[:>]
+    |\b(?:forget|ignore|disregard|override)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules|above|previous|context)\b
+    |\b(?:verg[ie]ss\w*|ignorier\w*|missacht\w*)\b[^.!?\n]{0,40}\b(?:anweisung\w*|vorgaben?|regeln|kontext)\b
+    |\b(?:oublie\w*|ignore\w*)\b[^.!?\n]{0,40}\b(?:instructions|consignes|règles)\b
+    |\b(?:olvid\w*|ignor\w*)\b[^.!?\n]{0,40}\b(?:instrucciones|reglas)\b
+    |\b(?:if|when)\ (?:any(?:body|one)|some(?:body|one)|(?:an?|the)\ user)\ asks?\b[^.!?\n]{0,80}\b(?:say|answer)\b
+    |\b(?:in\ every\ answer|tell\ the\ user|never\ mention\ this|do\ not\ mention\ this)\b""",
+    regex.I | regex.M | regex.X,
+)
+"""What is written for a language model, not for people: to ignore its instructions, to say something in its answers."""
+MESSAGE = regex.compile(
+    r"(?m)^[\u200e\[]*(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{2,4}),? +\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\.?)?\]?"
+    r"(?: -)? (?P<sender>[^:\n]{1,60}): "
+)
+"""A message of a chat: when and who, and then what."""
 _BLANK = re.compile(r"\n[ \t>]*\n")
 
 QUOTED = ("sentence", "line", "item", "row", "record", "code")
@@ -112,12 +131,15 @@ class _Piece:
     block: int
 
 
-def excerpts(context: Context, passages: Sequence[Passage]) -> list[Excerpt]:
-    """Return the excerpts of passages, in the order of the passages and of reading; overlaps are used once."""
+def excerpts(context: Context, passages: Sequence[Passage], *, orders: bool = False) -> list[Excerpt]:
+    """Return the excerpts of passages, in the order of the passages and of reading; overlaps are used once.
+
+    Paragraphs with orders to a language model are left out, unless `orders` are asked for.
+    """
     found: list[Excerpt] = []
     seen: set[tuple[str, int]] = set()
     for rank, passage in enumerate(passages):
-        for excerpt in _excerpts(context, passage, rank):
+        for excerpt in _excerpts(context, passage, rank, orders=orders):
             place = (passage.document_id, excerpt.span.start)
             if place not in seen:
                 seen.add(place)
@@ -125,8 +147,11 @@ def excerpts(context: Context, passages: Sequence[Passage]) -> list[Excerpt]:
     return found
 
 
-def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt]:
+def _excerpts(context: Context, passage: Passage, rank: int, *, orders: bool) -> Iterator[Excerpt]:
     pieces = _pieces(context, passage)
+    if not orders and _ORDER.search(passage.text):
+        told = {piece.block for piece in pieces if piece.kind not in ROWS and _ORDER.search(piece.text)}
+        pieces = [piece for piece in pieces if piece.block not in told or piece.kind in ROWS]
     places = context.places_of(passage.document_id)
     label = asked = introduction = header = None
     for at, piece in enumerate(pieces):
@@ -135,7 +160,8 @@ def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt
             header = None
         elif piece.kind == "row" and (before is None or before.kind != "row" or before.block != piece.block):
             header = piece
-        if piece.kind == "heading":
+        headings = sections_at(places, passage.start + piece.start)
+        if piece.kind == "heading" or _declares(piece, headings):
             label = asked = introduction = None
         elif piece.kind == "label":
             label, introduction = piece, None
@@ -147,8 +173,11 @@ def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt
             introduction = None
         if piece.kind == "line" and label is not None and label.block != piece.block:
             label = None
-        companions = [item for item in (label, introduction, header) if item is not None]
-        above = [*sections_at(places, passage.start + piece.start), *([asked.text] if asked else [])]
+        declared = before if piece.kind == "sentence" and before and _declares(before, headings) else None
+        companions = [item for item in (label, introduction, header, declared) if item is not None]
+        above = [*headings, *([asked.text] if asked else [])]
+        if piece.kind == "item" and (task := _TASK.match(piece.text)):
+            above.append(_TASKS[task["done"] != " "])
         shown = [item for item in companions if item is not label or (label is before and label.text[-1] != ",")]
         behind: list[_Piece] = []
         if piece.kind in ("sentence", "item") and _INTRODUCES.search(piece.text):
@@ -167,6 +196,15 @@ def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt
             tuple(above) + tuple(item.text for item in companions),
             piece.kind,
         )
+
+
+def _declares(piece: _Piece, headings: Sequence[str]) -> bool:
+    """Return whether a piece is the line of code that declares what the text below it describes."""
+    return (
+        piece.kind == "code"
+        and bool(headings)
+        and headings[-1].rpartition(" ")[2] in without_fences(piece.text).split("\n")[-1]
+    )
 
 
 def _introduced(pieces: Sequence[_Piece]) -> list[_Piece]:
@@ -203,10 +241,12 @@ def _pieces(context: Context, passage: Passage) -> list[_Piece]:
         opens_line = not text[line:start].strip("> \t")
         indented = opens_line and text[line:start].endswith((" ", "\t"))
         kind = "code" if fenced else _kind(own, flat, opens_line)
-        if lengths.get(passage.start + line, 0) > start - line:
+        if not fenced and lengths.get(passage.start + line, 0) > start - line:
             kind = "heading"
         elif kind in ("label", "item", "sentence") and _is_entry(flat, labels):
             kind = "noise"  # an entry of a table of contents, or of navigation
+        elif kind in ("label", "sentence") and opens_line and MESSAGE.match(flat):
+            kind = "line"
         block = bisect_right(blanks, start)
         piece = _Piece(start, end, kind, own if kind in ("row", "code") else flat, block)
         last = pieces[-1] if pieces else None
@@ -262,14 +302,16 @@ def _is_entry(flat: str, labels: frozenset[str]) -> bool:
 def _continues(last: _Piece, piece: _Piece, opens_line: bool, is_prose: bool) -> bool:
     """Return whether a piece is the next line of code, the next sentence of a short item, or the rest of a sentence.
 
-    In a block without any full stop every line says something of its own.
+    In a block without any full stop every line says something of its own. A message goes on until the next one.
     """
     if piece.kind == "code":
         return last.kind == "code" and not _FENCE.match(piece.text)
-    if piece.kind not in ("sentence", "label") or last.kind not in ("sentence", "label", "item"):
+    if piece.kind not in ("sentence", "label") or last.kind not in ("sentence", "label", "item", "line"):
         return False
     if word_count(last.text) + word_count(piece.text) > LONGEST_BLOCK or (opens_line and begins_anew(piece.text)):
         return False
+    if last.kind == "line":  # a message
+        return True
     is_term = last.kind == "label" and word_count(last.text) <= _LONGEST_TERM  # a defined term, not cut prose
     is_rest = is_prose and not _ENDS.search(last.text) and piece.text[:1].islower() and not is_term
     is_rest = is_rest or last.text.endswith(",")

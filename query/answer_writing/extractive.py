@@ -6,14 +6,16 @@ answer the question (`ranker`), those that together answer it are chosen within 
 understand them is added, the best are extended by the next sentence, and everything is shown, each with its citation.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
 
 import numpy as np
-from conspectus.query.answer_writing.asked import Asked, asked_of
-from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, Part, excerpts, without_fences, word_count
+from conspectus.query.answer_writing.asked import NEGATION, Asked, asked_of
+from conspectus.query.answer_writing.comparison import parts_to_compare, winner
+from conspectus.query.answer_writing.excerpts import MESSAGE, ROWS, Excerpt, Part, excerpts, without_fences, word_count
 from conspectus.query.answer_writing.features import (
     OF_MEANING,
     STATEMENT_FEATURES,
@@ -24,19 +26,23 @@ from conspectus.query.answer_writing.features import (
     statement_features,
 )
 from conspectus.query.answer_writing.ranker import probability, reader_weights
-from conspectus.query.answer_writing.short_answer import short_answer
+from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
 from conspectus.query.answer_writing.support import declined, unsupported
+from conspectus.query.answer_writing.versions import with_versions
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
+from conspectus.query.methods.complete.question_words import LANGUAGES, said
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.parts import parts_of
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
 from conspectus.storage.arrays import Floats
 from conspectus.storage.locators import sections_at
 from conspectus.storage.records import Span
-from conspectus.storage.text.names import words
+from conspectus.storage.text.language import language_of_question
+from conspectus.storage.text.names import word_keys, words
 from conspectus.storage.text.normalise import title_names
+from conspectus.storage.text.words import stem
 
 _MOST_ENCODED = 40
 """The number of excerpts that are embedded: those with most of the question's words, context included."""
@@ -45,6 +51,10 @@ _MOST_WORDS = 150
 _WITH_NEXT = 3
 """Number of best excerpts that are quoted with the next of their paragraph, which often continues them: one, if the
 question asks for a fact."""
+_SETS = frozenset({"what", "who", "other", "how many"})
+"""Kinds of questions that a whole list may answer."""
+_MOST_ITEMS = 20
+"""The most items of a whole list that are shown."""
 _FACTS = frozenset({"when", "where", "who", "how many", "yes or no"})
 _MOST_OF_OPENING = 60
 """The most words of a section that are shown before a step of a procedure."""
@@ -56,6 +66,10 @@ _OF_A_PART = 4
 """Number of passages added for each part of a question that asks for several things."""
 _REPEATS = 0.7
 """An excerpt that shares more than this share of its words with a chosen one repeats it."""
+_ABOUT_ORDERS = re.compile(r"instruct|prompt|inject|ignore|anweisung|consigne|instrucci", re.IGNORECASE)
+"""Words of questions about orders to a language model, which are otherwise not quoted."""
+_VALUE = 2
+"""The most words in which two documents differ that say the same of two things, or of one at two times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +81,22 @@ class Quote:
         held: What it has of the question.
         features: Its features (`ranker.STATEMENT_FEATURES`).
         score: The logit of the probability that it answers the question.
-        by_part: The score for each part of the question alone, if it has several.
+        by_part: The same excerpt as a quote for each part of the question alone, if it has several.
         behind: The next excerpt in the same paragraph or list.
         opening: If a procedure is asked for and the section's heading contains a word of the question, the excerpts
             from the section's beginning to this one.
+        whole: If it is an item that has no word of the question, all items of its list: what leads to the list is
+            about the question, so each of them answers.
     """
 
     excerpt: Excerpt
     held: Held
     features: Floats
     score: float
-    by_part: tuple[float, ...] = ()
+    by_part: "tuple[Quote, ...]" = ()
     behind: Excerpt | None = None
     opening: tuple[Excerpt, ...] = ()
+    whole: tuple[Excerpt, ...] = ()
 
     @property
     def covers(self) -> frozenset[str]:
@@ -90,6 +107,11 @@ class Quote:
     def near(self) -> frozenset[str]:
         """The stems of the question that only its context contains, or of which it contains another form."""
         return self.held.near | self.held.related
+
+    @property
+    def has_kind(self) -> bool:
+        """Whether it has a date, number, name or reason, as the question asks for."""
+        return bool(self.features[STATEMENT_FEATURES.index("has the kind")])
 
     @property
     def cosine(self) -> float:
@@ -123,8 +145,7 @@ class ExtractiveReader:
 
     async def _with_parts(self, question: str, evidence: Evidence) -> Evidence:
         """Return evidence extended by the best passages for each part of a question that asks for several things."""
-        parts = parts_of(question)
-        if len(parts) == 1:
+        if not (parts := _parts(self._context, question)):
             return evidence
         passages = {passage.chunk_id: passage for passage in evidence.passages}
         for part in parts:
@@ -143,10 +164,16 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     question = assembly.question
     quotes = quotes_for(context, question, evidence.passages)
     chosen = choose(context, question, quotes, context.settings.answer.sentences)
-    reason, nearest = unsupported(context, question, quotes, chosen)
-    chosen = [] if reason else chosen
+    reason, nearest = _unsupported(context, question, quotes, chosen)
+    if reason:
+        chosen = []
+    elif not _parts(context, question):
+        chosen = with_versions(context, asked_of(context, question), quotes, chosen)
     citations = Citations(context)
     lines = list(shown(citations, chosen))
+    if chosen and (items := chosen[0].whole)[_MOST_ITEMS:]:
+        language = language_of_question(question, LANGUAGES) or "en"
+        lines.append(f"({said('first', language)} {_MOST_ITEMS} {said('of', language)} {len(items)})")
     text = "\n".join(lines) or declined(context, question, evidence.passages, nearest)
     say(text)
     assembly.add(*evidence.trace)
@@ -156,8 +183,46 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
         citations=citations.made(),
         evidence=evidence,
         dropped_citations=citations.dropped,
-        span=short_answer(context, question, [quote.span for quote in chosen]) if lines else "",
+        span=_short(context, question, chosen),
     )
+
+
+def _short(context: Context, question: str, chosen: Sequence[Quote]) -> str:
+    """Return the short answer that the chosen quotes give: how many items a list has, or a part of their text."""
+    expected = expected_answer(question)
+    if expected and expected.counted and chosen and chosen[0].whole:
+        above = {stem(key) for text in chosen[0].excerpt.context for key in word_keys(text)}
+        return str(len(chosen[0].whole)) if expected.counted in above else ""
+    if chosen and parts_to_compare(context, question):
+        return winner(question, [quote.text for quote in _of_sides(context, question, chosen)])
+    return short_answer(context, question, [quote.span for quote in chosen])
+
+
+def _of_sides(context: Context, question: str, quotes: Sequence[Quote]) -> list[Quote]:
+    """Return the best quote for each of two things that a question compares."""
+    parts = range(len(parts_to_compare(context, question)))
+    return [max(quotes, key=lambda quote: quote.by_part[part].score) for part in parts if quotes]
+
+
+def _unsupported(context: Context, question: str, quotes: Sequence[Quote], chosen: Sequence[Quote]) -> tuple[str, str]:
+    """Return why the chosen quotes do not support an answer and the nearest of them, as `unsupported` does.
+
+    A comparison is supported if what is quoted for each of the two things is.
+    """
+    sides = parts_to_compare(context, question)
+    for part, text in enumerate(sides):
+        of_part = [quote.by_part[part] for quote in quotes]
+        best = max(of_part, key=lambda quote: quote.score, default=None)
+        reason, nearest = unsupported(context, text, of_part, [best] if best else [])
+        if reason:
+            return reason, nearest
+    return ("", "") if sides else unsupported(context, question, quotes, chosen)
+
+
+def _parts(context: Context, question: str) -> tuple[str, ...]:
+    """Return the parts of a question that asks for several things or compares two; else none."""
+    parts = parts_to_compare(context, question) or parts_of(question)
+    return parts if len(parts) > 1 else ()
 
 
 def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> list[Quote]:
@@ -172,10 +237,12 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
         The quotes, in the order of the passages and of reading.
     """
     asked = asked_of(context, question)
-    every = excerpts(context, passages)
+    every = excerpts(context, passages, orders=_ABOUT_ORDERS.search(question) is not None)
     read = sorted(every, key=lambda excerpt: (excerpt.span.document_id, excerpt.span.start))
     behind = {id(excerpt): after for excerpt, after in pairwise(read) if _adjoin(excerpt, after)}
     opening = _openings(context, every, asked) if asked.kind == "how to" else {}
+    lists = _lists(every)
+    every = _of_asked_side(context, asked, every) if asked.kind in _SETS else every
     every = [
         excerpt
         for excerpt in every
@@ -197,22 +264,67 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
 
     features = features_for(asked, held)
     scores = model.logits(features).tolist()
-    parts = parts_of(question)
-    by_part = [
-        model.logits(features_for(of_part, held_by(context, of_part, every)))
-        for of_part in (asked_of(context, part) for part in (parts if len(parts) > 1 else ()))
-    ]
+    by_part = []
+    for part in _parts(context, question):
+        of_part = asked_of(context, part)
+        has = held_by(context, of_part, every)
+        own = features_for(of_part, has)
+        by_part.append(list(map(Quote, every, has, own, model.logits(own).tolist())))
     return [
         Quote(
             excerpt,
             held[row],
             features[row],
             scores[row],
-            tuple(float(part[row]) for part in by_part),
+            tuple(part[row] for part in by_part),
             behind.get(id(excerpt)),
             opening.get(id(excerpt), ()),
+            lists.get(id(excerpt), ())
+            if asked.kind in _SETS and (excerpt.kind != "item" or held[row].covers <= asked.names)
+            else (),
         )
         for row, excerpt in enumerate(every)
+    ]
+
+
+def _lists(every: Sequence[Excerpt]) -> dict[int, tuple[Excerpt, ...]]:
+    """Return for each item of a list with a heading or introduction, and for this, all items, by its identity."""
+
+    def place(excerpt: Excerpt) -> tuple[bool, str, tuple[str, ...]]:
+        return excerpt.kind == "item", excerpt.passage.chunk_id, excerpt.context
+
+    found: dict[int, tuple[Excerpt, ...]] = {}
+    before: Excerpt | None = None
+    for (is_item, _, above), group in groupby(every, place):
+        items = tuple(group)
+        if is_item and above and len(items) > 1:
+            found |= dict.fromkeys(map(id, items), items)
+            if before is not None and before.text == above[-1]:
+                found[id(before)] = items
+        before = items[-1]
+    return found
+
+
+def _of_asked_side(context: Context, asked: Asked, every: Sequence[Excerpt]) -> list[Excerpt]:
+    """Return the excerpts without those under the opposite of a heading about the same ("Not included" of "Included").
+
+    Two headings or introductions of a document are opposite if both have a word of the question, and one says "not" or
+    has the opposite of a word.
+    """
+    sides: dict[tuple[str, str], bool] = {}
+    for excerpt in every:
+        lead = excerpt.context[-1] if excerpt.context else ""
+        row = context.chunk_rows[excerpt.passage.chunk_id]
+        if lead and not asked.weights.keys().isdisjoint(context.bm25.analysis.terms(lead, row)):
+            opposite = NEGATION.search(lead) or not asked.opposites.isdisjoint(word_keys(lead))
+            sides[excerpt.span.document_id, lead] = bool(opposite) != asked.negated
+    both = {document for (document, _), other in sides.items() if other}
+    both &= {document for (document, _), other in sides.items() if not other}
+    return [
+        excerpt
+        for excerpt in every
+        if excerpt.span.document_id not in both
+        or not sides.get((excerpt.span.document_id, excerpt.context[-1] if excerpt.context else ""))
     ]
 
 
@@ -235,6 +347,8 @@ def _adjoin(excerpt: Excerpt, after: Excerpt) -> bool:
 
     The next passage of the document may begin between them. Rows do not continue each other.
     """
+    if "line" in (excerpt.kind, after.kind) and not MESSAGE.match(after.text):
+        return False  # a line of notes or of a log says something of its own
     gap = after.span.start - excerpt.span.end
     if excerpt.span.document_id != after.span.document_id or not 0 <= gap <= _NEXT_WITHIN:
         return False
@@ -283,8 +397,8 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
     is left out, as is one that would make the answer longer than `_MOST_WORDS`.
     """
     chosen: list[Quote] = []
-    for part in range(len(parts_of(question)) if len(parts_of(question)) > 1 else 0):
-        best = max(quotes, key=lambda quote: quote.by_part[part], default=None)
+    for part in range(len(_parts(context, question))):
+        best = max(quotes, key=lambda quote: quote.by_part[part].score, default=None)
         if best is not None and not any(best is quote or _repeats(best, quote) for quote in chosen):
             chosen.append(best)
     asked, weights = asked_of(context, question), reader_weights()
@@ -294,6 +408,9 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
         rows = np.array([_further(asked, question, quote, chosen) for quote in left])
         gains = weights.next.logits(rows) if chosen else rows[:, 0]
         best = left[min(range(len(left)), key=lambda at: (-gains[at], left[at].span.document_id, left[at].span.start))]
+        if best.whole and not chosen:
+            parts = dict.fromkeys(part for item in best.whole[:_MOST_ITEMS] for part in item.shown)
+            return [replace(best, excerpt=replace(best.excerpt, shown=tuple(parts)))]
         if chosen and probability(float(gains.max())) < weights.least_next:
             break
         left.remove(best)
@@ -348,8 +465,11 @@ def _length(quote: Quote) -> int:
 
 
 def _repeats(quote: Quote, other: Quote) -> bool:
-    """Return whether a quote adds few words to another."""
+    """Return whether a quote adds few words to another, and is not the same sentence of another thing or time."""
     own, theirs = _keys(quote.text), _keys(other.text)
+    other_value = 0 < len(own - theirs) <= _VALUE and 0 < len(theirs - own) <= _VALUE
+    if other_value and quote.span.document_id != other.span.document_id:
+        return False
     return len(own & theirs) > _REPEATS * min(len(own), len(theirs))
 
 

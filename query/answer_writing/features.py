@@ -16,27 +16,25 @@ from conspectus.query.answer_writing.full_sentence import TELLS
 from conspectus.query.context import Context
 from conspectus.query.question.bounds import MOST_CLOSELY
 from conspectus.storage.arrays import Floats
-from conspectus.storage.text.names import UNSPACED, words
+from conspectus.storage.text.names import UNSPACED, word_keys, words
 from conspectus.storage.text.words import transliterated
 
 STATEMENT_FEATURES = (
     "names", "names of context", "names around", "missing name", "no names",
-    "words", "words of context", "related words", "words of neighbours", "words of passage", "missing word",
-    "all words", "names and words", "words in order", "number", "cosine", "no cosine", "meaning", "meaning in context",
-    "meaning of words", "missing meaning", "no meaning", "rank", "margin", "position",
-    "has the kind", "lacks the kind", "distance to the kind", "definition", "heading", "negation differs",
-    "new words", "length", "line", "row", "code",
+    "words", "related words", "words of neighbours", "words of passage",
+    "all words", "names and words", "words in order", "number", "cosine", "no cosine", "meaning of words",
+    "missing meaning", "no meaning", "rank", "margin", "position", "has the kind", "lacks the kind",
+    "distance to the kind", "definition", "has the measure", "lacks the measure", "missing head", "list",
+    "list asked for", "length", "line", "row", "code",
 )  # fmt: skip
 """The features of a statement for a question, in the order of the weights."""
-NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage")
+NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage", "negation differs")
 """The features of a further statement beside those that are chosen, in the order of the weights."""
 ANSWER_FEATURES = (
-    "best statement", "lead", "names", "words", "words in context", "related words", "words of passage",
-    "meaning in context", "meaning of words", "missing meaning", "no meaning",
-    "missing name", "missing word", "told together", "missing together", "missing everywhere", "unknown names",
-    "nearest passage", "nearest passage in another language", "has the kind", "lacks the kind", "yes or no",
-    "fact", "size of index", "length of question",
-    "words told", "words told at best", "words missing",
+    "best statement", "names", "words", "words of passage", "meaning of words", "missing meaning", "no meaning",
+    "missing name", "told together", "missing everywhere", "nearest passage in another language",
+    "has the kind", "lacks the kind", "yes or no", "fact", "size of index", "length of question",
+    "words told", "has the measure", "lacks the measure", "missing head",
 )  # fmt: skip
 """The features of an answer for a question, in the order of the weights."""
 
@@ -59,6 +57,8 @@ class Held:
         passage: Those elsewhere in its passage only.
         first: Where the first of them begins, as a share of the text; 1 if there is none.
         keys: The words of the statement.
+        measure: Whether it has a word beside the value that is asked for; None if none is asked for.
+        contrary: Whether it, or the line above it, says "not" and the question does not, or the other way round.
     """
 
     covers: frozenset[str]
@@ -68,6 +68,8 @@ class Held:
     passage: frozenset[str]
     first: float
     keys: frozenset[str]
+    measure: bool | None
+    contrary: bool
 
     @property
     def told(self) -> frozenset[str]:
@@ -107,8 +109,22 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
         )
         keys = [word.key for word in words(each.text)]
         first = next((at for at, key in enumerate(keys) if key in asked.keys), len(keys))
+        lead = word_keys(" ".join(each.context[-1:]))
+        measure = not asked.measure.isdisjoint((*keys, *lead)) if asked.measure else None
+        if measure:
+            related |= asked.measured - covers - near
         found.append(
-            Held(covers, related, near, around - related, passage - related, first / max(1, len(keys)), frozenset(keys))
+            Held(
+                covers,
+                related,
+                near,
+                around - related,
+                passage - related,
+                first / max(1, len(keys)),
+                frozenset(keys),
+                measure,
+                asked.negated != any(NEGATION.search(text) for text in (each.text, *each.context[-1:])),
+            )
         )
     return found
 
@@ -146,7 +162,7 @@ def is_related(term: str, other: str) -> bool:
     return len(one) > 1 and len(two) > 1 and one.removesuffix("n") == two.removesuffix("n") and len(one + two) > 4
 
 
-OF_MEANING = 5
+OF_MEANING = 3
 """Columns of `Meanings.of`."""
 
 
@@ -179,20 +195,17 @@ class Meanings:
     def of(self, asked: Asked) -> Floats:
         """Return how near each statement is to a question: (n, OF_MEANING).
 
-        The columns are its cosine, how much of the question it means alone and with its context, how much of the words
-        that are no names, and the weight among these of the one that is farthest.
+        The columns are its cosine, how much it means, with its context, of the words of the question that are no names,
+        and the weight among these of the one that is farthest.
         """
         found = np.zeros((len(self._vectors), OF_MEANING))
         found[:, 0] = self._vectors @ asked.vector
-        if asked.meanings is not None:
-            others = np.where(asked.of_names, 0, asked.shares)
-            others = others / (others.sum() or 1.0)
-            for row, (own, above) in enumerate(self._tokens):
-                near = (asked.meanings @ own.T).max(axis=1, initial=0.0)
-                both = np.maximum(near, (asked.meanings @ above.T).max(axis=1, initial=0.0))
-                found[row, 1:3] = asked.shares @ near, asked.shares @ both
-                if others.any():
-                    found[row, 3:] = others @ both, (others * (1 - both)).max()
+        others = np.where(asked.of_names, 0, asked.shares)
+        if asked.meanings is not None and others.any():
+            others = others / others.sum()
+            for row, parts in enumerate(self._tokens):
+                near = np.max([(asked.meanings @ part.T).max(axis=1, initial=0.0) for part in parts], axis=0)
+                found[row, 1:] = others @ near, (others * (1 - near)).max()
         return found
 
 
@@ -213,7 +226,6 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
         places[each.rank] += 1
         count, clause = word_count(each.text), NUMBERED.match(each.text.lstrip("§ ("))
         kind, distance = _kind_in(asked, each.text)
-        heading = each.context[-1] if each.context else each.passage.title
         beside = has.around | has.passage
         names, words_told = _share(asked, has.covers, names=True), _share(asked, has.covers)
         names_above, names_beside = _share(asked, has.near, names=True), _share(asked, beside, names=True)
@@ -225,11 +237,9 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             _rarest(asked, asked.names - has.covers - has.near - has.related - beside),
             float(not asked.names),
             words_told,
-            words_above,
             related,
             _share(asked, has.around),
             _share(asked, has.passage),
-            _rarest(asked, asked.weights.keys() - asked.names - has.covers - has.near - has.related),
             float(has.covers | has.near | has.related == asked.weights.keys()),
             (names + names_above + names_beside or float(not asked.names)) * (words_told + words_above + related),
             words_told * (1 - has.first),
@@ -245,9 +255,11 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(kind is False),
             distance,
             float(asked.kind == "definition" and has.first < 0.2 and TELLS.search(each.text) is not None),
-            float(bool(heading) and bool(asked.keys & {word.key for word in words(heading)} and has.near)),
-            float(asked.negated != (NEGATION.search(each.text) is not None)),
-            min(1.0, len(has.keys - asked.keys) / 12),
+            float(has.measure is True),
+            float(has.measure is False),
+            float(bool(asked.head) and asked.head not in has.told),
+            float(each.kind == "item"),
+            float(each.kind == "item" and asked.plural),
             log(1 + count),
             float(each.kind == "line"),
             float(each.kind in ROWS),
@@ -300,12 +312,14 @@ def next_features(
         same: Whether a chosen statement is in its passage.
     """
     new = held.told - frozenset[str]().union(*(each.told for each in chosen))
-    return [score, _share(asked, new, names=True), _share(asked, new), float(bridge), float(same)]
+    return [
+        score, _share(asked, new, names=True), _share(asked, new), float(bridge), float(same), float(held.contrary),
+    ]  # fmt: skip
 
 
 def answer_features(
     asked: Asked, logits: Floats, features: Floats, held: Sequence[Held], chosen: Sequence[int],
-    nearest: float, unknown: int, n_chunks: int,
+    nearest: float, n_chunks: int,
 ) -> Floats:  # fmt: skip
     """Return the features of the answer that some statements give, float64 (len(ANSWER_FEATURES),).
 
@@ -316,32 +330,22 @@ def answer_features(
         held: What each has of the question.
         chosen: The rows of those that the answer quotes, the best one first.
         nearest: The cosine of the nearest passage.
-        unknown: How many names of the question stand nowhere.
         n_chunks: The number of passages of the index.
     """
     first = chosen[0]
     named = dict(zip(STATEMENT_FEATURES, features[first].tolist(), strict=True))
     together = frozenset[str]().union(*(held[row].told for row in chosen))
-    rest = np.delete(logits, first)
     return np.array([
         logits[first],
-        min(3.0, logits[first] - rest.max(initial=logits[first] - 3)),
         named["names"] + named["names of context"] + named["names around"],
         named["words"],
-        named["words of context"],
-        named["related words"],
         _weight(asked, held[first].around | held[first].passage),
-        named["meaning in context"],
         named["meaning of words"],
         named["missing meaning"],
         named["no meaning"],
         named["missing name"],
-        named["missing word"],
         _weight(asked, together),
-        _rarest(asked, asked.weights.keys() - together),
         _rarest(asked, asked.weights.keys() - frozenset[str]().union(*(each.told for each in held))),
-        float(unknown > 0),
-        nearest * asked.understood,
         nearest * (1 - asked.understood),
         named["has the kind"],
         named["lacks the kind"],
@@ -350,6 +354,7 @@ def answer_features(
         log(n_chunks),
         log(1 + len(asked.weights)),
         sum(asked.rarity[term] for term in together),
-        sum(asked.rarity[term] for term in held[first].told),
-        sum(asked.rarity[term] for term in asked.rarity.keys() - together),
+        named["has the measure"],
+        named["lacks the measure"],
+        named["missing head"],
     ])  # fmt: skip

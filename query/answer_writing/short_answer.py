@@ -243,6 +243,8 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
     asked = {stem(word.key) for word in words(question)}
     read = asked_of(context, question)
     weights, needed = read.weights, read.weights.keys() - read.names - _kind_words(context, question, kind)
+    mentioned = [frozenset(map(str.casefold, named.types)) for named in open_question(context, question).mentions]
+    of_person = any(types & _PERSON for types in mentioned)
     for span in sentences if kind.types else sentences[:1]:
         row = context.chunk_rows[span.chunk_id]
         chunk = context.chunks[row]
@@ -258,6 +260,7 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
             for at, text in _candidates(context, kind, span.chunk_id, sentence, start)
             if not {stem(word.key) for word in words(text)} <= asked
             and _plays_its_part(kind, sentence, at, text, asked)
+            and not (of_person and _is_of_another(context, span.chunk_id, sentence, start, at, asked))
         ]
         if not last_step and (covered < _ALL or (not kind.types and len(candidates) > 1)):
             candidates = [each for each in candidates if _is_attached(context, question, sentence, *each)]
@@ -290,6 +293,21 @@ def _is_attached(context: Context, question: str, sentence: str, start: int, tex
         if nearest and any(term == other or is_related(term, other) for other in asked.stems):
             return True
     return False
+
+
+def _is_of_another(context: Context, chunk_id: str, sentence: str, start: int, at: int, asked: Set[str]) -> bool:
+    """Return whether the person before a candidate in its sentence is none that the question names.
+
+    "The first, Ada, died in 1902 and was followed by Ben" does not say when Ben died.
+    """
+    people = [
+        (first - start, last - start)
+        for first, last, types in _names(context, chunk_id)
+        if types & _PERSON and start <= first and last <= start + len(sentence)
+    ]
+    named = [bool(asked & {stem(word.key) for word in words(sentence[first:last])}) for first, last in people]
+    before = [place for place, (_, last) in enumerate(people) if last <= at]
+    return bool(before) and not named[max(before, key=lambda place: people[place][1])]
 
 
 def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Set[str]) -> bool:

@@ -56,7 +56,7 @@ def unsupported(
     features = answer_features(
         asked, np.array([quote.score for quote in quotes]), np.array([quote.features for quote in quotes]),
         [quote.held for quote in quotes], [rows[quote.span] for quote in chosen],
-        float(nearest[0][0]), len(unknown), n_chunks,
+        float(nearest[0][0]), n_chunks,
     )  # fmt: skip
     weights = reader_weights()
     chance = probability(float(weights.answer.logits(features)))

@@ -25,6 +25,7 @@ procedure. `why`: a reason. `how many`: a number or an amount. `definition`: wha
 _LINE = re.compile(r"(?P<kind>[a-z ]+): (?P<pattern>.+)")
 
 
+_NOW: dict[str, str] = {}
 _Table = tuple[tuple[QuestionKind, "re.Pattern[str]"], ...]
 
 
@@ -36,6 +37,8 @@ def _read() -> dict[str, dict[QuestionKind, list[str]]]:
         found = _LINE.fullmatch(line)
         if line.startswith("["):
             language = line.strip("[]")
+        elif found and found["kind"] == "now":
+            _NOW[language] = found["pattern"]
         elif found and found["kind"] == "whole":
             whole = found["pattern"]
         elif found:
@@ -54,6 +57,12 @@ def _table(language: str) -> _Table:
     """Return the kinds of a language; compiled on first use, which takes a while."""
     kinds = _PATTERNS.get(language, {})
     return tuple((kind, re.compile("|".join(patterns), re.IGNORECASE)) for kind, patterns in kinds.items())
+
+
+@cache
+def _now(language: str) -> "re.Pattern[str] | None":
+    """Return the pattern of the words of a language that ask for the present state."""
+    return re.compile(_NOW[language], re.IGNORECASE) if language in _NOW else None
 
 
 _DECIDES = frozenset({"global", "compare"})
@@ -89,6 +98,16 @@ def kind_of(question: str, language: str = "") -> QuestionKind:
     return next((kind for kind in tried if kind != "other"), "other")
 
 
+def asks_of_now(question: str) -> bool:
+    """Return whether a question asks what holds now.
+
+    >>> asks_of_now("Who is the chair today?"), asks_of_now("Who was the chair?")
+    (True, False)
+    """
+    pattern = _now(language_of_question(question, LANGUAGES))
+    return pattern is not None and pattern.search(question) is not None
+
+
 _FRAMES = frozenset({"compare", "definition", "why", "how many", "when", "where", "who", "what", "yes or no"})
 _FRAME_WORDS, _FRAME_CHARACTERS = 2, 6
 """The most words of a frame, and the most characters of one in a script without spaces."""
@@ -102,12 +121,14 @@ def frame_of(question: str) -> tuple[tuple[int, int], ...]:
     (((0, 4), (12, 22)), ((3, 5), (3, 6)))
     """
     known = language_of_question(question, LANGUAGES)
+    patterns = [pattern for kind, pattern in _table(known) if kind in _FRAMES]
+    if now := _now(known):
+        patterns.append(now)
     return tuple(
         sorted(
             {
                 found.span()
-                for kind, pattern in _table(known)
-                if kind in _FRAMES
+                for pattern in patterns
                 for found in pattern.finditer(question)
                 if len(found[0].split()) <= _FRAME_WORDS
                 and (len(found[0]) <= _FRAME_CHARACTERS or not UNSPACED.search(found[0]))

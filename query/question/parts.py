@@ -7,7 +7,7 @@ import regex as re
 _ASKING = (
     "what|which|who(?:m|se)?|where|when|why|how|do(?:es)?|did|is|are|can|could|should|was|were|has|have"
     "|welche[rsmn]?|wer|we[mn]|wo|wann|warum|wie|womit|wodurch|woraus"
-    "|que|quoi|qui|quel(?:le)?s?|où|quand|pourquoi|comment|combien"
+    "|que|quoi|qui|(?:le|la|les)?quel(?:le)?s?|où|quand|pourquoi|comment|combien"
     "|qué|quién(?:es)?|cuál(?:es)?|d[óo]nde|cu[áa]ndo|por qué|c[óo]mo|cu[áa]nt[oa]s?"
 )
 _LEADING = "in|on|at|to|from|with|for|of|by|since|mit|aus|an|auf|von|zu|seit|à|de|dans|en|avec|depuis|con|desde"
@@ -27,7 +27,8 @@ _SIDES = re.compile(
     rf"|\bunterscheide[nt]\s+sich\s+{_ONE}(?:{_AND}|\s+von\s+)(?P<other>.+)"
     rf"|^{_ONE}\s+(?:versus|vs\.?)\s+(?P<other>.+)"
     rf"|^(?:is|are)\s+{_ONE}\s+better\s+than\s+(?P<other>.+)"
-    rf"|\b(?:better|besser|mieux|mejor)\b(?:[^,:?]{{0,40}}[:,])?\s+{_ONE}{_AND}(?P<other>.+)",
+    rf"|\b(?:better|besser|mieux|mejor)\b(?:[^,:?]{{0,40}}[:,])?\s+{_ONE}{_AND}(?P<other>.+)"
+    rf"|^(?:{_ASKING})\b[^,:?]{{1,80}}[,:]\s+(?!(?:and|und|et|y|{_ASKING})\b){_ONE}\s+(?:or|oder|ou|o)\s+(?P<other>.+)",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(

@@ -3,7 +3,7 @@
 We walk the tree of lxml ourselves, because libraries that extract text lose the places of headings and links."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html.entities import html5
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -140,9 +140,16 @@ def add_page(root: "_Element", draft: Draft, title: str | None = None, name: str
         title: The title of the page, if it has one; a block with the same text is its first heading.
         name: The file name of the page.
     """
+    add_elements(root, draft, title, parts_beside_text(root, title, name))
+
+
+def add_elements(
+    root: "_Element", draft: Draft, title: str | None = None, beside: "Mapping[_Element, str] | None" = None
+) -> None:
+    """Add the text of all elements to a draft but those beside the text; `beside` gives their kinds."""
     from lxml import etree
 
-    beside = parts_beside_text(root, title, name)
+    beside = beside or {}
     writer = PageWriter(draft, title)
     for kind, address in relations(root):
         writer.link_without_text(address, kind)

@@ -161,7 +161,8 @@ class PageWriter:
         if not self._lists or not self._lists[-1]:
             return "- "
         self._lists[-1] += 1
-        return f"{self._lists[-1] - 1}. "
+        numbered = self._lists if all(self._lists) else self._lists[-1:]  # a clause of a contract: "3.1"
+        return "".join(f"{number - 1}." for number in numbered) + " "
 
     def _end_link(self) -> None:
         if self._link:

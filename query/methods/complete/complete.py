@@ -95,7 +95,7 @@ class Complete:
             if isinstance(plan, NoPlan):
                 return _declined(assembly, plan) if plan.computes and plan.matched else None
             answer = None if plan.table.kind == "entities" else self._answered(assembly, plan)
-        return answer if answer and (answer.known or plan.table.kind != "statements") else None
+        return answer if answer and (answer.known or plan.table.kind not in ("statements", "lines")) else None
 
     def plan(self, question: str) -> Plan | NoPlan:
         """Return the plan of a question over the only set that has one, or why there is none.
@@ -143,6 +143,8 @@ class Complete:
             asked = set(map(stem, word_keys(question)))
             tables = tuple(table for table in tables if not asked.isdisjoint(sets.words_of_table(table)))[:_MOST_SETS]
         yield from tables
+        if len(lines := sets.lines(index)):
+            yield lines
         if "documents" in named:
             yield sets.documents(index)
         if "headings" in named:
@@ -256,7 +258,9 @@ class _Writer:
         """Return the line of a number, with the numbers that are added if they are few."""
         number = self._number(group)
         places = [column for column in self._table.columns if column.name in (DOCUMENT, SHEET)]
-        if self._plan.operation != "sum" or all(len(np.unique(each.codes[group.rows])) == 1 for each in places):
+        if self._table.kind != "lines" and (
+            self._plan.operation != "sum" or all(len(np.unique(each.codes[group.rows])) == 1 for each in places)
+        ):
             self.short = number
         marks = self._marks(group.rows)
         if self._plan.operation == "sum" and self._plan.measure is not None and 1 < len(group.rows) <= _MOST_ADDENDS:

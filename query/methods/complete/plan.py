@@ -98,6 +98,8 @@ class _Reading:
         """Return the plan; raises Unclear."""
         if "mention" in self._roles():
             return self._mentioning()
+        if self._table.kind == "lines":
+            return self._lines()
         conditions, mentioned, group = self._conditions()
         self._check_words()
         self.computes = self._table.kind != "statements" and bool(self._roles() & {"sum", "mean", "count", *BEST})
@@ -271,13 +273,23 @@ class _Reading:
             self._table, "count" if "count" in self._roles() else "list", mentions=phrases_, matched=len(phrases_)
         )
 
+    def _lines(self) -> Plan:
+        """Return the plan that counts the lines with all words of the question that are no words of questions."""
+        spoken = {place for mark in self.marks if mark.roles for place in range(mark.first, mark.last)}
+        left = [token for place, token in enumerate(self._tokens) if place not in spoken]
+        wanted = tuple(token for token in left if set(word_keys(token)) - self._plain)
+        if "count" not in self._roles() or len(wanted) < 2 or self._roles() & {*_UNSETTLED, *BEST, "sum", "mean"}:
+            raise Unclear("which lines are counted, is not clear")
+        return Plan(self._table, "count", mentions=wanted, matched=len(wanted))
+
     def _roles(self) -> set[str]:
         return {role for mark in self.marks for role in mark.roles}
 
     def _operation(self, mentioned: Sequence[Mark], group: int | None, conditions: tuple[Condition, ...]) -> Plan:
         table, roles = self._table, self._roles()
         plan = Plan(table, "list", conditions, group=group)
-        if table.kind == "statements" and not roles & _ASKING:
+        several = sum(bool(mark.cells) for mark in self.marks) > 1  # names: "rooms of Ada and Ben?"
+        if table.kind == "statements" and not roles & _ASKING and not several:
             raise Unclear("what is asked of the statements, is not clear")
         by_name = any(mark.named for mark in self.marks)
         named = by_name or (bool(roles & self._own_sets()) and table.kind != "statements")
@@ -308,7 +320,7 @@ class _Reading:
             raise Unclear("what is computed of each group, is not said")
         if len(labels) + len(measures) > 1 and not conditions:
             raise Unclear("several columns are named")
-        if labels and not measures and not (named and conditions):
+        if labels and not measures and not (conditions and (named or (several and table.kind == "statements"))):
             return replace(plan, target=labels[0]) if len(labels) == 1 else plan
         columns = any(mark.column is not None and not mark.cells for mark in self.marks)
         if conditions and (columns or named or "list" in roles or table.kind in ("statements", "messages")):

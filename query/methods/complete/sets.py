@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 import regex
+from conspectus.query.answer_writing.excerpts import MESSAGE
 from conspectus.query.methods.complete.question_words import months, words_of
 from conspectus.query.methods.complete.values import Days, Numbers, days_of, is_missing, numbers_of, numbers_of_columns
 from conspectus.storage.arrays import Ints
@@ -40,10 +41,9 @@ _PIPES = regex.compile(r"(?m)^[ \t]*\|.*\|[ \t]*$(?:\n[ \t]*\|.*\|[ \t]*$)+")
 _RULE = regex.compile(r"\s*\|(?:\s*:?-{2,}:?\s*\|)+\s*")
 _BETWEEN = regex.compile(r"(?<!\\)\|")
 _MARKUP = regex.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]{1,3}")
-_MESSAGE = regex.compile(
-    r"(?m)^[\u200e\[]*(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{2,4}),? +\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\.?)?\]?"
-    r"(?: -)? (?P<sender>[^:\n]{1,60}): "
-)
+_LINES = regex.compile(r"[^\n]*\S[^\n]*")
+_MOST_OF_LOGS = 5_000_000
+"""Characters of log files of which the lines are a set."""
 _LEAST_MESSAGES = 2
 _PLACES = (DOCUMENT, SHEET, SECTION)
 _REPEATED = 0.3
@@ -243,7 +243,7 @@ def _in_document(document: Document) -> Iterator[tuple[str, str, str, Sequence[s
         if "\n\n" in after and "\n\n" in before and (columns := _pipe_columns(block[0])):
             label = next(reversed(sections_at(document.places, block.start())), "")
             yield "rows", SECTION, label, columns, _pipe_rows(block[0], block.start(), columns)
-    messages = list(_MESSAGE.finditer(document.text))
+    messages = list(MESSAGE.finditer(document.text))
     if len(messages) >= _LEAST_MESSAGES:
         ends = [*(found.start() for found in messages[1:]), document.n_chars]
         rows = [
@@ -312,6 +312,22 @@ def _is_total(cells: Mapping[str, str]) -> bool:
     """Return whether a row has the totals of the others: its first cell says so."""
     first = next((cell for cell in cells.values() if not is_missing(cell)), "")
     return tuple(word_keys(first)) in words_of("totals")
+
+
+@per_index
+def lines(index: StoredIndex) -> Table:
+    """Return the lines of log files."""
+    rows = Rows("lines", "log")
+    sizes = index.arrow(Document, "uri", "n_chars").to_pylist()
+    if sum(row["n_chars"] for row in sizes if _is_log(row["uri"])) <= _MOST_OF_LOGS:
+        for document in index.each(Document):
+            for line in _LINES.finditer(document.text) if _is_log(document.uri) else ():
+                rows.add(document.id, line.start(), line.end(), {DOCUMENT: document.title})
+    return rows.table()
+
+
+def _is_log(uri: str) -> bool:
+    return uri.partition("#")[0].casefold().endswith(".log")
 
 
 @per_index

@@ -74,7 +74,7 @@ MEMBERS: dict[str, bytes] = {
 )
 def test_members_are_read_by_their_own_format(tmp_path: Path, name: str, content: bytes) -> None:
     rows, lost = read(put(tmp_path / name, content))
-    assert texts(rows) == {"a.txt": "A text.", "folder/b.MD": "# Heading\nText.", "folder/rows.csv#1": "One."}
+    assert texts(rows) == {"a.txt": "A text.", "folder/b.MD": "Heading\n\nText.", "folder/rows.csv#1": "One."}
     assert rows["folder/b.MD"].title == "Heading"
     assert {key: reason for key, reason in lost.items() if key != "a.txt"} == {
         "folder/rows.csv#2": "empty",

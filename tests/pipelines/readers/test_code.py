@@ -45,7 +45,7 @@ def test_docstrings_and_comments_are_text_and_the_rest_is_code(tmp_path: Path) -
     assert "MOST = 40\n# MOST = 50" in code
     assert "        return n * 2  # two each" in code
     assert '    """A hand pump."""' in code, "two words are left where they stand"
-    assert headings(row) == [("class Pump", 1), ("def run", 2)]
+    assert headings(row) == [("class Pump", 1), ("function run", 2)]
     for place in row.places:
         assert place.label.split()[-1] in row.text[place.start : place.start + 60]
 
@@ -74,7 +74,7 @@ def test_a_notebook_is_its_cells_and_the_outputs_that_are_text(tmp_path: Path) -
     row = read(tmp_path / "count.ipynb")[0][""]
     assert row.title == "Pumps"
     assert row.text == (
-        "# Pumps\nWe count.\n\n## Data\nFrom the log.\n\n```python\nx = 3\n```\n\n```text\n3\n```\n\n```text\nfour\n```"
+        "Pumps\n\nWe count.\n\nData\n\nFrom the log.\n\n```python\nx = 3\n```\n\n```text\n3\n```\n\n```text\nfour\n```"
         "\n\n```text\nValueError: no pump\n```\n\nNo heading."
     )
     assert headings(row) == [("Pumps", 1), ("Data", 2)]

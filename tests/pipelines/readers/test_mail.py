@@ -117,7 +117,7 @@ def test_attachments_are_read_by_their_own_format(tmp_path: Path) -> None:
         "n.txt": "Note.",
         "n (2).txt": "Another.",
         "up.txt": "Up.",
-        "part.md": "# Unnamed",
+        "part.md": "Unnamed",
         "Inner.eml": "Inner page.",
     }
     assert rows["Inner.eml"].title == "Inner"
