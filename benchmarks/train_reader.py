@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 from conspectus.query.answer_writing.asked import Asked, asked_of
-from conspectus.query.answer_writing.extractive import is_bridge, quotes_for
+from conspectus.query.answer_writing.extractive import is_bridge
 from conspectus.query.answer_writing.features import (
     ANSWER_FEATURES,
     NEXT_FEATURES,
@@ -38,6 +38,7 @@ from conspectus.query.answer_writing.features import (
     answer_features,
     next_features,
 )
+from conspectus.query.answer_writing.quotes import quotes_for
 from conspectus.query.answer_writing.ranker import Logistic, matter
 from conspectus.query.context import Context
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method

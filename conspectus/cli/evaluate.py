@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         "conspectus evaluate examples/world --methods bm25,ppr --k 2,5 --json result.json",
         "conspectus evaluate examples/world --methods ppr,global:c0 --answers",
         "conspectus evaluate films --methods tog2,fasttog --topic given,linked --questions 200",
-        "conspectus evaluate films --methods fasttog --sweep max_community_size=1,2,4,8 --plot sizes.svg",
+        "conspectus evaluate films --methods fasttog --sweep max_community_size=1,2,4,8",
     ),
 )
 def evaluate(
@@ -81,10 +81,6 @@ def evaluate(
         str | None,
         typer.Option("--sweep", help="Measure with each value of a setting.", metavar="[SECTION.]KEY=VALUE,..."),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="With --sweep: draw the result as SVG.", dir_okay=False, metavar="FILE"),
-    ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Measure methods side by side on a question set: recall and answers, with bootstrap 95 % intervals, and seconds.
@@ -100,10 +96,7 @@ def evaluate(
     """
     from conspectus.building import evaluate as evaluate_suite
 
-    if plot and not sweep:
-        raise UsageError("--plot draws a --sweep")
     check_folder_of("--json", json_file)
-    check_folder_of("--plot", plot)
     with progress(quiet) as report:
         result = evaluate_suite(
             suite,
@@ -121,10 +114,6 @@ def evaluate(
         complain(note)
     if json_file:
         json_file.write_text(json_text(result) + "\n", "utf-8")
-    if plot:
-        from conspectus.render.sweep_svg import sweep_svg
-
-        plot.write_text(sweep_svg(result), "utf-8")
     typer.echo(sweep_text(result) if sweep else scores_text(result))
 
 

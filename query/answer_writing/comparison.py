@@ -10,7 +10,7 @@ import regex
 from conspectus.query.answer_writing.versions import DATE
 from conspectus.query.context import Context
 from conspectus.query.question.measures import Measure, measure_of
-from conspectus.query.question.parts import sides_of
+from conspectus.query.question.parts import parts_of, sides_of
 from conspectus.storage.text.literals import Literal, compare, parse_literal
 from conspectus.storage.text.names import word_keys, words
 from conspectus.storage.text.words import stem
@@ -46,6 +46,12 @@ def parts_to_compare(context: Context, question: str) -> tuple[str, ...]:
     spoken = [word for word in measure.words if any(len(bm25.rows_with(bm25.analysis.stem(word, language)))
               for language in bm25.analysis.known or ("en",))]  # fmt: skip
     return tuple(f"{side} {spoken[0]}" for side in sides) if spoken else sides
+
+
+def parts_asked(context: Context, question: str) -> tuple[str, ...]:
+    """Return the parts of a question that asks for several things or compares two; else none."""
+    parts = parts_to_compare(context, question) or parts_of(question)
+    return parts if len(parts) > 1 else ()
 
 
 def winner(question: str, sentences: Sequence[str]) -> str:

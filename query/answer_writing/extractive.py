@@ -6,25 +6,16 @@ answer the question (`ranker`), those that together answer it are chosen within 
 understand them is added, the best are extended by the next sentence, and everything is shown, each with its citation.
 """
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from itertools import groupby, pairwise
 
 import numpy as np
-from conspectus.query.answer_writing.asked import NEGATION, Asked, asked_of
-from conspectus.query.answer_writing.comparison import parts_to_compare, winner
-from conspectus.query.answer_writing.excerpts import MESSAGE, ROWS, Excerpt, Part, excerpts, without_fences, word_count
-from conspectus.query.answer_writing.features import (
-    OF_MEANING,
-    STATEMENT_FEATURES,
-    Held,
-    Meanings,
-    held_by,
-    next_features,
-    statement_features,
-)
+from conspectus.query.answer_writing.asked import Asked, asked_of
+from conspectus.query.answer_writing.comparison import parts_asked, parts_to_compare, winner
+from conspectus.query.answer_writing.excerpts import Part, without_fences, word_count
+from conspectus.query.answer_writing.features import next_features
+from conspectus.query.answer_writing.quotes import Quote, quotes_for
 from conspectus.query.answer_writing.ranker import probability, reader_weights
 from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
 from conspectus.query.answer_writing.support import declined, unsupported
@@ -34,99 +25,27 @@ from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.complete.question_words import LANGUAGES, said
 from conspectus.query.question.kinds import kind_of
-from conspectus.query.question.parts import parts_of
-from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
-from conspectus.storage.arrays import Floats
-from conspectus.storage.locators import sections_at
+from conspectus.query.types import Answer, Evidence, Retriever, Say, Step
 from conspectus.storage.records import Span
 from conspectus.storage.text.language import language_of_question
 from conspectus.storage.text.names import word_keys, words
 from conspectus.storage.text.normalise import title_names
 from conspectus.storage.text.words import stem
 
-_MOST_ENCODED = 40
-"""The number of excerpts that are embedded: those with most of the question's words, context included."""
 _MOST_WORDS = 150
 """The most words of prose that an answer quotes; the best excerpt is quoted at any length."""
 _WITH_NEXT = 3
 """Number of best excerpts that are quoted with the next of their paragraph, which often continues them: one, if the
 question asks for a fact."""
-_SETS = frozenset({"what", "who", "other", "how many"})
-"""Kinds of questions that a whole list may answer."""
 _MOST_ITEMS = 20
 """The most items of a whole list that are shown."""
 _FACTS = frozenset({"when", "where", "who", "how many", "yes or no"})
-_MOST_OF_OPENING = 60
-"""The most words of a section that are shown before a step of a procedure."""
-_NEXT_WITHIN = 3
-"""The most characters between an excerpt and the next one."""
-_LEAST_WORDS = 3
-"""A sentence, line or item with fewer words is not quoted for its own sake ("Definitely.", "See below.")."""
 _OF_A_PART = 4
 """Number of passages added for each part of a question that asks for several things."""
 _REPEATS = 0.7
 """An excerpt that shares more than this share of its words with a chosen one repeats it."""
-_ABOUT_ORDERS = re.compile(r"instruct|prompt|inject|ignore|anweisung|consigne|instrucci", re.IGNORECASE)
-"""Words of questions about orders to a language model, which are otherwise not quoted."""
 _VALUE = 2
 """The most words in which two documents differ that say the same of two things, or of one at two times."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A scored excerpt.
-
-    Attributes:
-        excerpt: The excerpt.
-        held: What it has of the question.
-        features: Its features (`ranker.STATEMENT_FEATURES`).
-        score: The logit of the probability that it answers the question.
-        by_part: The same excerpt as a quote for each part of the question alone, if it has several.
-        behind: The next excerpt in the same paragraph or list.
-        opening: If a procedure is asked for and the section's heading contains a word of the question, the excerpts
-            from the section's beginning to this one.
-        whole: If it is an item that has no word of the question, all items of its list: what leads to the list is
-            about the question, so each of them answers.
-    """
-
-    excerpt: Excerpt
-    held: Held
-    features: Floats
-    score: float
-    by_part: "tuple[Quote, ...]" = ()
-    behind: Excerpt | None = None
-    opening: tuple[Excerpt, ...] = ()
-    whole: tuple[Excerpt, ...] = ()
-
-    @property
-    def covers(self) -> frozenset[str]:
-        """The stems of the question in the excerpt."""
-        return self.held.covers
-
-    @property
-    def near(self) -> frozenset[str]:
-        """The stems of the question that only its context contains, or of which it contains another form."""
-        return self.held.near | self.held.related
-
-    @property
-    def has_kind(self) -> bool:
-        """Whether it has a date, number, name or reason, as the question asks for."""
-        return bool(self.features[STATEMENT_FEATURES.index("has the kind")])
-
-    @property
-    def cosine(self) -> float:
-        """The cosine of its label and text with the question."""
-        return float(self.features[STATEMENT_FEATURES.index("cosine")])
-
-    @property
-    def text(self) -> str:
-        """The text of the excerpt itself."""
-        return self.excerpt.text
-
-    @property
-    def span(self) -> Span:
-        """The span of the excerpt itself."""
-        return self.excerpt.span
 
 
 class ExtractiveReader:
@@ -145,7 +64,7 @@ class ExtractiveReader:
 
     async def _with_parts(self, question: str, evidence: Evidence) -> Evidence:
         """Return evidence extended by the best passages for each part of a question that asks for several things."""
-        if not (parts := _parts(self._context, question)):
+        if not (parts := parts_asked(self._context, question)):
             return evidence
         passages = {passage.chunk_id: passage for passage in evidence.passages}
         for part in parts:
@@ -167,7 +86,7 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     reason, nearest = _unsupported(context, question, quotes, chosen)
     if reason:
         chosen = []
-    elif not _parts(context, question):
+    elif not parts_asked(context, question):
         chosen = with_versions(context, asked_of(context, question), quotes, chosen)
     citations = Citations(context)
     lines = list(shown(citations, chosen))
@@ -219,171 +138,6 @@ def _unsupported(context: Context, question: str, quotes: Sequence[Quote], chose
     return ("", "") if sides else unsupported(context, question, quotes, chosen)
 
 
-def _parts(context: Context, question: str) -> tuple[str, ...]:
-    """Return the parts of a question that asks for several things or compares two; else none."""
-    parts = parts_to_compare(context, question) or parts_of(question)
-    return parts if len(parts) > 1 else ()
-
-
-def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> list[Quote]:
-    """Return the excerpts with most of the question's words, each with the probability that it answers.
-
-    Args:
-        context: The open index.
-        question: The question.
-        passages: The passages, best first.
-
-    Returns:
-        The quotes, in the order of the passages and of reading.
-    """
-    asked = asked_of(context, question)
-    every = excerpts(context, passages, orders=_ABOUT_ORDERS.search(question) is not None)
-    read = sorted(every, key=lambda excerpt: (excerpt.span.document_id, excerpt.span.start))
-    behind = {id(excerpt): after for excerpt, after in pairwise(read) if _adjoin(excerpt, after)}
-    opening = _openings(context, every, asked) if asked.kind == "how to" else {}
-    lists = _lists(every)
-    every = _of_asked_side(context, asked, every) if asked.kind in _SETS else every
-    every = [
-        excerpt
-        for excerpt in every
-        if excerpt.kind not in ("sentence", "line", "item") or word_count(excerpt.text) >= _LEAST_WORDS
-    ]
-    if not every:
-        return []
-    held = held_by(context, asked, every)
-    model = reader_weights().statement
-    drafted = model.logits(statement_features(asked, every, held, np.zeros((len(every), OF_MEANING))))
-    kept = _without_poorer_rows(every, held, sorted((-drafted).argsort(kind="stable")[:_MOST_ENCODED].tolist()))
-    every, held = [every[row] for row in kept], [held[row] for row in kept]
-    meanings = Meanings(context, every) if asked.understood else None
-
-    def features_for(asked: Asked, held: Sequence[Held]) -> Floats:
-        return statement_features(
-            asked, every, held, meanings.of(asked) if meanings else np.zeros((len(every), OF_MEANING))
-        )
-
-    features = features_for(asked, held)
-    scores = model.logits(features).tolist()
-    by_part = []
-    for part in _parts(context, question):
-        of_part = asked_of(context, part)
-        has = held_by(context, of_part, every)
-        own = features_for(of_part, has)
-        by_part.append(list(map(Quote, every, has, own, model.logits(own).tolist())))
-    return [
-        Quote(
-            excerpt,
-            held[row],
-            features[row],
-            scores[row],
-            tuple(part[row] for part in by_part),
-            behind.get(id(excerpt)),
-            opening.get(id(excerpt), ()),
-            lists.get(id(excerpt), ())
-            if asked.kind in _SETS and (excerpt.kind != "item" or held[row].covers <= asked.names)
-            else (),
-        )
-        for row, excerpt in enumerate(every)
-    ]
-
-
-def _lists(every: Sequence[Excerpt]) -> dict[int, tuple[Excerpt, ...]]:
-    """Return for each item of a list with a heading or introduction, and for this, all items, by its identity."""
-
-    def place(excerpt: Excerpt) -> tuple[bool, str, tuple[str, ...]]:
-        return excerpt.kind == "item", excerpt.passage.chunk_id, excerpt.context
-
-    found: dict[int, tuple[Excerpt, ...]] = {}
-    before: Excerpt | None = None
-    for (is_item, _, above), group in groupby(every, place):
-        items = tuple(group)
-        if is_item and above and len(items) > 1:
-            found |= dict.fromkeys(map(id, items), items)
-            if before is not None and before.text == above[-1]:
-                found[id(before)] = items
-        before = items[-1]
-    return found
-
-
-def _of_asked_side(context: Context, asked: Asked, every: Sequence[Excerpt]) -> list[Excerpt]:
-    """Return the excerpts without those under the opposite of a heading about the same ("Not included" of "Included").
-
-    Two headings or introductions of a document are opposite if both have a word of the question, and one says "not" or
-    has the opposite of a word.
-    """
-    sides: dict[tuple[str, str], bool] = {}
-    for excerpt in every:
-        lead = excerpt.context[-1] if excerpt.context else ""
-        row = context.chunk_rows[excerpt.passage.chunk_id]
-        if lead and not asked.weights.keys().isdisjoint(context.bm25.analysis.terms(lead, row)):
-            opposite = NEGATION.search(lead) or not asked.opposites.isdisjoint(word_keys(lead))
-            sides[excerpt.span.document_id, lead] = bool(opposite) != asked.negated
-    both = {document for (document, _), other in sides.items() if other}
-    both &= {document for (document, _), other in sides.items() if not other}
-    return [
-        excerpt
-        for excerpt in every
-        if excerpt.span.document_id not in both
-        or not sides.get((excerpt.span.document_id, excerpt.context[-1] if excerpt.context else ""))
-    ]
-
-
-def _without_poorer_rows(every: Sequence[Excerpt], held: Sequence[Held], rows: Sequence[int]) -> list[int]:
-    """Return the excerpts without table rows whose match is a subset of another row's."""
-    tables: dict[tuple[str, ...], list[frozenset[str]]] = {}
-    for row in rows:
-        if every[row].kind in ROWS:
-            tables.setdefault((every[row].passage.chunk_id, *every[row].context), []).append(held[row].covers)
-    return [
-        row
-        for row in rows
-        if every[row].kind not in ROWS
-        or not any(held[row].covers < covers for covers in tables[every[row].passage.chunk_id, *every[row].context])
-    ]
-
-
-def _adjoin(excerpt: Excerpt, after: Excerpt) -> bool:
-    """Return whether one excerpt directly continues another, with no blank line between them.
-
-    The next passage of the document may begin between them. Rows do not continue each other.
-    """
-    if "line" in (excerpt.kind, after.kind) and not MESSAGE.match(after.text):
-        return False  # a line of notes or of a log says something of its own
-    gap = after.span.start - excerpt.span.end
-    if excerpt.span.document_id != after.span.document_id or not 0 <= gap <= _NEXT_WITHIN:
-        return False
-    if not ROWS.isdisjoint((excerpt.kind, after.kind)):
-        return False
-    passage = excerpt.passage if after.passage is excerpt.passage else after.passage
-    between = passage.text[max(0, excerpt.span.end - passage.start) : after.span.start - passage.start]
-    return "\n\n" not in between and (passage.start <= excerpt.span.end or gap <= 1)
-
-
-def _openings(context: Context, every: Sequence[Excerpt], asked: Asked) -> dict[int, tuple[Excerpt, ...]]:
-    """Return the excerpts before each one in its section, if the heading contains a word of the question.
-
-    They have up to `_MOST_OF_OPENING` words together; if there are more, the excerpt is quoted alone.
-    """
-    found: dict[int, tuple[Excerpt, ...]] = {}
-
-    def section(excerpt: Excerpt) -> tuple[str, tuple[str, ...]]:
-        headings = sections_at(context.places_of(excerpt.span.document_id), excerpt.span.start)
-        return excerpt.passage.chunk_id, headings
-
-    for (chunk_id, headings), group in groupby(every, section):
-        row = context.chunk_rows[chunk_id]
-        if not headings or asked.weights.keys().isdisjoint(context.bm25.analysis.terms(headings[-1], row)):
-            continue
-        before: list[Excerpt] = []
-        length = 0
-        for excerpt in group:
-            if before and length <= _MOST_OF_OPENING:
-                found[id(excerpt)] = tuple(before)
-            before.append(excerpt)
-            length += word_count(excerpt.text)
-    return found
-
-
 def _keys(text: str) -> frozenset[str]:
     return frozenset(word.key for word in words(text))
 
@@ -397,7 +151,7 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
     is left out, as is one that would make the answer longer than `_MOST_WORDS`.
     """
     chosen: list[Quote] = []
-    for part in range(len(_parts(context, question))):
+    for part in range(len(parts_asked(context, question))):
         best = max(quotes, key=lambda quote: quote.by_part[part].score, default=None)
         if best is not None and not any(best is quote or _repeats(best, quote) for quote in chosen):
             chosen.append(best)

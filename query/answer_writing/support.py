@@ -19,7 +19,7 @@ from conspectus.storage.locators import sections_at
 from conspectus.storage.text.language import language_of_question
 
 if TYPE_CHECKING:
-    from conspectus.query.answer_writing.extractive import Quote
+    from conspectus.query.answer_writing.quotes import Quote
 
 _ASKS = frozenset({"much", "many", "happen"})
 """Question words, which need not appear in an answer."""

@@ -15,7 +15,7 @@ from conspectus.storage.records import Document
 from conspectus.storage.text.literals import parse_literal
 
 if TYPE_CHECKING:
-    from conspectus.query.answer_writing.extractive import Quote
+    from conspectus.query.answer_writing.quotes import Quote
 
 _CHANGES = regex.compile(
     r"\b(?:replac\p{L}+|repeal\p{L}*|struck|delet\p{L}+|amend\p{L}+|insert\p{L}+|supersed\p{L}+|revok\p{L}+|no longer"

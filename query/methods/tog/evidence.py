@@ -11,7 +11,8 @@ from typing import Protocol
 
 import numpy as np
 from conspectus.prompts.embedding.reranker import open_reranker
-from conspectus.query.answer_writing.extractive import Quote, choose, quotes_for
+from conspectus.query.answer_writing.extractive import choose
+from conspectus.query.answer_writing.quotes import Quote, quotes_for
 from conspectus.query.answer_writing.short_answer import short_answer
 from conspectus.query.answer_writing.support import term_weights, unsupported
 from conspectus.query.answering import Assembly

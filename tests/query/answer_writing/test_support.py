@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 from conspectus.query.abstention import is_no_answer
-from conspectus.query.answer_writing.extractive import choose, quotes_for
+from conspectus.query.answer_writing.extractive import choose
+from conspectus.query.answer_writing.quotes import quotes_for
 from conspectus.query.answer_writing.support import declined, unknown_names, unsupported
 from conspectus.query.context import Context
 from conspectus.query.types import Passage
