@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from types import UnionType
 from typing import TypeVar, Union, get_args, get_origin
 
-from conspectus.prompts.replies.json_repair import Cut, JsonReading, Value, read_values
+from conspectus.prompts.replies.json_repair import JsonReading, Value, read_values
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.storage.errors import BadAnswer
 from pydantic import AliasChoices, BaseModel, RootModel, ValidationError
@@ -62,8 +62,6 @@ def read_answer(text: str, schema: type[T], *, cut_off: bool = False) -> T:
 
 def _read(text: str, schema: type[T], cut_off: bool) -> T:
     reading = read_values(text)
-    if reading.cut and not cut_off and not reading.values and (record := _closed(schema, reading.cut)) is not None:
-        return record
     if cut_off or reading.cut:
         raise BadAnswer(CUT_OFF, text, _salvaged(schema, reading))
     if reading.flaw:
@@ -210,28 +208,11 @@ def _validated(schema: type[T], content: object, alone: bool, reasons: list[str]
     return record
 
 
-def _closed(schema: type[T], cut: Cut) -> T | None:
-    """Return the record of a value that lacks only closing braces, if no object can have had more members."""
-    if cut.closed is None:
-        return None
-    record = _validated(schema, cut.closed.content, cut.closed.alone, [])
-    inner: object = record
-    for key in (*cut.path, None):
-        if not isinstance(inner, BaseModel) or inner.model_config.get("extra") == "allow":
-            return None
-        fields = type(inner).model_fields
-        if inner.model_fields_set != fields.keys():
-            return None
-        name = next((n for n in fields if key is not None and key in (n, fields[n].alias)), None)
-        inner = getattr(inner, name) if name else None
-    return record
-
-
 def _salvaged(schema: type[T], reading: JsonReading) -> T | None:
     if reading.flaw:
         return None
     if reading.cut:
-        return _fitted(schema, reading.cut.complete, []) if reading.cut.complete else None
+        return _fitted(schema, reading.complete, []) if reading.complete else None
     records = _records(schema, reading.values, [])
     return records[0] if len(records) == 1 else None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import json_repair
 import pytest
-from conspectus.prompts.replies.json_lexer import lex
+from conspectus.prompts.replies.json_repair import JsonReading, Value, read_values
 from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.storage.errors import BadAnswer
 from hypothesis import given, settings
@@ -110,11 +110,8 @@ READ: list[tuple[str, str, type[BaseModel], BaseModel]] = [
         Graph,
         Graph(entities=[RENN]),
     ),
-    ("comment to the end of line", '{"score": 8, // of 10\n"reason": "it is clear"}', Score, SCORE),
-    ("comment in between", '{/* the score */ "score": 8, "reason": /* why */ "it is clear"}', Score, SCORE),
     ("no comment", '{"score": 8, "reason": "see http://a.b/*c",}', Score, Score(score=8, reason="see http://a.b/*c")),
     ("single quotes", "{'score': 8, 'reason': 'it is clear'}", Score, SCORE),
-    ("apostrophe", "{'score': 8, 'reason': 'it's clear'}", Score, Score(score=8, reason="it's clear")),
     ("python quotes", """{'score': 8, 'reason': "it's \\"so\\""}""", Score, Score(score=8, reason='it\'s "so"')),
     (
         "python literals",
@@ -127,27 +124,6 @@ READ: list[tuple[str, str, type[BaseModel], BaseModel]] = [
         '{"score": 8, "reason": "it\nis\tclear"}',
         Score,
         Score(score=8, reason="it\nis\tclear"),
-    ),
-    ("typographic quotes", "{“score”: 8, “reason”: “it is clear”}", Score, SCORE),
-    ("typographic single quotes", "{‘score’: 8, ‘reason’: ‘it’s clear’}", Score, Score(score=8, reason="it’s clear")),
-    (
-        "quotes not escaped",
-        '{"score": 8, "reason": "he said "humbug" twice"}',
-        Score,
-        Score(score=8, reason='he said "humbug" twice'),
-    ),
-    (
-        "quotes not escaped before a comma",
-        '{"score": 8, "reason": "he said "humbug", then left"}',
-        Score,
-        Score(score=8, reason='he said "humbug", then left'),
-    ),
-    ("bare keys", '{score: 8, reason: "it is clear"}', Score, SCORE),
-    (
-        "comma missing between objects",
-        '{"entities": [{"name": "a"}\n{"name": "b"}]}',
-        Entities,
-        Entities(entities=[Entity(name="a"), Entity(name="b")]),
     ),
     ("number as a string", '{"score": "8", "reason": "it is clear"}', Score, SCORE),
     ("in an object of one key", f'{{"result": {SCORE.model_dump_json()}}}', Score, SCORE),
@@ -181,8 +157,6 @@ READ: list[tuple[str, str, type[BaseModel], BaseModel]] = [
     ("another value first", f'{{"plan": ["read", "write"]}}\n{SCORE.model_dump_json()}', Score, SCORE),
     ("twice the same", f"{PLAIN}\nAgain:\n{BOTH.model_dump_json(indent=1)}", Graph, BOTH),
     ("key twice, the same", '{"score": 8, "score": 8, "reason": "it is clear"}', Score, SCORE),
-    ("last bracket missing", '{"score": 8, "reason": "it is clear"', Score, SCORE),
-    ("last bracket missing in a fence", '```json\n{"score": 8, "reason": "it is clear"\n```', Score, SCORE),
     ("alias", '{"Answer": "yes"}', Choice, Choice(answer="yes")),
     ("list of its own", "```[1, 2]```", RootModel[list[int]], RootModel[list[int]]([1, 2])),
 ]
@@ -203,37 +177,53 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
         "a draft before",
         '{"score": 7, "reason": "a"}. Better: {"score": 8, "reason": clear}',
         Score,
-        "not JSON: 'clear'",
+        "not JSON",
     ),
-    ("key twice, not the same", '{"score": 8, "score": 7, "reason": "a"}', Score, "it gives the key 'score' twice"),
-    ("key twice, mended", "{'score': 8, 'score': 7, 'reason': 'a'}", Score, "it gives the key 'score' twice"),
-    ("true for 1", '{"score": 8, "score": 8.0, "reason": "a"}', Score, "it gives the key 'score' twice"),
-    ("NaN", '{"source": "a", "target": "b", "weight": NaN}', Relationship, "it holds NaN"),
+    (
+        "key twice, not the same",
+        '{"score": 8, "score": 7, "reason": "a"}',
+        Score,
+        "not JSON: it gives the key 'score' twice",
+    ),
+    ("key twice, mended", "{'score': 8, 'score': 7, 'reason': 'a'}", Score, "not JSON: it gives the key 'score' twice"),
+    ("true for 1", '{"score": 8, "score": 8.0, "reason": "a"}', Score, "not JSON: it gives the key 'score' twice"),
+    ("NaN", '{"source": "a", "target": "b", "weight": NaN}', Relationship, "not JSON: it holds NaN"),
     (
         "NaN, quoted",
         '{"source": "a", "target": "b", "weight": "NaN"}',
         Relationship,
         "not of the form asked for: a number",
     ),
-    ("infinity", '{"source": "a", "target": "b", "weight": -Infinity}', Relationship, "it holds -Infinity"),
+    ("infinity", '{"source": "a", "target": "b", "weight": -Infinity}', Relationship, "not JSON: it holds -Infinity"),
     (
         "infinite",
         '{"source": "a", "target": "b", "weight": 1e999}',
         Relationship,
-        "it holds a number that is too large",
+        "not JSON: it holds 1e999",
     ),
-    ("not a JSON number", '{"source": "a", "target": "b", "weight": 1_0}', Relationship, "not JSON: '1_0'"),
-    ("bare string", '{"score": 8, "reason": clear}', Score, "not JSON: 'clear'"),
-    ("half a literal", '{"source": "a", "target": "b", "weight": 1, "directed": tru}', Relationship, "not JSON: 'tru'"),
+    ("not a JSON number", '{"source": "a", "target": "b", "weight": 1_0}', Relationship, "not JSON"),
+    ("bare string", '{"score": 8, "reason": clear}', Score, "not JSON"),
+    ("half a literal", '{"source": "a", "target": "b", "weight": 1, "directed": tru}', Relationship, "not JSON"),
+    ("comment", '{"score": 8, // of 10\n"reason": "it is clear"}', Score, "not JSON"),
+    ("apostrophe", "{'score': 8, 'reason': 'it's clear'}", Score, "not JSON"),
+    ("typographic quotes", "{“score”: 8, “reason”: “it is clear”}", Score, "not JSON"),
+    ("quotes not escaped", '{"score": 8, "reason": "he said "humbug" twice"}', Score, "not JSON"),
+    ("bare keys", '{score: 8, reason: "it is clear"}', Score, "not JSON"),
+    ("comma missing between objects", '{"entities": [{"name": "a"}\n{"name": "b"}]}', Entities, "not JSON"),
+    ("in doubt before the cut", '{"entities": [{"name": "a "b" c"}, {"name": "d', Graph, "not JSON"),
+    ("number in doubt before the cut", '{"score": 8 7, "reason": "it', Score, "not JSON"),
+    ("quote not escaped before the last", '{"score": 8, "reason": "he said "humbug"}', Score, "not JSON: it continues"),
+    ("apostrophe before the last letter", "{'score': 8, 'reason': 'it's'}", Score, "not JSON: it continues"),
+    ("last quote doubled", '{"score": 8, "reason": "it is clear""}', Score, "not JSON: it continues"),
     ("hole in a list", "[1,,2]", RootModel[list[int]], "not JSON"),
     ("quote missing", '{"score": 8, "reason: "it is clear"}', Score, "not JSON"),
-    ("quote missing in a list", '{"tags": ["a, "b", "c"], "answer": "x"}', Choice, "not JSON: a quotation mark"),
-    ("two quotes missing", '{"tags": ["a, "b", "c, "d"]}', Choice, "not JSON: a quotation mark"),
-    ("two quotes missing around a key", '{"score": 8, "reason": "0, "note": 0"}', Score, "not JSON: a quotation mark"),
-    ("quote doubled", '{"score": 8, "reason": ""it is clear"}', Score, "not JSON: a quotation mark"),
+    ("quote missing in a list", '{"tags": ["a, "b", "c"], "answer": "x"}', Choice, "not JSON"),
+    ("two quotes missing", '{"tags": ["a, "b", "c, "d"]}', Choice, "not JSON"),
+    ("two quotes missing around a key", '{"score": 8, "reason": "0, "note": 0"}', Score, "not JSON"),
+    ("quote doubled", '{"score": 8, "reason": ""it is clear"}', Score, "not JSON"),
     ("quotes that look like JSON", '{"score": 8, "reason": "a ("b", "c") d"}', Score, "not JSON"),
-    ("string that looks like a comment", '{"tags": [\n// a",\n"b"]}', Choice, "not JSON: a comment"),
-    ("unknown escape", '{"score": 8, "reason": "\\alpha"}', Score, "not JSON: an escape"),
+    ("string that looks like a comment", '{"tags": [\n// a",\n"b"]}', Choice, "not JSON"),
+    ("unknown escape", '{"score": 8, "reason": "\\alpha"}', Score, "not JSON: Invalid"),
     ("first bracket missing", '"answer": "x", "tags": ["a"]}', Choice, "not JSON: a value in it is part"),
     ("first bracket missing, list last", '"note": "x", "entities": [{"name": "a"}]}', Entities, "not JSON: a value"),
     ("first bracket of a list missing", '{"name": "a"}, {"name": "b"}]', Entity, "not JSON: a value in it is part"),
@@ -241,10 +231,9 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
     ("bracket missing inside", '{"entities": ["name": "a"}, {"name": "b"}]}', Entities, "not JSON: its brackets"),
     ("comma missing between numbers", "[1 2]", RootModel[list[int]], "not JSON"),
     ("comma missing between strings", '{"tags": ["a" "b"]}', Choice, "not JSON"),
-    ("too deep", "[" * 100_000, Entities, "it is nested too deep"),
-    ("too deep to mend", "[ 'a', " + "[" * 70 + "]" * 71, Entities, "not JSON: it is nested more than"),
-    ("integer of too many digits", '{"score": ' + "8" * 10_000 + ', "reason": ""}', Score, "it holds a number that is"),
-    ("too deep for a strict reader", "[" * 100_000 + "]" * 100_000, Entities, "it is nested too deep"),
+    ("too deep", "[" * 100_000, Entities, "not JSON"),
+    ("integer of too many digits", '{"score": ' + "8" * 10_000 + ', "reason": ""}', Score, "not JSON: Exceeds"),
+    ("too deep for a strict reader", "[" * 100_000 + "]" * 100_000, Entities, "not JSON"),
     ("thinking without an end", f"<think>Well. {PLAIN}", Graph, CUT),
     ("only thinking", f"<reasoning_content>{PLAIN}</reasoning_content>I do not know", Graph, "no JSON"),
     ("only thinking, triangles", f"◁think▷{PLAIN}◁/think▷ none", Graph, "no JSON"),
@@ -291,8 +280,12 @@ CUT_REPLIES: list[tuple[str, str, type[BaseModel], BaseModel | None]] = [
     ("before what is required", '{"title": "x", "summary": "y", "findings": [{"summary": "s", ', Report, None),
     ("number at the end", '{"reason": "it is clear", "score": 8', Score, None),
     ("in the first word", "{", Graph, None),
+    ("last bracket missing", '{"score": 8, "reason": "it is clear"', Score, SCORE),
+    ("last bracket missing in a fence", '```json\n{"score": 8, "reason": "it is clear"\n```', Score, SCORE),
+    ("inner object not closed", '{"Answer": "x", "inner": {"tags": "a"', Choice, Choice(answer="x")),
+    ("line break in a string", '{"tags": ["a\nb", "c', Choice, Choice(tags=["a\nb"])),
+    ("half a Python literal", "{'tags': ['a'], 'note': Tru", Choice, Choice(tags=["a"])),
     ("after a draft", f'{PLAIN}\nBetter: {{"entities": [', Graph, Graph(entities=[])),
-    ("quotes in doubt", '{"entities": [{"name": "a "b" c"}, {"name": "d', Graph, None),
 ]
 
 
@@ -324,27 +317,6 @@ def test_a_whole_record_before_the_cut_is_salvaged(reply: str) -> None:
     with pytest.raises(BadAnswer) as caught:
         read_answer(reply, Graph, cut_off=True)
     assert (caught.value.reason, caught.value.salvaged) == (CUT, BOTH)
-
-
-def test_missing_brackets_are_no_matter_only_where_nothing_else_can_be() -> None:
-    class Open(BaseModel):
-        model_config = ConfigDict(extra="allow")
-        score: str
-
-    class Outer(BaseModel):
-        inner: Entity
-        marks: dict[str, str] = {}
-
-    assert read_answer('{"marks": {}, "inner": {"name": "a", "type": "b", "description": "c"', Outer).inner.name == "a"
-    for reply, schema in (
-        ('{"marks": {}, "inner": {"name": "a", "type": "b"', Outer),  # a description could have come
-        ('{"inner": {"name": "a", "type": "b", "description": "c"', Outer),  # marks could have come
-        ('{"inner": {"name": "a", "type": "b", "description": "c"}, "marks": {"a": "b"', Outer),  # more marks
-        ('{"score": "8"', Open),  # anything could have come
-        ('{"tags": ["a"', Choice),
-    ):
-        with pytest.raises(BadAnswer, match=CUT):
-            read_answer(reply, schema)
 
 
 # ---- laws
@@ -502,16 +474,34 @@ def test_any_text_ends_in_an_answer_or_a_bad_answer(text: str) -> None:
             assert read_answer(record.model_dump_json(by_alias=True), schema) == record
 
 
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(value=json_values, indent=st.sampled_from([None, 2]))
+def test_strict_json_is_read_as_it_is(value: object, indent: int | None) -> None:
+    assert read_values(json.dumps(value, indent=indent)) == JsonReading((Value(value, alone=True),))
+
+
+@settings(max_examples=100, deadline=None)
+@given(value=st.lists(json_values) | st.dictionaries(texts, json_values))
+def test_python_is_read_as_json_or_not_at_all(value: object) -> None:
+    reading = read_values(f"{value!r}\nDone.")
+    assert reading.flaw or reading.cut or [one.content for one in reading.values] in ([value], [])
+
+
 def test_an_independent_repair_comes_to_the_same() -> None:
     compared = 0
     for kind, reply, schema, record in READ:
-        if kind.startswith(
-            ("trailing", "comment", "no comment", "single", "python", "line", "quotes", "bare k", "last")
-        ):
+        if kind.startswith(("trailing", "no comment", "single", "python", "line")):
             other = json_repair.loads(reply)
             assert schema.model_validate(other) == record, kind
             compared += 1
-    assert compared >= 12
+    assert compared >= 7
 
 
 @pytest.mark.parametrize("length", [100_000, 5_000_000])
@@ -559,22 +549,6 @@ def test_a_long_answer_is_read() -> None:
             read_answer(damaged, Graph)
         assert isinstance(caught.value.salvaged, Graph)
         assert len(caught.value.salvaged.entities) == 400_000 // (len(json.dumps(entity)) + 2)
-
-
-# ---- tokens
-
-
-@settings(max_examples=100, deadline=None)
-@given(case=renderings())
-def test_the_tokens_of_json_are_its_own(case: tuple[Graph, str]) -> None:
-    _, rendered = case
-    lexed = lex(rendered, 0)
-    assert (lexed.state, lexed.end, lexed.unclosed) == ("closed", len(rendered), ())
-    assert [rendered[token.start] for token in lexed.tokens if token.kind not in ("string", "word")] == [
-        rendered[at] for at in marks_of(rendered) if rendered[at] != '"'
-    ]
-    strings = [json.loads(found[0]) for found in re.finditer(r'"(?:[^"\\]|\\.)*"', rendered, re.DOTALL)]
-    assert [token.text for token in lexed.tokens if token.kind == "string"] == strings
 
 
 # ---- choices
