@@ -20,16 +20,10 @@ demo: $(INSTALLED)
 test: lint
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-lint: $(INSTALLED) .tree/conspectus
+lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-
-# One folder of links in which the package looks as it does when it is installed: what mypy reads.
-.tree/conspectus: $(wildcard conspectus/*)
-	@rm -rf .tree && mkdir -p .tree/conspectus
-	@for entry in conspectus/* storage prompts query pipelines; do \
-	  ln -s "../../$$entry" ".tree/conspectus/$${entry##*/}"; done
 
 docs: $(INSTALLED)
 	$(BIN)/sphinx-build -q -W -b html docs build/site
@@ -45,4 +39,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf .venv .tree .conspectus build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .conspectus build *.egg-info .mypy_cache .ruff_cache .pytest_cache

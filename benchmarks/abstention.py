@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from conspectus import Index, Settings, build, load_settings
 from conspectus.pipelines.evaluation.jsonl import rows_of
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite
 from conspectus.query.question.scope import ABOUT_THE_WHOLE, LEAST_SUPPORT, closeness_to_whole, corpus_coverage
@@ -31,7 +32,6 @@ from conspectus.storage.text.nlp import CONCEPT
 
 from benchmarks.rows import Rows
 from benchmarks.sensemaking import indexes_of
-from conspectus import Index, Settings, build, load_settings
 
 WHOLE = (
     "Summarize the whole meeting.",

@@ -12,10 +12,10 @@ import argparse
 import random
 from pathlib import Path
 
+from conspectus import Index, build, load_settings
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, suite_index
 
 from benchmarks.rows import Row, Rows
-from conspectus import Index, build, load_settings
 
 
 def sampled(suite: Suite, count: int) -> list[SuiteQuestion]:

@@ -23,14 +23,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from conspectus import Conversation, Index, build, load_settings
 from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, suite_index
 from conspectus.query.conversation import focus
 from conspectus.query.conversation.follow_up import shape
 from conspectus.storage.records import Document
 from conspectus.storage.text.normalise import title_names
-
-from conspectus import Conversation, Index, build, load_settings
 
 K = 5
 FORMS = (

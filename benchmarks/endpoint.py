@@ -19,10 +19,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
+from conspectus import open_endpoint
 from conspectus.storage.rdf_terms import LABEL, literal
 from conspectus.storage.settings import load_settings, parse_override
 
-from conspectus import open_endpoint
 from tests.query.endpoint_serving import oxigraph_server
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from conspectus import load_settings
 from conspectus.pipelines.evaluation.metrics import Embed, bootstrap
 from conspectus.pipelines.evaluation.suites import read_questions
 from conspectus.prompts.embedding.embedder import open_embedder
@@ -37,7 +38,6 @@ from benchmarks.text_graphs import (
     sentence_graph,
     spelt_out,
 )
-from conspectus import load_settings
 
 
 def embedding(settings: Settings) -> Embed:

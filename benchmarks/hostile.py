@@ -13,6 +13,7 @@ from pathlib import Path
 from time import process_time
 
 from conspectus.api import open_index
+
 from tests.query.test_hostile_questions import ORDINARY, QUESTIONS, answering, works
 
 BOUND = 2.0

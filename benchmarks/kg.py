@@ -20,13 +20,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from conspectus import open as open_index
+from conspectus.building import prepare
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.runner import RunHere
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings, parse_override
-
-from conspectus import open as open_index
-from conspectus.building import prepare
 
 _SYLLABLES = ("al", "be", "cor", "dan", "el", "fi", "gor", "hu", "il", "jo", "ka", "lem", "mo", "nur", "or", "pe")
 

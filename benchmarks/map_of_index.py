@@ -15,9 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from conspectus.map.page import write_html
 from conspectus.storage.index import StoredIndex
 
-from conspectus.map.page import write_html
 from tests.conspectus.map.chromium import PROGRAM, Page, chromium
 from tests.conspectus.map.samples import large_index
 

@@ -25,11 +25,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conspectus.query.menu import find_method
-from conspectus.query.types import Answer, Passage
-
 from conspectus import Index, build, load_settings
 from conspectus.api import open_index
+from conspectus.query.menu import find_method
+from conspectus.query.types import Answer, Passage
 
 CUT = 5
 """Passages in which evidence is sought."""

@@ -11,9 +11,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from conspectus.pipelines.evaluation.suites import read_suite, suite_index
-
 from conspectus import build, load_settings
+from conspectus.pipelines.evaluation.suites import read_suite, suite_index
 
 
 def main() -> None:

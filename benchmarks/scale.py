@@ -68,12 +68,11 @@ def memory(key: str) -> int:
 
 def build(folder: Path) -> dict[str, Any]:
     """Build the index of a generated corpus, and what questions to its graph need, as `conspectus index` does."""
+    import conspectus
+    from conspectus.building import prepare
     from conspectus.pipelines.build_index import build_index
     from conspectus.pipelines.runner import RunHere, announced
     from conspectus.storage.settings import Settings
-
-    import conspectus
-    from conspectus.building import prepare
 
     meter = StepMeter()
     began, cpu = time.perf_counter(), time.process_time()

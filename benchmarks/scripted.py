@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from conspectus import load_settings
+from conspectus.building import evaluate
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, sampled
 
 from benchmarks.fake_server import FakeRequest, FakeServer
 from benchmarks.fake_server.habits import HABITS, Habits, spoken
-from conspectus import load_settings
-from conspectus.building import evaluate
 
 WRONG = "the other Zwischenahn"
 """In no accepted answer."""

@@ -22,12 +22,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from conspectus import Index, Settings, build, load_settings
 from conspectus.pipelines.evaluation.evaluate import context_size, quality
 from conspectus.pipelines.evaluation.metrics import bootstrap
 from conspectus.pipelines.evaluation.suites import Suite, SuiteQuestion, read_suite, suite_index
 
 from benchmarks.rows import Row, Rows
-from conspectus import Index, Settings, build, load_settings
 
 CONDITIONS = ("global:c0", "global:c1", "global:c2", "global:c3", "global:dynamic", "ts", "ss")
 WHOLE = "What are the main themes of the book?"

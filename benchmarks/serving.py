@@ -29,10 +29,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+from conspectus.api import open_index
 
 from benchmarks.fake_server.records import fake_process
 from benchmarks.rows import Row, Rows
-from conspectus.api import open_index
 from tests.waiting import free_port
 
 REQUESTS = 200

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from conspectus import build, open_index
 from conspectus.query.answer_writing.asked import Asked, asked_of
 from conspectus.query.answer_writing.extractive import is_bridge
 from conspectus.query.answer_writing.features import (
@@ -45,8 +46,6 @@ from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
 from conspectus.query.types import Passage
 from conspectus.storage.arrays import Bools, Floats
 from scipy.optimize import minimize
-
-from conspectus import build, open_index
 
 OUT = Path(__file__).parent.parent / "query" / "answer_writing" / "reader_weights.json"
 HIDDEN = 0.2

@@ -17,12 +17,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from conspectus import Index, build, load_settings
 from conspectus.pipelines.evaluation.jsonl import rows_of
 from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
 from conspectus.query.menu import COMPARED, find_retriever
 from conspectus.query.types import Passage
-
-from conspectus import Index, build, load_settings
 
 RANKS = (2, 5, 20)
 KEPT = Path(".conspectus") / "untitled"

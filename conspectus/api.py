@@ -26,7 +26,6 @@ from conspectus.storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
     from conspectus.chat import Chat
     from conspectus.pipelines.build_report import BuildReport
     from conspectus.pipelines.exchange.export_result import ExportResult

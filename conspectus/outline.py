@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from conspectus.render.terminal import count, one_line
 from conspectus.storage.errors import UsageError
 from conspectus.storage.index import StoredIndex

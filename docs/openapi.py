@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from conspectus.storage.errors import UsageError
-
 from conspectus.server.app import application
+from conspectus.storage.errors import UsageError
 
 
 def described() -> dict[str, Any]:

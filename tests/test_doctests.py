@@ -6,11 +6,11 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-import pytest
-
 import conspectus
-from benchmarks import fake_server
+import pytest
 from conspectus import api, async_index, building
+
+from benchmarks import fake_server
 
 FOLDERS = ("storage", "prompts", "query", "pipelines")
 

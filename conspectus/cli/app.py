@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-
 from conspectus.pipelines.readers.filenames import UNSEEN, visible
 from conspectus.storage.errors import NeedsModel, UsageError
 

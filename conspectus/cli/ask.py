@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     AccessOption,

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 
 import typer
-
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     AccessOption,

@@ -4,7 +4,6 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-
 from conspectus.cli.app import COMPLETION, app, examples
 
 

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import conspectus
+import typer
 from conspectus.cli.app import app, examples
 from conspectus.cli.ask import ask
 from conspectus.cli.index import index as make_index

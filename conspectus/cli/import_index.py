@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     IndexOption,

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
 from conspectus.cli.app import QuietOption, SetOption, SettingsOption, app, chosen_settings, examples
 from conspectus.progress import progress
 from conspectus.render.builds import tuning_text

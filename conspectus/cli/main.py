@@ -9,7 +9,6 @@ import threading
 from importlib import import_module
 
 import typer
-
 from conspectus.cli.app import COMPLETION, app, complain
 from conspectus.storage.errors import ConspectusError
 

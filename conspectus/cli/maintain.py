@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     IndexOption,

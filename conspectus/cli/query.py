@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     AccessOption,

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
 from conspectus.cli.app import AccessOption, SetOption, SettingsOption, app, chosen_settings, examples
 from conspectus.storage.errors import MissingPart, UsageError
 

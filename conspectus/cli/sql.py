@@ -5,7 +5,6 @@ import sys
 from typing import Annotated
 
 import typer
-
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     AccessOption,

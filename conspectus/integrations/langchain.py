@@ -8,16 +8,15 @@ retriever.invoke("Who funded the second study?")
 
 from typing import Annotated, Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
-from pydantic import AfterValidator, Field
-
 from conspectus.api import Index
 from conspectus.integrations import metadata_of
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.menu import DEFAULT_RETRIEVER
 from conspectus.query.types import Evidence
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import AfterValidator, Field
 
 
 def _an_index(given: object) -> Index:

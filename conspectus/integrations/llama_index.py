@@ -6,14 +6,13 @@ retriever = ConspectusRetriever(conspectus.open("papers.index"), k=5)
 retriever.retrieve("Who funded the second study?")
 """
 
-from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
-
 from conspectus.api import Index
 from conspectus.integrations import metadata_of
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.menu import DEFAULT_RETRIEVER
 from conspectus.query.types import Evidence
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
 
 class ConspectusRetriever(BaseRetriever):

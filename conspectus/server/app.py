@@ -5,13 +5,6 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse
-from mcp.server.transport_security import TransportSecuritySettings
-from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp
-
 from conspectus.server import ask_routes, browse_routes, openai_chat, page_data, page_files
 from conspectus.server.admin import admin_routes
 from conspectus.server.mcp_tools import caller_of_request, mcp_server
@@ -22,6 +15,12 @@ from conspectus.server.request_threads import ClientGone
 from conspectus.server.service import Service
 from conspectus.server.tokens import Callers
 from conspectus.storage.errors import ConspectusError
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
 
 RELOAD_SECONDS = 1.0
 """Interval at which the published version of each index is checked."""

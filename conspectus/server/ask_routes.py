@@ -5,9 +5,6 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
-from fastapi.responses import StreamingResponse
-
 from conspectus.query.step_listeners import Listener
 from conspectus.query.types import Answer, Step
 from conspectus.render.answers import explanation_json
@@ -16,6 +13,8 @@ from conspectus.server.open_indexes import Version
 from conspectus.server.request_checks import Refused, error_body
 from conspectus.server.request_threads import Gone
 from conspectus.server.service import Service, Walk
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.responses import StreamingResponse
 
 KEEP_ALIVE = 15.0
 """Seconds after which an idle stream sends a comment, so that proxies keep it open."""

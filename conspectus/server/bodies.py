@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
 from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Passage, Step, Usage
 from conspectus.query.types.subgraph import RetrievedSubgraph
+from pydantic import BaseModel, ConfigDict, Field
 
 LONGEST_ANSWER = 50_000
 """Maximum length of an earlier answer in a conversation, in characters."""

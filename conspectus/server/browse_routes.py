@@ -10,9 +10,6 @@ from importlib.metadata import version as version_of
 from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from pydantic import BaseModel
-
 from conspectus import reports as browse
 from conspectus.api import Index
 from conspectus.query.explain.explain import EXPLAINED
@@ -47,6 +44,8 @@ from conspectus.server.neighbours import (
 from conspectus.server.request_checks import Refused
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Document
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import BaseModel
 
 API_VERSION = "1.5.0"
 """The version of this interface. It increases with every change of docs/openapi.json: the last number for changes that

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from pydantic import BaseModel
-
 from conspectus import reports as browse
 from conspectus.api import Index
 from conspectus.query.citations.numbered import documents_by_id
@@ -13,6 +11,7 @@ from conspectus.server.neighbours import NotThere
 from conspectus.storage.errors import UsageError
 from conspectus.storage.locators import described, sections_at
 from conspectus.storage.records import Failure
+from pydantic import BaseModel
 
 LONGEST_TEXT = 100_000
 """Maximum number of characters of a document that one request returns."""

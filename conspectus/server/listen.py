@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import uvicorn
-from starlette.types import ASGIApp
-
 from conspectus.server.admin.jobs import Jobs
 from conspectus.server.app import create_app, watch
 from conspectus.server.connections import MOST_CONNECTIONS, limited_http, most_connections
@@ -20,6 +18,7 @@ from conspectus.server.request_threads import RequestThreads
 from conspectus.server.service import READS_AT_ONCE, Service
 from conspectus.server.tokens import Caller, Callers, is_loopback
 from conspectus.storage.errors import MissingPart, UsageError
+from starlette.types import ASGIApp
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 STOP_SECONDS = 5

@@ -4,13 +4,12 @@ from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from mcp.server.mcpserver import Context
-from pydantic import ValidationError as Invalid
-
 from conspectus.api import Index
 from conspectus.server.request_checks import Refused, log_line
 from conspectus.server.service import Service, never
 from conspectus.server.tokens import Caller
+from mcp.server.mcpserver import Context
+from pydantic import ValidationError as Invalid
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -7,18 +7,17 @@ used as paths.
 from collections import Counter
 from typing import Annotated
 
-from mcp.server import MCPServer
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceError
-from mcp.server.mcpserver.resources.templates import ResourceSecurity
-from pydantic import Field
-
 from conspectus.api import Index
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.menu import COMPARED
 from conspectus.server.browse_rows import document_text, report_detail
 from conspectus.server.mcp_calls import Calls, told
 from conspectus.storage.errors import UsageError
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ResourceError
+from mcp.server.mcpserver.resources.templates import ResourceSecurity
+from pydantic import Field
 
 GRAMMAR = """A filter (`where`) is a condition over the metadata of documents:
 

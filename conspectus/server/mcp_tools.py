@@ -9,12 +9,6 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Annotated, Any
 
-from mcp.server import MCPServer
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
-from pydantic import BaseModel, Field
-
 from conspectus import reports as browse
 from conspectus.api import Index
 from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
@@ -35,6 +29,11 @@ from conspectus.server.mcp_resources import add_prompts, add_resources
 from conspectus.server.neighbours import Direction, EntityDetail, Neighbour, entity_detail, find_entity, neighbours
 from conspectus.server.service import Service, never
 from conspectus.server.tokens import Caller
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from pydantic import BaseModel, Field
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 INSTRUCTIONS = (

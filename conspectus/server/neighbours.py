@@ -5,8 +5,6 @@ from heapq import nsmallest
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel
-
 from conspectus.query.context import Context
 from conspectus.storage.errors import UsageError
 from conspectus.storage.index import StoredIndex, per_index
@@ -14,6 +12,7 @@ from conspectus.storage.joins import chunks_of_entities, joined
 from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.records import Chunk, Entity, Relation
 from conspectus.storage.text.postings import TextColumn
+from pydantic import BaseModel
 
 Direction = Literal["out", "in", "both"]
 

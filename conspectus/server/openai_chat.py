@@ -13,9 +13,6 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Request
-from pydantic import BaseModel, ConfigDict, Field
-
 from conspectus.query.citations.marks import without_verdicts
 from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.query.question.bounds import MOST_CHARACTERS
@@ -24,6 +21,8 @@ from conspectus.render.answers import citation_lines, triple_lines
 from conspectus.server.ask_routes import AnswerStream, leaves, service_of, stream_response
 from conspectus.server.bodies import LONGEST_ANSWER, MOST_TURNS, Access, Ask, TurnGiven, Where
 from conspectus.server.request_checks import Refused, error_body
+from fastapi import APIRouter, Path, Request
+from pydantic import BaseModel, ConfigDict, Field
 
 SOURCES = "\n\nSources:"
 """Heading of the sources in the text of a reply."""

@@ -3,9 +3,6 @@
 from collections import Counter, defaultdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel
-
 from conspectus.api import Index
 from conspectus.map.data import MapLimits, content_of
 from conspectus.query.citations.numbered import documents_by_id
@@ -14,6 +11,8 @@ from conspectus.query.filter.expressions import values_of
 from conspectus.server.browse_routes import Looking, fixed_version
 from conspectus.storage.index import per_index
 from conspectus.storage.locators import described
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel
 
 _MOST_KEYS, _MOST_VALUES = 50, 12
 _LONGEST_VALUE = 80

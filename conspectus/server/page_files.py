@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from fastapi import APIRouter, Request, Response
-
 from conspectus.map.page import frame, script, style
 from conspectus.server.request_checks import PAGE_FILES, Refused
 from conspectus.storage.hashing import digest
+from fastapi import APIRouter, Request, Response
 
 _ALLOWED = "script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
 POLICY = (

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
 from conspectus.server.metrics import Metrics
 from conspectus.server.tokens import Callers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 OPEN_PATHS = frozenset({"/livez", "/readyz", "/healthz"})
 """Paths that need no token: they report only whether the server works."""

@@ -13,14 +13,13 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError
-from yaml import YAMLError, safe_load
-
 from conspectus.prompts.client.event_loop import call_loop
 from conspectus.prompts.client.usage_and_cost import Meter, Spending, TokenBudget
 from conspectus.prompts.embedding.endpoint import STEP as EMBEDDING_STEP
 from conspectus.storage.errors import BudgetReached, UsageError
 from conspectus.storage.settings import LlmSettings
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError
+from yaml import YAMLError, safe_load
 
 TOKEN_VARIABLE = "CONSPECTUS_TOKEN"  # noqa: S105  (the name of a variable)
 ADMIN_VARIABLE = "CONSPECTUS_ADMIN_TOKEN"

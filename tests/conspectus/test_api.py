@@ -8,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import conspectus
 import pytest
 from conspectus.storage.errors import IndexNotFound, UnknownMethod, UsageError
 from conspectus.storage.records import Document
-
-import conspectus
 
 QUESTION = "Who directed the film shot at Marrow, Vey in 1962?"
 

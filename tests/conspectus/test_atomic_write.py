@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from conspectus.storage.errors import UsageError
-
 from conspectus.atomic_write import placing
+from conspectus.storage.errors import UsageError
 
 FOLDER = ("*.csv",)
 

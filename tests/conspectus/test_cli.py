@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from conspectus.cli import register
+from conspectus.cli.main import MODULES
 from conspectus.query.menu import METHODS
 from conspectus.storage.settings import as_yaml
 
-from conspectus.cli import register
-from conspectus.cli.main import MODULES
 from tests.command_line import conspectus, conspectus_apart, start
 from tests.conftest import write_rows
 

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from conspectus.render.builds import estimate_text as shown
 
 from benchmarks.fake_server import FakeServer
-from conspectus.render.builds import estimate_text as shown
 from tests.command_line import conspectus
 from tests.conftest import ISLES, write_rows
 

@@ -10,10 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import conspectus
 import pytest
 from conspectus.storage.errors import ModelError
 
-import conspectus
 from benchmarks.fake_server import FakeServer
 from tests.command_line import PROGRAM, Done
 from tests.command_line import conspectus as command

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from conspectus.doctor import Diagnosis, examine
 from conspectus.storage.settings import Settings, load_settings
 
 from benchmarks.fake_server import FakeReply, FakeServer
-from conspectus.doctor import Diagnosis, examine
 from tests.command_line import conspectus
 
 

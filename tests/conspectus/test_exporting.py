@@ -4,14 +4,14 @@ import csv
 import json
 from pathlib import Path
 
+import conspectus
 import pytest
+from conspectus.exporting import EXPORTS
 from conspectus.storage.errors import UsageError
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Mention, Relation
 from conspectus.storage.tables import TABLES
 
-import conspectus
-from conspectus.exporting import EXPORTS
 from tests.command_line import conspectus as run
 
 

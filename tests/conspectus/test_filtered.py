@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from conspectus.api import Index, open_index
 from conspectus.pipelines.build_index import build_index
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.conversation.history import Conversation, Turn
@@ -14,7 +15,6 @@ from conspectus.storage.records import Document, Entity, Relation
 from conspectus.storage.settings import load_settings
 
 from benchmarks.fake_server import FakeServer
-from conspectus.api import Index, open_index
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 

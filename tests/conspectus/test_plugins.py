@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import conspectus
 import pytest
 from conspectus.query.menu import METHODS, find_method, methods
 from conspectus.storage.errors import PluginFailed, UnknownMethod
-
-import conspectus
 from conspectus.testing import ExporterContract, MethodContract, ReaderContract, small_index
+
 from tests.command_line import conspectus as run
 from tests.plugin_packages import installed
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from conspectus.progress import progress
+
 from tests.waiting import LIMIT, wait_until
 
 ROOT = Path(__file__).parent.parent.parent

@@ -5,13 +5,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import conspectus
 import pytest
 from conspectus.query.context import Context
+from conspectus.reports import entries, full, opened
 from conspectus.storage.errors import UsageError
 from conspectus.storage.records import Community, Document, Report
 
-import conspectus
-from conspectus.reports import entries, full, opened
 from tests.command_line import conspectus as run
 
 

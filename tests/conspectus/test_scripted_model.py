@@ -4,7 +4,6 @@ import pytest
 from conspectus.prompts.client.usage_and_cost import metered
 from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request
 from conspectus.storage.errors import ModelRefused
-
 from conspectus.testing import ScriptedModel
 
 

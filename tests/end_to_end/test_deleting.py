@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from conspectus.api import open_index
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.incremental import remove_documents
 from conspectus.pipelines.purge import INDEXING, purge
@@ -21,7 +22,6 @@ from conspectus.storage.tables import TABLES
 from conspectus.storage.verify import verify
 
 from benchmarks.fake_server import FakeRequest, FakeServer
-from conspectus.api import open_index
 from tests.command_line import conspectus
 from tests.graph_model import reply
 

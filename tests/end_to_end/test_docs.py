@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 import typer
+from conspectus.cli import register
 from conspectus.query.menu import METHODS
 from conspectus.storage.settings import Settings
-
-from conspectus.cli import register
 
 UsageError = typer.BadParameter.__base__  # of the click that typer brings
 ROOT = Path(__file__).parent.parent.parent

@@ -6,10 +6,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+from conspectus import open as open_index
 from conspectus.storage.settings import load_settings
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Rule
-from conspectus import open as open_index
 from tests.command_line import conspectus
 from tests.tags import prompt_of
 

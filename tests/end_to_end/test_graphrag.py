@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import conspectus as package
 import pyarrow.parquet as pq
 import pytest
 from conspectus.pipelines.exchange.graphrag.schema import TABLES as THEIRS
@@ -25,7 +26,6 @@ from conspectus.storage.records import (
 from conspectus.storage.settings import load_settings
 from conspectus.storage.tables import TABLES
 
-import conspectus as package
 from tests.command_line import conspectus
 from tests.pipelines.exchange.graphrag_tables import EXCERPT, small, write
 

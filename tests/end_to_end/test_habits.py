@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conspectus.api import open_index
 from conspectus.pipelines.build_index import build_index
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Claim, Entity, Relation, Report
@@ -12,7 +13,6 @@ from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
 
 from benchmarks.fake_server import HABITS, FakeServer
-from conspectus.api import open_index
 from tests.conftest import ISLES
 
 METHODS = ("global", "local", "drift", "ircot", "ppr", "tog2", "tog", "fasttog", "gretriever", "lazy")

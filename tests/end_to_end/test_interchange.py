@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import conspectus as library
 import networkx as nx
 import pytest
 from conspectus.query.menu import METHODS
@@ -11,7 +12,6 @@ from conspectus.storage.records import Document, Entity, Failure, Mention, Origi
 from conspectus.storage.settings import load_settings
 from conspectus.storage.verify import verify
 
-import conspectus as library
 from tests.command_line import conspectus
 
 REGEX = ("--set", "extraction.pipeline=regex", "-q")

@@ -5,11 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conspectus import open as open_index
 from conspectus.query.menu import METHODS
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Community, Entity, Relation, Report
 
-from conspectus import open as open_index
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 from tests.query.films import TRIPLES

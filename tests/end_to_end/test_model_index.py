@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conspectus.api import open_index
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.prompts.embedding.embedder import open_embedder
@@ -23,7 +24,6 @@ from conspectus.storage.text.embedded import description_text
 from conspectus.storage.verify import verify
 
 from benchmarks.fake_server import FakeServer
-from conspectus.api import open_index
 from tests.conftest import ISLES
 from tests.graph_model import reply
 

@@ -3,14 +3,13 @@
 import json
 
 import pytest
+from conspectus.api import Index
+from conspectus.building import build
+from conspectus.render.answers import answer_json, evidence_json, evidence_text, support_text
 from conspectus.storage.settings import load_settings
 from conspectus.storage.verify import verify
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen import canvas
-
-from conspectus.api import Index
-from conspectus.building import build
-from conspectus.render.answers import answer_json, evidence_json, evidence_text, support_text
 
 PAGES = (
     "Geography\nThe Vistula is the longest river in Poland. It ends in the Baltic Sea.",

@@ -53,9 +53,8 @@ def watching(index: Path, question: str) -> Iterator[Watching]:
 
 def look(root: Path, question: str) -> tuple[str, str]:
     """Return the version in force and all that a reader sees of it; ValueError where that is not whole."""
-    from conspectus.storage.tables import TABLES
-
     from conspectus.api import open_index
+    from conspectus.storage.tables import TABLES
 
     index = open_index(root)
     opened = index.context.index

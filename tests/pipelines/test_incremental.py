@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import conspectus
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.diff import Changes, preview
@@ -14,7 +15,6 @@ from conspectus.storage.records import Document, Failure
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
 
-import conspectus
 from benchmarks.fake_server import FakeServer
 from tests.command_line import conspectus as run
 from tests.graph_model import reply

@@ -13,7 +13,9 @@ from pathlib import Path
 from string import ascii_lowercase
 from time import process_time
 
+import conspectus
 import pytest
+from conspectus.async_index import AsyncIndex
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
@@ -22,13 +24,11 @@ from conspectus.query.filter.documents import filtered
 from conspectus.query.menu import METHODS
 from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.types import TopicAnswerer
+from conspectus.server.neighbours import NotThere, entity_rows, find_entity
 from conspectus.storage.errors import UnknownMethod, UsageError
 from conspectus.storage.settings import load_settings
 from conspectus.storage.text.language import detect
 
-import conspectus
-from conspectus.async_index import AsyncIndex
-from conspectus.server.neighbours import NotThere, entity_rows, find_entity
 from tests.query import films
 
 MOST_SECONDS = 6.0

@@ -5,12 +5,12 @@ import io
 import json
 from pathlib import Path
 
+import conspectus
 import pytest
 from conspectus.query.sql import select
 from conspectus.storage.errors import UsageError
 from conspectus.storage.tables import TABLES
 
-import conspectus
 from tests.command_line import conspectus as run
 
 

@@ -7,10 +7,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request, Response
-from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
-
 from conspectus.api import Index
 from conspectus.pipelines.readers.formats import known_formats
 from conspectus.query.citations.numbered import documents_by_id
@@ -18,6 +14,9 @@ from conspectus.server.admin.changes import Removal, Upload, Waiting
 from conspectus.server.admin.jobs import Job, Jobs, Kind
 from conspectus.server.ask_routes import KEEP_ALIVE, IndexName, service_of, stream_response
 from conspectus.server.request_checks import Refused
+from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
 
 _SECONDS_BETWEEN = 0.2
 """Seconds between two events of a job, so that a page that is read slowly is not flooded."""

@@ -12,8 +12,6 @@ from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pydantic import BaseModel, TypeAdapter
-
 from conspectus.pipelines.readers.encodings import UnknownFormat
 from conspectus.pipelines.readers.filenames import UNSEEN, is_wanted, storable
 from conspectus.pipelines.readers.formats import readable_suffix
@@ -21,6 +19,7 @@ from conspectus.server.request_checks import Refused
 from conspectus.storage.errors import is_out_of_space, no_space
 from conspectus.storage.hashing import digest
 from conspectus.storage.publishing import write_whole
+from pydantic import BaseModel, TypeAdapter
 
 _LONGEST_NAME = 200
 """Bytes of a file name. File systems take 255, and readers put names of members behind it."""

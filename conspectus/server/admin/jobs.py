@@ -20,15 +20,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Literal
 
-from filelock import FileLock, Timeout
-from pydantic import BaseModel
-
 from conspectus.server.admin.changes import Changes, Removal, UploadLimits
 from conspectus.server.request_checks import Log, Refused
 from conspectus.server.tokens import ADMIN_VARIABLE, TOKEN_VARIABLE
 from conspectus.storage.errors import IndexUnusable, UsageError
 from conspectus.storage.publishing import write_whole
 from conspectus.storage.settings import Settings
+from filelock import FileLock, Timeout
+from pydantic import BaseModel
 
 Kind = Literal["estimate", "build", "estimate_retry", "retry"]
 _OF_CHANGES = frozenset({"estimate", "build"})

@@ -4,12 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import conspectus
 import pytest
+from conspectus.integrations.langchain import ConspectusRetriever
 from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
-
-import conspectus
-from conspectus.integrations.langchain import ConspectusRetriever
 
 QUESTION = "Who directed the film shot at Marrow, Vey in 1962?"
 

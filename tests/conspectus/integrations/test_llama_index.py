@@ -3,11 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.schema import MetadataMode, QueryBundle
-
 import conspectus
 from conspectus.integrations.llama_index import ConspectusRetriever
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.schema import MetadataMode, QueryBundle
 
 QUESTION = "Who directed the film shot at Marrow, Vey in 1962?"
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conspectus.map.page import write_html
 from conspectus.storage.records import Merge
 
-from conspectus.map.page import write_html
 from tests.conspectus.map.chromium import PROGRAM, Page, chromium
 from tests.conspectus.map.samples import (
     ARABIC,

@@ -1,11 +1,11 @@
 from math import hypot
 
 import pytest
-from conspectus.storage.records import Community, Entity, Relation
-
 from conspectus.map.layout import MapLayout, laid_out
 from conspectus.map.packing import Circle
 from conspectus.map.tree import Tree, tree_of
+from conspectus.storage.records import Community, Entity, Relation
+
 from tests.conspectus.map.samples import community, entity, large_index
 
 

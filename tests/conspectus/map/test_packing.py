@@ -1,10 +1,9 @@
 from math import cos, hypot, pi, sin, sqrt
 
 import pytest
+from conspectus.map.packing import Circle, enclosing, packed
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from conspectus.map.packing import Circle, enclosing, packed
 
 RADII = st.lists(st.floats(0.05, 40), min_size=1, max_size=60)
 

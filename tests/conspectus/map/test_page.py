@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conspectus import open as open_index
+from conspectus.map.data import MapLimits, content_of
+from conspectus.map.page import write_html
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Document, Entity, Finding, Link, Mention, Merge, Relation, Report, Span
 from conspectus.storage.settings import load_settings
 
-from conspectus import open as open_index
-from conspectus.map.data import MapLimits, content_of
-from conspectus.map.page import write_html
 from tests.conspectus.map.samples import (
     HOSTILE,
     community,

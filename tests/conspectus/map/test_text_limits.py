@@ -1,4 +1,5 @@
 from conspectus.map.text_limits import Teller, line, shortened
+
 from tests.conspectus.map.samples import ARABIC, CHINESE
 
 

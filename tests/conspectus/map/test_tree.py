@@ -1,4 +1,5 @@
 from conspectus.map.tree import ALONE, tree_of
+
 from tests.conspectus.map.samples import community, entity
 
 

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from conspectus import open_index
 from conspectus.query.explain.types import Explained, Explanation
 from conspectus.query.types import Passage, Step
-
-from conspectus import open_index
 from conspectus.render import answers as explaining
+
 from tests.command_line import conspectus
 from tests.conspectus.render.test_explanation_svg import NASTY, told
 

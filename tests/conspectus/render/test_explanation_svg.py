@@ -9,9 +9,8 @@ from conspectus.query.context import Context
 from conspectus.query.explain.explain import explain
 from conspectus.query.explain.types import Explained, Explanation, Path, PathHop, PathNode
 from conspectus.query.types import Passage, Step
-from conspectus.storage.errors import UsageError
-
 from conspectus.render.explanation_svg import svg, wrapped
+from conspectus.storage.errors import UsageError
 
 QUESTION = "Who directed the film shot at Marrow, Vey in 1962?"
 _SVG = "{http://www.w3.org/2000/svg}"

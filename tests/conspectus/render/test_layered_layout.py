@@ -1,9 +1,8 @@
 from itertools import pairwise
 
+from conspectus.render.layered_layout import layered
 from hypothesis import given
 from hypothesis import strategies as st
-
-from conspectus.render.layered_layout import layered
 
 
 @st.composite

@@ -5,10 +5,9 @@ import sys
 from functools import partial
 
 import pytest
+from conspectus.render.png import BLANK, ZOOM, png_of
 from conspectus.storage.errors import MissingPart
 from PIL import Image
-
-from conspectus.render.png import BLANK, ZOOM, png_of
 
 
 @pytest.fixture

@@ -3,11 +3,10 @@
 import re
 
 from conspectus.query.types import CitedTriple
-from conspectus.storage.records import Failure
-
 from conspectus.render.answers import quote_text, triple_lines
 from conspectus.render.builds import failure_text
 from conspectus.render.terminal import one_line, safe_lines
+from conspectus.storage.records import Failure
 
 
 def test_control_signs_are_written_out() -> None:

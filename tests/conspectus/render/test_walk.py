@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import conspectus
 import pytest
 from conspectus.query.types import Answer
 from conspectus.storage.errors import UsageError
 
-import conspectus
 from tests.command_line import conspectus as command
 from tests.query import films
 

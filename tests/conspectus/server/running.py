@@ -9,8 +9,6 @@ from typing import Any
 
 import httpx
 from conspectus.pipelines.build_index import build_index
-from conspectus.storage.settings import Settings, load_settings
-
 from conspectus.server.admin.changes import UploadLimits
 from conspectus.server.admin.jobs import Jobs
 from conspectus.server.app import create_app
@@ -21,6 +19,8 @@ from conspectus.server.request_checks import Bounds
 from conspectus.server.request_threads import RequestThreads
 from conspectus.server.service import Service
 from conspectus.server.tokens import Callers
+from conspectus.storage.settings import Settings, load_settings
+
 from tests.conftest import write_rows
 from tests.waiting import LIMIT, wait_until
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-
 from conspectus.server.tokens import Caller, Callers, _digest
+
 from tests.conspectus.server.running import FORBIDDEN, QUESTION, Running, running
 
 TEAM, ONLY_OTHER, ALL = "token-of-team-a-and-b", "token-of-one-index", "token-of-everything"

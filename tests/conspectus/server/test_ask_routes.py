@@ -2,9 +2,9 @@
 
 import json
 
+import conspectus
 import pytest
 
-import conspectus
 from tests.conspectus.server.running import QUESTION, Running
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import httpx
 import pytest
 import uvicorn
-from starlette.types import Receive, Scope, Send
-
 from conspectus.server.connections import MOST_CONNECTIONS, limited_http, most_connections
 from conspectus.server.listen import listening
+from starlette.types import Receive, Scope, Send
+
 from tests.command_line import PROGRAM
 from tests.waiting import LIMIT, wait_until
 

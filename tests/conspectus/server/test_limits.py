@@ -9,13 +9,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from conspectus.server.request_threads import MOST_COMPUTING, ClientGone, RequestThreads, Stopping, TooBusy, TookTooLong
+from conspectus.server.tokens import Caller, CallerLimits, Callers, MoneySpent, Purse, _digest
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import LlmSettings, Price, Settings, load_settings
 
 from benchmarks.fake_server import FakeServer
-from conspectus.server.request_threads import MOST_COMPUTING, ClientGone, RequestThreads, Stopping, TooBusy, TookTooLong
-from conspectus.server.tokens import Caller, CallerLimits, Callers, MoneySpent, Purse, _digest
 from tests.conspectus.server.running import QUESTION, running
 from tests.waiting import HELD, LIMIT, post_and_leave, wait_until
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import httpx2
 import pytest
-from conspectus.storage.settings import load_settings
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
-
 from conspectus.server.mcp_tools import mcp_server
 from conspectus.server.metrics import Metrics
 from conspectus.server.open_indexes import Served
 from conspectus.server.request_threads import RequestThreads
 from conspectus.server.service import Service
 from conspectus.server.tokens import Caller, Callers, _digest
+from conspectus.storage.settings import load_settings
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
 from tests.conspectus.server.running import FORBIDDEN, QUESTION, Running, running
 from tests.waiting import LIMIT
 

@@ -9,14 +9,14 @@ import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.query.explain.explain import EXPLAINED
 from conspectus.query.menu import METHODS
-from conspectus.storage.settings import load_settings
-from mcp import Client
-
 from conspectus.server.mcp_tools import mcp_server
 from conspectus.server.metrics import Metrics
 from conspectus.server.request_threads import RequestThreads
 from conspectus.server.service import Service
 from conspectus.server.tokens import Caller
+from conspectus.storage.settings import load_settings
+from mcp import Client
+
 from tests.conspectus.server.running import Running, running
 
 FILMS = Path(__file__).parents[3] / "examples" / "films"

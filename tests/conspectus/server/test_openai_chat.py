@@ -5,10 +5,10 @@ from pathlib import Path
 
 import openai
 import pytest
+from conspectus.server.openai_chat import DOUBTED, SOURCES
 from conspectus.storage.settings import load_settings
 
 from benchmarks.fake_server import FakeServer
-from conspectus.server.openai_chat import DOUBTED, SOURCES
 from tests.conspectus.server.running import QUESTION, Running, running
 
 

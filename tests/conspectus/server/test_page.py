@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.build_index import build_index
+from conspectus.server.tokens import CallerLimits, read_callers
 from conspectus.storage.settings import load_settings
 
 from benchmarks.fake_server import FakeServer
-from conspectus.server.tokens import CallerLimits, read_callers
 from tests.conftest import write_rows
 from tests.conspectus.map.chromium import PROGRAM, Page, chromium
 from tests.conspectus.map.samples import HOSTILE

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.build_index import build_index
+from conspectus.server.tokens import Callers
 from conspectus.storage.settings import load_settings
 
 from benchmarks.fake_server import FakeServer
-from conspectus.server.tokens import Callers
 from tests.conspectus.map.chromium import chromium
 from tests.conspectus.server.admin.test_admin_routes import ADMIN
 from tests.conspectus.server.admin.test_manage_page import choose_files

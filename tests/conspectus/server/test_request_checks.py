@@ -6,12 +6,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conspectus.storage.settings import load_settings
-from prometheus_client.parser import text_string_to_metric_families
-
 from conspectus.server.app import application
 from conspectus.server.request_checks import Bounds
 from conspectus.server.tokens import CallerLimits, read_callers
+from conspectus.storage.settings import load_settings
+from prometheus_client.parser import text_string_to_metric_families
+
 from tests.conspectus.server.running import QUESTION, Running, running
 from tests.waiting import LIMIT, wait_until
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from conspectus.server.tokens import Allowance, CallerLimits, TooManyQuestions, read_callers
 from conspectus.storage.errors import UsageError
 
-from conspectus.server.tokens import Allowance, CallerLimits, TooManyQuestions, read_callers
 from tests.command_line import conspectus, conspectus_apart
 from tests.conspectus.server.running import running
 from tests.waiting import LIMIT

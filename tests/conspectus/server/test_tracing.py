@@ -4,6 +4,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from conspectus.server import listen as run
+from conspectus.server.tokens import Caller, Callers, _digest
 from conspectus.storage.errors import MissingPart
 from mcp import Client
 from opentelemetry import trace
@@ -12,8 +14,6 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from benchmarks.fake_server import FakeServer
-from conspectus.server import listen as run
-from conspectus.server.tokens import Caller, Callers, _digest
 from tests.conspectus.server.running import QUESTION, ROWS, running
 from tests.conspectus.server.test_limits import with_model
 

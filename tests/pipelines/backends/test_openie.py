@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from conspectus.api import open_index
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.estimation.estimate import estimate
@@ -17,7 +18,6 @@ from conspectus.storage.text.nlp import CONCEPT
 from conspectus.storage.verify import verify
 
 from benchmarks.fake_server import FakeRequest, FakeServer
-from conspectus.api import open_index
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 from tests.tags import inside, prompt_of

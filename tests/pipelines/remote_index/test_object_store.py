@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+import conspectus
 import fsspec  # type: ignore[import-untyped]
 import httpx
 import pytest
@@ -27,7 +28,6 @@ from conspectus.storage.records import Document
 from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
 from mcp import Client, StdioServerParameters
 
-import conspectus
 from tests.command_line import conspectus as command
 from tests.command_line import conspectus_apart, start
 from tests.pipelines.remote_index.stores import SECRET, Server, objects_of, on_machine, on_server, put

@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import conspectus
 import pytest
 from conspectus.pipelines.incremental import add_documents
 from conspectus.pipelines.remote_index import shared_memo
@@ -25,7 +26,6 @@ from conspectus.pipelines.remote_index.shared_memo import SharedMemo
 from conspectus.storage.errors import BudgetReached, IndexBusy, IndexUnusable
 from conspectus.storage.settings import Settings, load_settings
 
-import conspectus
 from benchmarks.fake_server import FakeRequest, FakeServer
 from tests.graph_model import reply
 from tests.pipelines.remote_index.stores import objects_of, on_machine, put

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import conspectus
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.incremental import add_documents, remove_documents
@@ -16,7 +17,6 @@ from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.tables import TABLES
 from conspectus.storage.verify import verify
 
-import conspectus
 from benchmarks.fake_server import FakeServer
 from tests.command_line import conspectus as run
 from tests.graph_model import reply

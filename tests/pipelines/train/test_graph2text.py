@@ -8,10 +8,10 @@ from conspectus.pipelines.train.graph2text import Graph2TextPlan, Graph2TextTrai
 from conspectus.pipelines.train.pairs import TrainingPair, divided, read_pairs
 from conspectus.pipelines.train.text_quality import foreign_facts, rouge_n, unjoined_pairs
 from conspectus.query.methods.fasttog.text import linearised, open_graph2text
+from conspectus.render.scores import graph2text_text as shown
 from conspectus.storage.errors import InputError, MissingPart, SettingsError
 from rouge_score.rouge_scorer import RougeScorer
 
-from conspectus.render.scores import graph2text_text as shown
 from tests.tiny_t5 import save_t5
 
 TOWNS = [f"{first}{last}" for first in ("Aar", "Bel", "Cor", "Dun", "Esk") for last in ("ford", "mouth", "wick", "ton")]

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 import conspectus
+import pytest
 from conspectus.api import Index
 
 

@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-import pytest
-
 import conspectus
+import pytest
 from conspectus.api import Index
 
 DOCUMENTS = {

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import conspectus
 import pytest
 from conspectus.query.abstention import is_no_answer
 from conspectus.query.answer_writing.extractive import choose
@@ -9,8 +10,6 @@ from conspectus.query.answer_writing.quotes import quotes_for
 from conspectus.query.answer_writing.support import declined, unknown_names, unsupported
 from conspectus.query.context import Context
 from conspectus.query.types import Passage
-
-import conspectus
 
 
 @pytest.mark.parametrize(

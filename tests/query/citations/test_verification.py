@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conspectus.api import open_index
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import NOTHING_SUPPORTED, without_verdicts
 from conspectus.query.citations.verification import verified
@@ -14,7 +15,6 @@ from conspectus.query.types import Answer, Citation, CitedTriple, Usage
 from conspectus.storage.settings import load_settings
 
 from benchmarks.fake_server import FakeRequest, FakeServer
-from conspectus.api import open_index
 from tests.conftest import Build
 from tests.tags import prompt_of
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from conspectus.api import Index, open_index
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.steps import descriptions
 from conspectus.query.menu import METHODS
@@ -14,7 +15,6 @@ from conspectus.storage.errors import ModelError
 from conspectus.storage.settings import Settings, load_settings
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, made_up
-from conspectus.api import Index, open_index
 from tests.conftest import write_rows
 from tests.graph_model import records
 

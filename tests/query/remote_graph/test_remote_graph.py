@@ -5,6 +5,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from conspectus.endpoint import open_endpoint
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.context import Context
 from conspectus.query.remote_graph import graph as remote_graph
@@ -16,7 +17,6 @@ from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import load_settings
 
 from benchmarks.fake_server import FakeServer
-from conspectus.endpoint import open_endpoint
 from tests.command_line import conspectus
 from tests.query import films
 from tests.query.endpoint_serving import oxigraph_server, send, serving

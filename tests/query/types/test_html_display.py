@@ -4,14 +4,13 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import conspectus
 from conspectus.query.explain.types import Explained, Explanation, PathHop, PathNode, ScorePart
 from conspectus.query.explain.types import Path as Route
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, ScoredReport, Step
 from conspectus.storage.records import Entity, Relation, Report
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import conspectus
 
 HOSTILE = (
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\"><svg/onload=alert(1)>", "' onmouseover='x",

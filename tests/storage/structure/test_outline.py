@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conspectus.api import open_index
+from conspectus.outline import outlined
 from conspectus.pipelines.build_index import build_index
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Link, Place
@@ -14,8 +16,6 @@ from conspectus.storage.verify import verify
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.api import open_index
-from conspectus.outline import outlined
 from tests.command_line import conspectus
 
 GUIDE = """# Ferry guide

@@ -9,12 +9,12 @@ from typing import Any
 
 import httpx
 import pytest
+from conspectus.server.admin.changes import UploadLimits
+from conspectus.server.tokens import Caller, CallerLimits, Callers, _digest, read_callers
 from conspectus.storage.settings import Settings, load_settings
 
 from benchmarks.fake_server import FakeServer
 from benchmarks.fake_server.replies import FakeRequest, Rule
-from conspectus.server.admin.changes import UploadLimits
-from conspectus.server.tokens import Caller, CallerLimits, Callers, _digest, read_callers
 from tests.command_line import conspectus
 from tests.conspectus.server.running import Running, build, running
 from tests.conspectus.server.test_request_checks import raw, routes
@@ -287,9 +287,8 @@ def test_the_administrators_token_is_a_secret_of_its_own(notes: Path, tmp_path: 
 
 
 def test_one_server_administers_an_index(administered: Running) -> None:
-    from conspectus.storage.errors import UsageError
-
     from conspectus.server.admin.jobs import Jobs
+    from conspectus.storage.errors import UsageError
 
     with pytest.raises(UsageError, match="only one can"):
         Jobs("notes", administered.indexes[0].root, OFFLINE, UploadLimits(), administered.log.append)

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-
 from conspectus.server.admin.changes import Changes, Removal, UploadLimits, checked_name
 from conspectus.server.request_checks import Refused
 

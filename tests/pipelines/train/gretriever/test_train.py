@@ -25,11 +25,11 @@ from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT,
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
+from conspectus.render.scores import soft_prompt_text as shown
 from conspectus.storage.errors import InputError, SettingsError, UsageError
 from conspectus.storage.records import Failure
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings, Settings, TrainGRetrieverSettings
 
-from conspectus.render.scores import soft_prompt_text as shown
 from tests.conftest import write_rows
 from tests.query import films
 from tests.tiny_llama import save_llama

@@ -4,12 +4,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from conspectus import build, load_settings
 from conspectus.query.answer_writing.full_sentence import is_well_formed
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.overview.focus import focused_themes, is_focused
 from conspectus.query.methods.graphrag.overview.themes import themes
-
-from conspectus import build, load_settings
 
 CHAPTERS = {
     "Lamps": "The lamp of the tower is a burner with five wicks. See the section on oil. It burns whale oil.",

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import conspectus
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.conversation.history import Conversation
@@ -13,8 +14,6 @@ from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedS
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import load_settings
-
-import conspectus
 
 
 def test_prizes_and_answers_are_kept() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from conspectus import Index as Conspectus
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
@@ -12,7 +13,6 @@ from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.types import Answer
 from conspectus.storage.records import Relation
 
-from conspectus import Index as Conspectus
 from tests.query import films
 
 Build = Callable[[Iterable[tuple[str, str]]], Context]
