@@ -1,0 +1,1 @@
+../../conspectus/__init__.py

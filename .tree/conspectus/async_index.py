@@ -1,0 +1,1 @@
+../../conspectus/async_index.py

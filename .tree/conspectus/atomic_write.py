@@ -1,0 +1,1 @@
+../../conspectus/atomic_write.py

@@ -1,0 +1,1 @@
+../../conspectus/outline.py

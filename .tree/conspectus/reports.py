@@ -1,0 +1,1 @@
+../../conspectus/reports.py
