@@ -87,7 +87,7 @@ def test_lines_keep_their_width_and_functions_their_docstrings() -> None:
     ruff = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]
     assert set(ruff) == {"line-length", "target-version", "lint"}, "nothing is excluded from formatting"
     assert ruff["line-length"] == 120
-    assert set(ruff["lint"]) == {"select", "ignore", "per-file-ignores"}
+    assert set(ruff["lint"]) == {"select", "ignore", "per-file-ignores", "isort"}
     assert {"E", "D1"} <= set(ruff["lint"]["select"])
     assert {code for code in ruff["lint"]["ignore"] if re.match(r"E(5|$)|D(1|$)", code)} == {"D105", "D107"}
     for place, codes in ruff["lint"]["per-file-ignores"].items():
