@@ -24,8 +24,6 @@ from conspectus.pipelines.runner import (
     Runner,
     announced,
     awaited,
-    free_large_arrays_at_once,
-    giving_memory_back,
     no_progress,
     open_runner,
 )
@@ -46,7 +44,6 @@ from conspectus.storage.mapped import TableRows
 from conspectus.storage.prepared import prepare
 from conspectus.storage.publishing import build_lock, staging
 from conspectus.storage.records import Chunk, Document, Failure
-from conspectus.storage.remembered import forget
 from conspectus.storage.settings import Settings
 from conspectus.storage.spilled import in_blocks, spilled, spilling_to
 from conspectus.storage.structure.links import find_links
@@ -123,7 +120,6 @@ def build_from(
         lock,
         prompts_of(settings.llm.prompts),
         _rare_garbage_collection(),
-        giving_memory_back(),
         spilling_to(index),
         runner as run,
     ):
@@ -147,7 +143,6 @@ def build_from(
         marks = None if source.maker else plan.marks
         with memo.kept_open(), staging(index) as folder:
             if len(chunks) >= _MANY_CHUNKS:
-                free_large_arrays_at_once()
                 plan = replace(plan, documents=_as_table(Document, plan.documents))
                 chunks = _as_table(Chunk, chunks)
             writer = VersionWriter(folder, settings)
@@ -157,9 +152,7 @@ def build_from(
             failures = sorted_by_id([*plan.failures, *made.failures])
             writer.table("failures", failures)
             manifest = announced(progress, "write", writer.publish)(plan, _models(source, settings, made))
-        _forget_after_many(chunks)
         announced(progress, "prepare", prepare)(StoredIndex(index, manifest))
-        _forget_after_many(chunks)
     return build_report(
         index,
         manifest,
@@ -240,7 +233,7 @@ def index_steps(build: Build) -> StepResults:
 
         # Knowledge: extracted, names resolved, joined with an imported graph.
         extracted = backend.extract(documents, chunks)
-        _settle(overlap, build)
+        overlap.settle()
         resolved = _resolve_names(build, extracted, overlap)
         del extracted
         extraction = _join_graph(resolved.found, graph)
@@ -272,14 +265,14 @@ def index_steps(build: Build) -> StepResults:
         overlap.start(writer.walk, awaited(walked))
         del synonyms, walked, links
         extraction = replace(extraction, annotations=[])  # later steps read the documents' own sentences
-        _settle(overlap, build)
+        overlap.settle()
 
         # Descriptions, communities, reports.
         descriptions = said("descriptions", backend.describe)(documents, chunks, extraction)
         overlap.start(partial(_write_descriptions, linked=backend.describes), awaited(descriptions), embedding, writer)
         not_described = overlap.start(lambda described: described.failures, awaited(descriptions))
         del descriptions
-        _settle(overlap, build)
+        overlap.settle()
         division = said("communities", backend.divide)(documents, chunks, extraction)
         overlap.start(writer.table, "communities", division.communities)
         reports = said("reports", backend.report)(documents, chunks, extraction, division.communities)
@@ -291,17 +284,6 @@ def index_steps(build: Build) -> StepResults:
     unknown = unknown_to_encoder(settings.embedding.model, languages.result())
     notes = (*extraction.notes, *division.notes, *reports.notes, *([unknown] if unknown else []))
     return StepResults(failures, notes, dimension.result())
-
-
-def _settle(overlap: Overlap, build: Build) -> None:
-    """Run what was started, and keep nothing of it that a large build does not need."""
-    overlap.settle()
-    _forget_after_many(build.chunks)
-
-
-def _forget_after_many(chunks: Sequence[Chunk]) -> None:
-    if len(chunks) >= _MANY_CHUNKS:
-        forget()
 
 
 def _dimension(windows: Windows) -> int:
@@ -356,7 +338,7 @@ def _models(source: BuildSource, settings: Settings, made: StepResults) -> dict[
 
 
 _MANY_CHUNKS = 10_000
-"""Chunks from which memory counts more than the system time of mapping arrays: .3 s for 200 tagged passages."""
+"""Chunks from which records are rows of Arrow tables: memory counts more than the time to read one."""
 _NEW_OBJECTS = 200_000
 """Allocations between two collections of the young generation; Python's default is 700."""
 _LOOKS_AT_THE_OLD = 1_000

@@ -4,9 +4,7 @@ A step passes its shards to a `Runner` and does not know whether they run in thi
 flow starts a step with an `Overlap` and passes on its pending result.
 """
 
-import ctypes
 import signal
-import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -149,69 +147,10 @@ def announced(progress: Progress, step: str, work: Callable[Arguments, Result]) 
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         progress(step, 0, 0)
         result = work(*args, **kwargs)
-        _give_memory_back()
         progress(step, 1, 1)
         return result
 
     return run
-
-
-def _give_memory_back() -> None:
-    """Return freed memory to the system: Arrow and the C library keep what the largest step needed for the next ones.
-
-    That is a fifth of the peak of a build of 10,000 passages.
-    """
-    if "pyarrow" in sys.modules:
-        import pyarrow as pa
-
-        pa.default_memory_pool().release_unused()
-    if trim := _of_the_c_library("malloc_trim"):
-        trim(0)
-
-
-@contextmanager
-def giving_memory_back() -> Iterator[None]:
-    """Return freed memory to the system every second while the block runs: steps of a large build free it in pieces.
-
-    Leiden's compiled code, for example, frees the names of nodes one by one while it reads edges.
-    """
-    is_done = threading.Event()
-
-    def give() -> None:
-        while not is_done.wait(1):
-            _give_memory_back()
-
-    giver = threading.Thread(target=give, name="memory", daemon=True)
-    giver.start()
-    try:
-        yield
-    finally:
-        is_done.set()
-        giver.join()
-        _give_memory_back()
-
-
-def free_large_arrays_at_once() -> None:
-    """Let the C library map every array of a megabyte, Arrow's too, and unmap it when it is freed.
-
-    By itself glibc maps only arrays larger than any that was freed before: the others leave holes, a tenth of the peak
-    of a build of 20,000 passages. Arrow's own allocator keeps what other threads have freed: 350 of the 990 MB that a
-    build of 200,000 passages held at its peak.
-    """
-    if mallopt := _of_the_c_library("mallopt"):
-        import pyarrow as pa
-
-        mallopt(_M_MMAP_THRESHOLD, 1 << 20)
-        pa.set_memory_pool(pa.system_memory_pool())
-
-
-_M_MMAP_THRESHOLD = -3
-"""Of <malloc.h>."""
-
-
-def _of_the_c_library(name: str) -> "Callable[..., object] | None":
-    """Return a function of the C library; None if it has none of that name, because it is not glibc."""
-    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
 
 
 def shards(items: Sequence[Item], size: int) -> list[Sequence[Item]]:

@@ -2,9 +2,8 @@
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
-
-from conspectus.storage.remembered import remembered
 
 _BLOCK = 1 << 20
 
@@ -39,7 +38,7 @@ def short_id(*parts: str) -> str:
     return digest(*parts)[:16]
 
 
-@remembered(100_000)
+@lru_cache(100_000)
 def entity_id(key: str) -> str:
     """Return the id of the entity with this key (see `conspectus.storage.text.normalise.entity_key`)."""
     return short_id("entity", key)
@@ -67,10 +66,10 @@ def mention_ids(
 
 
 _MENTION = sized("mention")
-_sized_id = remembered(100_000)(sized)
+_sized_id = lru_cache(100_000)(sized)
 
 
-@remembered(10_000)
+@lru_cache(10_000)
 def _sized_number(number: int | None) -> bytes:
     return sized(str(number))
 

@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.wordlists import NICKNAMES, NO_FIRST_NAMES, SOUNDS, WORKS
-from conspectus.storage.remembered import remembered
 from rapidfuzz.distance import Levenshtein
 
 _STARTS = (
@@ -20,7 +20,7 @@ _VOWELS = str.maketrans("aiyo", "eeeu")
 """Vowels that vary between transliterations."""
 
 
-@remembered(100_000)
+@lru_cache(100_000)
 def sound(word: str) -> str:
     """Return a rough phonetic key of a folded word.
 

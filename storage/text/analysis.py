@@ -19,7 +19,6 @@ from typing import Any
 
 import snowballstemmer
 from conspectus.storage.arrays import Rows
-from conspectus.storage.remembered import remembered
 from conspectus.storage.text.names import UNSPACED, Word, word_keys, words
 
 _STEMMERS = {
@@ -240,4 +239,4 @@ class _Stems(dict[str, str]):
 
 
 _MOST_STEMS = 200_000
-_stems = remembered(None)(_Stems)
+_stems = lru_cache(None)(_Stems)

@@ -5,10 +5,10 @@ The type of a literal follows from its text alone: graphs from text files have n
 
 import calendar
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal as OneOf
 
 import regex
-from conspectus.storage.remembered import remembered
 
 Kind = OneOf["time", "duration", "quantity", "number"]
 """The kind of a literal. A bare number such as 1999 is a number that can also be compared with times, as a year."""
@@ -193,7 +193,7 @@ _QUANTITY = regex.compile(
 _BARE = regex.compile(r"\d{1,4}")
 
 
-@remembered(1 << 16)
+@lru_cache(1 << 16)
 def _parse(text: str) -> Literal | None:
     text = _CIRCA.sub("", text, count=1)
     for read in (_bare, _date, _duration, _quantity):

@@ -21,7 +21,6 @@ from itertools import accumulate, islice
 from typing import Generic, NamedTuple, TypeVar
 
 import regex
-from conspectus.storage.remembered import remembered
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import ABBREVIATIONS
 
@@ -276,7 +275,7 @@ def _between(gap: str, before: str) -> str | None:
     return _what_counts(gap, len(before) == 1 or before in ABBREVIATIONS)
 
 
-@remembered(10_000)
+@lru_cache(10_000)
 def _what_counts(gap: str, after_short_form: bool) -> str | None:
     if "\n" in gap and _BLANK_LINE.search(gap):
         return None
@@ -286,7 +285,7 @@ def _what_counts(gap: str, after_short_form: bool) -> str | None:
     return inside.translate(_SAME) if len(inside) <= 2 else inside
 
 
-@remembered(100_000)
+@lru_cache(100_000)
 def _key(surface: str) -> str:
     return "'s" if surface[0] in "'’＇" else entity_key(surface)
 

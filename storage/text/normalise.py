@@ -2,8 +2,7 @@
 
 import re
 import unicodedata
-
-from conspectus.storage.remembered import remembered
+from functools import lru_cache
 
 _SHORT = 60
 _PARENTHESIS = re.compile(r"(?P<name>.*\S)(?:\s+\([^()]*\)|\s*（[^（）]*）)")
@@ -29,7 +28,7 @@ def _key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
-_kept_key = remembered(100_000)(_key)
+_kept_key = lru_cache(100_000)(_key)
 """Names recur; texts do not."""
 
 

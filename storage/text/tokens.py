@@ -10,12 +10,10 @@ signs, and single characters of Chinese, Japanese and Korean.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING
-
-from conspectus.storage.remembered import remembered
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -105,7 +103,7 @@ def _is_simple(text: str) -> bool:
     return _SIMPLE.fullmatch(text) is not None and not _SPECIAL.search(text)
 
 
-@remembered(None)
+@lru_cache(None)
 def _words() -> dict[str, int]:
     """Return the kept counts of words."""
     return {}

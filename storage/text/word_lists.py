@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from conspectus.storage.errors import MissingPart
-from conspectus.storage.remembered import remembered
 
 _LISTED = ("en", "de", "fr", "es", "it", "nl", "pt")
 """Languages with a large list of words in the Latin alphabet; for others English decides."""
 
 
-@remembered(10_000)
+@lru_cache(10_000)
 def zipf(word: str, language: str = "en") -> float:
     """Return the Zipf frequency of a word: the decimal logarithm of its uses in a billion words.
 

@@ -1,8 +1,7 @@
 """English stop words and number words, stems, accents and transliteration."""
 
 import unicodedata
-
-from conspectus.storage.remembered import remembered
+from functools import lru_cache
 
 ASKING = frozenset("what when where which who whom whose why how".split())
 """Question words."""
@@ -86,7 +85,7 @@ def stem_share(first: str, second: str) -> float:
     return share if share >= 0.55 else 0.0
 
 
-@remembered(200_000)
+@lru_cache(200_000)
 def stem_in(word: str, phrase: str) -> float:
     """Return the greatest stem share of a word with a word of a phrase."""
     return max((stem_share(word, other) for other in phrase.split()), default=0.0)
@@ -104,7 +103,7 @@ def without_accents(text: str) -> str:
     return unicodedata.normalize("NFC", plain)
 
 
-@remembered(100_000)
+@lru_cache(100_000)
 def transliterated(text: str) -> str:
     """Return a text in lower case without accents, with Cyrillic and Greek letters in the Latin alphabet.
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import regex
-from conspectus.storage.remembered import remembered
 from conspectus.storage.text.identifiers import identifiers
 from conspectus.storage.text.language import function_words
 from conspectus.storage.text.names import Word, words
@@ -115,7 +114,7 @@ def with_phrases(
     return Annotation(tuple(phrases[span] for span in sorted(phrases)), tuple(triples))
 
 
-@remembered(_KEPT_PHRASES)
+@lru_cache(_KEPT_PHRASES)
 def _trimmed(text: str, kind: str, language: str, other_words: frozenset[str]) -> Phrase | None:
     """Return a phrase without function words and numbers at its ends; None if no usable name is left.
 

@@ -14,13 +14,12 @@ Words count by their stems: "nodes" is "node".
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import combinations
 from math import exp, log2
 
 from conspectus.pipelines.steps.extract.word_counts import WordCounts, folded
-from conspectus.storage.remembered import remembered
 from conspectus.storage.text.language import function_words
 from conspectus.storage.text.names import word_keys
 
@@ -157,7 +156,7 @@ class WordStatistics:
         return tuple(map(sum, zip(*(counts.of(word) for counts in self._counts.values()), strict=True)))
 
 
-@remembered(10_000)
+@lru_cache(10_000)
 def is_form_word(word: str, language: str) -> bool:
     """Return whether a word refers to documents themselves ("section") or to anything ("value").
 
