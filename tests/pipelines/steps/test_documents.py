@@ -81,10 +81,10 @@ def test_titles_of_files(tmp_path: Path) -> None:
     assert only(put(tmp_path, "some_notes.MARKDOWN", "No heading.")).title == "some notes"
 
 
-def test_front_matter_is_metadata_and_no_text(tmp_path: Path) -> None:
+def test_front_matter_is_metadata_and_its_dates_are_a_line(tmp_path: Path) -> None:
     front = "---\ntitle: Oz\nyear: 1900\nwhen: 2020-01-02\ntags: [a, b]\nid: x\nnone:\n---\n"
     document = only(put(tmp_path, "a.md", front + "# Heading\nText.\n"))
-    assert (document.title, document.text) == ("Oz", "# Heading\nText.\n")
+    assert (document.title, document.text) == ("Oz", "when: 2020-01-02\n\nHeading\n\nText.")
     assert document.metadata == {"year": "1900", "when": "2020-01-02", "tags": '["a", "b"]', "id": "x"}
     assert document.id == short_id("a.md")
 
@@ -103,9 +103,9 @@ def test_front_matter_is_metadata_and_no_text(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_front_matter_is_text(tmp_path: Path, front: str) -> None:
-    text = front + "Text.\n"
-    document = only(put(tmp_path, "a.md", text))
-    assert (document.text, document.metadata) == (text, {})
+    document = only(put(tmp_path, "a.md", front + "Text.\n"))
+    assert document.metadata == {}
+    assert "".join(document.text.split()) == "".join(front.replace("---", "").split()) + "Text."
 
 
 ROWS = [
