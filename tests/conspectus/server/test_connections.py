@@ -24,11 +24,14 @@ from tests.waiting import LIMIT, wait_until
 HALF = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 MOST = 8
 SECONDS = 0.3
+ANSWERED: list[str] = []
+"""The paths of requests whose answer has begun."""
 
 
 async def slow(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer after the time that a header may take."""
     if scope["type"] == "http":
+        ANSWERED.append(scope["path"])
         await asyncio.sleep(2 * SECONDS)
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
         await send({"type": "http.response.body", "body": b"ok"})
@@ -80,7 +83,9 @@ def test_the_next_header_of_a_connection_must_come_in_time_too(server: tuple[uvi
 
 def test_of_too_many_connections_that_is_closed_which_waits_longest(server: tuple[uvicorn.Server, int]) -> None:
     with ExitStack() as stack:
+        answered = len(ANSWERED)
         busy = stack.enter_context(begin(server[1], HALF + b"no\r\n\r\n"))
+        wait_until(lambda: len(ANSWERED) > answered)
         first = stack.enter_context(begin(server[1], HALF))
         for _ in range(MOST):
             stack.enter_context(begin(server[1], HALF))
