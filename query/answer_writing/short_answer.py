@@ -255,12 +255,17 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span], *, 
         covered = sum(weights[term] for term in held)
         if not last_step and not needed <= held:
             continue
+        people = [
+            (first - start, last - start)
+            for first, last, types in (_names(context, span.chunk_id) if of_person else ())
+            if types & _PERSON and start <= first and last <= start + len(sentence)
+        ]
         candidates = [
             (at, text)
             for at, text in _candidates(context, kind, span.chunk_id, sentence, start)
             if not {stem(word.key) for word in words(text)} <= asked
             and _plays_its_part(kind, sentence, at, text, asked)
-            and not (of_person and _is_of_another(context, span.chunk_id, sentence, start, at, asked))
+            and not _is_of_another(people, sentence, at, asked)
         ]
         if not last_step and (covered < _ALL or (not kind.types and len(candidates) > 1)):
             candidates = [each for each in candidates if _is_attached(context, question, sentence, *each)]
@@ -295,19 +300,13 @@ def _is_attached(context: Context, question: str, sentence: str, start: int, tex
     return False
 
 
-def _is_of_another(context: Context, chunk_id: str, sentence: str, start: int, at: int, asked: Set[str]) -> bool:
+def _is_of_another(people: Sequence[tuple[int, int]], sentence: str, at: int, asked: Set[str]) -> bool:
     """Return whether the person before a candidate in its sentence is none that the question names.
 
     "The first, Ada, died in 1902 and was followed by Ben" does not say when Ben died.
     """
-    people = [
-        (first - start, last - start)
-        for first, last, types in _names(context, chunk_id)
-        if types & _PERSON and start <= first and last <= start + len(sentence)
-    ]
-    named = [bool(asked & {stem(word.key) for word in words(sentence[first:last])}) for first, last in people]
-    before = [place for place, (_, last) in enumerate(people) if last <= at]
-    return bool(before) and not named[max(before, key=lambda place: people[place][1])]
+    person = max((place for place in people if place[1] <= at), key=lambda place: place[1], default=None)
+    return person is not None and asked.isdisjoint(stem(word.key) for word in words(sentence[slice(*person)]))
 
 
 def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Set[str]) -> bool:
