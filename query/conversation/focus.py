@@ -8,6 +8,7 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, wording
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
+from conspectus.query.question.kinds import QuestionKind, kind_of
 from conspectus.query.question.linking import Linker, NamedSpan, open_linker
 from conspectus.storage.arrays import Ints
 from conspectus.storage.graph.walk_graph import MOST_OWNERS
@@ -18,6 +19,9 @@ from conspectus.storage.text.nlp import CONCEPT, NAME
 from conspectus.storage.text.normalise import entity_key, title_names
 
 NAMES = 2  # at most: what a follow-up asks about, and what the last turn said of it
+CANDIDATES = 3
+"""Most antecedents that a follow-up is tried with."""
+_ABOUT_WHAT_IT_NAMES: frozenset[QuestionKind] = frozenset({"where", "when", "how many", "why", "how to", "yes or no"})
 _NOT_ASKED_ABOUT = frozenset(
     {"CARDINAL", "DATE", "LANGUAGE", "MONEY", "NORP", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
 )
@@ -35,11 +39,10 @@ class Topic:
 
 
 def topics_meant(context: Context, history: Conversation, question: str, refers: Refers) -> list[Topic]:
-    """Return up to `NAMES` candidate antecedents from the last turn that has any, likeliest first.
+    """Return up to `CANDIDATES` antecedents from the last turn that has any, likeliest first.
 
     A pronoun restricts the candidates: "she" needs a person, "it" a name that is not only a person. If no turn has a
-    match, all names of the last turn are candidates. Names from the answer and from its question alternate; titles
-    come first, since passages are about them. Names in the question itself are excluded.
+    match, all names of the last turn are candidates. Names in the question itself are excluded.
     """
     linker = open_linker(context.index)
     own = {_bare(mention.name) for mention in linker.mentions(question)}
@@ -49,25 +52,26 @@ def topics_meant(context: Context, history: Conversation, question: str, refers:
     ]
     for topics in by_turn:
         if fitting := [topic for topic in topics if _fits(topic.types, refers)]:
-            return _titles_first(fitting)[:NAMES]
-    return next((_titles_first(topics)[:NAMES] for topics in by_turn if topics), [])
-
-
-def _titles_first(topics: Sequence[Topic]) -> list[Topic]:
-    return sorted(topics, key=lambda topic: not topic.stands_for_chunks)
+            return sorted(fitting, key=lambda topic: refers == "person" and not _is_person(topic))[:CANDIDATES]
+    return next((topics[:CANDIDATES] for topics in by_turn if topics), [])
 
 
 def topics_of(context: Context, linker: Linker, turn: Turn) -> list[Topic]:
-    """Return the topics of a turn: names from its answer and from its question, alternating."""
+    """Return the topics of a turn: names from its answer and from its question, alternating.
+
+    The answer comes first, unless it is a place, a time, a number or a reason: "Where was The Paper Whale played?" "In
+    Clun." "Is it long?" is about the play. The titles of cited documents come last if nothing names them.
+    """
     asked = [_topic(mention) for mention in linker.mentions(turn.standalone)]
-    told: list[Topic] = []
+    told, titles = list[Topic](), list[Topic]()
     if turn.citations:
-        told += _cited_titles(context, linker, turn.citations)
-        told += [_topic(mention) for mention in linker.mentions(turn.answer)]
+        told = [_topic(mention) for mention in linker.mentions(turn.answer)]
+        titles = list(_cited_titles(context, linker, turn.citations))
     known = {_bare(question.name) for question in asked}
     told = [item for item in told if _bare(item.name) not in known]
-    mixed = (item for item in chain.from_iterable(zip_longest(told, asked)) if item is not None)
-    return list(_distinct(item for item in mixed if _is_topic(item)))
+    sides = (asked, told) if kind_of(turn.question) in _ABOUT_WHAT_IT_NAMES else (told, asked)
+    mixed = (item for item in chain.from_iterable(zip_longest(*sides)) if item is not None)
+    return list(_distinct(item for item in (*mixed, *titles) if _is_topic(item)))
 
 
 def cited_rows(context: Context, citations: Iterable[CitedSpan]) -> Ints:
@@ -124,6 +128,10 @@ def _distinct(topics: Iterable[Topic]) -> Iterator[Topic]:
 def _bare(name: str) -> str:
     """Return the key of a name without its last parenthesis: "Apollo (band)" and "Apollo" are one topic."""
     return entity_key(title_names(name)[-1]) if name.strip() else ""
+
+
+def _is_person(topic: Topic) -> bool:
+    return "person" in {kind.casefold() for kind in topic.types}
 
 
 def _fits(types: Sequence[str], refers: Refers) -> bool:

@@ -2,11 +2,14 @@
 
 Every method receives the *standalone* question, for retrieval as well as for the answer. With a language model, one
 call rewrites the question. Without one, the topics of the last turns are appended to an incomplete question in
-brackets: "Who directed it? (Cold Harbour; Lanterns)". A complete question is not changed.
+brackets: "Who directed it? (Cold Harbour; Lanterns)". A complete question is not changed. An answer without a model
+tries each topic alone first ("Who directed it? (Cold Harbour)"), likeliest first: the text decides what "it" is, by the
+topic of which it says what is asked.
 """
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -18,7 +21,7 @@ from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.answering import measured
 from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, telling_words, wording
-from conspectus.query.conversation.focus import Topic, cited_rows, topics_meant
+from conspectus.query.conversation.focus import NAMES, Topic, cited_rows, topics_meant
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.methods.gretriever.carry_over import decayed
 from conspectus.query.question.question import open_question
@@ -44,12 +47,16 @@ _MARKUP = " \t\"'“”„«»*`"
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """A standalone question and how it was derived; the question itself if nothing had to be added."""
+    """A standalone question and how it was derived; the question itself if nothing had to be added.
+
+    `readings` are standalone questions about one topic each, likeliest first.
+    """
 
     question: str
     standalone: str
     why: str
     usage: Usage = field(default_factory=Usage)
+    readings: tuple[str, ...] = ()
 
     @property
     def step(self) -> Step:
@@ -72,11 +79,17 @@ class ShapedAnswerer:
         with measured() as measure:
             shaped = await shape(self._context, self._history, question)
         shaping = measure.usage()
-        kept = decayed(turn.kept for turn in self._history.turns)
-        if isinstance(self._answerer, FollowUpAnswerer):
-            answer = await self._answerer.answer_after(shaped.standalone, kept, say)
-        else:
-            answer = await self._answerer.answer(shaped.standalone, say)
+        answer = None
+        for reading in shaped.readings:
+            pieces: list[str] = []
+            answer = await self._answer(reading, pieces.append)
+            if answer.known:
+                shaped = replace(shaped, standalone=reading)
+                for piece in pieces:
+                    say(piece)
+                break
+        if answer is None or not answer.known:
+            answer = await self._answer(shaped.standalone, say)
         return replace(
             answer,
             question=question,
@@ -84,6 +97,12 @@ class ShapedAnswerer:
             usage=answer.usage.plus(shaping),
             trace=(shaped.step, *answer.trace),
         )
+
+    async def _answer(self, standalone: str, say: Say) -> Answer:
+        if isinstance(self._answerer, FollowUpAnswerer):
+            kept = decayed(turn.kept for turn in self._history.turns)
+            return await self._answerer.answer_after(standalone, kept, say)
+        return await self._answerer.answer(standalone, say)
 
 
 class ShapedRetriever:
@@ -129,7 +148,9 @@ async def shape(context: Context, history: Conversation, question: str) -> Shape
             shaped = Shaped(question, standalone, why)
         except BadAnswer as bad:
             plain = shape_offline(context, seen, question)
-            shaped = replace(plain, why=f"{plain.why} (the model's rewriting cannot be used: {bad.reason})")
+            shaped = replace(
+                plain, readings=(), why=f"{plain.why} (the model's rewriting cannot be used: {bad.reason})"
+            )
     return replace(shaped, usage=measure.usage())
 
 
@@ -191,13 +212,16 @@ def _carried(
 ) -> Shaped:
     """Add the intended names; the last question's words too if wanted, or if no passages have such a title."""
     topics = topics_meant(context, history, question, refers)
+    words = _last_words(context, history)
+    alone = () if with_words else tuple(_with(question, [topic], []) for topic in topics)
+    topics = topics[:NAMES]
     too_wide = not any(topic.stands_for_chunks for topic in topics)
-    return _shaped(question, topics, _last_words(context, history) if with_words or too_wide else [], why)
+    return replace(_shaped(question, topics, words if with_words or too_wide else [], why), readings=alone)
 
 
 def _continued(context: Context, history: Conversation, question: str, telling: str) -> Shaped:
     """Add the names that some passage connects with the question's own words; all if no passage has those words."""
-    topics = topics_meant(context, history, question, "any")
+    topics = topics_meant(context, history, question, "any")[:NAMES]
     rows = _rows_with(context, telling)
     if len(rows):
         topics = [topic for topic in topics if np.isin(_rows_with(context, topic.name), rows).any()]
@@ -212,11 +236,14 @@ def _rows_with(context: Context, text: str) -> SmallInts:
     return reduce(np.intersect1d, holders) if holders else np.zeros(0, np.int32)
 
 
-def _shaped(question: str, topics: "list[Topic] | tuple[()]", last_words: list[str], why: str) -> Shaped:
-    added = [*(topic.name for topic in topics), *([" ".join(last_words)] if last_words else [])]
-    if not added:
+def _shaped(question: str, topics: Sequence[Topic], last_words: list[str], why: str) -> Shaped:
+    if not topics and not last_words:
         return Shaped(question, question, f"{why}, but the last turns name nothing")
-    return Shaped(question, f"{question} ({'; '.join(added)})", why)
+    return Shaped(question, _with(question, topics, last_words), why)
+
+
+def _with(question: str, topics: Sequence[Topic], last_words: list[str]) -> str:
+    return f"{question} ({'; '.join([*(topic.name for topic in topics), *filter(None, [' '.join(last_words)])])})"
 
 
 def _last_words(context: Context, history: Conversation) -> list[str]:
