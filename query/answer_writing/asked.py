@@ -127,6 +127,11 @@ class Asked:
     measured: frozenset[str]
 
     @property
+    def of_what_it_is(self) -> bool:
+        """Whether it asks what a thing is, or who a person is: "Who is Ada Frey?" has no word beside the name."""
+        return self.kind == "definition" or (self.kind == "who" and self.weights.keys() <= self.names)
+
+    @property
     def is_fact(self) -> bool:
         """Whether it asks for a date, number, person, place or reason."""
         return self.kind in PATTERNS

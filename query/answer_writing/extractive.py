@@ -19,7 +19,7 @@ from conspectus.query.answer_writing.quotes import Quote, quotes_for
 from conspectus.query.answer_writing.ranker import probability, reader_weights
 from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
 from conspectus.query.answer_writing.support import declined, unsupported
-from conspectus.query.answer_writing.versions import with_versions
+from conspectus.query.answer_writing.versions import definitions_of_others, with_versions
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
@@ -87,7 +87,8 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     if reason:
         chosen = []
     elif not parts_asked(context, question):
-        chosen = with_versions(context, asked_of(context, question), quotes, chosen)
+        asked = asked_of(context, question)
+        chosen = with_versions(context, asked, quotes, definitions_of_others(asked, quotes, chosen))
     citations = Citations(context)
     lines = list(shown(citations, chosen))
     if chosen and (items := chosen[0].whole)[_MOST_ITEMS:]:

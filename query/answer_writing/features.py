@@ -254,7 +254,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(kind is True),
             float(kind is False),
             distance,
-            float(asked.kind == "definition" and has.first < 0.2 and TELLS.search(each.text) is not None),
+            float(asked.of_what_it_is and _defines(asked, has, each.text)),
             float(has.measure is True),
             float(has.measure is False),
             float(bool(asked.head) and asked.head not in has.told),
@@ -266,6 +266,11 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             float(each.kind == "code"),
         ))  # fmt: skip
     return np.array(rows, np.float64).reshape(len(rows), len(STATEMENT_FEATURES))
+
+
+def _defines(asked: Asked, has: Held, text: str) -> bool:
+    """Return whether a text begins or ends with what is asked for, and says what it is ("The chair is Ada Frey.")."""
+    return (has.first < 0.2 or not asked.keys.isdisjoint(word_keys(text)[-1:])) and TELLS.search(text) is not None
 
 
 def _kind_in(asked: Asked, text: str) -> tuple[bool | None, float]:

@@ -85,6 +85,11 @@ class Quote:
         return bool(self.features[STATEMENT_FEATURES.index("has the kind")])
 
     @property
+    def defines(self) -> bool:
+        """Whether it says what the thing is that the question asks about."""
+        return bool(self.features[STATEMENT_FEATURES.index("definition")])
+
+    @property
     def cosine(self) -> float:
         """The cosine of its label and text with the question."""
         return float(self.features[STATEMENT_FEATURES.index("cosine")])

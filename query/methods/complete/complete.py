@@ -92,6 +92,8 @@ class Complete:
             return None
         plan = self.plan(question)
         with assembling(question, self._name) as assembly:
+            if not isinstance(plan, NoPlan) and plan.table.kind == "statements" and kind_of(question) == "definition":
+                return None  # "What is the Lantern?" asks what it is, not for the sentences that begin with it
             if isinstance(plan, NoPlan):
                 return _declined(assembly, plan) if plan.computes and plan.matched else None
             answer = None if plan.table.kind == "entities" else self._answered(assembly, plan)
