@@ -138,7 +138,7 @@ def function_words(language: str) -> frozenset[str]:
 
 ENGLISH_ENCODER, MULTILINGUAL_ENCODER = "all-MiniLM-L6-v2", "universal-sentence-encoder-multilingual-3"
 """The packaged encoders."""
-_KNOWN = {
+LANGUAGES_OF = {
     ENGLISH_ENCODER: frozenset({"en"}),
     MULTILINGUAL_ENCODER: frozenset("ar de en es fr it ja ko nl pl pt ru th tr zh".split()),
 }
@@ -157,7 +157,7 @@ def share_known(encoder: str, languages: Sequence[str]) -> float:
     (0.3333333333333333, 1.0)
     """
     named = [language for language in languages if language]
-    known = _KNOWN.get(encoder)
+    known = LANGUAGES_OF.get(encoder)
     return sum(language in known for language in named) / len(named) if named and known else 1.0
 
 
@@ -178,10 +178,10 @@ def unknown_to_encoder(encoder: str, languages: Sequence[str]) -> str:
     gains = encoder == ENGLISH_ENCODER and encoder_for(languages) == MULTILINGUAL_ENCODER
     if unknown < 0.5 and not gains:
         return ""
-    others = [language for language in languages if language and language not in _KNOWN[encoder]]
+    others = [language for language in languages if language and language not in LANGUAGES_OF[encoder]]
     first = max(sorted(set(others)), key=others.count)
     advice = (
-        f"to find meanings in them, build the index in another folder, or here with embedding.model={MULTILINGUAL_ENCODER}"
+        f"to find them too, build the index anew in another folder, or with embedding.model={MULTILINGUAL_ENCODER}"
         if gains
         else "for another encoder set embedding.model to the folder of one (such as intfloat/multilingual-e5-small), "
         "or embedding.provider=endpoint"
