@@ -315,6 +315,7 @@ def evaluate(
     answers: bool = False,
     topics: Sequence[Literal["given", "linked"]] = ("given",),
     questions: int | None = None,
+    questions_from: str | Path | None = None,
     sweep: str | None = None,
     index: str | Path | None = None,
     settings: Settings | None = None,
@@ -329,6 +330,7 @@ def evaluate(
         answers: also measure the answers.
         topics: whether walks start at the topics given by the suite, at those linked from the question, or both.
         questions: measure a random sample of this many questions (fixed seed).
+        questions_from: ask the questions of this file over the documents of the suite, whose ids they must name.
         sweep: measure with each value of a setting: "max_community_size=1,2,4".
         index: the index folder of the suite; under `.conspectus/suites/` if None.
         settings: see `load_settings`.
@@ -342,13 +344,16 @@ def evaluate(
         UnknownMethod: no method has such a name.
     """
     from conspectus.pipelines.evaluation.evaluate import as_json
-    from conspectus.pipelines.evaluation.suites import read_suite, sampled, suite_index
+    from conspectus.pipelines.evaluation.suites import read_questions, read_suite, sampled, suite_index
     from conspectus.pipelines.evaluation.sweep import evaluate_each, swept_settings, values_of
     from conspectus.query.menu import find_method
 
     for name in methods:
         find_method(name)
-    asked = sampled(read_suite(Path(suite)), questions)
+    asked = read_suite(Path(suite))
+    if questions_from is not None:
+        asked = replace(asked, questions=read_questions(Path(questions_from)))
+    asked = sampled(asked, questions)
     chosen = asked.settings(settings or load_settings())
     values = values_of(sweep, methods) if sweep else None
     runs = swept_settings(chosen, values) if values else {"": chosen}

@@ -205,4 +205,5 @@ def _index(index: str | Path) -> Iterator[Diagnosis]:
     if languages.known:
         encoder = str(manifest.settings["embedding"]["model"])
         unknown = unknown_to_encoder(encoder, languages.languages or ())
-        yield Diagnosis("languages", "warning" if unknown else "ok", unknown or ", ".join(languages.known))
+        known = f"{', '.join(languages.known)}; the encoder is {encoder}"
+        yield Diagnosis("languages", "warning" if unknown else "ok", unknown or known)

@@ -127,6 +127,7 @@ def build_from(
             begin_to_load()
             import_package()  # meanwhile: it is needed as soon as the documents are read
         plan = plan_build(source, index, settings, retry_failed=retry_failed, decide=decide)
+        settings = plan.settings
         if plan.is_unchanged and plan.current:
             nothing = Retried() if retry_failed else None
             return build_report(

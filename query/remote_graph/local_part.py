@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
+from conspectus.prompts.embedding.local import settled
 from conspectus.query.remote_graph.graph import MOST_EDGES, LiveGraph
 from conspectus.storage.errors import SparqlError
 from conspectus.storage.graph.adjacency import Adjacency
@@ -136,9 +137,10 @@ def _joined(graph: LiveGraph, ids: Sequence[str]) -> list[Relation]:
 
 def _manifest(graph: LiveGraph, settings: Settings, embedder: Embedder) -> Manifest:
     recorded = settings.of_the_index()
+    recorded["embedding"]["model"] = settled(settings.embedding).model
     recorded["kg"]["files"] = [graph.endpoint.url]
     version = short_id(graph.endpoint.url, *sorted(graph.relation_ids))[:12]
-    models = {"embedding": settings.embedding.model, "dimension": str(embedder.dimension)}
+    models = {"embedding": embedder.name, "dimension": str(embedder.dimension)}
     return Manifest(FORMAT_VERSION, version, recorded, version, {}, models, {}, {})
 
 

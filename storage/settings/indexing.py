@@ -107,9 +107,10 @@ class EmbeddingSettings(SettingsSection):
         "local", description="`local` runs the model here; `endpoint` calls the server of embedding_server"
     )
     model: str = Field(
-        "all-MiniLM-L6-v2",
-        description="local: the built-in model or the path of a sentence-transformers model (extra `torch`); "
-        "endpoint: its name on the server",
+        "auto",
+        description="local: all-MiniLM-L6-v2 (English), universal-sentence-encoder-multilingual-3 (sixteen languages), "
+        "or the path of a sentence-transformers model (extra `torch`); `auto`: the first for documents in English, "
+        "the second for others, chosen at the first build; endpoint: its name on the server",
     )
     dimensions: int | None = Field(
         None, ge=1, description="endpoint: size of the vectors, for models that can shorten them; null: the model's"

@@ -136,34 +136,59 @@ def function_words(language: str) -> frozenset[str]:
     return frozenset(word.key for item in module.STOP_WORDS for word in words(item))
 
 
-ENGLISH_ENCODER = "all-MiniLM-L6-v2"
-"""The packaged encoder, which was trained on English."""
+ENGLISH_ENCODER, MULTILINGUAL_ENCODER = "all-MiniLM-L6-v2", "universal-sentence-encoder-multilingual-3"
+"""The packaged encoders."""
+LANGUAGES_OF = {
+    ENGLISH_ENCODER: frozenset({"en"}),
+    MULTILINGUAL_ENCODER: frozenset("ar de en es fr it ja ko nl pl pt ru th tr zh".split()),
+}
+"""The languages on which each was trained."""
+_FEW = 0.2
+"""Largest share of texts in other languages beside English ones for which the English encoder is chosen."""
 
 
 def share_known(encoder: str, languages: Sequence[str]) -> float:
     """Return the share of texts in languages that an encoder is known to support, 0 to 1.
 
-    Texts without a language are ignored. The packaged encoder supports English. The languages of any other encoder are
-    unknown, and all count as supported.
+    Texts without a language are ignored. The languages of an encoder that is not packaged are unknown, and all count
+    as supported.
 
     >>> share_known("all-MiniLM-L6-v2", ["en", "de", "de", ""]), share_known("multilingual-e5-small", ["de"])
     (0.3333333333333333, 1.0)
     """
     named = [language for language in languages if language]
-    return named.count("en") / len(named) if named and encoder == ENGLISH_ENCODER else 1.0
+    known = LANGUAGES_OF.get(encoder)
+    return sum(language in known for language in named) / len(named) if named and known else 1.0
+
+
+def encoder_for(languages: Sequence[str]) -> str:
+    """Return the packaged encoder for texts in some languages: the English one unless many are in others that the
+    multilingual one knows.
+
+    >>> encoder_for(["en", "en", ""]), encoder_for(["en", "de"]), encoder_for(["el", "hi"])
+    ('all-MiniLM-L6-v2', 'universal-sentence-encoder-multilingual-3', 'all-MiniLM-L6-v2')
+    """
+    gained = share_known(MULTILINGUAL_ENCODER, languages) - share_known(ENGLISH_ENCODER, languages)
+    return MULTILINGUAL_ENCODER if gained > _FEW else ENGLISH_ENCODER
 
 
 def unknown_to_encoder(encoder: str, languages: Sequence[str]) -> str:
-    """Return the warning that most texts are in languages that the encoder does not support; "" if they are not."""
-    if share_known(encoder, languages) >= 0.5:
+    """Return the warning that many texts are in languages that the encoder does not support; "" if they are not."""
+    unknown = 1 - share_known(encoder, languages)
+    gains = encoder == ENGLISH_ENCODER and encoder_for(languages) == MULTILINGUAL_ENCODER
+    if unknown < 0.5 and not gains:
         return ""
-    others = [language for language in languages if language not in ("", "en")]
+    others = [language for language in languages if language and language not in LANGUAGES_OF[encoder]]
     first = max(sorted(set(others)), key=others.count)
-    share = len(others) / sum(map(bool, languages))
+    advice = (
+        f"to find them too, build the index anew in another folder, or with embedding.model={MULTILINGUAL_ENCODER}"
+        if gains
+        else "for another encoder set embedding.model to the folder of one (such as intfloat/multilingual-e5-small), "
+        "or embedding.provider=endpoint"
+    )
     return (
-        f"{share:.0%} of the texts are not in English (most: {first}), which is what {encoder} knows: similar meanings "
-        f"are found less well than words. For a multilingual encoder set embedding.model to the folder of one (such as "
-        f"intfloat/multilingual-e5-small), or embedding.provider=endpoint"
+        f"{unknown:.0%} of the texts are in languages that the encoder {encoder} does not know (most: {first}): "
+        f"similar meanings are found less well than words; {advice}"
     )
 
 

@@ -1,10 +1,17 @@
 """The flow: what runs beside what, and builds beside each other."""
 
+import asyncio
 import gc
 from contextlib import ExitStack
 from pathlib import Path
 
 from conspectus.pipelines.build_index import _rare_garbage_collection, build_index
+from conspectus.query.context import Context
+from conspectus.query.methods.baselines import DenseRetriever
+from conspectus.storage.index import StoredIndex
+from conspectus.storage.manifest import Manifest, current_version, read_manifest
+from conspectus.storage.settings import Settings
+from conspectus.storage.text.language import ENGLISH_ENCODER, MULTILINGUAL_ENCODER
 
 from benchmarks.fake_server import FakeServer
 from tests.conftest import ISLES
@@ -31,3 +38,30 @@ def test_builds_that_overlap_leave_garbage_collection_as_it_was() -> None:
             second.enter_context(_rare_garbage_collection())
         assert gc.get_threshold() == rare != before, "the second still runs"
     assert gc.get_threshold() == before
+
+
+def told(folder: Path, *texts: str) -> list[str]:
+    """Write each text as a document."""
+    for row, text in enumerate(texts):
+        (folder / f"{row}.txt").write_text(text, "utf-8")
+    return [str(folder)]
+
+
+def test_the_languages_of_the_documents_choose_the_encoder_at_the_first_build(tmp_path: Path) -> None:
+    german = "Der Wärter der Lampe schreibt jeden Abend in das Logbuch."
+    english = "The keeper of the lamp writes into the logbook every evening."
+    docs, settings = tmp_path / "docs", Settings()
+    docs.mkdir()
+    build_index(told(docs, english), tmp_path / "english", settings)
+    build_index(told(docs, english, german), tmp_path / "both", settings)
+    report = build_index(told(docs, english, german), tmp_path / "english", settings)
+    encoders = {name: manifest(tmp_path / name).settings["embedding"]["model"] for name in ("english", "both")}
+    assert encoders == {"english": ENGLISH_ENCODER, "both": MULTILINGUAL_ENCODER}
+    assert f"embedding.model={MULTILINGUAL_ENCODER}" in " ".join(report.notes)
+    context = Context(StoredIndex.open(tmp_path / "both"), settings)
+    found = asyncio.run(DenseRetriever(context).retrieve("Who writes in the log?", 2))
+    assert min(passage.score for passage in found.passages) > 0.3
+
+
+def manifest(index: Path) -> Manifest:
+    return read_manifest(index, current_version(index))

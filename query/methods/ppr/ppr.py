@@ -32,13 +32,14 @@ from conspectus.query.methods.ppr.seeds import (
     share,
     text_scores,
 )
-from conspectus.query.question.question import Question, open_question
+from conspectus.query.question.question import Question, encoder_of, open_question
 from conspectus.query.question.spelling import spelling_steps
 from conspectus.query.types import Evidence, Step
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Name
+from conspectus.storage.text.language import MULTILINGUAL_ENCODER
 
 _POOL = 100  # passages that are ranked again in pairs: time grows with their number
 _TEXT_PRIOR = 0.003
@@ -245,6 +246,8 @@ def titles_mentioned(context: Context) -> float:
     A walk follows names. It finds more than words and meaning if the titles of documents are names that other
     passages mention; a section of a manual is hardly ever mentioned by its title.
     """
+    if encoder_of(context.index) == MULTILINGUAL_ENCODER:  # without a tagger of these languages, few of its names are
+        return 0.0
     mentioned_in = context.index.arrow(Name, "mentioned_in").column("mentioned_in").to_numpy()
     titles_a_passage = np.count_nonzero(mentioned_in) / max(context.index.manifest.rows["chunks"], 1)
     return float(min(1.0, titles_a_passage / _TITLES_THAT_LEAD))

