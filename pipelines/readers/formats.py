@@ -42,6 +42,10 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".pptx": ("office.slides", "read_slides"),
     ".xlsx": ("office.spreadsheets", "read_workbook"),
     ".epub": ("epub", "read_epub"),
+    ".rtf": ("rich_text", "read_rtf"),
+    **dict.fromkeys((".xml", ".nxml", ".jats", ".dbk"), ("xml_documents", "read_xml")),
+    **dict.fromkeys((".vtt", ".srt"), ("transcripts", "read_transcript")),
+    **dict.fromkeys((".ics", ".vcf"), ("calendars", "read_calendar")),
     ".csv": ("tabular", "read_csv"),
     ".tsv": ("tabular", "read_csv"),
     ".json": ("json_documents", "read_json"),
@@ -71,10 +75,11 @@ NAMED_WITH_SUFFIX = frozenset({*CODE, *".log .yaml .yml .toml .json .ini .cfg .c
 CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz", ".gz"})
 """Formats that contain files of any format."""
 
-_NOT_LISTED = frozenset({*CODE, *".markdown .htm .xhtml .ndjson .tgz .yml .ini .cfg .conf .patch .diff".split(), ""})
+_NOT_LISTED = frozenset(
+    {*CODE, *".markdown .jats .dbk .htm .xhtml .ndjson .tgz .yml .ini .cfg .conf .patch .diff".split(), ""}
+)
 _ADVICE = {
     ".doc": "save it as .docx",
-    ".rtf": "save it as .docx",
     ".ppt": "save it as .pptx",
     ".odp": "save it as .pptx",
     ".xls": "save it as .xlsx",
