@@ -30,7 +30,10 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".log": ("plain", "read_plain"),
     ".md": ("markdown", "read_markdown"),
     ".rst": ("markup", "read_rst"),
-    ".org": ("markup", "read_org"),
+    ".org": ("light_markup", "read_org"),
+    **dict.fromkeys((".adoc", ".asciidoc"), ("light_markup", "read_adoc")),
+    **dict.fromkeys((".wiki", ".mediawiki"), ("light_markup", "read_wiki")),
+    **dict.fromkeys((".man", *(f".{section}" for section in range(1, 10))), ("light_markup", "read_manual")),
     ".tex": ("markup", "read_latex"),
     **dict.fromkeys((".markdown", ".mdx", ".qmd", ".rmd"), ("markdown", "read_markdown")),
     ".html": ("web.page", "read_html"),
@@ -76,7 +79,11 @@ CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz", ".gz"})
 """Formats that contain files of any format."""
 
 _NOT_LISTED = frozenset(
-    {*CODE, *".markdown .jats .dbk .htm .xhtml .ndjson .tgz .yml .ini .cfg .conf .patch .diff".split(), ""}
+    {
+        *CODE,
+        *".markdown .asciidoc .mediawiki .jats .dbk .htm .xhtml .ndjson .tgz .yml .ini .cfg .conf .patch .diff".split(),
+        "",
+    }
 )
 _ADVICE = {
     ".doc": "save it as .docx",

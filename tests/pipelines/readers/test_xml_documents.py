@@ -10,15 +10,18 @@ JATS = """<?xml version="1.0"?>
 <!DOCTYPE article PUBLIC "-//NLM//DTD JATS" "no-such-file.dtd">
 <article><front><article-meta><article-id>10.1/x</article-id>
 <title-group><article-title>On <italic>moss</italic></article-title></title-group>
-<contrib-group><contrib contrib-type="author"><name><surname>Holm</surname><given-names>Ada</given-names></name></contrib>
+<contrib-group><contrib contrib-type="author">
+<name><surname>Holm</surname><given-names>Ada</given-names></name></contrib>
 <contrib contrib-type="editor"><name><surname>Nobody</surname></name></contrib></contrib-group>
 <pub-date><day>3</day><month>4</month><year>2024</year></pub-date>
 <abstract><p>Moss grows <xref ref-type="bibr" rid="r">1</xref>.</p></abstract></article-meta></front>
 <body><sec><title>Results</title><table-wrap><table><tr><th>Kind</th><th>Wet</th></tr><tr><td>Fen</td><td>2</td></tr></table>
 </table-wrap><sec><title>Detail</title><p>Much.</p></sec></sec></body>
 <back><ref-list><ref><mixed-citation>Eld. 1998.</mixed-citation></ref></ref-list></back></article>"""
-DOCBOOK = """<book xmlns="http://docbook.org/ns/docbook"><info><title>Pumps</title><author><personname><firstname>Bo</firstname>
-<surname>Ek</surname></personname></author></info><chapter><title>Care</title><para>Oil it.</para><itemizedlist><listitem>
+DOCBOOK = """<book xmlns="http://docbook.org/ns/docbook"><info><title>Pumps</title><author>
+<personname><firstname>Bo</firstname>
+<surname>Ek</surname></personname></author></info>
+<chapter><title>Care</title><para>Oil it.</para><itemizedlist><listitem>
 <para>daily</para></listitem></itemizedlist></chapter></book>"""
 
 
