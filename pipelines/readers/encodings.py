@@ -57,9 +57,9 @@ _LEGACY = [
     "cp874",
 ]
 _LANGUAGES = {
-    "cp1252": "de fr es it nl pt sv da nb fi is ca", "cp1250": "pl cs hu sk sl ro sh",
-    "iso8859_2": "pl cs hu sk sl ro sh", "cp1254": "tr", "cp1251": "ru uk bg mk", "koi8_r": "ru bg", "cp1253": "el", "cp1257": "lt lv", "cp1255": "he",
-    "cp1256": "ar fa ur",
+    "cp1252": "de fr es it nl pt sv da nb fi is ca", "cp1250": "pl cs hu sk sl ro sh", "cp1254": "tr",
+    "iso8859_2": "pl cs hu sk sl ro sh", "cp1251": "ru uk bg mk", "koi8_r": "ru bg", "cp1253": "el", "cp1257": "lt lv",
+    "cp1255": "he", "cp1256": "ar fa ur",
 }  # fmt: skip
 """The languages whose frequent words tell the encoding of a short text."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -226,6 +226,7 @@ def _by_words(sample: bytes) -> str | None:
             ]
         except UnicodeDecodeError:
             continue
+        words = words[:_MOST_WORDS]
         for language in languages.split() if words else ():
             known = sum(is_frequent(word, language) for word in words) / len(words)
             best = max(best, (known, codec), key=lambda each: each[0])

@@ -32,7 +32,7 @@ def read_rtf(path: Path, settings: InputSettings) -> Iterator[Row]:
         )
         markup = f"{before}{{\\fonttbl{fonts}}}{{\\*\\unread{after.replace(table, '')}"
     try:
-        text = rtf_to_text(markup, errors="replace")
+        text: str = rtf_to_text(markup, errors="replace")  # type: ignore[no-untyped-call]
     except (ValueError, LookupError, IndexError) as error:
         raise Unreadable("damaged document", str(error)[:200]) from error
     draft = Draft(settings)

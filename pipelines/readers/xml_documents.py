@@ -7,7 +7,7 @@ each element that holds values only is a line, "height: 22; keeper: Ada", and mi
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.guards import local
@@ -91,23 +91,36 @@ def read_xml(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 def _head(article: "_Element") -> tuple[str | None, Mapping[str, str]]:
     """Return the title of an article and what is known about it; both leave the tree."""
-    titles = article.xpath(
+    titles = _elements(
+        article,
         "(.//*[local-name()='title-group']/*[local-name()='article-title'] | ./*[local-name()='title']"
         " | ./*[contains(local-name(), 'info')]/*[local-name()='title']"
-        " | ./*[local-name()='refnamediv']/*[local-name()='refname'])[1]"
+        " | ./*[local-name()='refnamediv']/*[local-name()='refname'])[1]",
     )
     title = as_title(_text(titles[0])) if titles else None
     found: dict[str, str] = {}
     for name, path in _META.items():
-        elements = article.xpath(path)
+        elements = _elements(article, path)
         said = [_name(one) if name == "author" else _date(one) if name == "date" else _text(one) for one in elements]
         if value := ", ".join(dict.fromkeys(filter(None, said))):
             found[name] = value
         for one in elements:
-            one.clear(keep_tail=True)
+            _empty(one)
     for one in titles:
-        one.clear(keep_tail=True)
+        _empty(one)
     return title, found
+
+
+def _elements(root: "_Element", path: str) -> "list[_Element]":
+    found: Any = root.xpath(path)
+    return list(found)
+
+
+def _empty(element: "_Element") -> None:
+    """Remove what is in an element."""
+    tail = element.tail
+    element.clear()
+    element.tail = tail
 
 
 def _name(element: "_Element") -> str:
@@ -137,12 +150,14 @@ def _as_html(root: "_Element") -> None:
     """Give the elements below a root the names that HTML has for them."""
     depths = {root: 1}
     for element in list(root.iter()):
-        if not isinstance(element.tag, str):
+        if not (name := local(element)):
             continue
-        name, parent = local(element), element.getparent()
-        depth = depths[element] = depths.get(parent, 1) + (name in _SECTIONS) if element is not root else 1
+        parent = element.getparent()
+        depth = depths[element] = (
+            1 if parent is None or element is root else depths.get(parent, 1) + (name in _SECTIONS)
+        )
         if name in _LEFT_OUT or (name == "xref" and element.get("ref-type") in _MARKS):
-            element.clear(keep_tail=True)
+            _empty(element)
             before = element.getprevious()
             if parent is not None and (element.tail or " ")[0] in ".,;:)":
                 if before is not None:
@@ -170,7 +185,7 @@ def _values(root: "_Element") -> Iterator[str]:
     """Yield the texts of an XML document that is no article: a paragraph for each mixed or innermost element."""
     done: set[_Element] = set()
     for element in root.iter():
-        if not isinstance(element.tag, str):
+        if not local(element):
             continue
         if element in done or element.getparent() in done:
             done.add(element)
