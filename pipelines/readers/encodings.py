@@ -203,8 +203,8 @@ def _legacy_encoding(sample: bytes) -> str:
         hiragana = len(_HIRAGANA.findall("".join(letters)))
         if hiragana and hiragana >= _LEAST_HIRAGANA * len(letters) and letters.count("\ufffd") <= 1:
             return name
-    if len(sample) <= _SHORT and (name := _by_words(sample)):
-        return name
+    if len(sample) <= _SHORT and (spoken := _by_words(sample)):
+        return spoken
     found = [
         (round(match.chaos, 2), -round(match.coherence, 2), _LEGACY.index(name), name)
         for match in from_bytes(sample, cp_isolation=_LEGACY)

@@ -38,7 +38,8 @@ def in_reading_order(text: "PdfTextPage", said: str) -> str:
         return said
     pieces = [_Piece(*text.get_rect(at)) for at in range(n_pieces)]
     if _FRACTION.search(said):
-        least = _FILLED * median(one.top - one.bottom for one in pieces)
+        longest = max(pieces, key=lambda one: one.right - one.left)
+        least = _FILLED * (longest.top - longest.bottom)
         small = {text.get_text_bounded(*one).strip() for one in pieces if one.top - one.bottom < least}
         said = _FRACTION.sub(lambda of: f" {of[1]}/{of[2]} " if {of[1], of[2]} <= small else of[0], said)
     lines = _joined(pieces)
