@@ -66,7 +66,7 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".zip": ("archives", "read_zip"),
     ".tar": ("archives", "read_tar"),
     ".tgz": ("archives", "read_gzip"),
-    ".gz": ("archives", "read_gzip"),
+    **dict.fromkeys((".gz", ".bz2", ".xz"), ("archives", "read_gzip")),
     "": ("plain", "read_unnamed"),
 }
 """The module (in this folder) and function that read a format.
@@ -77,7 +77,10 @@ A reader takes (path, settings), that of a container also its nest. It yields `R
 NAMED_WITH_SUFFIX = frozenset({*CODE, *".log .yaml .yml .toml .json .ini .cfg .conf .patch .diff".split()})
 """Formats whose files are titled by their whole name (`pump.py`)."""
 
-CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz", ".gz"})
+PACKED = frozenset({".gz", ".bz2", ".xz"})
+"""Formats that pack one file, whose suffix stands before theirs."""
+
+CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz"}) | PACKED
 """Formats that contain files of any format."""
 
 _NOT_LISTED = frozenset(
@@ -98,8 +101,7 @@ _ADVICE = {
     ".msg": "save it as .eml",
     ".7z": "unpack it, or pack it as .zip",
     ".rar": "unpack it, or pack it as .zip",
-    ".bz2": "unpack it, or pack it as .zip",
-    ".xz": "unpack it, or pack it as .zip",
+    ".zst": "unpack it, or pack it as .zip",
 }
 
 
@@ -158,11 +160,11 @@ def readable_suffix(name: str) -> str:
     """
     path = PurePosixPath(name.lower())
     suffix = path.suffix
-    if suffix == ".gz":
+    if suffix in PACKED:
         inner = path.with_suffix("").suffix
-        if inner not in _read_here() or inner in {".gz", ".tgz"}:
+        if inner not in _read_here() or inner in {*PACKED, ".tgz"}:
             raise UnknownFormat(
-                f"unsupported format {inner}.gz", "before .gz stands the suffix of a format that is read"
+                f"unsupported format {inner}{suffix}", f"before {suffix} stands the suffix of a format that is read"
             )
         return inner + suffix
     if suffix not in _read_here():
