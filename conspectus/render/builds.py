@@ -210,7 +210,8 @@ def status_text(index: "StoredIndex", list_failures: bool) -> str:
         f"  {rows['relations']:>9,} relations, {rows['synonyms']:,} pairs of synonyms, {rows['claims']:,} claims",
         f"  {distinct:>9,} communities; on each level (one can be on several): {_by_level(levels)}",
         f"  {rows['reports']:>9,} reports",
-        f"  {len(lost):>9,} failures{'' if list_failures or not lost else ': conspectus status --failures'}",
+        f"  {len(lost):>9,} {count(len(lost), 'failures').split()[1]}"
+        f"{'' if list_failures or not lost else ': conspectus status --failures'}",
         f"models: {', '.join(f'{kind} {name}' for kind, name in manifest.models.items())}",
     ]
     if skipped:

@@ -4,7 +4,9 @@ Members are unpacked one at a time, to temporary files whose names do not come f
 a member is bounded by the limit for all together (`input.max_archive_bytes`), and by a maximum compression ratio.
 """
 
+import bz2
 import gzip
+import lzma
 import re
 import stat
 import tarfile
@@ -19,7 +21,7 @@ from typing import IO, Self
 
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.filenames import is_wanted, storable
-from conspectus.pipelines.readers.formats import CONTAINERS, read_rows, readable_suffix
+from conspectus.pipelines.readers.formats import CONTAINERS, PACKED, read_rows, readable_suffix
 from conspectus.pipelines.readers.guards import LARGE, MAX_ENTRIES, MAX_RATIO, ZIP_ERRORS, check_directory_size
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
@@ -106,7 +108,7 @@ def copy(content: Iterable[bytes], stream: IO[bytes], settings: InputSettings, n
         stream.write(block)
 
 
-def blocks(stream: IO[bytes] | GzipFile) -> Iterator[bytes]:
+def blocks(stream: IO[bytes] | GzipFile | bz2.BZ2File) -> Iterator[bytes]:
     """Yield the content of a stream in blocks of a megabyte."""
     while block := stream.read(_BLOCK):
         yield block
@@ -134,7 +136,8 @@ class UniqueNames:
         return name
 
 
-_GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
+_PACKING_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, OSError)
+_MOST_LZMA = 1 << 28
 _TAR_ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError)
 _ENCRYPTED = 0x1 | 0x40
 _UTF8 = 0x800
@@ -280,24 +283,38 @@ def read_gzip(path: Path, settings: InputSettings, nest: Nest | None = None) -> 
     """Yield the rows of a compressed file, in the format of the suffix before .gz (.tar for .tgz)."""
     nest = nest or Nest.outermost(settings)
     suffix = readable_suffix(path.name)
-    inner = ".tar" if suffix == ".tgz" else suffix.removesuffix(".gz")
+    packing = next((one for one in PACKED if suffix.endswith(one)), ".gz")
+    inner = ".tar" if suffix == ".tgz" else suffix.removesuffix(packing)
     with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
         unpacked = Path(folder, f"part{inner}")
         with path.open("rb") as packed, unpacked.open("wb") as stream:
-            copy(_gzip_blocks(packed, path.stat().st_size), stream, settings, nest)
+            unpacking = _unpacked(packed, packing)
+            copy(_bounded(unpacking, path.stat().st_size), stream, settings, nest)
         yield from read_rows(unpacked, settings, nest)
 
 
-def _gzip_blocks(packed: IO[bytes], packed_size: int) -> Iterator[bytes]:
+def _unpacked(packed: IO[bytes], suffix: str) -> Iterator[bytes]:
+    if suffix == ".xz":
+        unpacker = lzma.LZMADecompressor(memlimit=_MOST_LZMA)
+        while not unpacker.eof:
+            block = packed.read(_BLOCK) if unpacker.needs_input else b""
+            if not block and unpacker.needs_input:
+                raise EOFError("the file is cut off")
+            yield unpacker.decompress(block, _BLOCK)
+        return
+    with bz2.BZ2File(packed) if suffix == ".bz2" else gzip.GzipFile(fileobj=packed) as stream:
+        yield from blocks(stream)
+
+
+def _bounded(unpacking: Iterator[bytes], packed_size: int) -> Iterator[bytes]:
     total = 0
     try:
-        with gzip.GzipFile(fileobj=packed) as stream:
-            for block in blocks(stream):
-                total += len(block)
-                if total > max(LARGE, MAX_RATIO * packed_size):
-                    raise Unreadable("extreme compression ratio", f"{packed_size} bytes unpack to over {total}")
-                yield block
-    except _GZIP_ERRORS as error:
+        for block in unpacking:
+            total += len(block)
+            if total > max(LARGE, MAX_RATIO * packed_size):
+                raise Unreadable("extreme compression ratio", f"{packed_size} bytes unpack to over {total}")
+            yield block
+    except _PACKING_ERRORS as error:
         raise Unreadable("damaged archive", str(error)) from error
 
 

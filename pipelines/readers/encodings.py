@@ -1,8 +1,8 @@
 """Decode files: the encoding is detected from the bytes alone, in bounded memory.
 
 In this order: a byte order mark; UTF-16 without one, if every second byte is mostly NUL; UTF-8, if the bytes are valid
-apart from a few damaged places (each becomes U+FFFD); else the encoding in which charset-normalizer finds the text
-most like a language.
+apart from a few damaged places (each becomes U+FFFD); Japanese, if there is hiragana; else the encoding in which
+charset-normalizer finds the text most like a language. In a short text this is a guess: frequent words decide first.
 """
 
 import codecs
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from conspectus.storage.errors import InputError
+from conspectus.storage.text.word_lists import is_frequent
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -55,8 +56,20 @@ _LEGACY = [
     "cp949",
     "cp874",
 ]
+_LANGUAGES = {
+    "cp1252": "de fr es it nl pt sv da nb fi is ca", "cp1250": "pl cs hu sk sl ro sh", "cp1254": "tr",
+    "iso8859_2": "pl cs hu sk sl ro sh", "cp1251": "ru uk bg mk", "koi8_r": "ru bg", "cp1253": "el", "cp1257": "lt lv",
+    "cp1255": "he", "cp1256": "ar fa ur",
+}  # fmt: skip
+"""The languages whose frequent words tell the encoding of a short text."""
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_LEAST_KNOWN = 0.25
+_SHORT, _MOST_WORDS = 4_096, 200
+_HIRAGANA = re.compile("[\u3041-\u3096]")
+_LEAST_HIRAGANA = 0.15
 _BLOCK = 1 << 16
 _MOST_CONTROLS = 0.01
+_MOST_NULS = 0.05
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\b\x1a\x1b"))
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
 """Codecs of Python that no file uses for text; some take quadratic time."""
@@ -135,7 +148,8 @@ def _encoding(stream: IO[bytes]) -> str:
     unmarked = _utf16_without_mark(head)
     if unmarked and _decodes(head, stream, unmarked):
         return unmarked
-    controls = _controls(head)
+    nuls = head.count(0)
+    controls = _controls(head) - (nuls if nuls <= _MOST_NULS * len(head) else 0)
     if controls > _MOST_CONTROLS * len(head):
         raise Unreadable("binary data", f"{controls} control characters in the first {len(head)} bytes")
     if _decodes(head, stream, "utf-8"):
@@ -183,6 +197,14 @@ def _legacy_encoding(sample: bytes) -> str:
     damaged = as_utf8.count("\ufffd")
     if sum(not sign.isascii() for sign in as_utf8) > 5 * damaged:
         return "utf-8"
+    short = sample[:_SHORT]
+    for name in ("cp932", "euc_jp"):
+        letters = [sign for sign in short.decode(name, errors="replace") if not sign.isascii()]
+        hiragana = len(_HIRAGANA.findall("".join(letters)))
+        if hiragana and hiragana >= _LEAST_HIRAGANA * len(letters) and letters.count("\ufffd") <= 1:
+            return name
+    if len(sample) <= _SHORT and (spoken := _by_words(sample)):
+        return spoken
     found = [
         (round(match.chaos, 2), -round(match.coherence, 2), _LEGACY.index(name), name)
         for match in from_bytes(sample, cp_isolation=_LEGACY)
@@ -192,3 +214,20 @@ def _legacy_encoding(sample: bytes) -> str:
     if not found:
         raise Unreadable("unknown encoding", "neither UTF-8, UTF-16 with a byte order mark, nor a usual older one")
     return min(found)[-1]
+
+
+def _by_words(sample: bytes) -> str | None:
+    """Return the encoding in which most words with other than ASCII letters are frequent; None without such words."""
+    best = (0.0, "")
+    for codec, languages in _LANGUAGES.items():
+        try:
+            words = [word.casefold() for word in _WORD.findall(sample.decode(codec)) if not word.isascii()][
+                :_MOST_WORDS
+            ]
+        except UnicodeDecodeError:
+            continue
+        words = words[:_MOST_WORDS]
+        for language in languages.split() if words else ():
+            known = sum(is_frequent(word, language) for word in words) / len(words)
+            best = max(best, (known, codec), key=lambda each: each[0])
+    return best[1] if best[0] >= _LEAST_KNOWN else None

@@ -30,7 +30,10 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".log": ("plain", "read_plain"),
     ".md": ("markdown", "read_markdown"),
     ".rst": ("markup", "read_rst"),
-    ".org": ("markup", "read_org"),
+    ".org": ("light_markup", "read_org"),
+    **dict.fromkeys((".adoc", ".asciidoc"), ("light_markup", "read_adoc")),
+    **dict.fromkeys((".wiki", ".mediawiki"), ("light_markup", "read_wiki")),
+    **dict.fromkeys((".man", *(f".{section}" for section in range(1, 10))), ("light_markup", "read_manual")),
     ".tex": ("markup", "read_latex"),
     **dict.fromkeys((".markdown", ".mdx", ".qmd", ".rmd"), ("markdown", "read_markdown")),
     ".html": ("web.page", "read_html"),
@@ -42,6 +45,10 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".pptx": ("office.slides", "read_slides"),
     ".xlsx": ("office.spreadsheets", "read_workbook"),
     ".epub": ("epub", "read_epub"),
+    ".rtf": ("rich_text", "read_rtf"),
+    **dict.fromkeys((".xml", ".nxml", ".jats", ".dbk"), ("xml_documents", "read_xml")),
+    **dict.fromkeys((".vtt", ".srt"), ("transcripts", "read_transcript")),
+    **dict.fromkeys((".ics", ".vcf"), ("calendars", "read_calendar")),
     ".csv": ("tabular", "read_csv"),
     ".tsv": ("tabular", "read_csv"),
     ".json": ("json_documents", "read_json"),
@@ -50,14 +57,16 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".parquet": ("tabular", "read_parquet"),
     ".ipynb": ("code", "read_notebook"),
     **dict.fromkeys(CODE, ("code", "read_code")),
-    **dict.fromkeys((".yaml", ".toml"), ("plain", "read_plain")),
-    **dict.fromkeys((".yml", ".ini", ".cfg", ".conf", ".patch", ".diff"), ("plain", "read_plain")),
+    ".yaml": ("api_descriptions", "read_yaml"),
+    ".yml": ("api_descriptions", "read_yaml"),
+    ".toml": ("plain", "read_plain"),
+    **dict.fromkeys((".ini", ".cfg", ".conf", ".patch", ".diff"), ("plain", "read_plain")),
     ".eml": ("mail", "read_mail"),
     ".mbox": ("mail", "read_mailbox"),
     ".zip": ("archives", "read_zip"),
     ".tar": ("archives", "read_tar"),
     ".tgz": ("archives", "read_gzip"),
-    ".gz": ("archives", "read_gzip"),
+    **dict.fromkeys((".gz", ".bz2", ".xz"), ("archives", "read_gzip")),
     "": ("plain", "read_unnamed"),
 }
 """The module (in this folder) and function that read a format.
@@ -68,13 +77,21 @@ A reader takes (path, settings), that of a container also its nest. It yields `R
 NAMED_WITH_SUFFIX = frozenset({*CODE, *".log .yaml .yml .toml .json .ini .cfg .conf .patch .diff".split()})
 """Formats whose files are titled by their whole name (`pump.py`)."""
 
-CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz", ".gz"})
+PACKED = frozenset({".gz", ".bz2", ".xz"})
+"""Formats that pack one file, whose suffix stands before theirs."""
+
+CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz"}) | PACKED
 """Formats that contain files of any format."""
 
-_NOT_LISTED = frozenset({*CODE, *".markdown .htm .xhtml .ndjson .tgz .yml .ini .cfg .conf .patch .diff".split(), ""})
+_NOT_LISTED = frozenset(
+    {
+        *CODE,
+        *".markdown .asciidoc .mediawiki .jats .dbk .htm .xhtml .ndjson .tgz .yml .ini .cfg .conf .patch .diff".split(),
+        "",
+    }
+)
 _ADVICE = {
     ".doc": "save it as .docx",
-    ".rtf": "save it as .docx",
     ".ppt": "save it as .pptx",
     ".odp": "save it as .pptx",
     ".xls": "save it as .xlsx",
@@ -84,8 +101,7 @@ _ADVICE = {
     ".msg": "save it as .eml",
     ".7z": "unpack it, or pack it as .zip",
     ".rar": "unpack it, or pack it as .zip",
-    ".bz2": "unpack it, or pack it as .zip",
-    ".xz": "unpack it, or pack it as .zip",
+    ".zst": "unpack it, or pack it as .zip",
 }
 
 
@@ -144,11 +160,11 @@ def readable_suffix(name: str) -> str:
     """
     path = PurePosixPath(name.lower())
     suffix = path.suffix
-    if suffix == ".gz":
+    if suffix in PACKED:
         inner = path.with_suffix("").suffix
-        if inner not in _read_here() or inner in {".gz", ".tgz"}:
+        if inner not in _read_here() or inner in {*PACKED, ".tgz"}:
             raise UnknownFormat(
-                f"unsupported format {inner}.gz", "before .gz stands the suffix of a format that is read"
+                f"unsupported format {inner}{suffix}", f"before {suffix} stands the suffix of a format that is read"
             )
         return inner + suffix
     if suffix not in _read_here():

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from conspectus.pipelines.readers.api_descriptions import read_api
 from conspectus.pipelines.readers.chats import read_chat
 from conspectus.pipelines.readers.encodings import Unreadable, open_text
 from conspectus.pipelines.readers.plain import read_plain
@@ -26,9 +27,10 @@ MAX_VALUES = 5_000_000
 def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the object with the text column, or the objects of a list, numbered from 1.
 
-    The export of a chat is one text (`chats`). A list may be the top level or the value of a key (`{"data": [...]}`),
-    if no other list there has texts. Other JSON is read as written. Raises Unreadable for invalid JSON, and for a file
-    that is larger than a text of `max_characters` could make it: unlike JSON Lines, the file is read whole.
+    The export of a chat is one text (`chats`), and so is the description of a web interface. A list may be the top
+    level or the value of a key (`{"data": [...]}`), if no other list there has texts. Other JSON is read as written.
+    Raises Unreadable for invalid JSON, and for a file that is larger than a text of `max_characters` could make it:
+    unlike JSON Lines, the file is read whole.
     """
     value = _value(path, settings)
     if isinstance(value, dict) and settings.text_column in value:
@@ -38,8 +40,8 @@ def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
         raise Unreadable("no JSON object", f"it is a {type(value).__name__}")
     if not value:
         raise Unreadable("empty")
-    if (chat := read_chat(path, value, settings)) is not None:
-        yield from chat
+    if (known := read_chat(path, value, settings) or read_api(value, settings)) is not None:
+        yield from known
         return
     records = value if isinstance(value, list) else _records(value, settings)
     if records and _has_texts(records, settings):

@@ -146,13 +146,13 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
 def _mapping(block: str) -> dict[str, str] | None:
     """Return the mapping of a YAML block, None if it is not a mapping (the block is then part of the text)."""
     try:
-        values = yaml.safe_load(block) if _is_harmless(block) else None
+        values = yaml.safe_load(block) if is_harmless(block) else None
         return strings(values) if isinstance(values, dict) else None
     except (yaml.YAMLError, ValueError, TypeError):  # also for values without a text form
         return None
 
 
-def _is_harmless(block: str) -> bool:
+def is_harmless(block: str) -> bool:
     """Return whether YAML has no aliases (a few can form a huge value) and no deep nesting (slow to read)."""
     depth = 0
     for event in yaml.parse(block, Loader=yaml.SafeLoader):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean, open_text
-from conspectus.pipelines.readers.rows import Draft, Row, as_title, too_long
+from conspectus.pipelines.readers.rows import Draft, Row, as_title, markdown_table, too_long
 from conspectus.storage.records import Anchor, Hyperlink, Place
 from conspectus.storage.settings import InputSettings
 
@@ -17,9 +17,6 @@ _RST_LINK = re.compile(r"`(?P<text>[^`<>]+?)\s*<(?P<target>[^<>`\s]+)>`__?")
 _RST_TARGET = re.compile(r"^\.\. _`?(?P<name>[^:`]+)`?:[ \t]*(?P<target>\S*)[ \t]*$", re.M)
 _RST_REFERENCE = re.compile(r"`(?P<text>[^`<>]+)`_(?!_)|(?<![\w`])(?P<word>\w[\w.-]*\w)_(?![\w_])")
 _RST_ROLE = re.compile(r":(?:ref|doc|numref):`(?:(?P<text>[^`<>]+?)\s*<)?(?P<target>[^<>`]+)>?`")
-_ORG_HEADING = re.compile(r"^(\*{1,8}) (?:(?:TODO|DONE) )?(.+?)(?:[ \t]+:[\w:@]+:)?[ \t]*$", re.M)
-_ORG_LINK = re.compile(r"\[\[(?P<target>[^\[\]]+)\](?:\[(?P<text>[^\[\]]+)\])?\]")
-_ORG_TITLE = re.compile(r"^#\+title:[ \t]*(.+)$", re.M | re.I)
 _TEX_BODY = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.S)
 _TEX_COMMENT = re.compile(r"(?<!\\)%.*$", re.M)
 _TEX_SECTION = re.compile(
@@ -28,14 +25,47 @@ _TEX_SECTION = re.compile(
 )
 _TEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 _TEX_UNWRAPPED = re.compile(
-    r"\\(?:emph|textbf|textit|texttt|textsc|textrm|textsf|underline|mbox|footnote|caption|title|url|verb)\*?\{([^{}]*)\}"
+    r"\\(?:emph|textbf|textit|texttt|textsc|textrm|textsf|underline|mbox|caption|url|verb|ensuremath|text|mathrm)\*?\{([^{}]*)\}"
 )
-_TEX_DROPPED = re.compile(
-    r"\\(?:label|index|vspace|hspace|includegraphics|bibliography|bibliographystyle|usepackage|input)\*?(?:\[[^\]]*\])?\{[^{}]*\}"
-    r"|\\(?:maketitle|tableofcontents|noindent|centering|newpage|clearpage|bigskip|medskip|smallskip)\b"
+_NESTED = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*+\})*+"
+_GROUP = f"({_NESTED})"
+"""What stands between braces, which may nest twice."""
+_TEX_TITLE = re.compile(rf"\\title(?:\[[^\]]*\])?\{{{_GROUP}\}}")
+_TEX_AUTHOR = re.compile(rf"\\author(?:\[[^\]]*\])?\{{{_GROUP}\}}")
+_TEX_AND = re.compile(r"\\(?:and|AND|And)\b|(?<=\w),(?=\s+[A-Z])|\s+and\s+")
+_TEX_ASIDE = re.compile(
+    r"\\(?:thanks|footnotemark|inst|texttt|email|orcid\w*|footnote|affil|IEEEauthorblockA)\*?(?:\[[^\]]*\])?(?:\{[^{}]*\})?"
+    r"|\$[^$]{0,40}\$|\\\\(?:(?!\\and\b|\\AND\b|\\And\b)[^\\]|\\(?!and\b|AND\b|And\b))*"
 )
-_TEX_TITLE = re.compile(r"\\title\{([^{}]*)\}")
-_TEX_CODE = re.compile(r"\\(?:begin|end)\{(?:verbatim|lstlisting|minted)\*?\}(?:\[[^\]]*\])?(?:\{\w+\})?\n?")
+"""What stands beside a name: notes, addresses, and the lines below it."""
+_TEX_MACRO = re.compile(
+    r"\\(?:(?:re|provide)?newcommand\*?|def)[ ]*\{?\\(?P<name>[A-Za-z@]{1,40})\}?(?:\[(?P<count>\d)\])?"
+    rf"\{{(?P<body>{_NESTED})\}}[ \t]*\n?"
+)
+_MOST_MACROS, _LONGEST_MACRO = 200, 300
+_TEX_NOTE = re.compile(rf"\\(?:footnote|footnotetext)(?:\[[^\]]*\])?\{{{_GROUP}\}}")
+_TEX_TABLE = re.compile(
+    r"\\begin\{(?:tabular[x*]?|longtable)\}(?:\{[^{}]*\}|\[[^\]]*\])*+((?:(?!\\begin\{(?:tabular|longtable))(?s:.))*?)"
+    r"\\end\{(?:tabular[x*]?|longtable)\}"
+)
+_TEX_RULES = [
+    (re.compile(rule), by)
+    for rule, by in (
+        (rf"\\(?:title|author|date|affil|address)\*?(?:\[[^\]]*\])?\{{{_GROUP}\}}", ""),
+        (r"\\begin\{abstract\}", r"\n\n\\section{Abstract}\n"),
+        (r"\\begin\{thebibliography\}(?:\{[^{}]*\})?", r"\n\n\\section{References}\n"),
+        (r"\\bibitem(?:\[[^\]]*\])?\{[^{}]*\}", "\n\n"),
+        (r"[ ~]*\\(?:cite|citep|citet|parencite|autocite)\*?(?:\[[^\]]*\]){0,2}\{[^{}]*\}", ""),
+        (r"\\(?:label|index|vspace|hspace|includegraphics|bibliography|bibliographystyle|usepackage|input|include|pagestyle)\*?"
+         r"(?:\[[^\]]*\])?\{[^{}]*\}", ""),
+        (r"\\(?:maketitle|tableofcontents|noindent|centering|newpage|clearpage|bigskip|medskip|smallskip)\b", ""),
+        (r"\\(?:begin|end)\{(?:verbatim|lstlisting|minted)\*?\}(?:\[[^\]]*\])?(?:\{\w+\})?\n?", "\n```\n"),
+        (r"\\href\{[^{}]*\}\{([^{}]*)\}", r"\1"),
+        (r"\\item\b[ ]?\[([^\]]*)\]", r"- \1: "),
+        (r"\\item\b[ ]?", "- "),
+        (r"(\\(?:begin|end)\{[\w*]+\}(?:\[[^\]]*\])?|\\caption)", r"\n\1"),
+    )
+]  # fmt: skip
 _TEX_ENVIRONMENT = re.compile(r"\\(?:begin|end)\{[\w*]+\}(?:\[[^\]]*\])?")
 
 
@@ -83,45 +113,92 @@ def _rst_headings(text: str) -> Iterator[Place]:
         start += len(line) + 1
 
 
-def read_org(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield an Org file with its headings as places, and its links."""
-    text = read_whole(path, settings)
-    places = [
-        Place(found.start(), "heading", label, len(found[1]))
-        for found in _ORG_HEADING.finditer(text)
-        if (label := as_title(found[2]))
-    ]
-    links = [
-        Hyperlink(*found.span("text" if found["text"] else "target"), found["target"].removeprefix("file:"))
-        for found in _ORG_LINK.finditer(text)
-    ]
-    title = _ORG_TITLE.search(text)
-    anchors = {_slug(place.label): place.start for place in reversed(places)}
-    yield _row(text, title[1] if title else (places[0].label if places else None), tuple(places), links, anchors)
-
-
 def read_latex(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a LaTeX file: the body without comments and commands of layout, sections as places."""
-    source = read_whole(path, settings)
-    title = _TEX_TITLE.search(source)
+    """Yield a LaTeX file: authors, abstract and body without comments and commands of layout, sections as places.
+
+    Short macros without options are replaced, footnotes follow their paragraph, the bibliography is a section.
+    """
+    source = _expanded(_TEX_COMMENT.sub("", read_whole(path, settings)))
+    titles, authors = ([found[1] for found in rule.finditer(source)] for rule in (_TEX_TITLE, _TEX_AUTHOR))
+    title = as_title(_inline(titles[0])) if titles else None
+    names = [" ".join(_inline(name).split()) for every in authors for name in _TEX_AND.split(_TEX_ASIDE.sub("", every))]
     body = _TEX_BODY.search(source)
-    text = _TEX_COMMENT.sub("", body[1] if body else source)
-    text = _TEX_CODE.sub("\n```\n", _TEX_DROPPED.sub("", text))
-    for _ in range(3):  # nested ones
-        text = _TEX_UNWRAPPED.sub(r"\1", text)
-    text = re.sub(r"\\item\b[ ]?(?:\[([^\]]*)\])?", lambda one: f"- {one[1]}: " if one[1] else "- ", text)
+    text = body[1] if body else source
+    for rule, by in _TEX_RULES:
+        text = rule.sub(by, text)
+    text = _TEX_TABLE.sub(_table, text)
     draft = Draft(settings)
+    metadata = {"author": ", ".join(filter(None, names))} if any(names) else {}
+    if title:
+        draft.add_heading(title, 1)
+    draft.add(f"Authors: {metadata['author']}" if metadata else "")
     at = 0
     for found in _TEX_SECTION.finditer(text):
-        draft.add(_tidy(text[at : found.start()]))
-        draft.add_heading(found[2], _TEX_LEVELS.index(found[1]) + 1)
+        _add_latex(draft, text[at : found.start()])
+        draft.add_heading(_tidy(_inline(found[2])), _TEX_LEVELS.index(found[1]) + 1)
         at = found.end()
-    draft.add(_tidy(text[at:]))
-    yield draft.row(as_title(title[1]) if title else None, {})
+    _add_latex(draft, text[at:])
+    yield draft.row(title, metadata)
+
+
+def _expanded(source: str) -> str:
+    """Return a source with its own short macros replaced, those that use others included; the growth is bounded."""
+    macros = {found["name"]: (int(found["count"] or 0), found["body"]) for found in _TEX_MACRO.finditer(source)}
+    source = _TEX_MACRO.sub("", source)
+    if not macros:
+        return source
+    names = "|".join(sorted((re.escape(name) for name in list(macros)[:_MOST_MACROS]), key=len, reverse=True))
+    use = re.compile(rf"\\(?P<name>{names})(?![A-Za-z@])(?P<options>(?:\{{[^{{}}]*\}}){{0,9}})[ ]?")
+    longest = 2 * len(source) + 10_000
+    for _ in range(3):
+        after = use.sub(lambda found: _replaced(found, macros), source)
+        if after == source or len(after) > longest:
+            break
+        source = after
+    return source
+
+
+def _replaced(found: re.Match[str], macros: dict[str, tuple[int, str]]) -> str:
+    count, body = macros[found["name"]]
+    given = re.findall(r"\{([^{}]*)\}", found["options"])
+    if len(body) > _LONGEST_MACRO or len(given) < count:
+        return found[0]
+    rest = "".join(f"{{{one}}}" for one in given[count:] if one)
+    space = " " if found[0].endswith(" ") else ""
+    return re.sub(r"#([1-9])", lambda at: given[int(at[1]) - 1] if int(at[1]) <= count else "", body) + rest + space
+
+
+def _inline(text: str) -> str:
+    for _ in range(3):  # nested ones
+        text = _TEX_UNWRAPPED.sub(r"\1", text)
+    return text
+
+
+def _add_latex(draft: Draft, text: str) -> None:
+    for paragraph in re.split(r"\n[ \t]*\n", text):
+        notes = [found[1] for found in _TEX_NOTE.finditer(paragraph)]
+        for said in (_TEX_NOTE.sub("", paragraph), *notes):
+            draft.add(_tidy(_inline(said)))
+
+
+def _table(found: re.Match[str]) -> str:
+    """Return a table as rows of Markdown; & and \\\\ end its cells and rows."""
+    body = re.sub(
+        r"\\(?:hline|toprule|midrule|bottomrule|centering)\b|\\c(?:line|midrule)(?:\([^)]*\))?\{[^{}]*\}", "", found[1]
+    )
+    rows = [re.split(r"(?<!\\)&", line) for line in re.split(r"\\\\(?:\[[^\]]*\])?", body) if line.strip()]
+    return f"\n\n{markdown_table([[' '.join(_inline(cell).split()) for cell in row] for row in rows])}\n\n"
 
 
 def _tidy(text: str) -> str:
-    text = _TEX_ENVIRONMENT.sub("\n", text).replace("~", " ").replace("``", "“").replace("''", "”")
+    text = (
+        _TEX_ENVIRONMENT.sub("\n", text)
+        .replace("~", " ")
+        .replace("{}", "")
+        .replace("\\,", "")
+        .replace("``", "“")
+        .replace("''", "”")
+    )
     text = re.sub(r"\\([%&$#_{}])", r"\1", text)
     return re.sub(r"\n\s*\n+", "\n\n", re.sub(r"“`", "```", text)).strip()
 

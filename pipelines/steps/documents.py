@@ -94,7 +94,7 @@ def read_documents(
         first_failure = failures[0]
         detail = f" ({first_failure.detail})" if first_failure.detail else ""
         raise InputError(
-            f"nothing could be read: {len(failures)} failures, the first "
+            f"nothing could be read: {len(failures)} {'failure' if len(failures) == 1 else 'failures'}, the first "
             f"{visible(f'{first_failure.item_id}: {first_failure.reason}{detail}')}"
         )
     return documents.once_each(), failures

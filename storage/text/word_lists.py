@@ -51,6 +51,11 @@ def zipf(word: str, language: str = "en") -> float:
     return found
 
 
+def is_frequent(word: str, language: str) -> bool:
+    """Return whether a word in lower case is in the small list of a language; no word is in a list that is missing."""
+    return bool(_frequency(word, _list(language, "small")))
+
+
 def _frequency(word: str, lists: list[list[str]]) -> float:
     for place, words in enumerate(lists):
         at = bisect_left(words, word)

@@ -32,7 +32,9 @@ NAMES = {
     ".parquet": "Barbara Liskov", ".eml": "Tim Lee", ".mbox": "Vint Cerf", ".zip": "Robert Kahn", ".tar": "Jon Postel",
     ".tgz": "Paul Baran", ".gz": "Larry Roberts", ".log": "Ken Thompson", ".rst": "Guido Rossum",
     ".org": "Carsten Dominik", ".tex": "Leslie Lamport", ".odt": "Marco Boerries", ".ipynb": "Fernando Perez",
-    ".py": "Tim Peters",
+    ".py": "Tim Peters", ".adoc": "Stuart Rackham", ".wiki": "Ward Cunningham", ".1": "Brian Kernighan",
+    ".yaml": "Clark Evans", ".xml": "Tim Bray", ".rtf": "Charles Simonyi", ".vtt": "Silvia Pfeiffer",
+    ".ics": "Frank Dawson",
 }  # fmt: skip
 """Whom the good file of each kind is about."""
 
@@ -170,12 +172,34 @@ def _code(path: Path, text: str) -> None:
     path.write_text(f'"""{text}"""\nx = 1\n', "utf-8")
 
 
+def _xml(path: Path, text: str) -> None:
+    path.write_text(f"<note><text>{text}</text></note>", "utf-8")
+
+
+def _rich_text(path: Path, text: str) -> None:
+    path.write_text(rf"{{\rtf1\ansi {text}\par}}", "utf-8")
+
+
+def _subtitles(path: Path, text: str) -> None:
+    path.write_text(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{text}\n", "utf-8")
+
+
+def _manual(path: Path, text: str) -> None:
+    path.write_text(f".TH A 1\n.SH NAME\n{text}\n", "utf-8")
+
+
+def _calendar(path: Path, text: str) -> None:
+    path.write_text(f"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:{text}\nEND:VEVENT\nEND:VCALENDAR\n", "utf-8")
+
+
 MAKERS: dict[str, Callable[[Path, str], None]] = {
     ".txt": _text, ".md": _text, ".markdown": _text, ".html": _html, ".htm": _html, ".xhtml": _html, ".pdf": _pdf,
     ".docx": _word, ".pptx": _slides, ".xlsx": _workbook, ".epub": _epub, ".csv": _table, ".tsv": _table,
     ".json": _json, ".jsonl": _json, ".ndjson": _json, ".parquet": _parquet, ".eml": _mail, ".mbox": _mailbox,
     ".zip": _zip, ".tar": _tar, ".tgz": _tar, ".gz": _gzip, ".log": _text, ".rst": _text, ".org": _text, ".tex": _text,
     ".odt": _open_document, ".ipynb": _notebook, ".py": _code,
+    ".adoc": _text, ".wiki": _text, ".1": _manual, ".yaml": _text, ".xml": _xml, ".rtf": _rich_text, ".vtt": _subtitles,
+    ".ics": _calendar,
 }  # fmt: skip
 BINARY = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 
@@ -211,7 +235,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> StoredIndex:
 
 CUT_IS_GOOD = {
     ".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".eml", ".mbox", ".csv", ".tsv", ".tar", ".log", ".rst",
-    ".org", ".tex", ".py",
+    ".org", ".tex", ".py", ".adoc", ".wiki", ".1", ".yaml", ".xml", ".rtf", ".vtt",
 }  # fmt: skip
 """Formats of which half a file is a file (the second half of a small .tar is padding)."""
 

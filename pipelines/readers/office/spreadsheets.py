@@ -4,8 +4,9 @@ import datetime
 import operator
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import chain, dropwhile, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,9 @@ _ERRORS = (
 )
 """The exceptions of openpyxl for damaged workbooks."""
 
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml$", re.I)
+_MERGE = re.compile(rb"<(?:\w+:)?mergeCell\s[^<>]{0,40}?ref=[\"']([A-Z]{1,3})(\d{1,7}):[A-Z]{1,3}(\d{1,7})[\"']")
+_MOST_MERGED, _LONGEST_MERGE, _BLOCK = 100_000, 120, 1 << 20
 _READ_WHOLE = re.compile(
     r"^(?!/?xl/(?:worksheets/[^/]+|sharedstrings|(?:pivotcache|drawings|charts|externallinks)/[^/]+)\.xml$).*\.(?:xml|rels)$",
     re.I | re.S,
@@ -78,13 +82,14 @@ def read_workbook(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
         stream.seek(0)
         with open_zip(stream, MAX_BYTES) as archive:
             _refuse_large_parts(archive)
+            merged = {member.filename: _merged(archive, member) for member in archive.infolist()}
         stream.seek(0)
         try:
             book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
             parts: list[Any] = [getattr(sheet, "_worksheet_path", sheet) for sheet in book.worksheets]
             if len(set(parts)) < len(parts):
                 raise Unreadable("damaged workbook", "two sheets are one part of the file")
-            yield from _rows(book, settings)
+            yield from _rows(book, merged, settings)
         except _ERRORS as error:
             # openpyxl's messages may contain the path, which changes between runs for a member of an archive.
             why = str(error.__cause__ or error) or type(error).__name__
@@ -98,12 +103,34 @@ def _refuse_large_parts(archive: zipfile.ZipFile) -> None:
             raise Unreadable("workbook part too large", detail)
 
 
-def _rows(book: "Workbook", settings: InputSettings) -> Iterator[Row | Lost]:
+_Merged = Sequence[tuple[int, int, int]]
+"""Cells that are merged downwards: the first and the last row, and the column, from 0."""
+
+
+def _merged(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Merged:
+    """Return the cells of a sheet that are merged over several rows, by their first row."""
+    found: list[tuple[int, int, int]] = []
+    kept = b""
+    if not _SHEET.search(member.filename):
+        return found
+    try:
+        with archive.open(member) as stream:
+            while (block := stream.read(_BLOCK)) and len(found) < _MOST_MERGED:
+                kept = kept[-_LONGEST_MERGE:] + block
+                for one in _MERGE.finditer(kept):
+                    column = reduce(lambda number, letter: 26 * number + letter - 64, one[1], 0) - 1
+                    found.append((int(one[2]), int(one[3]), column))
+    except ZIP_ERRORS:
+        return []  # openpyxl says what is damaged
+    return sorted({each for each in found if each[0] < each[1]})
+
+
+def _rows(book: "Workbook", merged: Mapping[str, _Merged], settings: InputSettings) -> Iterator[Row | Lost]:
     tables = 0
     text = _Text(settings)
     cells = _Counter()
     for sheet in book.worksheets:
-        rows = _filled(sheet, cells)
+        rows = _filled(sheet, merged.get(getattr(sheet, "_worksheet_path", "").lstrip("/"), ()), cells)
         first = next(rows, None)
         if first is None:
             continue
@@ -140,18 +167,36 @@ class _Counter:
             raise Unreadable(f"more than {MAX_CELLS} cells", "the rest was not read")
 
 
-def _filled(sheet: Any, cells: _Counter) -> Iterator[_Cells]:  # noqa: ANN401  (read-only sheets have no type)
-    """Yield the rows that are not empty, without the empty cells at their ends."""
+def _filled(sheet: Any, merged: _Merged, cells: _Counter) -> Iterator[_Cells]:  # noqa: ANN401  (no type)
+    """Yield the rows that are not empty, without the empty cells at their ends; cells merged downwards are filled."""
+    waiting = list(reversed(merged))
+    filled: dict[int, tuple[int, object]] = {}
     sheet.reset_dimensions()  # a sheet's stated size may be wrong, and cost memory
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > _MAX_ROWS:
             raise Unreadable("damaged workbook", f"more than {_MAX_ROWS} rows in a sheet")
-        cells.add(max(1, len(row)))
+        cells.add(max(1, len(row) + len(filled)))
+        if waiting or filled:
+            row, filled = _with_merged(number, row, waiting, filled)
         width = len(row)
         while width and (row[width - 1] is None or row[width - 1] == ""):
             width -= 1
         if width:
             yield tuple(map(_value, row[:width]))
+
+
+def _with_merged(
+    number: int, row: _Cells, waiting: list[tuple[int, int, int]], filled: dict[int, tuple[int, object]]
+) -> tuple[_Cells, dict[int, tuple[int, object]]]:
+    """Return a row with the cells that are merged with those above it, and what holds for the rows below, by column."""
+    filled = {column: (last, value) for column, (last, value) in filled.items() if last >= number}
+    while waiting and waiting[-1][0] <= number:
+        _, last, column = waiting.pop()
+        if column < len(row) and row[column] is not None:
+            filled[column] = (last, row[column])
+    if filled and any(cell is not None for cell in row):
+        row = tuple(filled[at][1] if cell is None and at in filled else cell for at, cell in enumerate(row))
+    return row, filled
 
 
 def _value(cell: object) -> object:
@@ -179,6 +224,10 @@ class _Text:
         start: int | None = None
         lines = map(_cells, rows)
         first, second = next(lines, []), next(lines, [])
+        while sum(map(bool, first)) == 1 and len(second) > 1:  # a title above the table
+            at = self.found.add_text(" ".join(first).strip())
+            start = at if start is None else start
+            first, second = second, next(lines, [])
         names = first if _names_columns(first, second) else []
         for row in chain([] if names else [first], [second], lines):
             if names:

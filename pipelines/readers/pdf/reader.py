@@ -19,6 +19,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.pdf.columns import in_reading_order
 from conspectus.pipelines.readers.pdf.extras import embedded_files, filled_fields
 from conspectus.pipelines.readers.pdf.fonts import PageFonts
 from conspectus.pipelines.readers.pdf.links import PageLink, line_at, links_on, placed
@@ -231,7 +232,7 @@ def _text(document: "PdfDocument", number: int, pages: _Pages) -> str:
         pages.links[number] = links_on(document, page, text)
         if number == 0:
             pages.title = fonts.title()
-        return said.replace(_DIVIDES, "-\n")
+        return in_reading_order(text, said).replace(_DIVIDES, "-\n")
 
 
 class _Budget:

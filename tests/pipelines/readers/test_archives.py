@@ -1,5 +1,7 @@
+import bz2
 import gzip
 import io
+import lzma
 import stat
 import tarfile
 import tempfile
@@ -262,3 +264,14 @@ def test_folders_and_names_of_windows(tmp_path: Path) -> None:
     assert (list(rows), lost) == (["ordner/datei.txt"], {})
     japanese = packed({"AAAAAA.txt": "Text."}).replace(b"AAAAAA", "日本語".encode("cp932"))
     assert list(read(put(tmp_path / "b.zip", japanese))[0]) == ["日本語.txt"]
+
+
+def test_xz_and_bz2_are_unpacked_and_bombs_refused(tmp_path: Path) -> None:
+    for suffix, pack in ((".xz", lzma.compress), (".bz2", bz2.compress)):
+        path = tmp_path / f"a.txt{suffix}"
+        path.write_bytes(pack(b"Ada keeps the lamp."))
+        assert texts(read(path)[0]) == {"": "Ada keeps the lamp."}
+        path.write_bytes(path.read_bytes()[:-9])
+        assert read(path)[1] == {"!": "damaged archive"}
+        path.write_bytes(pack(bytes(20_000_000)))
+        assert read(path)[1] == {"!": "extreme compression ratio"}

@@ -34,6 +34,12 @@ def read(path: Path, data: bytes) -> str:
         ("gb18030", "北京大学位于北京市海淀区，是中国著名的大学。"),
         ("big5", "台北是台灣的首都，也是最大的城市。"),
         ("cp949", "서울은 대한민국의 수도이다. 인구가 많다."),
+        ("cp932", "渡船の番人は誰。"),
+        ("euc_jp", "港の灯台は白い。"),
+        ("iso8859_2", "Šafář bydlí u řeky už šest let. Má také kůň."),
+        ("cp1250", "Młynarz mieszka już sześć lat nad rzeką."),
+        ("iso8859_2", "A révész a híd mellett él, és már öt éve őrzi."),
+        ("cp1254", "Değirmen şimdi çalışıyor; ekmek çok güzel."),
     ],
 )
 def test_texts_are_read_in_the_encoding_they_have(tmp_path: Path, encoding: str, text: str) -> None:
@@ -43,6 +49,12 @@ def test_texts_are_read_in_the_encoding_they_have(tmp_path: Path, encoding: str,
 def test_an_older_encoding_is_found_behind_much_ascii(tmp_path: Path) -> None:
     text = "Plain text. " * 20_000 + GERMAN
     assert read(tmp_path / "a.txt", text.encode("latin-1")) == text
+
+
+def test_a_few_nul_bytes_are_no_binary_data(tmp_path: Path) -> None:
+    assert read(tmp_path / "a.txt", b"The lock is kept by\0 Ada Holm.\0 It is old.") == (
+        "The lock is kept by\0 Ada Holm.\0 It is old."
+    )
 
 
 def test_a_few_damaged_bytes_do_not_change_the_encoding(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_what_is_not_read_is_told_what_to_do() -> None:
         with pytest.raises(Unreadable) as error:
             readable_suffix(name)
         assert error.value.detail == advice
-    assert len(known_formats()) < 180
+    assert len(known_formats()) < 260
 
 
 def test_the_command_line_names_the_formats() -> None:

@@ -1,7 +1,8 @@
-"""reStructuredText, Org and LaTeX: headings, links and anchors of what is otherwise read as it is written."""
+"""reStructuredText as it is written, with headings, links and anchors; LaTeX without its commands."""
 
 from pathlib import Path
 
+import pytest
 from conspectus.pipelines.readers.rows import Row
 
 from tests.pipelines.readers.reading import read
@@ -27,7 +28,6 @@ Parts
 -----
 Few.
 """
-ORG = "#+TITLE: Notes\n* Pumps\nSee [[file:guide.rst][the guide]].\n** TODO Hand pumps   :tag:\nOne.\n"
 LATEX = r"""\documentclass{article}\title{On Pumps}
 \begin{document}\maketitle
 \section{The \emph{pump}}\label{s}
@@ -64,16 +64,46 @@ def test_restructured_text(tmp_path: Path) -> None:
     assert anchors == {"pumps": "Pumps", "care": ".. _care:", "care-of-pumps": "Care of ``pumps``", "parts": "Parts"}
 
 
-def test_org(tmp_path: Path) -> None:
-    row = row_of(tmp_path / "notes.org", ORG)
-    assert (row.text, row.title, headings(row)) == (ORG, "Notes", [("Pumps", 1), ("Hand pumps", 2)])
-    assert links(row) == [("the guide", "guide.rst")]
-
-
 def test_latex(tmp_path: Path) -> None:
     row = row_of(tmp_path / "paper.tex", LATEX)
-    assert (row.title, headings(row)) == ("On Pumps", [("The pump", 3), ("Care", 4)])
+    assert (row.title, headings(row)) == ("On Pumps", [("On Pumps", 1), ("The pump", 3), ("Care", 4)])
     assert "A pump moves 90" in row.text
     assert "- fast - old: slow" in " ".join(row.text.split())
     assert row.text.endswith("```\noil --all\n\n```") or row.text.endswith("```\noil --all\n```")
     assert not any(word in row.text for word in ("really", "maketitle", "not this", "label"))
+
+
+PAPER = r"""\newcommand{\sys}{PumpNet}\newcommand{\of}[2]{#1 of \sys{} (#2)}
+\title{\sys: Mending Pumps}
+\author{Ada Holm\thanks{Works at \sys.} \\ University of X \\ \texttt{a@x} \and Bo Ek}
+\begin{document}\begin{abstract}We show \sys{} here.\end{abstract}
+\section{Parts}The \of{size}{m} is 3.\footnote{In 2022.} It runs~\cite{a,b}.
+\begin{tabular}{lr}\hline kind & 14 \\ \textbf{age} & 2 \\ \hline\end{tabular}
+\begin{thebibliography}{9}\bibitem{a} K. Moss. 2019.\end{thebibliography}\end{document}"""
+
+
+def test_a_paper_has_its_macros_authors_notes_and_references(tmp_path: Path) -> None:
+    row = row_of(tmp_path / "paper.tex", PAPER)
+    assert row.metadata == {"author": "Ada Holm, Bo Ek"}
+    assert [label for label, _ in headings(row)] == ["PumpNet: Mending Pumps", "Abstract", "Parts", "References"]
+    assert row.text.split("\n\n")[1:] == [
+        "Authors: Ada Holm, Bo Ek", "Abstract", "We show PumpNet here.", "Parts",
+        "The size of PumpNet (m) is 3. It runs.", "In 2022.", "| kind | 14 |\n| age | 2 |",
+        "References", "K. Moss. 2019.",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\newcommand{\a}{\b\b\b}\newcommand{\b}{\a\a\a}" + r"\a" * 3_000,
+        r"\begin{tabular}{l} a & b " * 20_000,
+        r"\footnote{\footnote{" * 20_000,
+        r"\def\a{" * 20_000,
+    ],
+)
+def test_hostile_latex_stays_bounded(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "paper.tex"
+    path.write_text("Words. " + text)
+    rows, lost = read(path)
+    assert lost or len(rows[""].text) < 10 * len(text) + 10_000

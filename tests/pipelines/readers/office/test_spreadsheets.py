@@ -176,3 +176,24 @@ def test_empty_rows_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(spreadsheets, "MAX_CELLS", 50)
     cell = '<row r="60"><c r="A60" t="inlineStr"><is><t>far</t></is></c></row>'
     assert read(with_rows(tmp_path / "a.xlsx", cell))[1] == {"!": "more than 50 cells"}
+
+
+def test_cells_merged_downwards_hold_for_all_their_rows_below_a_title(tmp_path: Path) -> None:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (
+        ["Rates of 2025"],
+        ["City", "Staff", "Rate"],
+        ["Norbury", "Head", 480],
+        [None, "Other", 350],
+        ["Ash", "Head", 9],
+    ):
+        sheet.append(row)
+    sheet.merge_cells("A1:C1")
+    sheet.merge_cells("A3:A4")
+    book.save(tmp_path / "a.xlsx")
+    assert read(tmp_path / "a.xlsx")[0][""].text == (
+        "Rates of 2025\n\nCity: Norbury; Staff: Head; Rate: 480\n\nCity: Norbury; Staff: Other; Rate: 350\n\n"
+        "City: Ash; Staff: Head; Rate: 9"
+    )

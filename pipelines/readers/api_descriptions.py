@@ -1,0 +1,138 @@
+"""Read descriptions of web interfaces (OpenAPI 3, Swagger 2; JSON or YAML): a section for each operation and schema."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from conspectus.pipelines.readers.encodings import clean
+from conspectus.pipelines.readers.markdown import is_harmless
+from conspectus.pipelines.readers.markup import read_whole
+from conspectus.pipelines.readers.plain import read_plain
+from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Row, as_title
+from conspectus.storage.settings import InputSettings
+
+_DECLARED = re.compile(r"^[\"']?(?:openapi|swagger)[\"']?:", re.M)
+_MOST_YAML = 1_000_000
+"""The most characters of YAML that are parsed: it takes a second for a hundred thousand."""
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_FACTS = ("type", "format", "enum", "default", "minimum", "maximum", "minLength", "maxLength", "pattern", "example")
+
+
+def read_yaml(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield the description of a web interface as one text with its operations as places; other YAML as written."""
+    with_row: Iterator[Row] | None = None
+    if path.stat().st_size <= _MOST_YAML and _DECLARED.search(text := read_whole(path, settings)):
+        try:
+            value = yaml.safe_load(text) if is_harmless(text) else None
+            with_row = read_api(value, settings)
+        except (yaml.YAMLError, ValueError, RecursionError):
+            pass  # a template, or broken: its text is still worth reading
+    yield from with_row or read_plain(path, settings)
+
+
+def read_api(value: Any, settings: InputSettings) -> Iterator[Row] | None:  # noqa: ANN401  (any JSON)
+    """Return the row of the description of a web interface, None if a value is none."""
+    is_api = isinstance(value, dict) and ("openapi" in value or "swagger" in value)
+    return _row(value, settings) if is_api and isinstance(value.get("paths"), dict) else None
+
+
+def _row(api: dict[str, Any], settings: InputSettings) -> Iterator[Row]:
+    draft = Draft(settings)
+    info = _at(api, "info")
+    title = as_title(_said(info.get("title")))
+    if title:
+        draft.add_heading(title, 1)
+    draft.add(_said(info.get("description")))
+    if version := _said(info.get("version")):
+        draft.add(f"Version: {version}")
+    urls = [_said(_dict(server).get("url")) for server in _list(api.get("servers"))]
+    urls += [f"https://{_said(api['host'])}{_said(api.get('basePath'))}"] if "host" in api else []
+    if any(urls):
+        draft.add(f"Base URL: {', '.join(filter(None, urls))}")
+    schemes = _at(api, "components", "securitySchemes") or _at(api, "securityDefinitions")
+    for name, scheme in schemes.items():
+        draft.add(_scheme(name, _dict(scheme)))
+    for address, methods in _at(api, "paths").items():
+        shared = _list(_dict(methods).get("parameters"))
+        for method in _METHODS:
+            if isinstance(operation := _dict(methods).get(method), dict):
+                _add_operation(draft, f"{method.upper()} {address}", operation, shared)
+    schemas = _at(api, "components", "schemas") or _at(api, "definitions")
+    for name, schema in schemas.items():
+        draft.add_heading(clean(str(name)), 2)
+        draft.add(_said(_dict(schema).get("description")))
+        for line in _fields(str(name), _dict(schema)):
+            draft.add(line, "\n")
+    yield draft.row(title, {})
+
+
+def _add_operation(draft: Draft, address: str, operation: dict[str, Any], shared: list[Any]) -> None:
+    summary, name = _said(operation.get("summary")), _said(operation.get("operationId"))
+    draft.begin("heading", f"{address} {summary or name}".strip(), 2)
+    draft.add(f"{summary or name}: {address}" if summary or name else address)
+    draft.add(f"Operation: {name}" if summary and name else "")
+    draft.add(_said(operation.get("description")))
+    for parameter in map(_dict, [*shared, *_list(operation.get("parameters"))]):
+        facts = _facts({**parameter, **_at(parameter, "schema")})
+        needed = ", required" if parameter.get("required") is True else ""
+        if said := _said(parameter.get("name")):
+            about = [_said(parameter.get("description")), *facts]
+            where = f"Parameter {said} ({_said(parameter.get('in'))}{needed})"
+            draft.add(f"{where}: {'; '.join(filter(None, about))}".strip(": "))
+    for kind, content in _at(operation, "requestBody", "content").items():
+        schema = _at(_dict(content), "schema")
+        draft.add(f"Request body ({kind}): {_kind(schema)}")
+        for line in _fields("the body", schema):
+            draft.add(line, "\n")
+    for status, response in _at(operation, "responses").items():
+        draft.add(f"Response {status}: {_said(_dict(response).get('description'))}")
+
+
+def _fields(name: str, schema: dict[str, Any]) -> Iterator[str]:
+    required = [_said(one) for one in _list(schema.get("required"))]
+    if required:
+        yield f"Required fields of {name}: {', '.join(required)}"
+    for field, about in _at(schema, "properties").items():
+        said = _dict(about)
+        yield f"{field}: {'; '.join(filter(None, [_said(said.get('description')), _kind(said), *_facts(said)[1:]]))}"
+
+
+def _facts(schema: dict[str, Any]) -> list[str]:
+    return [f"{name}: {_said(schema[name])}" for name in _FACTS if name in schema and _said(schema[name])]
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    """Return the type of a schema: the name that it refers to, or what it is a list of."""
+    if reference := _said(schema.get("$ref")):
+        return reference.rpartition("/")[2]
+    inner = _at(schema, "items")
+    return f"list of {_kind(inner)}" if inner and "items" not in inner else _said(schema.get("type"))
+
+
+def _scheme(name: str, scheme: dict[str, Any]) -> str:
+    said = {"apiKey": "API key", "http": "HTTP"}.get(_said(scheme.get("type")), _said(scheme.get("type")))
+    where = " ".join(filter(None, (_said(scheme.get("in")), _said(scheme.get("name")), _said(scheme.get("scheme")))))
+    return f"{said} ({name}): {where} {_said(scheme.get('description'))}".strip()
+
+
+def _said(value: Any) -> str:  # noqa: ANN401  (any JSON)
+    if isinstance(value, list):
+        return ", ".join(_said(one) for one in value if not isinstance(one, list | dict))
+    is_plain = value is not None and not isinstance(value, dict)
+    return clean(str(value)).translate(NO_MARKS).strip() if is_plain else ""
+
+
+def _dict(value: Any) -> dict[str, Any]:  # noqa: ANN401  (any JSON)
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:  # noqa: ANN401  (any JSON)
+    return value if isinstance(value, list) else []
+
+
+def _at(value: dict[str, Any], *path: str) -> dict[str, Any]:
+    for name in path:
+        value = _dict(value.get(name))
+    return value

@@ -1,0 +1,206 @@
+"""Read XML: articles and books in JATS and DocBook by way of HTML, any other XML as its texts without tags.
+
+The elements of an article get the names that HTML has for them, and the reader of web pages does the rest. Of other XML
+each element that holds values only is a line, "height: 22; keeper: Ada", and mixed content is a paragraph.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.guards import local
+from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Row, as_title, labelled
+from conspectus.pipelines.readers.web.page import MAX_BYTES, add_elements, decoded_page, parse_page
+from conspectus.storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_DOCUMENTS = frozenset("article book chapter refentry section part sect1".split())
+_SECTIONS = frozenset(
+    """sec section sect1 sect2 sect3 sect4 sect5 chapter appendix preface part refsect1 refsect2 refsection simplesect
+    abstract trans-abstract ack app ref-list bibliography glossary refsynopsisdiv refnamediv fn-group""".split()
+)
+_HEADS = {
+    "abstract": "Abstract", "ack": "Acknowledgements", "ref-list": "References", "bibliography": "References",
+    "trans-abstract": "Abstract", "refsynopsisdiv": "Synopsis", "refnamediv": "Name", "fn-group": "Notes",
+}  # fmt: skip
+"""The headings of sections that have no title of their own."""
+_HTML = {
+    **dict.fromkeys("p para simpara formalpara".split(), "p"),
+    **dict.fromkeys("ref bibliomixed biblioentry fn footnote verse-line".split(), "p"),
+    **dict.fromkeys("list itemizedlist simplelist".split(), "ul"),
+    **dict.fromkeys("list-item listitem member".split(), "li"),
+    **dict.fromkeys("programlisting screen synopsis literallayout code preformat".split(), "pre"),
+    **dict.fromkeys("def-list variablelist glosslist".split(), "dl"), **dict.fromkeys("term glossterm".split(), "dt"),
+    **dict.fromkeys("def glossdef".split(), "dd"), "orderedlist": "ol", "procedure": "ol", "step": "li",
+    **dict.fromkeys("table informaltable".split(), "table"), "row": "tr", "entry": "td", "caption": "p",
+    **dict.fromkeys("thead tbody tfoot tr td th dl dt dd ul ol li pre a".split()),
+}  # fmt: skip
+"""The HTML names of elements that make blocks; None: HTML has the same name."""
+_LEFT_OUT = frozenset(
+    """article-id journal-meta permissions history counts custom-meta-group self-uri related-article graphic
+    inline-graphic media object-id mediaobject imageobject indexterm legalnotice revhistory releaseinfo
+    related-object pub-history article-categories volume issue fpage lpage elocation-id contrib-id email aff
+    author-notes award-id isbn issn""".split()
+)
+_META = {
+    "author": ".//*[local-name()='contrib' and (not(@contrib-type) or @contrib-type='author')]"
+    " | .//*[local-name()='author' and not(ancestor::*[local-name()='biblioentry' or local-name()='bibliomixed'])]",
+    "date": "(.//*[local-name()='pub-date'] | .//*[local-name()='pubdate'])[1]",
+    "journal": "(.//*[local-name()='journal-title'])[1]",
+    "keywords": ".//*[local-name()='kwd' or local-name()='keyword']",
+    "funding": ".//*[local-name()='funding-source']",
+    "affiliation": ".//*[local-name()='aff' or local-name()='affiliation']",
+}  # fmt: skip
+_MARKS = frozenset("bibr aff fn corresp author-notes".split())
+"""Kinds of cross-references whose text is only a number or sign."""
+_DEEPEST = 6
+_DECLARATION = re.compile(r"\s*<\?xml")
+
+
+def read_xml(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield an XML document as one row. Entities are never replaced and nothing is fetched.
+
+    JATS and DocBook: the title, authors and the like as metadata and first line, sections as places, references apart.
+    """
+    if (size := path.stat().st_size) > MAX_BYTES:
+        raise Unreadable("file too large", f"{size} bytes; the limit for XML is {MAX_BYTES}")
+    markup = decoded_page(path.read_bytes())
+    root = parse_page(markup if _DECLARATION.match(markup) else f'<?xml version="1.0"?>{markup}')
+    if root is None:
+        raise Unreadable("no text", "the document is empty")
+    draft = Draft(settings)
+    article = next((one for one in root.iter() if local(one) in _DOCUMENTS), root)
+    if local(article) not in _DOCUMENTS:
+        for text in _values(root):
+            draft.add(text)
+        yield draft.row(None, {})
+        return
+    title, metadata = _head(article)
+    if title:
+        draft.add_heading(title, 1)
+    for name, value in metadata.items():
+        draft.add(f"{name.capitalize()}: {value}")
+    _as_html(article)
+    add_elements(article, draft)
+    yield draft.row(title, metadata)
+
+
+def _head(article: "_Element") -> tuple[str | None, Mapping[str, str]]:
+    """Return the title of an article and what is known about it; both leave the tree."""
+    titles = _elements(
+        article,
+        "(.//*[local-name()='title-group']/*[local-name()='article-title'] | ./*[local-name()='title']"
+        " | ./*[contains(local-name(), 'info')]/*[local-name()='title']"
+        " | ./*[local-name()='refnamediv']/*[local-name()='refname'])[1]",
+    )
+    title = as_title(_text(titles[0])) if titles else None
+    found: dict[str, str] = {}
+    for name, path in _META.items():
+        elements = _elements(article, path)
+        said = [_name(one) if name == "author" else _date(one) if name == "date" else _text(one) for one in elements]
+        if value := ", ".join(dict.fromkeys(filter(None, said))):
+            found[name] = value
+        for one in elements:
+            _empty(one)
+    for one in titles:
+        _empty(one)
+    return title, found
+
+
+def _elements(root: "_Element", path: str) -> "list[_Element]":
+    found: Any = root.xpath(path)
+    return list(found)
+
+
+def _empty(element: "_Element") -> None:
+    """Remove what is in an element."""
+    tail = element.tail
+    element.clear()
+    element.tail = tail
+
+
+def _name(element: "_Element") -> str:
+    """Return the name of a person, the given names first."""
+    parts = [local(one) for one in element.iter()]
+    if "surname" in parts:
+        wanted = ("given-names", "firstname", "othername", "surname", "suffix")
+        named = sorted(
+            (one for one in element.iter() if local(one) in wanted), key=lambda one: wanted.index(local(one))
+        )
+        return " ".join(map(_text, named))
+    inner = next((one for one in element.iter() if local(one) in ("collab", "personname", "string-name")), element)
+    return _text(inner)
+
+
+def _date(element: "_Element") -> str:
+    parts = {local(one): _text(one) for one in element}
+    given = [parts[name].zfill(2) for name in ("year", "month", "day") if name in parts]
+    return "-".join(given) or _text(element)
+
+
+def _text(element: "_Element") -> str:
+    return " ".join(clean("".join(map(str, element.itertext()))).split())
+
+
+def _as_html(root: "_Element") -> None:
+    """Give the elements below a root the names that HTML has for them."""
+    depths = {root: 1}
+    for element in list(root.iter()):
+        if not (name := local(element)):
+            continue
+        parent = element.getparent()
+        depth = depths[element] = (
+            1 if parent is None or element is root else depths.get(parent, 1) + (name in _SECTIONS)
+        )
+        if name in _LEFT_OUT or (name == "xref" and element.get("ref-type") in _MARKS):
+            _empty(element)
+            before = element.getprevious()
+            if parent is not None and (element.tail or " ")[0] in ".,;:)":
+                if before is not None:
+                    before.tail = (before.tail or "").rstrip()
+                else:
+                    parent.text = (parent.text or "").rstrip()
+        if name in _HEADS and not any(local(child) == "title" for child in element):
+            element.insert(0, heading := element.makeelement("title"))
+            heading.text, heading.tail, element.text = _HEADS[name], element.text, None
+            depths[heading], heading.tag = depth, f"h{min(depth, _DEEPEST)}"
+        if name == "title" and parent is not None and (local(parent) in ("section", "article")):
+            element.tag = f"h{min(depth, _DEEPEST)}"
+        elif name == "entry" and any(local(one) == "thead" for one in element.iterancestors()):
+            element.tag = "th"
+        elif name in _SECTIONS or name in _DOCUMENTS:
+            element.tag = "section"
+        elif name in _HTML:
+            element.tag = _HTML[name] or name
+        elif not re.fullmatch(r"h[1-6]", name):
+            blocks = (local(child) in _HTML or local(child) in _SECTIONS for child in element)
+            element.tag = "div" if any(blocks) or name in ("title", "label", "body", "back", "front") else "span"
+
+
+def _values(root: "_Element") -> Iterator[str]:
+    """Yield the texts of an XML document that is no article: a paragraph for each mixed or innermost element."""
+    done: set[_Element] = set()
+    for element in root.iter():
+        if not local(element):
+            continue
+        if element in done or element.getparent() in done:
+            done.add(element)
+            continue
+        children = [child for child in element if isinstance(child.tag, str)]
+        mixed = bool((element.text or "").strip()) or any((child.tail or "").strip() for child in children)
+        own = {str(name).rpartition("}")[2]: str(value) for name, value in element.attrib.items()}
+        leaves = [child for child in children if not len(child) and not mixed]
+        for child in leaves:
+            name = own_name = local(child)
+            if (value := _text(child)) and name in own:
+                value = f"{own[own_name]}, {value}"
+            own |= {name: value} if value else {}
+        if mixed:
+            own |= {local(element) if not children else "": _text(element)}
+            done.add(element)
+        done.update(leaves)
+        yield labelled(own).translate(NO_MARKS)

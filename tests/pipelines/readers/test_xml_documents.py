@@ -1,0 +1,69 @@
+"""XML: articles in JATS and DocBook with their sections, other XML as values with names."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines.readers.reading import read
+
+JATS = """<?xml version="1.0"?>
+<!DOCTYPE article PUBLIC "-//NLM//DTD JATS" "no-such-file.dtd">
+<article><front><article-meta><article-id>10.1/x</article-id>
+<title-group><article-title>On <italic>moss</italic></article-title></title-group>
+<contrib-group><contrib contrib-type="author">
+<name><surname>Holm</surname><given-names>Ada</given-names></name></contrib>
+<contrib contrib-type="editor"><name><surname>Nobody</surname></name></contrib></contrib-group>
+<pub-date><day>3</day><month>4</month><year>2024</year></pub-date>
+<abstract><p>Moss grows <xref ref-type="bibr" rid="r">1</xref>.</p></abstract></article-meta></front>
+<body><sec><title>Results</title><table-wrap><table><tr><th>Kind</th><th>Wet</th></tr><tr><td>Fen</td><td>2</td></tr></table>
+</table-wrap><sec><title>Detail</title><p>Much.</p></sec></sec></body>
+<back><ref-list><ref><mixed-citation>Eld. 1998.</mixed-citation></ref></ref-list></back></article>"""
+DOCBOOK = """<book xmlns="http://docbook.org/ns/docbook"><info><title>Pumps</title><author>
+<personname><firstname>Bo</firstname>
+<surname>Ek</surname></personname></author></info>
+<chapter><title>Care</title><para>Oil it.</para><itemizedlist><listitem>
+<para>daily</para></listitem></itemizedlist></chapter></book>"""
+
+
+def test_an_article_has_its_authors_sections_and_references(tmp_path: Path) -> None:
+    path = tmp_path / "a.nxml"
+    path.write_text(JATS)
+    row = read(path)[0][""]
+    assert (row.title, row.metadata) == ("On moss", {"author": "Ada Holm", "date": "2024-04-03"})
+    assert [(place.label, place.level) for place in row.places] == [
+        ("On moss", 1), ("Abstract", 2), ("Results", 2), ("Detail", 3), ("References", 2),
+    ]  # fmt: skip
+    assert "Author: Ada Holm" in row.text
+    assert "Moss grows." in row.text
+    assert "| Kind | Wet |\n| --- | --- |\n| Fen | 2 |" in row.text
+    assert "10.1/x" not in row.text
+
+
+def test_a_book(tmp_path: Path) -> None:
+    path = tmp_path / "b.xml"
+    path.write_text(DOCBOOK)
+    row = read(path)[0][""]
+    assert (row.title, row.metadata["author"]) == ("Pumps", "Bo Ek")
+    assert [(place.label, place.level) for place in row.places] == [("Pumps", 1), ("Care", 2)]
+    assert row.text.endswith("Care\n\nOil it.\n\n- daily")
+
+
+def test_other_xml_is_values_with_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "c.xml"
+    path.write_text(
+        '<wells><well id="7"><keeper>Ada</keeper><depth unit="m">4</depth></well><note>Is <b>dry</b>.</note></wells>'
+    )
+    assert read(path)[0][""].text == "id: 7; keeper: Ada; depth: 4\n\nIs dry."
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "&x;&x;">]><a>&z;</a>',
+        '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>',
+    ],
+)
+def test_entities_are_refused(tmp_path: Path, markup: str) -> None:
+    path = tmp_path / "d.xml"
+    path.write_text(markup)
+    assert read(path) == ({}, {"!": "not a readable web page"})
