@@ -98,7 +98,8 @@ def test_a_rule_is_quoted_after_what_changes_it(folder: Index) -> None:
 
 def test_what_each_document_says_of_a_name_is_quoted(folder: Index) -> None:
     answer = folder.ask("Who is Nadia Brook?")
-    assert "surgeon" in answer.text and "head of operations" in answer.text
+    assert "surgeon" in answer.text
+    assert "head of operations" in answer.text
     assert "1971" not in folder.ask("When was the surgeon Nadia Brook born?").text.splitlines()[0]
 
 
