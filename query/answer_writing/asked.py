@@ -12,11 +12,11 @@ from math import log
 
 import numpy as np
 import regex
-from conspectus.prompts.embedding.local import PACKAGED_MODEL
+from conspectus.prompts.embedding.local import MULTILINGUAL_MODEL, PACKAGED_MODEL
 from conspectus.query.context import Context
 from conspectus.query.question.kinds import asks_of_now, frame_of, kind_of
 from conspectus.query.question.measures import measure_of
-from conspectus.query.question.question import MOST_QUESTIONS, Question, open_question
+from conspectus.query.question.question import MOST_QUESTIONS, Question, encoder_of, open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.arrays import Bools, Floats, Vectors
 from conspectus.storage.index import per_index
@@ -170,7 +170,8 @@ def _read(context: Context, text: str) -> Asked:
         found = len(bm25.rows_with(term)) + _PASSAGES * (1 - (1 - min(share, 0.99)) ** _LENGTH)
         rarity[term] = log(1 + (n_chunks + _PASSAGES - found + 0.5) / (found + 0.5)) / log(_PASSAGES)
     total = sum(rarity.values()) or 1.0
-    understood = language == "en" or context.index.manifest.settings["embedding"]["model"] != PACKAGED_MODEL
+    encoder = encoder_of(context.index)  # the reader's weights are not fitted to the multilingual one
+    understood = language == "en" if encoder == PACKAGED_MODEL else encoder != MULTILINGUAL_MODEL
     names = _names_in(question) & terms.keys()
     measure = measure_of(text)
     meanings, shares, of_names = _meanings(context, question.text, content if understood else (), rarity, names)
