@@ -178,9 +178,12 @@ def held_documents(index: Path, current: Manifest | None, settings: Settings) ->
 def _check_settings(index: Path, made_with: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse settings that would change the index of the remaining documents.
 
-    If no model was used and none is configured, model settings are ignored: their defaults may have changed since.
+    If no model was used and none is configured, model settings are ignored: their defaults may have changed since. The
+    embedding model stays if it may be any.
     """
     unread = {("communities", "update")}
+    if now["embedding"]["model"] == "auto":
+        unread.add(("embedding", "model"))
     if "llm" not in made_with and "llm" not in now:
         unread |= for_models_only()
     other = [
