@@ -114,7 +114,7 @@ def _document(path: Path) -> "Iterator[tuple[str, ox.Quad]]":
         for quad in _parsed(content, path, f"file:///{quote(path.name)}"):
             yield path.name, quad
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+        raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
 
 
 def _parsed(content: bytes, path: Path, base: str | None = None) -> "Iterator[ox.Quad]":
