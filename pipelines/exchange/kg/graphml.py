@@ -9,7 +9,7 @@ references are not resolved; and libxml2 bounds depth, values and tags.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -202,7 +202,7 @@ class _GraphmlReader:
                     number = self._into.id(id_)
                     self._into.label(id_, name)
                 self._number[node.id] = number
-                self._into.thing(number, self._thing(node, ordinal))
+                self._into.thing(number, self._thing(node, name, ordinal))
 
     def edge(self, edge: GraphmlItem, ordinal: int) -> None:
         """Add an edge."""
@@ -218,8 +218,9 @@ class _GraphmlReader:
         if used.get("label", "").strip() == predicate.strip():
             used.pop("label", None)
         description = self._text(used, _DESCRIPTIONS)
-        weight = self._measured(edge, used, "weight", weight_of)
-        strength = self._measured(edge, used, "strength", strength_of)
+        item = f"{self._path.name}:{edge.line}"
+        weight = self._into.measured(item, "weight", used.pop("weight", "").strip(), weight_of)
+        strength = self._into.measured(item, "strength", used.pop("strength", "").strip(), strength_of)
         content = TripleAttributes(
             1.0 if weight is None else weight,
             strength,
@@ -229,16 +230,12 @@ class _GraphmlReader:
         self._into.add_with_attributes(source, self._into.literal_predicate(clean(predicate)), target, content)
 
     def _name(self, node: GraphmlItem) -> str:
-        """Return the name of a node."""
-        if not self._is_rag:
-            names = {key.lower(): text for key, text in node.attributes.items()}
-            for attribute in _NAMES:
-                if names.get(attribute, "").strip():
-                    return " ".join(clean(names[attribute]).split())
-        return unquoted(clean(node.id)) if self._is_rag else " ".join(clean(node.id).split())
+        if self._is_rag:
+            return unquoted(clean(node.id))
+        names = {key.lower(): text for key, text in node.attributes.items() if text.strip()}
+        return " ".join(clean(next((names[key] for key in _NAMES if key in names), node.id)).split())
 
-    def _thing(self, node: GraphmlItem, ordinal: int) -> ThingAttributes:
-        name = self._name(node)
+    def _thing(self, node: GraphmlItem, name: str, ordinal: int) -> ThingAttributes:
         used = {
             key: text
             for key, text in node.attributes.items()
@@ -258,28 +255,15 @@ class _GraphmlReader:
         return ForeignRow(self._path.name, clean(id_), ordinal, details_of(left, description, types))
 
     def _text(self, attributes: dict[str, str], names: Iterable[str]) -> str:
-        """Remove these attributes and return the first that is not empty."""
-        by_name = {key.lower(): key for key in attributes}
-        for name in names:
-            if name in by_name and attributes[by_name[name]].strip():
-                return self._joined(attributes.pop(by_name[name]))
-        return ""
-
-    def _joined(self, text: str) -> str:
-        """Return a text; if the field contains several, the distinct ones joined."""
+        """Remove and return the first of these attributes that is not empty."""
+        by_name = {key.lower(): key for key, text in attributes.items() if text.strip()}
+        found = next((by_name[name] for name in names if name in by_name), None)
+        text = "" if found is None else attributes.pop(found)
         if not self._is_rag:
             return clean(text)
+        # LightRAG stores the texts of several chunks in one field
         parts = (unquoted(clean(part)) for part in text.split(SEPARATOR))
         return " ".join(dict.fromkeys(filter(None, parts)))
-
-    def _measured(
-        self, edge: GraphmlItem, attributes: dict[str, str], name: str, read: Callable[[str], float | None]
-    ) -> float | None:
-        text = attributes.pop(name, "").strip()
-        value = read(text) if text else None
-        if text and value is None:
-            self._fail(edge, f"not a {name}", text)
-        return value
 
     def _fail(self, item: GraphmlItem, reason: str, detail: str = "") -> None:
         self._into.fail(f"{self._path.name}:{item.line}", reason, detail or item.id)

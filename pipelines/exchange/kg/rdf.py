@@ -1,7 +1,7 @@
 """Read triples with pyoxigraph: N-Triples and N-Quads line by line; Turtle, RDF/XML and JSON-LD as a whole."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
@@ -189,10 +189,11 @@ class OwnStatements:
             if not source or not target or not said.startswith(terms.PREDICATE):
                 into.fail(about["item"], "a relation without subject, predicate and object", iri)
                 continue
-            weight, description = self._measured(about, "weight", weight_of), about.get("description", "")
+            description = about.get("description", "")
+            weight = into.measured(about["item"], "weight", about.get("weight", ""), weight_of)
             attributes = TripleAttributes(
                 1.0 if weight is None else weight,
-                self._measured(about, "strength", strength_of),
+                into.measured(about["item"], "strength", about.get("strength", ""), strength_of),
                 description,
                 (self._row(iri, ordinal, description),),
                 _statements_of(about.get("qualifiers", "")),
@@ -206,13 +207,6 @@ class OwnStatements:
 
     def _row(self, iri: str, ordinal: int, description: str, types: Sequence[str] = ()) -> ForeignRow:
         return ForeignRow(self._path.name, iri, ordinal, details_of({}, description, types))
-
-    def _measured(self, about: dict[str, str], name: str, read: Callable[[str], float | None]) -> float | None:
-        text = about.get(name)
-        value = None if text is None else read(text)
-        if text is not None and value is None:
-            self._into.fail(about["item"], f"not a {name}", text)
-        return value
 
 
 def _statements_of(text: str) -> tuple[tuple[tuple[str, str], ...], ...]:
