@@ -9,7 +9,7 @@ import json
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import IO, Any
@@ -242,6 +242,13 @@ class GraphBuilder:
     def fail(self, item: str, reason: str, detail: str = "") -> None:
         """Record an item that could not be read."""
         self.failures.append(Failure(KG, item, reason, clean(detail)[:_LONGEST_DETAIL]))
+
+    def measured(self, item: str, name: str, text: str, read: Callable[[str], float | None]) -> float | None:
+        """Return the weight or strength in a text, None if there is none; a text that is not one is a failure."""
+        value = read(text) if text else None
+        if text and value is None:
+            self.fail(item, f"not a {name}", text)
+        return value
 
     def graph(self) -> ImportedGraph:
         """Return the graph. A thing with a label is displayed by it, an id without a label by the id itself."""

@@ -9,7 +9,7 @@ from typing import IO, cast
 
 from conspectus.storage.errors import InputError
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 def suffix_of(path: Path) -> str:
@@ -29,7 +29,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with _opened(path) as stream:
             for number, line in enumerate(stream, start=1):
-                yield number, (line.removeprefix(_BOM) if number == 1 else line).rstrip(b"\r\n")
+                yield number, (line.removeprefix(BOM) if number == 1 else line).rstrip(b"\r\n")
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
 

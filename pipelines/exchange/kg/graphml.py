@@ -5,11 +5,11 @@ An attribute of the edge (predicate, relation, label, ...) is the predicate; Lig
 nano-graphrag has none.
 
 The file is streamed and may be hostile: document types are refused, so entities cannot be declared; external
-references are not resolved; and depth, values and tags are bounded.
+references are not resolved; and libxml2 bounds depth, values and tags.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,15 +26,15 @@ from conspectus.pipelines.exchange.kg.builder import (
 )
 from conspectus.pipelines.exchange.kg.files import blocks_of
 from conspectus.pipelines.readers.encodings import clean
+from conspectus.pipelines.readers.guards import local
 from conspectus.storage.errors import InputError
 from conspectus.storage.text.normalise import entity_key
 
 if TYPE_CHECKING:
-    from xml.parsers.expat import XMLParserType
+    from lxml.etree import _Element
 
-MOST_SIGNS = 10_000_000
-"""Maximum characters of a value, and bytes of a tag."""
-DEEPEST = 256
+MOST_BYTES = 50_000_000
+"""Maximum bytes that contain neither the start nor the end of an element."""
 _LABELS = {"NodeLabel", "EdgeLabel"}
 """The elements in which yEd stores the displayed label of a node or an edge."""
 
@@ -62,143 +62,86 @@ class Graphml:
 
 
 def parse_graphml(path: Path) -> Graphml:
-    """Return the content of a file; InputError if it is not GraphML or exceeds the bounds."""
-    from xml.parsers import expat
+    """Return the content of a file; InputError if it is not GraphML or exceeds the bounds of libxml2."""
+    from lxml import etree
 
+    parser = etree.XMLPullParser(
+        ("start", "end"), resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False,
+        remove_comments=True, remove_pis=True,
+    )  # fmt: skip
     reading = _GraphmlParser(path)
-    fed = 0
+    waiting = 0
     try:
-        parser = expat.ParserCreate()
-        reading.watch(parser)
-        for block in _blocks(path):
-            fed += len(block)
-            parser.Parse(block, not block)
-            if fed - parser.CurrentByteIndex > MOST_SIGNS:  # the tag does not end
-                raise InputError(f"{path}: a tag of more than {MOST_SIGNS:,} bytes")
-    except (expat.ExpatError, ValueError, LookupError) as error:
-        raise InputError(f"{path} is not XML: {error}") from error
-    if not reading.is_graphml:
-        raise InputError(f"{path} is not GraphML: its root is not a graphml element")
+        for block in blocks_of(path):
+            parser.feed(block)
+            waiting += len(block)
+            for event, element in parser.read_events():
+                waiting = 0
+                (reading.start if event == "start" else reading.end)(element)
+            if waiting > MOST_BYTES:  # libxml2 bounds a value but not the tag that contains it
+                raise InputError(f"{path}: more than {MOST_BYTES:,} bytes without an element")
+        parser.close()
+    except (etree.XMLSyntaxError, ValueError, LookupError) as error:
+        raise InputError(f"{path} is not XML: {' '.join(str(error).split())}") from error
     return reading.found()
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
-    yield from blocks_of(path)
-    yield b""
-
-
 class _GraphmlParser:
-    """Handles the events of expat and collects nodes and edges."""
+    """Collects nodes and edges from elements as they start and end."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._parser: XMLParserType | None = None
-        self._depth = 0
         self._names: dict[str, str] = {}
         self._defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
-        self._key: tuple[str, str] | None = None
         self._open: list[GraphmlItem] = []
-        self._data: str | None = None
-        self._text: list[str] | None = None
-        self._signs = 0
-        self._nodes: list[GraphmlItem] = []
-        self._edges: list[GraphmlItem] = []
+        self._items: dict[str, list[GraphmlItem]] = {"node": [], "edge": []}
         self._hyperedges = 0
-        self.is_graphml = False
-
-    def watch(self, parser: "XMLParserType") -> None:
-        """Register with a parser."""
-        self._parser = parser
-        parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
 
     def found(self) -> Graphml:
         """Return the nodes and edges; missing attributes of an item get the defaults of the file."""
-        for item in (*self._nodes, *self._edges):
-            for name, value in self._defaults["edge" if item.is_edge else "node"].items():
-                item.attributes.setdefault(name, value)
-        return Graphml(self._nodes, self._edges, frozenset(self._names.values()), self._hyperedges)
+        for kind, items in self._items.items():
+            for item in items:
+                item.attributes.update({**self._defaults[kind], **item.attributes})
+        return Graphml(*self._items.values(), frozenset(self._names.values()), self._hyperedges)
 
-    def _doctype(self, *_: object) -> None:
-        raise InputError(f"{self._path} declares a document type, which GraphML never needs and attacks use")
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise InputError(f"{self._path}: elements are nested more than {DEEPEST} deep")
-        name = tag.rpartition(":")[2]
-        if self._depth == 1:
-            self.is_graphml = name == "graphml"
+    def start(self, element: "_Element") -> None:
+        """Take the attributes of an element that starts; InputError if it cannot be a part of GraphML."""
+        name = local(element)
+        if element.getparent() is None:
+            if element.getroottree().docinfo.doctype:
+                raise InputError(f"{self._path} declares a document type, which GraphML never needs and attacks use")
+            if name != "graphml":
+                raise InputError(f"{self._path} is not GraphML: its root is not a graphml element")
         elif name == "key":
-            key = attributes.get("id", "")
-            self._names[key] = attributes.get("attr.name") or attributes.get("yfiles.type") or key
-            self._key = attributes.get("for", "all"), self._names[key]
-        elif name in {"node", "edge"}:
-            self._begin(name == "edge", attributes)
-        elif name == "hyperedge":
-            self._hyperedges += 1
-        elif name == "data" and self._open and self._data is None:
-            key = attributes.get("key", "")
-            self._data = self._names.get(key, key)
-            self._listen()
-        elif name == "default" and self._key:
-            self._listen()
-        elif self._data is not None:
-            # Markup within a value is an editor's drawing, of which only the displayed label is read.
-            if name in _LABELS:
-                self._listen()
-            else:
-                self._text = None
+            key = element.get("id", "")
+            self._names[key] = element.get("attr.name") or element.get("yfiles.type") or key
+        elif name in self._items:
+            ends = (element.get(end, "") for end in ("id", "source", "target"))
+            item = GraphmlItem(*ends, name == "edge", element.sourceline or 0)
+            self._items[name].append(item)
+            self._open.append(item)
+        self._hyperedges += name == "hyperedge"
 
-    def _begin(self, is_edge: bool, attributes: dict[str, str]) -> None:
-        assert self._parser
-        item = GraphmlItem(
-            attributes.get("id", ""),
-            attributes.get("source", ""),
-            attributes.get("target", ""),
-            is_edge,
-            self._parser.CurrentLineNumber,
-        )
-        (self._edges if is_edge else self._nodes).append(item)
-        self._open.append(item)
-        self._data = None
-
-    def _listen(self) -> None:
-        self._text = []
-        self._signs = 0
-
-    def _characters(self, text: str) -> None:
-        if self._text is not None:
-            self._signs += len(text)
-            if self._signs > MOST_SIGNS:
-                raise InputError(f"{self._path}: a value of more than {MOST_SIGNS:,} characters")
-            self._text.append(text)
-
-    def _end(self, tag: str) -> None:
-        self._depth -= 1
-        name = tag.rpartition(":")[2]
-        text = "".join(self._text) if self._text is not None else None
-        if name in {"node", "edge"} and self._open:
+    def end(self, element: "_Element") -> None:
+        """Take the texts of an element that ends, and release what it contains."""
+        name, parent = local(element), element.getparent()
+        if name in self._items:
             self._open.pop()
-        elif name == "data" and self._data is not None:
-            if text is not None and self._open:
-                self._open[-1].attributes[self._data] = text
-            self._data = self._text = None
-        elif name in _LABELS and self._data is not None and self._open:
-            if text:
-                self._open[-1].attributes.setdefault("label", text)
-            self._text = None
-        elif name == "default" and self._key:
-            domain, attribute = self._key
-            for kind in ("node", "edge") if domain == "all" else (domain,):
-                if text is not None and kind in self._defaults:
-                    self._defaults[kind][attribute] = text
-            self._text = None
-        elif name == "key":
-            self._key = None
+        elif name == "data" and self._open:
+            key = element.get("key", "")
+            # Markup within a value is an editor's drawing, of which only the displayed label is read.
+            for part in element.iterdescendants():
+                if local(part) in _LABELS and part.text:
+                    self._open[-1].attributes.setdefault("label", part.text)
+            if len(element) == 0:
+                self._open[-1].attributes[self._names.get(key, key)] = element.text or ""
+        elif name == "default" and parent is not None and local(parent) == "key":
+            domain = parent.get("for", "all")
+            for kind in self._items if domain == "all" else self._items.keys() & {domain}:
+                self._defaults[kind][self._names[parent.get("id", "")]] = element.text or ""
+        previous = element.getprevious()
+        if parent is not None and previous is not None and local(parent) in {"graph", "graphml"}:
+            parent.remove(previous)
 
 
 SEPARATOR = "<SEP>"
@@ -259,7 +202,7 @@ class _GraphmlReader:
                     number = self._into.id(id_)
                     self._into.label(id_, name)
                 self._number[node.id] = number
-                self._into.thing(number, self._thing(node, ordinal))
+                self._into.thing(number, self._thing(node, name, ordinal))
 
     def edge(self, edge: GraphmlItem, ordinal: int) -> None:
         """Add an edge."""
@@ -275,8 +218,9 @@ class _GraphmlReader:
         if used.get("label", "").strip() == predicate.strip():
             used.pop("label", None)
         description = self._text(used, _DESCRIPTIONS)
-        weight = self._measured(edge, used, "weight", weight_of)
-        strength = self._measured(edge, used, "strength", strength_of)
+        item = f"{self._path.name}:{edge.line}"
+        weight = self._into.measured(item, "weight", used.pop("weight", "").strip(), weight_of)
+        strength = self._into.measured(item, "strength", used.pop("strength", "").strip(), strength_of)
         content = TripleAttributes(
             1.0 if weight is None else weight,
             strength,
@@ -286,16 +230,12 @@ class _GraphmlReader:
         self._into.add_with_attributes(source, self._into.literal_predicate(clean(predicate)), target, content)
 
     def _name(self, node: GraphmlItem) -> str:
-        """Return the name of a node."""
-        if not self._is_rag:
-            names = {key.lower(): text for key, text in node.attributes.items()}
-            for attribute in _NAMES:
-                if names.get(attribute, "").strip():
-                    return " ".join(clean(names[attribute]).split())
-        return unquoted(clean(node.id)) if self._is_rag else " ".join(clean(node.id).split())
+        if self._is_rag:
+            return unquoted(clean(node.id))
+        names = {key.lower(): text for key, text in node.attributes.items() if text.strip()}
+        return " ".join(clean(next((names[key] for key in _NAMES if key in names), node.id)).split())
 
-    def _thing(self, node: GraphmlItem, ordinal: int) -> ThingAttributes:
-        name = self._name(node)
+    def _thing(self, node: GraphmlItem, name: str, ordinal: int) -> ThingAttributes:
         used = {
             key: text
             for key, text in node.attributes.items()
@@ -315,28 +255,15 @@ class _GraphmlReader:
         return ForeignRow(self._path.name, clean(id_), ordinal, details_of(left, description, types))
 
     def _text(self, attributes: dict[str, str], names: Iterable[str]) -> str:
-        """Remove these attributes and return the first that is not empty."""
-        by_name = {key.lower(): key for key in attributes}
-        for name in names:
-            if name in by_name and attributes[by_name[name]].strip():
-                return self._joined(attributes.pop(by_name[name]))
-        return ""
-
-    def _joined(self, text: str) -> str:
-        """Return a text; if the field contains several, the distinct ones joined."""
+        """Remove and return the first of these attributes that is not empty."""
+        by_name = {key.lower(): key for key, text in attributes.items() if text.strip()}
+        found = next((by_name[name] for name in names if name in by_name), None)
+        text = "" if found is None else attributes.pop(found)
         if not self._is_rag:
             return clean(text)
+        # LightRAG stores the texts of several chunks in one field
         parts = (unquoted(clean(part)) for part in text.split(SEPARATOR))
         return " ".join(dict.fromkeys(filter(None, parts)))
-
-    def _measured(
-        self, edge: GraphmlItem, attributes: dict[str, str], name: str, read: Callable[[str], float | None]
-    ) -> float | None:
-        text = attributes.pop(name, "").strip()
-        value = read(text) if text else None
-        if text and value is None:
-            self._fail(edge, f"not a {name}", text)
-        return value
 
     def _fail(self, item: GraphmlItem, reason: str, detail: str = "") -> None:
         self._into.fail(f"{self._path.name}:{item.line}", reason, detail or item.id)

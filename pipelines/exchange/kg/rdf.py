@@ -1,15 +1,10 @@
-"""Read triples in N-Triples (W3C recommendation of 2014), and the first three terms of N-Quads.
-
-N-Triples is a regular language, so one pattern reads a line. pyoxigraph 0.5 is a little faster, but a line of nested
-triple terms crashes the process.
-"""
+"""Read triples with pyoxigraph: N-Triples and N-Quads line by line; Turtle, RDF/XML and JSON-LD as a whole."""
 
 import json
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
 
 from conspectus.pipelines.exchange.kg.builder import (
     ForeignRow,
@@ -22,20 +17,20 @@ from conspectus.pipelines.exchange.kg.builder import (
     types_of,
     weight_of,
 )
-from conspectus.pipelines.exchange.kg.files import lines_of
+from conspectus.pipelines.exchange.kg.files import BOM, blocks_of, lines_of, suffix_of
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage import rdf_terms as terms
+from conspectus.storage.errors import InputError
 from conspectus.storage.rdf_terms import OWN
 
-_IRI = r'<((?:[^\x00-\x20<>"{}|^`\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})+)>'
-_BLANK = r"_:([\w:](?:[\w:.\-·]*[\w:\-·])?)"
-_LITERAL = rf'"((?:[^"\\\n\r]|\\.)*)"(?:\^\^{_IRI}|@([A-Za-z]+(?:-[A-Za-z0-9]+)*))?'
-_LINE = re.compile(
-    rf"\s*(?:{_IRI}|{_BLANK})\s*{_IRI}\s*(?:{_IRI}|{_BLANK}|{_LITERAL})\s*(?:{_IRI}|{_BLANK})?\s*\.\s*(?:#.*)?"
-)
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
-_SHORT = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+if TYPE_CHECKING:
+    import pyoxigraph as ox
 
+_DEEPEST = 1000
+"""Most marks `<<` in a line or document: pyoxigraph ends the process at a triple that contains 100,000 others."""
+FORMATS = {
+    ".nt": "N_QUADS", ".nq": "N_QUADS", ".ttl": "TURTLE", ".rdf": "RDF_XML", ".owl": "RDF_XML", ".jsonld": "JSON_LD"
+}  # fmt: skip
 LABELS = {
     "http://www.w3.org/2000/01/rdf-schema#label": 0,
     "http://www.w3.org/2004/02/skos/core#prefLabel": 1,
@@ -43,88 +38,102 @@ LABELS = {
 """Predicates whose object is a label of the subject, with their rank; they do not become triples."""
 
 
-def read_ntriples(path: Path, into: GraphBuilder, language: str) -> None:
-    """Read one triple a line: IRIs and blank nodes are ids, literals are names, and labels name the ids.
+def read_rdf(path: Path, into: GraphBuilder, language: str) -> None:
+    """Read the triples of a file: IRIs and blank nodes are ids, literals are names, and labels name the ids.
 
     Literals in languages other than `language` are left out, and a note gives their number. A label in another language
-    is used only if there is no other. A line that is not a triple is a failure. Statements that Conspectus exported are
-    read by `OwnStatements`.
+    is used only if there is no other. The names of graphs are ignored. Statements that Conspectus exported are read by
+    `OwnStatements`. A line that is not a triple is a failure.
+
+    Raises:
+        InputError: A document in Turtle, RDF/XML or JSON-LD is malformed.
     """
+    import pyoxigraph as ox
+
     foreign = 0
     own = OwnStatements(path, into)
-    for number, line in lines_of(path):
-        item = f"{path.name}:{number}"
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError:
-            into.fail(item, "not UTF-8", line.decode("utf-8", "replace"))
+    blanks: dict[str, str] = {}
+    is_lines = FORMATS[suffix_of(path)] == "N_QUADS"
+
+    def id_of(node: "ox.NamedNode | ox.BlankNode") -> str:
+        if isinstance(node, ox.NamedNode):
+            return node.value
+        # pyoxigraph gives the nodes of a document random labels; a label is only unique within its file
+        label = node.value if is_lines else blanks.setdefault(node.value, f"b{len(blanks)}")
+        return f"_:{label}@{path.name}"
+
+    for item, quad in _lines(path, into) if is_lines else _document(path):
+        predicate, object_ = quad.predicate.value, quad.object
+        if isinstance(object_, ox.Triple) or isinstance(quad.subject, ox.Triple):
+            into.fail(item, "a triple within a triple", str(quad))
             continue
-        if not text.strip() or text.lstrip().startswith("#"):
+        subject = id_of(quad.subject)
+        if not isinstance(object_, ox.Literal):
+            target = id_of(object_)
+            if subject.startswith(OWN):
+                own.take(item, subject, predicate, None, target)
+            else:
+                into.add(into.id(subject), into.predicate(predicate), into.id(target))
             continue
-        found = _LINE.fullmatch(text)
-        if found is None:
-            into.fail(item, "not a triple of N-Triples", text)
-            continue
-        iri, blank, predicate, target_iri, target_blank, literal, datatype, tag = found.groups()[:8]
-        try:
-            subject = unescaped(iri) if iri else _blank(blank, path)
-            predicate = unescaped(predicate)
-            value = None if literal is None else unescaped(literal)
-            thing = unescaped(target_iri) if target_iri else _blank(target_blank, path) if target_blank else ""
-        except ValueError as error:
-            into.fail(item, str(error), text)
-            continue
+        value, distance = object_.value, _distance(object_.language, language)
         if subject.startswith(OWN):
-            own.take(item, subject, predicate, value, thing)
-        elif value is not None and not value.strip():
-            into.fail(item, "an empty literal", text)
-        elif value is not None and predicate in LABELS:
-            into.label(subject, value, 10 * _distance(tag, language) + LABELS[predicate])
-        elif value is not None and _distance(tag, language) > 2:
+            own.take(item, subject, predicate, value, "")
+        elif not value.strip():
+            into.fail(item, "an empty literal", str(quad))
+        elif predicate in LABELS:
+            into.label(subject, value, 10 * distance + LABELS[predicate])
+        elif distance > 2:
             foreign += 1
         else:
-            target = into.id(thing) if value is None else into.name(_with_unit(value, datatype))
-            into.add(into.id(subject), into.predicate(predicate), target)
+            name = into.name(_with_unit(value, object_.datatype.value))
+            into.add(into.id(subject), into.predicate(predicate), name)
     own.end()
     if foreign:
         into.notes.append(f"{foreign:,} texts of {path.name} in other languages left out (kg.language is {language})")
 
 
-def _with_unit(value: str, datatype: str | None) -> str:
+def _lines(path: Path, into: GraphBuilder) -> "Iterator[tuple[str, ox.Quad]]":
+    for number, line in lines_of(path):
+        item = f"{path.name}:{number}"
+        try:
+            yield from [(item, quad) for quad in _parsed(line, path)]
+        except SyntaxError as error:
+            into.fail(item, "not a triple of N-Triples", f"{error.msg}: {line.decode('utf-8', 'replace')}")
+
+
+def _document(path: Path) -> "Iterator[tuple[str, ox.Quad]]":
+    from lxml import etree
+
+    content = b"".join(blocks_of(path)).removeprefix(BOM)
+    try:
+        # pyoxigraph limits neither depth nor the text of entities; these parsers do
+        if FORMATS[suffix_of(path)] == "JSON_LD":
+            json.loads(content)
+        elif FORMATS[suffix_of(path)] == "RDF_XML":
+            etree.fromstring(content, etree.XMLParser(no_network=True, load_dtd=False, huge_tree=False))
+        for quad in _parsed(content, path, f"file:///{quote(path.name)}"):
+            yield path.name, quad
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+
+
+def _parsed(content: bytes, path: Path, base: str | None = None) -> "Iterator[ox.Quad]":
+    import pyoxigraph as ox
+
+    if content.count(b"<<") > _DEEPEST:
+        raise SyntaxError(f"more than {_DEEPEST:,} marks <<")
+    return ox.parse(content, getattr(ox.RdfFormat, FORMATS[suffix_of(path)]), base_iri=base, lenient=True)
+
+
+def _with_unit(value: str, datatype: str) -> str:
     """Return the text of a literal; DBpedia states the unit of a number by its datatype.
 
     >>> _with_unit("94.0", "http://dbpedia.org/datatype/minute"), _with_unit("94", terms.XSD + "integer")
     ('94.0 minute', '94')
     """
-    if not datatype or datatype.startswith((terms.XSD, terms.RDF)) or strength_of(value) is None:
+    if datatype.startswith((terms.XSD, terms.RDF)) or strength_of(value) is None:
         return value
     return f"{value} {local_name(datatype)}"
-
-
-def unescaped(text: str) -> str:
-    r"""Return a text with its escapes resolved; ValueError for an unknown escape.
-
-    >>> unescaped(r"Caf\u00E9 \"Flore\"")
-    'Café "Flore"'
-    """
-    return _ESCAPE.sub(_escape, text) if "\\" in text else text
-
-
-def _escape(found: re.Match[str]) -> str:
-    short, long, sign = found.groups()
-    if sign is not None:
-        if sign not in _SHORT:
-            raise ValueError(f"an unknown escape \\{sign}")
-        return _SHORT[sign]
-    code = int(short or long, 16)
-    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise ValueError(f"an escape that is not a character {found[0]}")
-    return chr(code)
-
-
-def _blank(label: str, path: Path) -> str:
-    """Return the id of a blank node, which is only unique within its file."""
-    return f"_:{label}@{path.name}"
 
 
 def _distance(tag: str | None, language: str) -> int:
@@ -137,23 +146,11 @@ def _distance(tag: str | None, language: str) -> int:
     return 1 if has.split("-")[0] == wanted.split("-")[0] else 3
 
 
-@dataclass(slots=True)
-class _Subject:
-    """The statements about one subject so far: literals, and the IRIs of the parts of a relation."""
-
-    item: str
-    texts: dict[str, str] = field(default_factory=dict)
-    ends: dict[str, str] = field(default_factory=dict)
-
-
-_TEXTS = {
-    terms.VOCABULARY + "types": "types",
+_PARTS = {
     terms.DESCRIPTION: "description",
-    terms.VOCABULARY + "weight": "weight",
-    terms.VOCABULARY + "strength": "strength",
-    terms.VOCABULARY + "qualifiers": "qualifiers",
+    **{terms.VOCABULARY + name: name for name in ("types", "weight", "strength", "qualifiers")},
+    **{terms.RDF + name: name for name in ("subject", "predicate", "object")},
 }
-_ENDS = {terms.RDF + "subject": "subject", terms.RDF + "predicate": "predicate", terms.RDF + "object": "object"}
 
 
 class OwnStatements:
@@ -162,54 +159,46 @@ class OwnStatements:
     def __init__(self, path: Path, into: GraphBuilder) -> None:
         self._path = path
         self._into = into
-        self._entities: dict[str, _Subject] = {}
-        self._relations: dict[str, _Subject] = {}
+        self._entities: dict[str, dict[str, str]] = {}
+        self._relations: dict[str, dict[str, str]] = {}
         self._left_out = 0
 
     def take(self, item: str, subject: str, predicate: str, value: str | None, thing: str) -> None:
         """Add a statement; `value` is its literal, None if its object is the IRI `thing`."""
-        into = self._into
-        if subject.startswith(terms.ENTITY):
-            about = self._entities.setdefault(subject, _Subject(item))
-            if predicate == terms.LABEL and value is not None:
-                into.label(subject, value)
-            elif predicate.startswith(terms.PREDICATE) and value is None:
-                into.add(into.id(subject), predicate_of(into, predicate), into.id(thing))
-            elif predicate in _TEXTS and value is not None:
-                about.texts[_TEXTS[predicate]] = value
-        elif subject.startswith(terms.RELATION):
-            about = self._relations.setdefault(subject, _Subject(item))
-            if predicate in _TEXTS and value is not None:
-                about.texts[_TEXTS[predicate]] = value
-            elif predicate in _ENDS and value is None:
-                about.ends[_ENDS[predicate]] = thing
-        elif not subject.startswith(terms.PREDICATE):
-            self._left_out += 1
+        into, is_entity = self._into, subject.startswith(terms.ENTITY)
+        if not is_entity and not subject.startswith(terms.RELATION):
+            self._left_out += not subject.startswith(terms.PREDICATE)
+            return
+        about = (self._entities if is_entity else self._relations).setdefault(subject, {"item": item})
+        if is_entity and predicate == terms.LABEL and value is not None:
+            into.label(subject, value)
+        elif is_entity and predicate.startswith(terms.PREDICATE) and value is None:
+            into.add(into.id(subject), predicate_of(into, predicate), into.id(thing))
+        elif predicate in _PARTS and (value is None) == predicate.startswith(terms.RDF):
+            about[_PARTS[predicate]] = thing if value is None else value
 
     def end(self) -> None:
         """Add the entities and relations to the graph after all statements."""
         into = self._into
         for ordinal, (iri, about) in enumerate(self._entities.items()):
-            types, description = types_of(about.texts.get("types", "")), about.texts.get("description", "")
-            into.thing(
-                into.id(iri), ThingAttributes(types, description, (self._row(iri, ordinal, description, types),))
-            )
+            types, description = types_of(about.get("types", "")), about.get("description", "")
+            row = self._row(iri, ordinal, description, types)
+            into.thing(into.id(iri), ThingAttributes(types, description, (row,)))
         for ordinal, (iri, about) in enumerate(self._relations.items()):
-            ends = about.ends
-            if len(ends) < len(_ENDS) or not ends["predicate"].startswith(terms.PREDICATE):
-                into.fail(about.item, "a relation without subject, predicate and object", iri)
+            source, said, target = (about.get(part, "") for part in ("subject", "predicate", "object"))
+            if not source or not target or not said.startswith(terms.PREDICATE):
+                into.fail(about["item"], "a relation without subject, predicate and object", iri)
                 continue
-            weight = self._measured(about, "weight", weight_of)
+            description = about.get("description", "")
+            weight = into.measured(about["item"], "weight", about.get("weight", ""), weight_of)
             attributes = TripleAttributes(
                 1.0 if weight is None else weight,
-                self._measured(about, "strength", strength_of),
-                about.texts.get("description", ""),
-                (self._row(iri, ordinal, about.texts.get("description", "")),),
-                _statements_of(about.texts.get("qualifiers", "")),
+                into.measured(about["item"], "strength", about.get("strength", ""), strength_of),
+                description,
+                (self._row(iri, ordinal, description),),
+                _statements_of(about.get("qualifiers", "")),
             )
-            into.add_with_attributes(
-                into.id(ends["subject"]), predicate_of(into, ends["predicate"]), into.id(ends["object"]), attributes
-            )
+            into.add_with_attributes(into.id(source), predicate_of(into, said), into.id(target), attributes)
         if self._left_out:
             into.notes.append(
                 f"{self._left_out:,} statements of {self._path.name} about documents and mentions left out: "
@@ -218,13 +207,6 @@ class OwnStatements:
 
     def _row(self, iri: str, ordinal: int, description: str, types: Sequence[str] = ()) -> ForeignRow:
         return ForeignRow(self._path.name, iri, ordinal, details_of({}, description, types))
-
-    def _measured(self, about: _Subject, name: str, read: Callable[[str], float | None]) -> float | None:
-        text = about.texts.get(name)
-        value = None if text is None else read(text)
-        if text is not None and value is None:
-            self._into.fail(about.item, f"not a {name}", text)
-        return value
 
 
 def _statements_of(text: str) -> tuple[tuple[tuple[str, str], ...], ...]:

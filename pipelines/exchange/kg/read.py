@@ -7,7 +7,7 @@ from tempfile import SpooledTemporaryFile
 from conspectus.pipelines.exchange.kg.builder import GraphBuilder, ImportedGraph
 from conspectus.pipelines.exchange.kg.files import suffix_of
 from conspectus.pipelines.exchange.kg.graphml import read_graphml
-from conspectus.pipelines.exchange.kg.rdf import read_ntriples
+from conspectus.pipelines.exchange.kg.rdf import FORMATS, read_rdf
 from conspectus.pipelines.exchange.kg.triple_lines import read_csv, read_jsonl, read_labels, read_tsv, read_txt
 from conspectus.pipelines.exchange.kg.wikidata import read_wikidata
 from conspectus.storage.errors import InputError
@@ -17,8 +17,7 @@ _READERS: dict[str, Callable[[Path, GraphBuilder, str], None]] = {
     ".tsv": read_tsv,
     ".txt": read_txt,
     ".csv": read_csv,
-    ".nt": read_ntriples,
-    ".nq": read_ntriples,
+    **dict.fromkeys(FORMATS, read_rdf),
     ".jsonl": read_jsonl,
     ".json": read_wikidata,
     ".graphml": read_graphml,

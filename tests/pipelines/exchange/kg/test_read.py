@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph, _distinct, local_name
-from conspectus.pipelines.exchange.kg.rdf import unescaped
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings
@@ -130,20 +129,70 @@ def test_n_triples_with_literals_escapes_languages_and_blank_nodes(tmp_path: Pat
     }
     assert [(each.item_id, each.reason) for each in graph.failures] == [
         ("a.nt:9", "not a triple of N-Triples"),
-        ("a.nt:10", "an unknown escape \\q"),
+        ("a.nt:10", "not a triple of N-Triples"),
         ("a.nt:11", "an empty literal"),
-        ("a.nt:12", "an escape that is not a character \\ud800"),
+        ("a.nt:12", "not a triple of N-Triples"),
     ]
     assert graph.notes == ("1 texts of a.nt in other languages left out (kg.language is en)",)
     german = graph_of(tmp_path / "a.nt", language="de")
     assert ("Hitze", "tagline", "Eine Geschichte") in triples(german)
 
 
-def test_escapes() -> None:
-    assert unescaped(r"tab\t \U0001F600 \\") == "tab\t 😀 \\"
-    for wrong in (r"\uD800", r"\U00110000", r"\x"):
-        with pytest.raises(ValueError, match="escape"):
-            unescaped(wrong)
+_HEAT = {
+    ("Heat", "starred", "Al_Pacino"),
+    ("Heat", "year", "1995"),
+    ("Heat", "cut", "_:b0@a"),
+    ("_:b0@a", "minutes", "170"),
+}
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        (
+            ".ttl",
+            '@prefix x: <http://ex.org/>. x:Heat x:starred x:Al_Pacino; x:year 1995; x:cut [ x:minutes "170" ] .',
+        ),
+        (
+            ".rdf",
+            f'''<!DOCTYPE r [<!ENTITY x "http://ex.org/">]><rdf:RDF xmlns:rdf="{_RDF}" xmlns="http://ex.org/">
+            <rdf:Description rdf:about="&x;Heat"><starred rdf:resource="&x;Al_Pacino"/><year>1995</year>
+            <cut rdf:parseType="Resource"><minutes>170</minutes></cut></rdf:Description></rdf:RDF>''',
+        ),
+        (
+            ".jsonld",
+            """{"@context": {"@vocab": "http://ex.org/"}, "@id": "http://ex.org/Heat", "year": "1995",
+            "starred": {"@id": "http://ex.org/Al_Pacino"}, "cut": {"minutes": "170"}}""",
+        ),
+    ],
+)
+def test_documents_of_rdf(ending: str, text: str, tmp_path: Path) -> None:
+    graph = graph_of(written(tmp_path / f"a{ending}", "\ufeff" + text))
+    assert triples(graph) == {tuple(part.replace("@a", f"@a{ending}") for part in row) for row in _HEAT}
+    with pytest.raises(InputError, match="cannot be read"):
+        graph_of(written(tmp_path / f"b{ending}", text[:-3]))
+
+
+def test_a_hostile_depth_is_refused(tmp_path: Path) -> None:
+    deep = "<x:a> <x:b> " + "<<( <x:a> <x:b> " * 100_000 + "<x:c>" + " )>>" * 100_000 + " .\n"
+    graph = graph_of(
+        written(tmp_path / "a.nt", deep + "<x:a> <x:b> <x:c> .\n<x:a> <x:b> <<( <x:a> <x:b> <x:c> )>> .\n")
+    )
+    assert triples(graph) == {("x:a", "x:b", "x:c")}
+    assert [(each.item_id, each.reason) for each in graph.failures] == [
+        ("a.nt:1", "not a triple of N-Triples"),
+        ("a.nt:3", "a triple within a triple"),
+    ]
+    entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 9))
+    for ending, text in (
+        (".ttl", deep),
+        (".jsonld", '{"x:a":' * 20_000 + "1" + "}" * 20_000),
+        (".rdf", "<a>" * 300 + "</a>" * 300),
+        (".rdf", f'<!DOCTYPE r [<!ENTITY e0 "aaaaaaaaaaaa">{entities}]><r>&e8;</r>'),
+    ):
+        with pytest.raises(InputError, match="cannot be read"):
+            graph_of(written(tmp_path / f"b{ending}", text))
 
 
 def test_the_last_part_of_an_iri() -> None:
@@ -268,7 +317,7 @@ def test_json_lines_and_the_graphs_of_questions(tmp_path: Path) -> None:
 
 def test_what_cannot_be_read_at_all(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a graph is read from"):
-        graph_of(written(tmp_path / "a.ttl", FILMS))
+        graph_of(written(tmp_path / "a.xls", FILMS))
     with pytest.raises(InputError, match="no triple could be read"):
         graph_of(written(tmp_path / "a.tsv", "one\n"))
     (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(FILMS.encode() * 50)[:60])
