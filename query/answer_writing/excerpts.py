@@ -67,10 +67,11 @@ _ORDER = regex.compile(
 )
 """What is written for a language model, not for people: to ignore its instructions, to say something in its answers."""
 MESSAGE = regex.compile(
-    r"(?m)^[\u200e\[]*(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{2,4}),? +\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\.?)?\]?"
+    r"(?m)^[\u200e\[]*(?:(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{2,4}),? +\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\.?)?\]?"
+    r"|\d\d:\d\d:\d\d)"
     r"(?: -)? (?P<sender>[^:\n]{1,60}): "
 )
-"""A message of a chat: when and who, and then what."""
+"""A message of a chat, or what is said in a recording: when and who, and then what."""
 _BLANK = re.compile(r"\n[ \t>]*\n")
 
 QUOTED = ("sentence", "line", "item", "row", "record", "code")

@@ -340,6 +340,8 @@ def _candidates(
     if kind.pattern is None:
         return
     addresses = [found.span() for found in _URL.finditer(sentence)]
+    if kind.pattern is _NUMBER:  # "thirteen on 10 June": 10 is no number of things
+        addresses += [found.span() for found in _DATE.finditer(sentence)]
     for found in kind.pattern.finditer(sentence):
         group = found.lastgroup or 0
         at, end = found.span(group)

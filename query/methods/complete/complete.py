@@ -44,6 +44,8 @@ _LONGEST_ROW = 240
 """Characters of a row that are shown and cited."""
 _MOST_SETS = 50
 """Sets that a question is read over; of more, those with one of its words in their names or those of their columns."""
+_OF_ONE = frozenset({"who", "when", "where", "why"})
+"""Kinds of questions that a whole table does not answer."""
 _MOST_UNASKED = 20_000  # passages; of more, sets are read for the method `all` only: it takes .2 ms a passage, once
 _MOST_ADDENDS = 9  # of a sum that are shown
 
@@ -92,8 +94,12 @@ class Complete:
             return None
         plan = self.plan(question)
         with assembling(question, self._name) as assembly:
-            if not isinstance(plan, NoPlan) and plan.table.kind == "statements" and kind_of(question) == "definition":
-                return None  # "What is the Lantern?" asks what it is, not for the sentences that begin with it
+            if not isinstance(plan, NoPlan) and plan.operation == "list":
+                kind, all_rows = kind_of(question), not plan.conditions and plan.target is None
+                if plan.table.kind == "statements" and kind == "definition":
+                    return None  # "What is the Lantern?" asks what it is, not for the sentences that begin with it
+                if plan.table.kind == "rows" and all_rows and kind in _OF_ONE:
+                    return None  # "Who wrote the article?" does not ask for the rows of its table
             if isinstance(plan, NoPlan):
                 return _declined(assembly, plan) if plan.computes and plan.matched else None
             answer = None if plan.table.kind == "entities" else self._answered(assembly, plan)

@@ -243,7 +243,7 @@ def _in_document(document: Document) -> Iterator[tuple[str, str, str, Sequence[s
         if "\n\n" in after and "\n\n" in before and (columns := _pipe_columns(block[0])):
             label = next(reversed(sections_at(document.places, block.start())), "")
             yield "rows", SECTION, label, columns, _pipe_rows(block[0], block.start(), columns)
-    messages = list(MESSAGE.finditer(document.text))
+    messages = [found for found in MESSAGE.finditer(document.text) if found["date"]]
     if len(messages) >= _LEAST_MESSAGES:
         ends = [*(found.start() for found in messages[1:]), document.n_chars]
         rows = [
