@@ -6,7 +6,7 @@ The attributes are our columns, and `label`, which Gephi displays. Lists are JSO
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -20,22 +20,22 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 """
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """A character that XML 1.0 does not allow."""
-_ENTITY = {
-    "label": "string",
-    "name": "string",
-    "type": "string",
-    "types": "string",
-    "description": "string",
-    "frequency": "int",
-    "degree": "int",
+_ENTITY: Mapping[str, tuple[str, Callable[[Entity], object]]] = {
+    "label": ("string", lambda entity: entity.name),
+    "name": ("string", lambda entity: entity.name),
+    "type": ("string", lambda entity: entity.type),
+    "types": ("string", lambda entity: json.dumps(entity.types, ensure_ascii=False)),
+    "description": ("string", lambda entity: entity.description),
+    "frequency": ("int", lambda entity: entity.frequency),
+    "degree": ("int", lambda entity: entity.degree),
 }
-_RELATION = {
-    "label": "string",
-    "predicate": "string",
-    "description": "string",
-    "weight": "double",
-    "strength": "double",
-    "chunk_ids": "string",
+_RELATION: Mapping[str, tuple[str, Callable[[Relation], object]]] = {
+    "label": ("string", lambda relation: relation.predicate),
+    "predicate": ("string", lambda relation: relation.predicate),
+    "description": ("string", lambda relation: relation.description),
+    "weight": ("double", lambda relation: relation.weight),
+    "strength": ("double", lambda relation: relation.strength),
+    "chunk_ids": ("string", lambda relation: json.dumps(relation.chunk_ids)),
 }
 
 
@@ -43,19 +43,21 @@ def write_graphml(index: StoredIndex, to: Path) -> ExportResult:
     """Write entities as nodes and relations as directed edges of the file `to`, with their columns as attributes."""
     entities, relations = index.rows(Entity), index.rows(Relation)
     community_of = _communities(index.rows(Community))
-    levels = {f"c{level}": "string" for level in sorted(community_of)}
+    columns = {name: kind for name, (kind, _) in _ENTITY.items()}
+    columns.update((f"c{level}", "string") for level in sorted(community_of))
     with to.open("w", encoding="utf-8", newline="\n") as stream:
         stream.write(_HEAD)
-        stream.writelines(_keys("node", {**_ENTITY, **levels}))
-        stream.writelines(_keys("edge", _RELATION))
+        stream.writelines(_keys("node", columns))
+        stream.writelines(_keys("edge", {name: kind for name, (kind, _) in _RELATION.items()}))
         stream.write('<graph id="conspectus" edgedefault="directed">\n')
         for entity in entities:
-            cells = _entity(entity)
+            cells = {name: read(entity) for name, (_, read) in _ENTITY.items()}
             cells.update((f"c{level}", found.get(entity.id)) for level, found in sorted(community_of.items()))
             stream.write(f'<node id="{entity.id}">{_data("node", cells)}</node>\n')
         for relation in relations:
+            cells = {name: read(relation) for name, (_, read) in _RELATION.items()}
             ends = f'source="{relation.source_id}" target="{relation.target_id}"'
-            stream.write(f'<edge id="{relation.id}" {ends}>{_data("edge", _relation(relation))}</edge>\n')
+            stream.write(f'<edge id="{relation.id}" {ends}>{_data("edge", cells)}</edge>\n')
         stream.write("</graph>\n</graphml>\n")
     lost = sum(any(map(_UNWRITABLE.search, (entity.name, entity.description, *entity.types))) for entity in entities)
     lost += sum(any(map(_UNWRITABLE.search, (relation.predicate, relation.description))) for relation in relations)
@@ -74,29 +76,6 @@ def _communities(communities: Iterable[Community]) -> Mapping[int, dict[str, str
 def _keys(domain: str, columns: Mapping[str, str]) -> Iterator[str]:
     for name, kind in columns.items():
         yield f'<key id="{domain}_{name}" for="{domain}" attr.name="{name}" attr.type="{kind}"/>\n'
-
-
-def _entity(entity: Entity) -> dict[str, object]:
-    return {
-        "label": entity.name,
-        "name": entity.name,
-        "type": entity.type,
-        "types": json.dumps(entity.types, ensure_ascii=False),
-        "description": entity.description,
-        "frequency": entity.frequency,
-        "degree": entity.degree,
-    }
-
-
-def _relation(relation: Relation) -> dict[str, object]:
-    return {
-        "label": relation.predicate,
-        "predicate": relation.predicate,
-        "description": relation.description,
-        "weight": relation.weight,
-        "strength": relation.strength,
-        "chunk_ids": json.dumps(relation.chunk_ids),
-    }
 
 
 def _data(domain: str, cells: Mapping[str, object]) -> str:

@@ -178,18 +178,14 @@ class GraphBuilder:
 
     def name(self, text: str) -> int:
         """Return the number of the thing with this name."""
-        number = self._names.get(text)
-        if number is None:
-            number = self._names[text] = self._count
-            self._count += 1
+        number = self._names.setdefault(text, self._count)
+        self._count += number == self._count
         return number
 
     def id(self, text: str) -> int:
         """Return the number of the thing with this id."""
-        number = self._ids.get(text)
-        if number is None:
-            number = self._ids[text] = self._count
-            self._count += 1
+        number = self._ids.setdefault(text, self._count)
+        self._count += number == self._count
         return number
 
     def quantity(self, amount: str, unit: str) -> int:

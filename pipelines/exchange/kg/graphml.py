@@ -9,10 +9,10 @@ references are not resolved; and libxml2 bounds depth, values and tags.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from conspectus.pipelines.exchange.kg.builder import (
     ForeignRow,
@@ -46,7 +46,6 @@ class GraphmlItem:
     id: str
     source: str
     target: str
-    is_edge: bool
     line: int
     attributes: dict[str, str] = field(default_factory=dict)
 
@@ -75,7 +74,7 @@ def parse_graphml(path: Path) -> Graphml:
         for block in blocks_of(path):
             parser.feed(block)
             waiting += len(block)
-            for event, element in parser.read_events():
+            for event, element in cast("Iterator[tuple[str, _Element]]", parser.read_events()):
                 waiting = 0
                 (reading.start if event == "start" else reading.end)(element)
             if waiting > MOST_BYTES:  # libxml2 bounds a value but not the tag that contains it
@@ -102,7 +101,7 @@ class _GraphmlParser:
         for kind, items in self._items.items():
             for item in items:
                 item.attributes.update({**self._defaults[kind], **item.attributes})
-        return Graphml(*self._items.values(), frozenset(self._names.values()), self._hyperedges)
+        return Graphml(self._items["node"], self._items["edge"], frozenset(self._names.values()), self._hyperedges)
 
     def start(self, element: "_Element") -> None:
         """Take the attributes of an element that starts; InputError if it cannot be a part of GraphML."""
@@ -116,8 +115,8 @@ class _GraphmlParser:
             key = element.get("id", "")
             self._names[key] = element.get("attr.name") or element.get("yfiles.type") or key
         elif name in self._items:
-            ends = (element.get(end, "") for end in ("id", "source", "target"))
-            item = GraphmlItem(*ends, name == "edge", element.sourceline or 0)
+            id_, source, target = (element.get(end, "") for end in ("id", "source", "target"))
+            item = GraphmlItem(id_, source, target, element.sourceline or 0)
             self._items[name].append(item)
             self._open.append(item)
         self._hyperedges += name == "hyperedge"
@@ -130,15 +129,15 @@ class _GraphmlParser:
         elif name == "data" and self._open:
             key = element.get("key", "")
             # Markup within a value is an editor's drawing, of which only the displayed label is read.
-            for part in element.iterdescendants():
+            for part in element.iter():
                 if local(part) in _LABELS and part.text:
                     self._open[-1].attributes.setdefault("label", part.text)
             if len(element) == 0:
                 self._open[-1].attributes[self._names.get(key, key)] = element.text or ""
         elif name == "default" and parent is not None and local(parent) == "key":
-            domain = parent.get("for", "all")
-            for kind in self._items if domain == "all" else self._items.keys() & {domain}:
-                self._defaults[kind][self._names[parent.get("id", "")]] = element.text or ""
+            for kind, defaults in self._defaults.items():
+                if parent.get("for", "all") in {kind, "all"}:
+                    defaults[self._names[parent.get("id", "")]] = element.text or ""
         previous = element.getprevious()
         if parent is not None and previous is not None and local(parent) in {"graph", "graphml"}:
             parent.remove(previous)
