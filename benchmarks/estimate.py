@@ -2,15 +2,11 @@
 
     python -m benchmarks.estimate metered ../shared/data [--models recorded rules] [--again] [--steps]
     python -m benchmarks.estimate prior ../shared/data
-    python -m benchmarks.estimate density ../shared/data
-    python -m benchmarks.estimate tokens ../shared/data
 
 `metered` estimates the build of three corpora (150 passages of HotpotQA, a book, 30 short Chinese articles), then
 builds with the fake server and several made-up models (estimate_models.py) and prints estimated / metered, by the
 server's own count of tokens. With --again half of each corpus is indexed first: the estimate of the whole then knows
-the model's replies. `prior` measures the estimator's prior on recorded replies of GPT-4o; `density` how many names the
-English corpora contain, which is assumed for scripts without capitals;
-`tokens` compares its count with that of the o200k encoding, if the package bpe-openai is installed.
+the model's replies. `prior` measures the usual lengths of replies on recorded ones of GPT-4o.
 """
 
 import argparse
@@ -26,12 +22,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.estimation.estimate import estimate
-from conspectus.pipelines.estimation.replies import density, names_in, server_tokens
 from conspectus.pipelines.estimation.totals import Estimate
 from conspectus.prompts.client.usage_and_cost import Spending
 from conspectus.prompts.replies.records import read_records
 from conspectus.storage.settings import Settings, load_settings
-from conspectus.storage.text.tokens import token_spans
+from conspectus.storage.text.tokens import count_tokens, token_spans
 
 from benchmarks.estimate_models import Model, models
 from benchmarks.fake_server import FakeServer
@@ -142,7 +137,7 @@ def _ratio(told: float, real: float) -> str:
 
 
 def prior(data: Path) -> None:
-    """Print what replies.py assumes before any reply."""
+    """Print what counting.py assumes before any reply."""
     folder = data / "recorded_replies"
     replies = [json.loads(line)["reply"] for line in (folder / "replies.jsonl").read_text("utf-8").splitlines()]
     extractions = [reply for reply in replies if "<|>" in reply]
@@ -153,20 +148,16 @@ def prior(data: Path) -> None:
     entities = [one for record in records for one in record.entities]
     relations = [one for record in records for one in record.relations]
     per_chunk = len(extractions) / 2
-    tokens = sum(map(server_tokens, extractions))
-    print(f"chunks {per_chunk:.0f}, of {statistics.mean(map(server_tokens, chunks)):.0f} tokens on average")
+    tokens = sum(map(count_tokens, extractions))
+    print(f"chunks {per_chunk:.0f}, of {statistics.mean(map(count_tokens, chunks)):.0f} tokens on average")
     print(f"entities a chunk, both replies {len(entities) / per_chunk:.1f}, relations {len(relations) / per_chunk:.1f}")
     print(f"tokens of both replies {tokens / per_chunk:.0f}; a record {tokens / (len(entities) + len(relations)):.1f}")
     print(f"relations an entity {len(relations) / len(entities):.2f}")
-    for size in (1200, 600, 300, 120):
-        some = list(_pieces(story, size, 0))
-        names = statistics.mean(len(names_in(item)) for item in some)
-        print(f"names in {size} tokens of the story {names:.1f}")
     findings = [one for report in reports for one in report["findings"]]
     head = [{key: value for key, value in report.items() if key != "findings"} for report in reports]
-    print(f"report: {statistics.mean(server_tokens(json.dumps(item)) for item in head):.0f} tokens without findings")
-    print(f"finding: {statistics.mean(server_tokens(json.dumps(finding)) for finding in findings):.0f} tokens")
-    words, report_tokens = (sum(f(json.dumps(report)) for report in reports) for f in (_words, server_tokens))
+    print(f"report: {statistics.mean(count_tokens(json.dumps(item)) for item in head):.0f} tokens without findings")
+    print(f"finding: {statistics.mean(count_tokens(json.dumps(finding)) for finding in findings):.0f} tokens")
+    words, report_tokens = (sum(f(json.dumps(report)) for report in reports) for f in (_words, count_tokens))
     print(f"tokens a word of a report {report_tokens / words:.2f}")
     _reports_by_records(data / "graphrag_index")
 
@@ -180,17 +171,8 @@ def _reports_by_records(folder: Path) -> None:
         some = [row for row in reports if least <= records[row["community"]] < most]
         on = statistics.mean(records[row["community"]] for row in some)
         findings = statistics.mean(len(row["findings"]) for row in some)
-        tokens = statistics.mean(server_tokens(row["full_content_json"]) for row in some)
+        tokens = statistics.mean(count_tokens(row["full_content_json"]) for row in some)
         print(f"{len(some):3} reports on {on:5.1f} records: {findings:.1f} findings, {tokens:5.0f} tokens")
-
-
-def density_of_corpora(data: Path) -> None:
-    """Print the mean density of names in 40 documents of each corpus."""
-    for corpus in sorted(data.glob("*/corpus.jsonl")):
-        lines = corpus.read_text("utf-8").splitlines()
-        texts = [str(json.loads(line)["text"])[:2400] for line in lines[:: max(1, len(lines) // 40)]]
-        found = [density(text) for text in texts if server_tokens(text) >= 40]
-        print(f"{corpus.parent.name:16} {statistics.mean(found):.2f}")
 
 
 def _words(text: str) -> float:
@@ -204,33 +186,10 @@ def _pieces(text: str, size: int, overlap: int) -> Iterable[str]:
         yield text[spans[start][0] : last[1]]
 
 
-def tokens(data: Path) -> None:
-    """Print our count of several texts, and that of GPT-4o's encoding."""
-    import bpe_openai  # type: ignore[import-not-found]
-
-    encoding = bpe_openai.get_encoding("o200k_base")
-    replies = [
-        json.loads(line)["reply"]
-        for line in (data / "recorded_replies" / "replies.jsonl").read_text("utf-8").splitlines()
-    ]
-    chinese = (HERE.parent / "examples" / "chinese" / "corpus.jsonl").read_text("utf-8").splitlines()
-    texts = {
-        "prompt of extraction": (HERE.parent / "prompts/index/extract_examples.txt").read_text("utf-8"),
-        "prompt of reports": (HERE.parent / "prompts/index/report.txt").read_text("utf-8"),
-        "a book": (data / "books" / "wizard_of_oz.txt").read_text("utf-8"),
-        "Chinese": "\n".join(json.loads(line)["text"] for line in chinese),
-        "recorded extractions": "\n".join(reply for reply in replies if "<|>" in reply),
-        "recorded reports": "\n".join(reply for reply in replies if "findings" in reply),
-    }
-    for name, text in texts.items():
-        ours, theirs = server_tokens(text), len(encoding.encode(text))
-        print(f"{name:22} ours {ours:9,.0f}  o200k {theirs:9,}  {ours / theirs:.2f}")
-
-
 def main() -> None:
     """Run the chosen comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("metered", "prior", "density", "tokens"))
+    parser.add_argument("what", choices=("metered", "prior"))
     parser.add_argument("data", type=Path)
     parser.add_argument("--models", nargs="+", default=[])
     parser.add_argument("--again", action="store_true")
@@ -239,7 +198,7 @@ def main() -> None:
     if given.what == "metered":
         metered(given.data, given.models, given.again, given.steps)
     else:
-        {"prior": prior, "density": density_of_corpora, "tokens": tokens}[given.what](given.data)
+        prior(given.data)
 
 
 if __name__ == "__main__":

@@ -209,8 +209,7 @@ class StepResults:
 def index_steps(build: Build) -> StepResults:
     """Run the steps of indexing in data order, and pass every part of the index to the writer.
 
-    A build runs them with a backend and a writer; an estimate runs the same steps with a model and an embedding that
-    only count. Work that the next step does not need is started, and runs while the backend waits for its server.
+    Work that the next step does not need is started, and runs while the backend waits for its server.
     """
     documents, chunks, graph, settings = build.documents, build.chunks, build.graph, build.settings
     backend, embedding, writer = build.backend, build.embedding, build.writer

@@ -124,8 +124,8 @@ def index(
     price, and the exit status is 10. Put the output files into the same folder and repeat the command until the index
     is built. Each stage needs a batch: extraction, gleaning (twice), votes on names, summaries, reports.
 
-    --estimate calls no server and writes nothing: it runs the steps with cached or synthetic replies, and reports by
-    step what the build would take.
+    --estimate calls no server and writes nothing: it counts the prompts, assumes replies as long as the cached or the
+    usual ones, and reports by step what the build would take.
     """
     if exact:
         overrides = [*(overrides or []), "communities.update=exact"]

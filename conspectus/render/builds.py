@@ -122,8 +122,6 @@ def estimate_text(estimate: Mapping[str, Any]) -> str:
         lines.append(f"length of replies: as cached for {estimate['observed']:,} chunks")
     elif estimate["rehearsed"]:
         lines.append("length of replies: as GPT-4o's to other text; the model's own are not known yet")
-    if 0 < estimate["rehearsed"] < estimate["chunks"]:
-        lines.append(f"from a sample of {estimate['rehearsed']:,} chunks")
     lines.append(f"time: {estimate['time_assumes']}; the work of this machine comes on top")
     return "\n".join([*lines, *estimate["warnings"]])
 

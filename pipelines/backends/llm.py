@@ -83,10 +83,9 @@ class AskedModel:
 class LlmBackend:
     """GraphRAG's indexing: a model extracts, summarises descriptions, and writes reports, deepest communities first.
 
-    The model is that of the settings, unless another is given (an estimate gives one with synthetic replies); `retry`
-    requests incomplete replies again. Communities of an `earlier` version are preserved if possible. Raises NeedsModel
-    if the settings name no model, SettingsError if their prompts cannot be read. BudgetReached ends a step after its
-    running calls have ended.
+    `retry` requests incomplete replies again. Communities of an `earlier` version are preserved if possible. Raises
+    NeedsModel if the settings name no model, SettingsError if their prompts cannot be read. BudgetReached ends a step
+    after its running calls have ended.
     """
 
     is_remote = True
@@ -97,7 +96,6 @@ class LlmBackend:
         settings: Settings,
         memo: Memo,
         progress: Progress,
-        model: MeteredModel | None = None,
         *,
         retry: bool = False,
         earlier: Earlier | None = None,
@@ -106,7 +104,7 @@ class LlmBackend:
         self._progress = progress
         self._earlier = earlier
         self._tuned = read_tuned(settings.extraction)
-        self._asked = AskedModel(model, retry=retry) if model else AskedModel.of(settings, memo, retry=retry)
+        self._asked = AskedModel.of(settings, memo, retry=retry)
         self._writer: DescriptionWriter | None = None
         self._claims: tuple[str, ...] = ()
         self.model: LanguageModel = self._asked.model

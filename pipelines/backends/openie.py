@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conspectus.pipelines.backends.base import Extraction
-from conspectus.pipelines.backends.llm import AskedModel, MeteredModel, name_phrases
+from conspectus.pipelines.backends.llm import AskedModel, name_phrases
 from conspectus.pipelines.backends.nlp import NlpBackend
 from conspectus.pipelines.exchange.openie.passages import by_chunk, match_passages
 from conspectus.pipelines.exchange.openie.read import read_open, read_results
@@ -27,7 +27,7 @@ from conspectus.storage.text.nlp import CONCEPT, Annotation
 class OpenieLlmBackend(NlpBackend):
     """Lets a model list named entities and state triples; the other steps are those without a model.
 
-    The model is that of the settings, unless another is given; `retry` requests incomplete replies again. Raises
+    The model is that of the settings; `retry` requests incomplete replies again. Raises
     NeedsModel, SettingsError and BudgetReached like `LlmBackend`.
     """
 
@@ -39,12 +39,11 @@ class OpenieLlmBackend(NlpBackend):
         memo: Memo,
         run: Runner,
         progress: Progress,
-        model: MeteredModel | None = None,
         *,
         retry: bool = False,
         earlier: Earlier | None = None,
     ) -> None:
-        self._asked = AskedModel(model, retry=retry) if model else AskedModel.of(settings, memo, retry=retry)
+        self._asked = AskedModel.of(settings, memo, retry=retry)
         super().__init__(settings, memo, run, earlier, progress, self._asked if settings.reports_with else None)
         self._persona = read_tuned(settings.extraction).extracts_as()
         self.model = self._asked.model

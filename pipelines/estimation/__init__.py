@@ -1,1 +1,1 @@
-"""Estimate the cost of indexing without a server: run the steps with a model that only counts."""
+"""Estimate the cost of indexing without a server: count the prompts, and assume replies of the usual length."""

@@ -1,11 +1,7 @@
-"""Calls, tokens, dollars and seconds of a build, by step and in total, from the spending that was counted.
+"""Calls, tokens, dollars and seconds of a build, by step and in total, from the spending that was counted."""
 
-The result is expected within a factor of the estimate: `UNSEEN` without cached replies of the model, `SEEN` with many.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +13,10 @@ from conspectus.pipelines.steps.extract.openie import NER, TRIPLES
 from conspectus.pipelines.steps.reports.llm import STAGE as REPORT
 from conspectus.prompts.client.usage_and_cost import Spending
 from conspectus.prompts.embedding.endpoint import STEP as EMBED
-from conspectus.storage.records import Chunk
 from conspectus.storage.settings import Settings
 
-UNSEEN, SEEN = 1.6, 1.3
+WITHIN = 2.0
 """Figures that depend on replies are expected within this factor of the estimate."""
-
 _FROM_DOCUMENTS = ("extract", "claims", NER, "embed chunks")
 """Steps whose prompts contain no replies and are counted exactly."""
 _ORDER = (*CHUNK_STEPS, NER, TRIPLES, VOTE, SUMMARISE, REPORT, EMBED)
@@ -82,8 +76,8 @@ class Estimate:
         index: The folder of the index.
         documents: Number of documents.
         chunks: Number of chunks; 0 if there is nothing to do.
-        rehearsed: Number of chunks in the sample.
-        observed: Number of chunks whose cached replies were used to calibrate the estimate.
+        rehearsed: Number of chunks whose prompts were counted.
+        observed: Number of chunks with cached replies, whose lengths are assumed for the others.
         unchanged: Whether the current version is already the index of this input.
         steps: The steps with model calls, in the order of a build.
         total: All steps together.
@@ -105,106 +99,91 @@ class Estimate:
 
 def totals(
     plan: BuildPlan,
-    chunks: Sequence[Chunk],
+    chunks: int,
     spending: Sequence[Spending],
     settings: Settings,
     latency: float | None,
     *,
-    certain: float,
-    rehearsed: int = 0,
     observed: int = 0,
 ) -> Estimate:
-    """Return the estimate of a build from its counted spending.
-
-    Args:
-        plan: The planned build.
-        chunks: All chunks of the corpus.
-        spending: The spending of each step with each model, in any order.
-        settings: Settings of the build.
-        latency: Seconds per call; None to derive it from the length of the replies.
-        certain: How well replies are known, from 0 to 1: the factor goes from `UNSEEN` to `SEEN`.
-        rehearsed: Number of chunks in the sample.
-        observed: Number of chunks whose cached replies were used.
-    """
+    """Return the estimate of a build with so many chunks from the spending of each step; see `Estimate`."""
     asking = [spent for spent in spending if spent.calls or spent.remembered]
-    in_order = sorted(asking, key=lambda spent: (_ORDER.index(spent.step), spent.model))
-    factor = UNSEEN - (UNSEEN - SEEN) * certain
-    seconds = partial(_seconds, settings=settings, latency=latency)
-    steps = tuple(_step(spent, factor, seconds(spent)) for spent in in_order)
+    steps = tuple(
+        _step(spent, _seconds(spent, settings, latency))
+        for spent in sorted(asking, key=lambda spent: _ORDER.index(spent.step))
+    )
+    total = _total(steps)
     by_model = [step for step in steps if step.step != EMBED]
-    tokens, dollars = sum(step.tokens for step in by_model), _dollars([step.cost for step in by_model])
+    tokens, dollars = sum(step.tokens for step in by_model), _sum(step.cost for step in by_model)
     llm, warnings = settings.llm, []
     if llm.max_tokens is not None and tokens > llm.max_tokens:
         warnings.append(f"llm.max_tokens is {llm.max_tokens:,}: one run will not suffice")
     if llm.max_cost is not None and dollars is not None and dollars > llm.max_cost:
         warnings.append(f"llm.max_cost is ${llm.max_cost:g}: one run will not suffice")
     return Estimate(
-        index=plan.index,
-        documents=len(plan.documents),
-        chunks=len(chunks),
-        rehearsed=rehearsed,
-        observed=observed,
-        unchanged=plan.is_unchanged,
-        steps=steps,
-        total=_total(steps),
-        time_assumes=_assumed(settings, latency),
-        warnings=tuple(warnings),
+        plan.index,
+        len(plan.documents),
+        chunks,
+        chunks if settings.extracts_with else 0,
+        observed,
+        plan.is_unchanged,
+        steps,
+        total,
+        _assumed(settings, latency),
+        tuple(warnings),
     )
 
 
-def _step(spent: Spending, factor: float, seconds: float) -> StepEstimate:
-    exact = spent.prompt_tokens if spent.step in _FROM_DOCUMENTS else 0
+def _step(spent: Spending, seconds: float) -> StepEstimate:
+    is_exact = spent.step in _FROM_DOCUMENTS
+    exact = spent.prompt_tokens if is_exact else 0
     tokens = spent.prompt_tokens + spent.completion_tokens
     dollars = spent.cost if spent.calls else 0.0
 
     def end(times: float) -> Range:
         found = exact + (tokens - exact) * times
-        calls = spent.calls if spent.step in _FROM_DOCUMENTS else round(spent.calls * times)
+        calls = spent.calls if is_exact else round(spent.calls * times)
         return Range(calls, round(found), None if dollars is None else dollars * found / max(tokens, 1))
 
     return StepEstimate(
-        step=spent.step,
-        model=spent.model,
-        calls=spent.calls,
-        remembered=spent.remembered,
-        prompt_tokens=spent.prompt_tokens,
-        completion_tokens=spent.completion_tokens,
-        cost=dollars,
-        seconds=round(seconds, 1),
-        low=end(1 / factor),
-        high=end(factor),
+        spent.step,
+        spent.model,
+        spent.calls,
+        spent.remembered,
+        spent.prompt_tokens,
+        spent.completion_tokens,
+        dollars,
+        round(seconds, 1),
+        end(1 / WITHIN),
+        end(WITHIN),
     )
 
 
 def _total(steps: Sequence[StepEstimate]) -> StepEstimate:
     """Return the total of all steps. Embedding and model calls overlap, so the longer time counts."""
-    by_model = sum(step.seconds for step in steps if step.step != EMBED)
     by_endpoint = sum(step.seconds for step in steps if step.step == EMBED)
+    by_model = sum(step.seconds for step in steps if step.step != EMBED)
+    ends = [
+        Range(sum(end.calls for end in side), sum(end.tokens for end in side), _sum(end.cost for end in side))
+        for side in ([step.low for step in steps], [step.high for step in steps])
+    ]
     return StepEstimate(
-        step="total",
-        model="",
-        calls=sum(step.calls for step in steps),
-        remembered=sum(step.remembered for step in steps),
-        prompt_tokens=sum(step.prompt_tokens for step in steps),
-        completion_tokens=sum(step.completion_tokens for step in steps),
-        cost=_dollars([step.cost for step in steps]),
-        seconds=round(max(by_model, by_endpoint), 1),
-        low=_sum([step.low for step in steps]),
-        high=_sum([step.high for step in steps]),
+        "total",
+        "",
+        sum(step.calls for step in steps),
+        sum(step.remembered for step in steps),
+        sum(step.prompt_tokens for step in steps),
+        sum(step.completion_tokens for step in steps),
+        _sum(step.cost for step in steps),
+        round(max(by_model, by_endpoint), 1),
+        *ends,
     )
 
 
-def _sum(ranges: Sequence[Range]) -> Range:
-    return Range(
-        sum(end.calls for end in ranges),
-        sum(end.tokens for end in ranges),
-        _dollars([end.cost for end in ranges]),
-    )
-
-
-def _dollars(costs: Sequence[float | None]) -> float | None:
-    known = [dollars for dollars in costs if dollars is not None]
-    return sum(known) if len(known) == len(costs) else None
+def _sum(costs: Iterable[float | None]) -> float | None:
+    """Return the sum; None if one is unknown."""
+    known = list(costs)
+    return None if None in known else sum(dollars for dollars in known if dollars is not None)
 
 
 def _seconds(spent: Spending, settings: Settings, latency: float | None) -> float:
