@@ -40,8 +40,9 @@ from conspectus.storage.text.tokens import count_each
 TOKENS_A_CALL = {VOTE: 3_000, SUMMARISE: 3_000, REPORT: 600}
 """Tokens of replies about chunks for each call of a later step.
 
-GraphRAG's index of the story has a report for each 420 tokens of replies, and 150 passages of HotpotQA, built with
-replies as long as GPT-4o's, have one for each 920; votes on names 2,800, and summaries 2,500 to 3,400."""
+GraphRAG's index of the story has a report for each 420 tokens of replies. For 150 passages of HotpotQA only the calls
+were counted; with some 90,000 tokens of replies, which is assumed, a report comes to 920, a vote on names to 2,800 and
+a summary to 2,500."""
 PROMPT_TOKENS = {VOTE: 500, SUMMARISE: 600}
 """Tokens of a prompt of these steps besides its instructions, in the same builds."""
 IN_REPORTS = 1.5
