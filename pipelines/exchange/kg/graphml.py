@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from conspectus.pipelines.exchange.kg.builder import (
     ForeignRow,
@@ -105,9 +105,12 @@ class _GraphmlParser:
 
     def start(self, element: "_Element") -> None:
         """Take the attributes of an element that starts; InputError if it cannot be a part of GraphML."""
-        name = local(element)
+        name, untyped = (
+            local(element),
+            cast("Any", element),
+        )  # stubs of lxml lack `doctype` and type `sourceline` as `...`
         if element.getparent() is None:
-            if element.getroottree().docinfo.doctype:
+            if untyped.getroottree().docinfo.doctype:
                 raise InputError(f"{self._path} declares a document type, which GraphML never needs and attacks use")
             if name != "graphml":
                 raise InputError(f"{self._path} is not GraphML: its root is not a graphml element")
@@ -116,7 +119,7 @@ class _GraphmlParser:
             self._names[key] = element.get("attr.name") or element.get("yfiles.type") or key
         elif name in self._items:
             id_, source, target = (element.get(end, "") for end in ("id", "source", "target"))
-            item = GraphmlItem(id_, source, target, element.sourceline or 0)
+            item = GraphmlItem(id_, source, target, untyped.sourceline or 0)
             self._items[name].append(item)
             self._open.append(item)
         self._hyperedges += name == "hyperedge"
