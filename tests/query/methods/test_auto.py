@@ -74,8 +74,9 @@ def test_words_that_ask_for_the_whole_need_no_model(german: Context) -> None:
     assert chosen(german, "Nenne die fünf wichtigsten Punkte aus allen Unterlagen.") == "whole"
 
 
-def test_without_a_model_nothing_is_told_from_translations(german: Context) -> None:
-    assert chosen(german, "Was zieht sich wie ein roter Faden durch alles?") == "parts"
+def test_the_encoder_of_many_languages_knows_a_question_about_the_whole(german: Context) -> None:
+    assert chosen(german, "Was zieht sich wie ein roter Faden durch alles?") == "whole"
+    assert chosen(german, "Wer befehligte die Bark Helene?") == "parts"
 
 
 @pytest.mark.parametrize(
