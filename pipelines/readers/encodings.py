@@ -221,9 +221,7 @@ def _by_words(sample: bytes) -> str | None:
     best = (0.0, "")
     for codec, languages in _LANGUAGES.items():
         try:
-            words = [word.casefold() for word in _WORD.findall(sample.decode(codec)) if not word.isascii()][
-                :_MOST_WORDS
-            ]
+            words = [word.casefold() for word in _WORD.findall(sample.decode(codec)) if not word.isascii()]
         except UnicodeDecodeError:
             continue
         words = words[:_MOST_WORDS]

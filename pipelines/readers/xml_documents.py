@@ -195,9 +195,9 @@ def _values(root: "_Element") -> Iterator[str]:
         own = {str(name).rpartition("}")[2]: str(value) for name, value in element.attrib.items()}
         leaves = [child for child in children if not len(child) and not mixed]
         for child in leaves:
-            name = own_name = local(child)
+            name = local(child)
             if (value := _text(child)) and name in own:
-                value = f"{own[own_name]}, {value}"
+                value = f"{own[name]}, {value}"
             own |= {name: value} if value else {}
         if mixed:
             own |= {local(element) if not children else "": _text(element)}

@@ -53,8 +53,8 @@ class Question:
     def __init__(self, index: StoredIndex, embedder: Embedder, text: str) -> None:
         self._index = index
         self._embedder = embedder
-        self.language = _language(index, first_words(text, MOST_WORDS))
-        self.is_foreign = _is_foreign(index, first_words(text, MOST_WORDS))
+        beginning = first_words(text, MOST_WORDS)
+        self.language, self.is_foreign = _language(index, beginning), _is_foreign(index, beginning)
         self.text, self.mended = mended(index, text, words(text, MOST_CLOSELY), self.language)
 
     @cached_property
