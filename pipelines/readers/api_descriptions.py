@@ -72,6 +72,7 @@ def _add_operation(draft: Draft, address: str, operation: dict[str, Any], shared
     summary, name = _said(operation.get("summary")), _said(operation.get("operationId"))
     draft.begin("heading", f"{address} {summary or name}".strip(), 2)
     draft.add(f"{summary or name}: {address}" if summary or name else address)
+    draft.add(f"Request: {address}")
     draft.add(f"Operation: {name}" if summary and name else "")
     draft.add(_said(operation.get("description")))
     for parameter in map(_dict, [*shared, *_list(operation.get("parameters"))]):

@@ -73,6 +73,8 @@ _MOST_NULS = 0.05
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\b\x1a\x1b"))
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
 """Codecs of Python that no file uses for text; some take quadratic time."""
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+"""An escape sequence of a terminal: a colour, a movement of the cursor."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -125,12 +127,12 @@ def decoded(data: bytes, declared: str | None = None) -> str:
 
 
 def clean(text: str) -> str:
-    """Return text as it is stored: line ends are \\n, and NUL and lone surrogates become U+FFFD.
+    """Return text as it is stored: line ends are \\n, no colours of a terminal; NUL and lone surrogates become U+FFFD.
 
     NUL and lone surrogates may not survive in files of other programs, and a lone surrogate cannot be written at all.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _UNSTORABLE.sub("\ufffd", text)
+    return _UNSTORABLE.sub("\ufffd", _COLOUR.sub("", text) if "\x1b" in text else text)
 
 
 def _encoding(stream: IO[bytes]) -> str:

@@ -133,8 +133,8 @@ class Asked:
 
     @property
     def is_fact(self) -> bool:
-        """Whether it asks for a date, number, person, place or reason."""
-        return self.kind in PATTERNS
+        """Whether it asks for a date, number, person or place."""
+        return self.kind in PATTERNS and self.kind != "why"
 
 
 def asked_of(context: Context, text: str) -> Asked:

@@ -9,6 +9,7 @@ understand them is added, the best are extended by the next sentence, and everyt
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from conspectus.query.answer_writing.asked import Asked, asked_of
@@ -17,6 +18,7 @@ from conspectus.query.answer_writing.excerpts import Part, without_fences, word_
 from conspectus.query.answer_writing.features import next_features
 from conspectus.query.answer_writing.quotes import Quote, quotes_for
 from conspectus.query.answer_writing.ranker import probability, reader_weights
+from conspectus.query.answer_writing.section import quotes_of_section
 from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
 from conspectus.query.answer_writing.support import declined, unsupported
 from conspectus.query.answer_writing.versions import definitions_of_others, with_versions
@@ -81,13 +83,13 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     The retrieval steps are added to the trace.
     """
     question = assembly.question
-    quotes = quotes_for(context, question, evidence.passages)
-    chosen = choose(context, question, quotes, context.settings.answer.sentences)
-    reason, nearest = _unsupported(context, question, quotes, chosen)
+    quotes, asked = quotes_for(context, question, evidence.passages), asked_of(context, question)
+    section = _within(quotes_of_section(context, asked, question, quotes))
+    chosen = section or choose(context, question, quotes, context.settings.answer.sentences)
+    reason, nearest = ("", "") if section else _unsupported(context, question, quotes, chosen)
     if reason:
         chosen = []
-    elif not parts_asked(context, question):
-        asked = asked_of(context, question)
+    elif not section and not parts_asked(context, question):
         chosen = with_versions(context, asked, quotes, definitions_of_others(asked, quotes, chosen))
     citations = Citations(context)
     lines = list(shown(citations, chosen))
@@ -182,6 +184,16 @@ def _further(asked: Asked, question: str, quote: Quote, chosen: Sequence[Quote])
     bridge = any(is_bridge(quote, each, question) for each in chosen)
     same = any(each.excerpt.passage.chunk_id == quote.excerpt.passage.chunk_id for each in chosen)
     return next_features(asked, quote.score, quote.held, [each.held for each in chosen], bridge=bridge, same=same)
+
+
+def _within(section: Sequence[Quote]) -> list[Quote]:
+    """Return the first quotes of a section, within `_MOST_WORDS`; at least one."""
+    lengths = accumulate(map(_length, section))
+    return [
+        quote
+        for at, (quote, length) in enumerate(zip(section, lengths, strict=True))
+        if not at or length <= _MOST_WORDS
+    ]
 
 
 def _with_next(chosen: Sequence[Quote], most: int) -> list[Quote]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from math import ceil, log, log2
 
 import numpy as np
+import regex
 from conspectus.query.answer_writing.asked import CASED, NEGATION, NUMBERED, PATTERNS, Asked
 from conspectus.query.answer_writing.excerpts import ROWS, Excerpt, word_count
 from conspectus.query.answer_writing.full_sentence import TELLS
@@ -17,7 +18,7 @@ from conspectus.query.context import Context
 from conspectus.query.question.bounds import MOST_CLOSELY
 from conspectus.storage.arrays import Floats
 from conspectus.storage.text.names import UNSPACED, word_keys, words
-from conspectus.storage.text.words import transliterated
+from conspectus.storage.text.words import base_form, transliterated
 
 STATEMENT_FEATURES = (
     "names", "names of context", "names around", "missing name", "no names",
@@ -41,6 +42,12 @@ ANSWER_FEATURES = (
 _LEAST_PREFIX, _PREFIX_SHARE = 5, 0.6
 _LEAST_WHOLE, _MOST_ENDING = 3, 3
 """The least characters of a word that is the beginning of another ("own", "owner"), and the most that this one adds."""
+_PRONOUN = regex.compile(
+    r"(?:it|its|he|she|his|her|they|their|this|these|er|sie|es|sein\w*|ihr\w*|dies\w*|il|elle|ils|elles|cet\w*|él|ella"
+    r"|ellos|ellas|su|sus|este|esta|lui|lei|он|она|оно|они|его|её|их)\b|它|他|她|这|それ|これ|彼",
+    regex.I,
+)
+"""The beginning of a sentence that is about what the one before it names."""
 _NEAR = 100
 """Characters from a word of the question beyond which an answer of the expected kind is no farther."""
 
@@ -52,7 +59,8 @@ class Held:
     Attributes:
         covers: The words of the question in it.
         related: Those that only another form of stands in it, or in its context.
-        near: Those in its context only: title, headings, label, question above it.
+        near: Those in its context only: title, headings, label, question above it, and the sentence before it if it
+            begins with a pronoun.
         around: Those in the statement before or after it only.
         passage: Those elsewhere in its passage only.
         first: Where the first of them begins, as a share of the text; 1 if there is none.
@@ -97,6 +105,8 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
             )
         )
         covers = frozenset(term for term in asked.weights if term in own[place])
+        if place and statements[place - 1].passage is each.passage and _PRONOUN.match(each.text):
+            above |= own[place - 1]
         near = frozenset(term for term in asked.weights if term in above) - covers
         around = frozenset(term for term in asked.weights if term in beside) - covers - near
         open_terms = asked.weights.keys() - covers - near if len(asked.weights) <= MOST_CLOSELY else frozenset()
@@ -146,9 +156,13 @@ def _skeleton(word: str) -> str:
 def is_related(term: str, other: str) -> bool:
     """Return whether two words are forms of one: a long common beginning, or the same consonants but for a last n.
 
-    >>> is_related("backup", "backups"), is_related("drew", "drawn"), is_related("gate", "pier")
+    Irregular English words have one base form.
+
+    >>> is_related("backup", "backups"), is_related("lose", "lost"), is_related("gate", "pier")
     (True, True, False)
     """
+    if base_form(term) == base_form(other):
+        return True
     length = min(len(term), len(other))
     least = max(_LEAST_PREFIX, ceil(_PREFIX_SHARE * length))
     if length >= least and term[:least] == other[:least]:

@@ -257,7 +257,8 @@ def _openings(context: Context, every: Sequence[Excerpt], asked: Asked) -> dict[
         before: list[Excerpt] = []
         length = 0
         for excerpt in group:
-            if before and length <= _MOST_OF_OPENING:
+            is_option = excerpt.text.startswith("-")  # of a command: no step of a procedure
+            if before and length <= _MOST_OF_OPENING and not is_option:
                 found[id(excerpt)] = tuple(before)
             before.append(excerpt)
             length += word_count(excerpt.text)

@@ -20,7 +20,7 @@ from conspectus.storage.joins import joined, mentions_of_chunks
 from conspectus.storage.records import Entity, Mention, Span
 from conspectus.storage.tables import taken
 from conspectus.storage.text.names import words
-from conspectus.storage.text.words import stem
+from conspectus.storage.text.words import base_form, stem
 
 _ALL = 0.8
 """Where a sentence and its title contain a smaller share of the question's words, by weight, a candidate must stand
@@ -92,16 +92,6 @@ _BY_NAME = re.compile(
 
 
 _BY = re.compile(r"(?P<before>(?:[\w'’-]+\s){1,3})(?:by|von|par|por)\s(?:[\w'’-]+\s){0,3}$")
-_IRREGULAR = {
-    form: verb
-    for verb, *forms in (
-        ("build", "built"), ("choose", "chose", "chosen"), ("draw", "drew", "drawn"), ("give", "gave", "given"),
-        ("hold", "held"), ("lead", "led"), ("make", "made"), ("sell", "sold"), ("sing", "sang", "sung"),
-        ("take", "took", "taken"), ("teach", "taught"), ("win", "won"), ("write", "wrote", "written"),
-    )
-    for form in forms
-}  # fmt: skip
-"""Verbs often used with "who" whose forms have no common stem."""
 _AT_PLACE = re.compile(
     r"\b(?:in|at|from|near|to|on|im|am|aus|bei|nach|à|de|dans|en|au|vers|près|desde|a)\s(?:(?:the|der|die|das|la|le|el)\s)?$",
     re.IGNORECASE,
@@ -316,7 +306,7 @@ def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Se
     if kind.types == _PERSON:
         verbs = _verbs(sentence[at + len(text) : at + len(text) + _VERB_WITHIN])[:_VERB]
         by = _BY.search(sentence[max(0, at - _BY_WITHIN) : at])
-        asked = {stem(_IRREGULAR.get(term, term)) for term in asked}
+        asked = {stem(base_form(term)) for term in asked}
         return not asked.isdisjoint(term for term in verbs if len(term) >= _LEAST_LETTERS) or (
             by is not None and not asked.isdisjoint(_verbs(by["before"]))
         )
@@ -325,7 +315,7 @@ def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Se
 
 def _verbs(text: str) -> list[str]:
     """Return the stems of words; irregular verbs get their infinitive."""
-    return [stem(_IRREGULAR.get(word.key, word.key)) for word in words(text)]
+    return [stem(base_form(word.key)) for word in words(text)]
 
 
 def _candidates(

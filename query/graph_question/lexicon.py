@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from conspectus.storage.text.words import base_form, irregular_forms
 from snowballstemmer import stemmer
 
 PERSON, PLACE, DATE, NUMBER, THING = "person", "place", "date", "number", "thing"
@@ -37,7 +38,7 @@ def stem_of(word: str) -> str:
     >>> [stem_of(word) for word in ("directed", "wrote", "wives")]
     ['direct', 'write', 'wife']
     """
-    return _IRREGULAR.get(word) or str(_english().stemWord(word))
+    return _RELATED.get(word) or str(_english().stemWord(base_form(word)))
 
 
 def stems_of(text: str) -> tuple[str, ...]:
@@ -122,31 +123,23 @@ def _english():  # type: ignore[no-untyped-def]  # noqa: ANN202  (the package ha
     return stemmer("english")
 
 
-_IRREGULAR = {
+_RELATED = {
     form: verb
     for verb, forms in {
-        "write": "wrote written writer writers writing", "make": "made maker makers making", "shoot": "shot shooting",
-        "wife": "wives", "speak": "spoke spoken", "win": "won winner winners winning", "lose": "lost loser",
-        "begin": "began begun", "find": "found", "come": "came coming", "run": "ran running",
-        "go": "went gone going goes",
-        "take": "took taken taking", "give": "gave given giving", "sell": "sold selling", "build": "built building",
-        "buy": "bought", "lead": "led leader leaders leading", "sing": "sang sung singer singers",
-        "die": "died dead death",
-        "marri": "married marriage marries marry", "wear": "wore worn", "hold": "held", "keep": "kept", "pay": "paid",
+        "write": "writer writers", "make": "maker makers", "win": "winner winners", "lose": "loser",
+        "lead": "leader leaders", "sing": "singer singers", "marri": "married marriage marries marry",
         "actor": "actors acting acts act acted actress actresses", "direct": "director directors directing directs",
         "creat": "creator creators", "produc": "producer producers", "found_": "founder founders founded founding",
         "own": "owner owners", "manag": "manager managers", "employ": "employer employers employees employee",
-        "break": "broke broken breaks", "cast": "casts", "know": "knew known", "bury": "buried burial",
-        "forbid": "forbidden", "fight": "fought", "teach": "taught", "invent": "inventor inventors",
-        "publish": "publisher",
+        "cast": "casts", "bury": "buried burial", "invent": "inventor inventors", "publish": "publisher",
         "compos": "composer composers composition", "manufactur": "manufacturer manufacturers",
-        "play": "player players played playing", "person": "people persons", "child": "children", "expir": "expiry",
-        "develop": "developer developers", "sign": "signed signs", "sit": "sat", "wed": "wedding",
-        "choos": "chose chosen",
-        "neighbour": "neighbouring neighbor neighbors neighbours", "locat": "located location locations",
+        "play": "player players played playing", "expir": "expiry", "develop": "developer developers",
+        "sign": "signed signs", "wed": "wedding", "locat": "located location locations",
+        "neighbour": "neighbouring neighbor neighbors neighbours",
     }.items()
     for form in (*forms.split(), verb)
 }  # fmt: skip
+"""Words that graphs and questions use for one relation, by their common stem."""
 
 
 @cache
@@ -157,4 +150,4 @@ def question_words() -> frozenset[str]:
     plain = {word for word in text.split() if word.isalpha()}
     endings = ("", "s", "es", "ed", "ing")
     forms = {form for word in plain for form in (*(word + ending for ending in endings), f"{word.rstrip('e')}ed")}
-    return frozenset(forms | _IRREGULAR.keys())
+    return frozenset(forms | _RELATED.keys() | irregular_forms())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from conspectus.prompts.language_model import LanguageModel
+from conspectus.query.answer_writing.section import section_of
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
@@ -15,6 +16,7 @@ from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import ABOUT_THE_WHOLE, closeness_in_translation, closeness_to_whole
 from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
 from conspectus.query.walk.passages import has_documents, has_imported_graph
+from conspectus.storage.structure.outline import outline
 
 if TYPE_CHECKING:
     from conspectus.query.graph_question.reader import GraphReading
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
 _FEW = 0.05
 """Largest share of the passages that may contain a word which names something in the documents; one always may."""
+_FACTS = frozenset({"when", "where", "who", "how many"})
+"""Kinds of questions that some passage answers, or none."""
+_FEW_DOCUMENTS = 3
+"""The most documents of which "the abstract" is not a choice among many."""
 
 
 class Auto:
@@ -31,10 +37,11 @@ class Auto:
        that accounts for the question's words is final; otherwise the trace says what the graph lacks. Questions about
        the connection of two things ("How is X connected to Y?") are answered by the paths between them (`paths`).
     2. If the index has documents, a question whose every word names something of one set is computed over that set
-       (`complete`). Any other is about the whole if its words say so (`kind_of`), in four languages.
-       Any other question is if its cosine with a typical question of that kind is at least its cosine with the nearest
-       passage: a passage answers questions that it is similar to. If that cosine is below
-       `ABOUT_THE_WHOLE`, the question may also not contain a word that few passages have.
+       (`complete`). One that asks for the abstract or the conclusion of few documents is answered by that section.
+       Any other is about the whole if its words say so (`kind_of`), in four languages, or, unless it asks for a date,
+       place, person or number, if its cosine with a typical question of that kind is at least its cosine with the
+       nearest passage: a passage answers questions that it is similar to. If that cosine is below `ABOUT_THE_WHOLE`,
+       the question may also not contain a word that few passages have.
        Without a model, a passage that contains none of the words that the graph lacks is irrelevant.
     3. If neither finds an answer, the graph is walked (`walk`), which combines its paths with passages.
 
@@ -87,6 +94,11 @@ class Auto:
         return _first(tried, f"{tried.method}: {why}")
 
     async def _from_documents(self, question: str, say: Say) -> Answer:
+        if section_of(question) and len(outline(self._context.index)) <= _FEW_DOCUMENTS:
+            answer = await self._passages().answer(question, ignore_pieces)
+            if answer.known:
+                say(answer.text)
+                return _first(answer, f"{answer.method}: it asks for a section of a document")
         if kind_of(question) == "global":
             answer = await self._whole().answer(question, say)
             return _first(answer, f"{answer.method}: its words ask for the whole")
@@ -96,8 +108,9 @@ class Auto:
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
         sure = typical >= ABOUT_THE_WHOLE
-        rare = "" if sure or typical < nearest else self._rare_word(question)
-        answerer = self._whole() if typical >= nearest and not rare else self._passages()
+        is_whole = typical >= nearest and kind_of(question) not in _FACTS
+        rare = self._rare_word(question) if is_whole and not sure else ""
+        answerer = self._whole() if is_whole and not rare else self._passages()
         answer = await answerer.answer(question, say)
         return _first(
             answer,

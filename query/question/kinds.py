@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Literal, cast
 
 from conspectus.storage.text.language import language_of_question
-from conspectus.storage.text.names import UNSPACED
+from conspectus.storage.text.names import UNSPACED, word_keys
 
 QuestionKind = Literal[
     "global", "compare", "how to", "why", "how many", "when", "where", "who", "definition", "yes or no", "what", "other"
@@ -25,7 +25,8 @@ procedure. `why`: a reason. `how many`: a number or an amount. `definition`: wha
 _LINE = re.compile(r"(?P<kind>[a-z ]+): (?P<pattern>.+)")
 
 
-_NOW: dict[str, str] = {}
+_APART: dict[tuple[str, str], str] = {}
+"""The words of a language that ask for the present state ("now"), and others that are no content ("frame")."""
 _Table = tuple[tuple[QuestionKind, "re.Pattern[str]"], ...]
 
 
@@ -37,8 +38,9 @@ def _read() -> dict[str, dict[QuestionKind, list[str]]]:
         found = _LINE.fullmatch(line)
         if line.startswith("["):
             language = line.strip("[]")
-        elif found and found["kind"] == "now":
-            _NOW[language] = found["pattern"]
+        elif found and found["kind"] in ("now", "frame"):
+            key = (found["kind"], language)
+            _APART[key] = "|".join(filter(None, (_APART.get(key), found["pattern"])))
         elif found and found["kind"] == "whole":
             whole = found["pattern"]
         elif found:
@@ -60,9 +62,9 @@ def _table(language: str) -> _Table:
 
 
 @cache
-def _now(language: str) -> "re.Pattern[str] | None":
-    """Return the pattern of the words of a language that ask for the present state."""
-    return re.compile(_NOW[language], re.IGNORECASE) if language in _NOW else None
+def _apart(what: str, language: str) -> "re.Pattern[str] | None":
+    pattern = _APART.get((what, language))
+    return re.compile(pattern, re.IGNORECASE) if pattern else None
 
 
 _DECIDES = frozenset({"global", "compare"})
@@ -104,7 +106,7 @@ def asks_of_now(question: str) -> bool:
     >>> asks_of_now("Who is the chair today?"), asks_of_now("Who was the chair?")
     (True, False)
     """
-    pattern = _now(language_of_question(question, LANGUAGES))
+    pattern = _apart("now", language_of_question(question, LANGUAGES))
     return pattern is not None and pattern.search(question) is not None
 
 
@@ -122,16 +124,18 @@ def frame_of(question: str) -> tuple[tuple[int, int], ...]:
     """
     known = language_of_question(question, LANGUAGES)
     patterns = [pattern for kind, pattern in _table(known) if kind in _FRAMES]
-    if now := _now(known):
-        patterns.append(now)
+    patterns += [pattern for what in ("now", "frame") if (pattern := _apart(what, known))]
     return tuple(
         sorted(
             {
                 found.span()
                 for pattern in patterns
                 for found in pattern.finditer(question)
-                if len(found[0].split()) <= _FRAME_WORDS
-                and (len(found[0]) <= _FRAME_CHARACTERS or not UNSPACED.search(found[0]))
+                if (
+                    len(found[0]) <= _FRAME_CHARACTERS
+                    if UNSPACED.search(found[0])
+                    else len(word_keys(found[0])) <= _FRAME_WORDS
+                )
             }
         )
     )

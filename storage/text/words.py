@@ -1,7 +1,9 @@
 """English stop words and number words, stems, accents and transliteration."""
 
 import unicodedata
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
 
 ASKING = frozenset("what when where which who whom whose why how".split())
 """Question words."""
@@ -115,3 +117,29 @@ def transliterated(text: str) -> str:
     known = "".join(_LATIN.get(sign, sign) for sign in unicodedata.normalize("NFKC", text).casefold())
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", known) if not unicodedata.combining(sign))
     return "".join(_LATIN.get(sign, sign) for sign in plain)
+
+
+@cache
+def _base_forms() -> Mapping[str, str]:
+    """Read `irregular.txt`: the base form of each irregular form, the stems of either included."""
+    lines = files("conspectus.storage.text").joinpath("irregular.txt").read_text("utf-8").splitlines()
+    return {
+        key: base
+        for base, *forms in (line.split() for line in lines if not line.startswith("#"))
+        for form in (base, *forms)
+        for key in (form, stem(form), form.removesuffix("e"))
+    }
+
+
+def base_form(word: str) -> str:
+    """Return the base form of an irregular English word or of its stem; any other word as it is.
+
+    >>> base_form("kept"), base_form("children"), base_form("walked")
+    ('keep', 'child', 'walked')
+    """
+    return _base_forms().get(word, word)
+
+
+def irregular_forms() -> frozenset[str]:
+    """Return the irregular forms, with their base forms."""
+    return frozenset(_base_forms())

@@ -1,0 +1,63 @@
+"""The section that a question asks for: the abstract, what the authors conclude, or what stands under a heading."""
+
+from collections.abc import Sequence
+
+from conspectus.query.answer_writing.asked import Asked
+from conspectus.query.answer_writing.quotes import Quote
+from conspectus.query.context import Context
+from conspectus.query.question.measures import Measure, measure_of
+from conspectus.query.question.question import open_question
+from conspectus.query.question.terms import is_content_word
+from conspectus.storage.locators import sections_at
+from conspectus.storage.text.names import word_keys
+
+_SECTIONS = frozenset({"abstract", "conclusion"})
+"""The measures of `measures.txt` whose words are headings."""
+_WHOLE = frozenset({"what", "how to", "why", "other"})
+"""Kinds of questions that a whole section answers if its heading has the words of the question and no other."""
+
+
+def section_of(question: str) -> Measure | None:
+    """Return the words of headings under which the answer stands, the usual one first, if the question asks for them.
+
+    >>> section_of("What did the authors conclude?").words[0]
+    'conclusion'
+    """
+    measure = measure_of(question)
+    return measure if measure is not None and measure.name in _SECTIONS else None
+
+
+def quotes_of_section(context: Context, asked: Asked, question: str, quotes: Sequence[Quote]) -> list[Quote]:
+    """Return the quotes of the section that a question asks for, in reading order; none if there is no such section.
+
+    Args:
+        context: The open index.
+        asked: The question.
+        question: Its text.
+        quotes: The statements of the passages found for it.
+    """
+    language = open_question(context, question).language
+    headings = [_heading(context, quote) for quote in quotes]
+    found: list[Quote] = []
+    if (measure := section_of(question)) is not None:
+        keys = [frozenset(word_keys(heading)) for heading in headings]
+        wanted = next((word for word in measure.words if any(word in own for own in keys)), None)
+        found = [quote for quote, own in zip(quotes, keys, strict=True) if wanted in own]
+    elif asked.kind in _WHOLE:
+        found = [
+            quote
+            for quote, heading in zip(quotes, headings, strict=True)
+            if heading and asked.weights.keys() == _content(context, quote, heading, language)
+        ]
+    return sorted(found, key=lambda quote: (quote.excerpt.rank, quote.span.document_id, quote.span.start))
+
+
+def _heading(context: Context, quote: Quote) -> str:
+    """Return the heading above a quote, "" if this is the title of the document."""
+    above = sections_at(context.places_of(quote.span.document_id), quote.span.start)
+    return above[-1] if above and above[-1] != quote.excerpt.passage.title else ""
+
+
+def _content(context: Context, quote: Quote, heading: str, language: str) -> frozenset[str]:
+    content = " ".join(key for key in word_keys(heading) if is_content_word(key, language))
+    return frozenset(context.bm25.analysis.terms(content, context.chunk_rows[quote.excerpt.passage.chunk_id]))
