@@ -1,10 +1,12 @@
 """Learn the weights of the reader without a language model from questions with known answers.
 
-    python -m benchmarks.train_reader FOLDER... [--indexes FOLDER] [--as-they-are] [--out FILE]
+    python -m benchmarks.train_reader FOLDER... [--most 149] [--indexes FOLDER] [--as-they-are] [--out FILE]
 
 A FOLDER contains `questions.jsonl` and `documents/` or `corpus.jsonl`, or folders that do. A question has `answers` or
 `accepted` strings (with `all`: strings that an answer must have) and perhaps `evidence`; one without any, or marked
 `unanswerable`, has no answer. If questions name a `part`, each such subfolder of `documents/` is an index of its own.
+If folders side by side have questions of the same ids, these are translations: each index whose encoder knows many
+languages is asked them as well, every question in one other language.
 
 A statement is an example of an answer if it contains an accepted string and, where the evidence is known, a part of it.
 Every answerable question is used a second time without the statements that contain an answer: what is left are its
@@ -29,6 +31,7 @@ from typing import Any
 
 import numpy as np
 from conspectus import build, open_index
+from conspectus.prompts.embedding.local import MULTILINGUAL_MODEL
 from conspectus.query.answer_writing.asked import Asked, asked_of
 from conspectus.query.answer_writing.extractive import is_bridge
 from conspectus.query.answer_writing.features import (
@@ -43,6 +46,7 @@ from conspectus.query.answer_writing.quotes import quotes_for
 from conspectus.query.answer_writing.ranker import Logistic, matter
 from conspectus.query.context import Context
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
+from conspectus.query.question.question import encoder_of
 from conspectus.query.types import Passage
 from conspectus.storage.arrays import Bools, Floats
 from scipy.optimize import minimize
@@ -68,7 +72,8 @@ FOR = frozenset({
     "names", "names of context", "names around", "words", "related words", "all words", "names and words",
     "words in order", "number", "cosine", "meaning of words", "position", "has the kind", "definition",
     "has the measure", "list asked for", "best statement", "told together", "words told",
-    "nearest passage in another language", "score", "new names", "new words", "bridge",
+    "nearest passage in another language", "nearest passage in many languages", "cosine in many languages",
+    "cosine in another language", "score", "new names", "new words", "bridge",
 })  # fmt: skip
 """Features that cannot speak against an answer. Without this, two that mostly come together get weights of opposite
 signs, and a question where only one of them holds is judged by an accident of the questions here. Figures with the
@@ -164,16 +169,31 @@ def _overlap(one: str, other: str) -> bool:
     return len(first & second) >= 0.5 * min(len(first), len(second))
 
 
-def collections(folders: Sequence[Path]) -> Iterator[tuple[str, Path, list[dict[str, Any]]]]:
-    """Yield the name of each index, its documents, and its questions."""
+def collections(folders: Sequence[Path], most: int) -> Iterator[tuple[str, Path, list[dict[str, Any]]]]:
+    """Yield the name of each index, its documents, and its questions, at most `most`, evenly chosen."""
     for path in sorted(found for folder in folders for found in folder.rglob("questions.jsonl")):
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+        rows = _rows(path)
+        rows = rows[:: -(-len(rows) // most)]
         corpus = path.parent / "corpus.jsonl"
         documents = corpus if corpus.exists() else path.parent / "documents"
         for part in sorted({row.get("part", "") for row in rows}):
             own = [row for row in rows if row.get("part", "") == part and not row.get("turns")]
             if documents.exists():
-                yield "__".join(filter(None, (path.parent.name, part))), documents / part, own
+                name = "__".join(filter(None, (path.parent.name, part)))
+                yield name, documents / part, [*own, *_translated(path, own)]
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def _translated(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield questions in other languages, from the folders beside that have their ids."""
+    beside = [_rows(other) for other in sorted(path.parent.parent.glob("*/questions.jsonl")) if other != path]
+    asked = [{row.get("id"): row["question"] for row in each} for each in beside]
+    same = [each for each in asked if rows and rows[0].get("id") in each]
+    for at, row in enumerate(rows if same else ()):
+        yield {**row, "question": same[at % len(same)][row["id"]], "translated": True}
 
 
 def passages_of(context: Context, question: str) -> Sequence[Passage]:
@@ -187,6 +207,8 @@ def examples(name: str, context: Context, rows: Sequence[dict[str, Any]]) -> Ite
     for row in rows:
         if accepted_of(row) and all(each.strip("^").casefold() in ("yes", "no") for each in accepted_of(row)):
             continue  # no statement has these words
+        if row.get("translated") and encoder_of(context.index) != MULTILINGUAL_MODEL:
+            continue
         question = row["question"]
         quotes = quotes_for(context, question, passages_of(context, question))
         if not quotes:
@@ -321,12 +343,13 @@ def main() -> None:
     """Learn the weights and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--most", type=int, default=149, help="questions of each folder")
     parser.add_argument("--indexes", type=Path, default=Path(".conspectus/reader"))
     parser.add_argument("--as-they-are", action="store_true", help="use the indexes without looking at the documents")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     found: list[Example] = []
-    for name, documents, rows in collections(options.folders):
+    for name, documents, rows in collections(options.folders, options.most):
         place = options.indexes / name
         if options.as_they_are and not place.exists():
             continue

@@ -90,7 +90,9 @@ class Asked:
         rarity: The inverse document frequency of each, 1 for a word that is in one of a thousand passages.
         kind: The kind of the answer.
         negated: Whether it says "not".
-        understood: 1 if the encoder knows its language: the packaged one knows English only.
+        understood: 1 if the encoder knows its language, and no other: the packaged one knows English only.
+        by_many_languages: Whether the encoder is the multilingual one, whose cosines are on another scale.
+        language: Its language; "" if it is none of the documents'.
         vector: Its unit vector.
         meanings: For each of its content words the unit vector of its tokens in the question, (w, d), if the encoder
             shows them and knows the language.
@@ -112,6 +114,8 @@ class Asked:
     kind: str
     negated: bool
     understood: float
+    by_many_languages: bool
+    language: str
     vector: Vectors
     meanings: Vectors | None
     shares: Floats
@@ -170,7 +174,7 @@ def _read(context: Context, text: str) -> Asked:
         found = len(bm25.rows_with(term)) + _PASSAGES * (1 - (1 - min(share, 0.99)) ** _LENGTH)
         rarity[term] = log(1 + (n_chunks + _PASSAGES - found + 0.5) / (found + 0.5)) / log(_PASSAGES)
     total = sum(rarity.values()) or 1.0
-    encoder = encoder_of(context.index)  # the reader's weights are not fitted to the multilingual one
+    encoder = encoder_of(context.index)
     understood = language == "en" if encoder == PACKAGED_MODEL else encoder != MULTILINGUAL_MODEL
     names = _names_in(question) & terms.keys()
     measure = measure_of(text)
@@ -181,6 +185,8 @@ def _read(context: Context, text: str) -> Asked:
         kind_of(question.text),
         NEGATION.search(text) is not None,
         float(understood),
+        encoder == MULTILINGUAL_MODEL,
+        "" if question.is_foreign else language,
         question.vector,
         meanings,
         shares,

@@ -132,15 +132,17 @@ class _Piece:
     block: int
 
 
-def excerpts(context: Context, passages: Sequence[Passage], *, orders: bool = False) -> list[Excerpt]:
+def excerpts(
+    context: Context, passages: Sequence[Passage], *, orders: bool = False, questions: bool = False
+) -> list[Excerpt]:
     """Return the excerpts of passages, in the order of the passages and of reading; overlaps are used once.
 
-    Paragraphs with orders to a language model are left out, unless `orders` are asked for.
+    Paragraphs with orders to a language model are left out, unless `orders` are asked for, and so are `questions`.
     """
     found: list[Excerpt] = []
     seen: set[tuple[str, int]] = set()
     for rank, passage in enumerate(passages):
-        for excerpt in _excerpts(context, passage, rank, orders=orders):
+        for excerpt in _excerpts(context, passage, rank, orders=orders, questions=questions):
             place = (passage.document_id, excerpt.span.start)
             if place not in seen:
                 seen.add(place)
@@ -148,7 +150,7 @@ def excerpts(context: Context, passages: Sequence[Passage], *, orders: bool = Fa
     return found
 
 
-def _excerpts(context: Context, passage: Passage, rank: int, *, orders: bool) -> Iterator[Excerpt]:
+def _excerpts(context: Context, passage: Passage, rank: int, *, orders: bool, questions: bool) -> Iterator[Excerpt]:
     pieces = _pieces(context, passage)
     if not orders and _ORDER.search(passage.text):
         told = {piece.block for piece in pieces if piece.kind not in ROWS and _ORDER.search(piece.text)}
@@ -168,7 +170,7 @@ def _excerpts(context: Context, passage: Passage, rank: int, *, orders: bool) ->
             label, introduction = piece, None
         elif piece.kind == "question":
             asked, label, introduction = piece, None, None
-        if piece.kind not in QUOTED or piece is header:
+        if (piece.kind not in QUOTED and not (questions and piece is asked)) or piece is header:
             continue
         if piece.kind in ("sentence", "line") and introduction is not before:
             introduction = None

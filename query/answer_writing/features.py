@@ -23,10 +23,11 @@ from conspectus.storage.text.words import base_form, transliterated
 STATEMENT_FEATURES = (
     "names", "names of context", "names around", "missing name", "no names",
     "words", "related words", "words of neighbours", "words of passage",
-    "all words", "names and words", "words in order", "number", "cosine", "no cosine", "meaning of words",
-    "missing meaning", "no meaning", "rank", "margin", "position", "has the kind", "lacks the kind",
-    "distance to the kind", "definition", "has the measure", "lacks the measure", "missing head", "list",
-    "list asked for", "length", "line", "row", "code",
+    "all words", "names and words", "words in order", "number", "cosine", "no cosine", "cosine in many languages",
+    "another language", "cosine in another language", "meaning of words", "missing meaning", "no meaning",
+    "rank", "margin", "position", "has the kind", "lacks the kind", "distance to the kind", "definition",
+    "has the measure", "lacks the measure", "missing head", "list", "list asked for",
+    "length", "line", "row", "code",
 )  # fmt: skip
 """The features of a statement for a question, in the order of the weights."""
 NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage", "negation differs")
@@ -34,6 +35,7 @@ NEXT_FEATURES = ("score", "new names", "new words", "bridge", "same passage", "n
 ANSWER_FEATURES = (
     "best statement", "names", "words", "words of passage", "meaning of words", "missing meaning", "no meaning",
     "missing name", "told together", "missing everywhere", "nearest passage in another language",
+    "nearest passage in many languages", "another language",
     "has the kind", "lacks the kind", "yes or no", "fact", "size of index", "length of question",
     "words told", "has the measure", "lacks the measure", "missing head",
 )  # fmt: skip
@@ -67,6 +69,7 @@ class Held:
         keys: The words of the statement.
         measure: Whether it has a word beside the value that is asked for; None if none is asked for.
         contrary: Whether it, or the line above it, says "not" and the question does not, or the other way round.
+        translated: Whether it is in another language than the question, and the encoder knows both.
     """
 
     covers: frozenset[str]
@@ -78,6 +81,7 @@ class Held:
     keys: frozenset[str]
     measure: bool | None
     contrary: bool
+    translated: bool
 
     @property
     def told(self) -> frozenset[str]:
@@ -134,6 +138,7 @@ def held_by(context: Context, asked: Asked, statements: Sequence[Excerpt]) -> li
                 frozenset(keys),
                 measure,
                 asked.negated != any(NEGATION.search(text) for text in (each.text, *each.context[-1:])),
+                asked.by_many_languages and analysis.language_of(row) not in ("", asked.language),
             )
         )
     return found
@@ -258,8 +263,11 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
             (names + names_above + names_beside or float(not asked.names)) * (words_told + words_above + related),
             words_told * (1 - has.first),
             float(clause is not None and clause[0] in asked.numbers),
-            of_meaning[0],
+            of_meaning[0] * asked.understood,
             1 - asked.understood,
+            of_meaning[0] * asked.by_many_languages,
+            float(has.translated),
+            of_meaning[0] * has.translated,
             *of_meaning[1:],
             float(asked.meanings is None),
             log2(each.rank + 1),
@@ -365,7 +373,9 @@ def answer_features(
         named["missing name"],
         _weight(asked, together),
         _rarest(asked, asked.weights.keys() - frozenset[str]().union(*(each.told for each in held))),
-        nearest * (1 - asked.understood),
+        nearest * (not asked.understood and not asked.by_many_languages),
+        nearest * asked.by_many_languages,
+        named["another language"],
         named["has the kind"],
         named["lacks the kind"],
         float(asked.kind == "yes or no"),

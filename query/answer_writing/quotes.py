@@ -92,7 +92,8 @@ class Quote:
     @property
     def cosine(self) -> float:
         """The cosine of its label and text with the question."""
-        return float(self.features[STATEMENT_FEATURES.index("cosine")])
+        columns = (STATEMENT_FEATURES.index(name) for name in ("cosine", "cosine in many languages"))
+        return max(float(self.features[column]) for column in columns)
 
     @property
     def text(self) -> str:
@@ -135,7 +136,7 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     drafted = model.logits(statement_features(asked, every, held, np.zeros((len(every), OF_MEANING))))
     kept = _without_poorer_rows(every, held, sorted((-drafted).argsort(kind="stable")[:_MOST_ENCODED].tolist()))
     every, held = [every[row] for row in kept], [held[row] for row in kept]
-    meanings = Meanings(context, every) if asked.understood else None
+    meanings = Meanings(context, every) if asked.understood or asked.by_many_languages else None
 
     def features_for(asked: Asked, held: Sequence[Held]) -> Floats:
         return statement_features(

@@ -13,10 +13,10 @@ from conspectus.query.answer_writing.features import answer_features
 from conspectus.query.answer_writing.ranker import matter, probability, reader_weights
 from conspectus.query.context import Context
 from conspectus.query.question.kinds import LANGUAGES
-from conspectus.query.question.question import encoder_of, open_question
+from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage
 from conspectus.storage.locators import sections_at
-from conspectus.storage.text.language import MULTILINGUAL_ENCODER, language_of_question
+from conspectus.storage.text.language import language_of_question
 
 if TYPE_CHECKING:
     from conspectus.query.answer_writing.quotes import Quote
@@ -27,9 +27,6 @@ _LEAST_OF_COMPOUND = 5
 _TOPICS = 3
 _LEAST_SHOWN, _MOST_SHOWN = 0.2, 60
 """The least probability of a statement that is shown beside "I do not know", and its most words."""
-_OTHER_SCALE = 0.285
-"""How much higher the cosine of the nearest passage is with MiniLM, to which the decision is fitted, than with the
-multilingual encoder: over 745 questions of XQuAD in five languages other than English it is .730 and .445."""
 _MARKS = re.compile(r"\[[\d\s,;]*\]")
 
 
@@ -59,7 +56,7 @@ def unsupported(
     features = answer_features(
         asked, np.array([quote.score for quote in quotes]), np.array([quote.features for quote in quotes]),
         [quote.held for quote in quotes], [rows[quote.span] for quote in chosen],
-        float(nearest[0][0]) + (_OTHER_SCALE if encoder_of(context.index) == MULTILINGUAL_ENCODER else 0), n_chunks,
+        float(nearest[0][0]), n_chunks,
     )  # fmt: skip
     weights = reader_weights()
     chance = probability(float(weights.answer.logits(features)))

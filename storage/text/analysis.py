@@ -85,7 +85,7 @@ class Analysis:
         """Return the terms of the text of a row, with repetitions."""
         if self.languages is None:
             return word_keys(text)
-        language = self._language_of(row)
+        language = self.language_of(row)
         if text.isascii() and language not in _LINKING:  # no compounds, and no pairs of characters
             return list(map(_stems(language).__getitem__, word_keys(text)))
         found = words(text)
@@ -99,7 +99,8 @@ class Analysis:
         part.main = self.main
         return part
 
-    def _language_of(self, row: int) -> str:
+    def language_of(self, row: int) -> str:
+        """Return the language of a text, or that of most texts; "" if unknown."""
         return "" if self.languages is None else self.languages[row] or self.main
 
     @cached_property
@@ -113,7 +114,7 @@ class Analysis:
 
     def stems(self, text: str, row: int) -> list[str]:
         """Return the stem of each word of the text of a row, in order."""
-        language = self._language_of(row)
+        language = self.language_of(row)
         return [self.stem(key, language) for key in word_keys(text)]
 
     def parts(self, key: str, language: str) -> tuple[str, ...]:

@@ -2,8 +2,12 @@
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 import regex
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfTextPage
 
 _NOISE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufeff\u200b]")
 _LIGATURES = str.maketrans(
@@ -25,6 +29,20 @@ _CEDILLA = regex.compile(r"(?P<letter>[cCsStT])(?P<accent>¸)")
 _GENITIVE = regex.compile(r"(?<=\p{L})´(?=(?:s|t|d|ll|re|ve|m)\b)")
 _IN_CIRCLE = {"c": "©", "R": "®", "r": "®"}
 _CIRCLED = re.compile(r"(?<!\w)([cRr]) ?[©○◯]")
+_LAM_ALEF = re.compile("[اأإآ]ل")
+_STOP_BEFORE_NUMBER = re.compile(r"(?m)(?<=[\u0590-\u06ff] )([.،؛؟!:])(\d[\d.,/]*)(?=\r?$)")
+
+
+def in_logical_order(page: "PdfTextPage", said: str) -> str:
+    """Return the text of a page with the letters of right-to-left ligatures, and numbers, in the order of reading.
+
+    PDFium reverses a line letter by letter, and with it the letters of the one glyph لا, which share a place on the
+    page. A full stop after a number at the end of a line comes out before it.
+    """
+    for at in [found.start() for found in _LAM_ALEF.finditer(said)]:
+        if page.get_text_range(at, 2) == said[at : at + 2] and page.get_charbox(at) == page.get_charbox(at + 1):
+            said = f"{said[:at]}{said[at + 1]}{said[at]}{said[at + 2 :]}"
+    return _STOP_BEFORE_NUMBER.sub(r"\2\1", said)
 
 
 def mended(text: str) -> str:

@@ -19,6 +19,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.pdf.characters import in_logical_order
 from conspectus.pipelines.readers.pdf.columns import in_reading_order
 from conspectus.pipelines.readers.pdf.extras import embedded_files, filled_fields
 from conspectus.pipelines.readers.pdf.fonts import PageFonts
@@ -226,7 +227,7 @@ def _note_lines_led_to(document: "PdfDocument", pages: _Pages) -> None:
 def _text(document: "PdfDocument", number: int, pages: _Pages) -> str:
     """Return the text of a page, and note its lines of code and, for the first page, the title."""
     with closing(document[number]) as page, closing(page.get_textpage()) as text:
-        said: str = text.get_text_range()
+        said = in_logical_order(text, text.get_text_range())
         fonts = PageFonts(text, said)
         pages.code[number] = fonts.code()
         pages.links[number] = links_on(document, page, text)

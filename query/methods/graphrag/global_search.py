@@ -182,7 +182,9 @@ class ExtractiveGlobalSearch:
         say(text)
         passages = [
             ScoredUnit(passage_unit(self._context, row), 1.0)
-            for row in dict.fromkeys(statement.row for theme in told for statement in theme.statements)
+            for row in dict.fromkeys(
+                self._context.chunk_rows[each.passage.chunk_id] for theme in told for each in theme.statements
+            )
         ]
         assembly.add(*selected.trace, Step("overview", f"{len(told)} parts of the documents' own structure"))
         assembly.over(len(passages), sum(item.unit.n_tokens for item in passages))

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import regex
+from conspectus.query.answer_writing.excerpts import Excerpt
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.overview.parts import EVERYWHERE, FEWEST_PARTS, OverviewPart, divided, short
-from conspectus.query.methods.graphrag.overview.sentences import OverviewSentence, telling_sentence
+from conspectus.query.methods.graphrag.overview.sentences import telling_sentence
 from conspectus.query.methods.graphrag.overview.threads import Thread, threads_of, told
 from conspectus.query.question.question import open_question
 from conspectus.storage.structure.outline import DocumentOutline, outline
@@ -48,7 +49,7 @@ class Theme:
 
     title: str
     parts: tuple[str, ...]
-    statements: tuple[OverviewSentence, ...]
+    statements: tuple[Excerpt, ...]
 
     @property
     def heading(self) -> str:
@@ -74,7 +75,7 @@ def themes(context: Context, question: str, level: int) -> list[Theme]:
         return []
     found, said = [], set[str]()
     for part in parts:
-        statements: list[OverviewSentence] = []
+        statements: list[Excerpt] = []
         for one in part.inner if part.end == EVERYWHERE else (part,):
             sentence = telling_sentence(context, one, said) if len(statements) < _TOLD_OF_GROUP else None
             if sentence is not None:

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import regex
+from conspectus.query.answer_writing.excerpts import Excerpt, word_count
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.overview.sentences import OverviewSentence, sentences
+from conspectus.query.methods.graphrag.overview.sentences import statements_of
 from conspectus.storage.records import Document
 from conspectus.storage.structure.mail_threads import is_message, sent_at, thread_of
 from conspectus.storage.structure.outline import DocumentOutline
@@ -94,9 +95,9 @@ def _name(sender: str) -> str:
     return sender.partition("<")[0].strip(" \"'") or sender.strip("<> ")
 
 
-def told(context: Context, thread: Thread) -> list[OverviewSentence]:
+def told(context: Context, thread: Thread) -> list[Excerpt]:
     """Return the sentence in which the first message asks or states something, and the last deciding sentence."""
-    by_message = [list(sentences(context, rows, spoken=True)) for rows in thread.rows]
+    by_message = [list(filter(_is_spoken, statements_of(context, rows, questions=True))) for rows in thread.rows]
     opening = next((found for found in by_message if found), [])
     if not opening:
         return []
@@ -105,3 +106,15 @@ def told(context: Context, thread: Thread) -> list[OverviewSentence]:
     decided = [each for each in later if _DECIDES.search(each.text) and not each.text.endswith("?")]
     last = decided[-1:] or [each for each in later if not each.text.endswith("?")][:1]
     return [asked, *last]
+
+
+_GREETING = regex.compile(
+    r"^(?:hi|hello|dear|thanks|thank you|regards|cheers|welcome|hallo|liebe\w*|bonjour|hola)\b", regex.I
+)
+_SPOKEN_WORDS = (6, 60)
+
+
+def _is_spoken(statement: Excerpt) -> bool:
+    fewest, most = _SPOKEN_WORDS
+    is_told = statement.kind in ("sentence", "question") and not _GREETING.match(statement.text)
+    return is_told and fewest <= word_count(statement.text) <= most

@@ -315,3 +315,18 @@ def test_a_link_leads_from_its_words_to_the_line_at_its_height(path: Path) -> No
     assert row.text[link.start : link.end] == "-> 2"
     assert link.target == f"#{anchor.id}"
     assert row.text[anchor.start :].startswith("Winches are oiled")
+
+
+def test_letters_of_an_arabic_ligature_are_in_the_order_of_reading(path: Path) -> None:
+    """The glyphs stand from left to right: the second one is the ligature of lam and alef."""
+    glyphs = {1: "ل", 2: "لا", 3: "ب"}
+    ranges = b"".join(
+        b"<%02x> <%b>\n" % (code, said.encode("utf-16-be").hex().encode()) for code, said in glyphs.items()
+    )
+    letters = b"begincmap 1 begincodespacerange <00> <ff> endcodespacerange %d beginbfchar\n%bendbfchar endcmap"
+    content = by_hand(
+        o4=stream(b"BT /F 12 Tf 10 10 Td <010203> Tj ET"),
+        o9=b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 30 0 R>>",
+        o30=stream(letters % (len(glyphs), ranges)),
+    )
+    assert only_row(read_pdf, written(path, content)).text == "بلال"

@@ -35,7 +35,7 @@ def test_the_chapters_of_a_document_are_told_in_order_with_their_sentences(manua
         CHAPTERS[name].split(".")[0] + "." for name in ("Lamps", "Tides", "Boats")
     ]
     for statement in said:
-        chunk, span = manual.chunks[statement.row], statement.span
+        chunk, span = manual.chunks[manual.chunk_rows[statement.passage.chunk_id]], statement.span
         assert chunk.text[span.start - chunk.start : span.end - chunk.start] == statement.text
 
 
