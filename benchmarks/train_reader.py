@@ -190,7 +190,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 def _translated(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield questions in other languages, from the folders beside that have their ids."""
     beside = [_rows(other) for other in sorted(path.parent.parent.glob("*/questions.jsonl")) if other != path]
-    asked = [{row.get("id"): row["question"] for row in each} for each in beside]
+    asked = [{row["id"]: row["question"] for row in each if {"id", "question"} <= row.keys()} for each in beside]
     same = [each for each in asked if rows and rows[0].get("id") in each]
     for at, row in enumerate(rows if same else ()):
         yield {**row, "question": same[at % len(same)][row["id"]], "translated": True}

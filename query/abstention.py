@@ -9,35 +9,11 @@ for the word "Unknown".
 import re
 from collections.abc import Sequence
 
-from conspectus.storage.text.language import language_of_question
+from conspectus.query.sayings import saying, says
 from conspectus.storage.text.sentences import sentence_spans
 
 NO_ANSWER = "I do not know: nothing in the indexed documents supports an answer."
 """The text of an answer without support. `Answer.known` is then false."""
-
-_IN_OTHER_LANGUAGES = {
-    "de": "Das weiß ich nicht: In den indexierten Dokumenten steht nichts, was eine Antwort stützt.",
-    "fr": "Je ne sais pas : rien dans les documents indexés ne permet de répondre.",
-    "es": "No lo sé: nada en los documentos indexados respalda una respuesta.",
-}
-
-_OF_GRAPH = {
-    "en": "I do not know: nothing in the graph supports an answer.",
-    "de": "Das weiß ich nicht: Im Graphen steht nichts, was eine Antwort stützt.",
-    "fr": "Je ne sais pas : rien dans le graphe ne permet de répondre.",
-    "es": "No lo sé: nada en el grafo respalda una respuesta.",
-    "it": "Non lo so: nulla nel grafo sostiene una risposta.",
-    "nl": "Dat weet ik niet: niets in de graaf ondersteunt een antwoord.",
-    "pt": "Não sei: nada no grafo sustenta uma resposta.",
-}
-"""The same where a graph without documents was asked."""
-
-_NEAREST = {
-    "en": "The nearest that they deal with: {}.",
-    "de": "Am nächsten kommen: {}.",
-    "fr": "Ce dont ils traitent de plus proche : {}.",
-    "es": "Lo más cercano de lo que tratan: {}.",
-}
 
 UNCITED = "the answer cites nothing"
 """Trace note for a model's answer without a valid citation: it is returned as written, and is not `known`."""
@@ -69,16 +45,8 @@ def uncited(cited: Sequence[object]) -> str:
     return "" if cited else f"; {UNCITED}"
 
 
-_STATEMENT = {
-    "en": "The nearest statement, which may not answer: “{}”",
-    "de": "Am nächsten kommt dieser Satz, der vielleicht nicht antwortet: „{}“",
-    "fr": "L'énoncé le plus proche, qui ne répond peut-être pas : « {} »",
-    "es": "Lo más cercano, que quizá no responda: «{}»",
-}
-
-
 def no_answer(question: str, topics: Sequence[str] = (), statement: str = "") -> str:
-    """Return NO_ANSWER in the language of a question if that is German, French or Spanish; else in English.
+    """Return NO_ANSWER in the language of a question.
 
     Args:
         question: The question.
@@ -91,27 +59,26 @@ def no_answer(question: str, topics: Sequence[str] = (), statement: str = "") ->
         >>> no_answer("Who is Ivo?", ["Lamps", "Tides"]).removeprefix(NO_ANSWER)
         ' The nearest that they deal with: Lamps; Tides.'
     """
-    language = language_of_question(question, tuple(_NEAREST)) or "en"
-    sentences = [_IN_OTHER_LANGUAGES.get(language, NO_ANSWER)]
+    sentences = [saying("no answer", question)]
     if topics:
-        sentences.append(_NEAREST[language].format("; ".join(topics)))
+        sentences.append(saying("nearest subjects", question, "; ".join(topics)))
     if statement:
-        sentences.append(_STATEMENT[language].format(statement))
+        sentences.append(saying("nearest statement", question, statement))
     return " ".join(sentences)
 
 
 def no_answer_of_graph(question: str) -> str:
-    """Return that nothing in a graph supports an answer, in the language of the question if it is one of seven.
+    """Return that nothing in a graph supports an answer, in the language of the question.
 
     >>> no_answer_of_graph("Qui est Ivo ?")
     'Je ne sais pas : rien dans le graphe ne permet de répondre.'
     """
-    return _OF_GRAPH[language_of_question(question, tuple(_OF_GRAPH)) or "en"]
+    return saying("no answer of the graph", question)
 
 
 def is_no_answer(text: str) -> bool:
     """Return whether a text is NO_ANSWER in one of its languages, with or without topics."""
-    return text.startswith((NO_ANSWER, *_IN_OTHER_LANGUAGES.values(), *_OF_GRAPH.values()))
+    return says("no answer", text) or says("no answer of the graph", text)
 
 
 _MATERIAL = (

@@ -19,8 +19,9 @@ _WHOLE_SHARE = 0.995
 def support_text(answer: Answer, trace: bool) -> str:
     """Return the text below an answer: citations, cost, failed checks, and with `trace` the steps."""
     from conspectus.query.question.spelling import SPELLING  # imports numpy, which --help does not need
+    from conspectus.query.sayings import saying
 
-    lines = ["", f"In short: {visible(answer.span)}"] if answer.span else []
+    lines = ["", saying("in short", answer.question, visible(answer.span))] if answer.span else []
     sources = [(triple.number, triple_lines(triple)) for triple in answer.triples]
     sources += [(citation.number, citation_lines([citation])) for citation in answer.citations]
     lines += [line for _, source in sorted(sources, key=lambda source: source[0]) for line in source]

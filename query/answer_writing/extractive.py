@@ -25,11 +25,10 @@ from conspectus.query.answer_writing.versions import definitions_of_others, with
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.complete.question_words import LANGUAGES, said
 from conspectus.query.question.kinds import kind_of
+from conspectus.query.sayings import name_of_language, saying
 from conspectus.query.types import Answer, Evidence, Retriever, Say, Step
 from conspectus.storage.records import Span
-from conspectus.storage.text.language import language_of_question
 from conspectus.storage.text.names import word_keys, words
 from conspectus.storage.text.normalise import title_names
 from conspectus.storage.text.words import stem
@@ -94,8 +93,10 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     citations = Citations(context)
     lines = list(shown(citations, chosen))
     if chosen and (items := chosen[0].whole)[_MOST_ITEMS:]:
-        language = language_of_question(question, LANGUAGES) or "en"
-        lines.append(f"({said('first', language)} {_MOST_ITEMS} {said('of', language)} {len(items)})")
+        lines.append(f"({saying('first of', question, _MOST_ITEMS, len(items))})")
+    if chosen and chosen[0].held.translated:
+        language = context.bm25.analysis.language_of(context.chunk_rows[chosen[0].excerpt.passage.chunk_id])
+        lines.append(f"({saying('language of the text', question, name_of_language(language))})")
     text = "\n".join(lines) or declined(context, question, evidence.passages, nearest)
     say(text)
     assembly.add(*evidence.trace)

@@ -1,0 +1,50 @@
+"""What the program itself says in an answer, in the language of the question: the sentences are in `sayings.txt`."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from conspectus.storage.text.language import language_of_question
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, str]]:
+    table: dict[str, dict[str, str]] = {}
+    key = ""
+    for line in files("conspectus.query").joinpath("sayings.txt").read_text("utf-8").splitlines():
+        if line.startswith("["):
+            key = line.strip("[]")
+        elif line and not line.startswith("#"):
+            language, _, sentence = line.partition(": ")
+            table.setdefault(key, {})[language] = sentence
+    return table
+
+
+def saying(key: str, question: str, *told: object) -> str:
+    """Return a sentence in the language of a question, in English if that is unclear or none of seventeen.
+
+    Args:
+        key: The sentence: a key of `sayings.txt`.
+        question: The question.
+        told: What stands in its places {}.
+
+    Example:
+        >>> saying("in short", "Wann wurde die Brauerei gegründet?", 1862)
+        'Kurz: 1862'
+    """
+    sentences = _table()[key]
+    return sentences[language_of_question(question, tuple(sentences)) or "en"].format(*told)
+
+
+def name_of_language(code: str) -> str:
+    """Return what a language calls itself; its code if it has no sentences here.
+
+    >>> name_of_language("de"), name_of_language("cy")
+    ('Deutsch', 'cy')
+    """
+    return _table()["name"].get(code, code)
+
+
+def says(key: str, text: str) -> bool:
+    """Return whether a text begins with a sentence, in any language."""
+    return text.startswith(tuple(_table()[key].values()))
