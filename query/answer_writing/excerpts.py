@@ -157,8 +157,11 @@ def _excerpts(context: Context, passage: Passage, rank: int, *, orders: bool, qu
         pieces = [piece for piece in pieces if piece.block not in told or piece.kind in ROWS]
     places = context.places_of(passage.document_id)
     label = asked = introduction = header = None
+    headed = False
     for at, piece in enumerate(pieces):
         before = next((item for item in reversed(pieces[:at]) if item.kind != "noise"), None)
+        if piece.kind != "item":
+            headed = piece.kind in ("heading", "label", "question")
         if piece.kind not in ("row", "noise"):
             header = None
         elif piece.kind == "row" and (before is None or before.kind != "row" or before.block != piece.block):
@@ -188,7 +191,7 @@ def _excerpts(context: Context, passage: Passage, rank: int, *, orders: bool, qu
             behind = _introduced(pieces[at + 1 :])
             if not behind:
                 continue  # the passage does not contain what it introduces
-        elif piece.kind == "item" and introduction is None and word_count(piece.text) <= _SHORT_ITEM:
+        elif piece.kind == "item" and introduction is None and word_count(piece.text) <= _SHORT_ITEM and not headed:
             continue  # navigation, or a list without an introduction
         yield Excerpt(
             passage,

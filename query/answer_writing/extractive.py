@@ -167,8 +167,7 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
         gains = weights.next.logits(rows) if chosen else rows[:, 0]
         best = left[min(range(len(left)), key=lambda at: (-gains[at], left[at].span.document_id, left[at].span.start))]
         if best.whole and not chosen:
-            parts = dict.fromkeys(part for item in best.whole[:_MOST_ITEMS] for part in item.shown)
-            return [replace(best, excerpt=replace(best.excerpt, shown=tuple(parts)))]
+            return [_with_list(best)]
         if chosen and probability(float(gains.max())) < weights.least_next:
             break
         left.remove(best)
@@ -187,8 +186,16 @@ def _further(asked: Asked, question: str, quote: Quote, chosen: Sequence[Quote])
     return next_features(asked, quote.score, quote.held, [each.held for each in chosen], bridge=bridge, same=same)
 
 
+def _with_list(quote: Quote) -> Quote:
+    """Return a quote that shows the items of its list."""
+    parts = dict.fromkeys(part for item in quote.whole[:_MOST_ITEMS] for part in item.shown)
+    return replace(quote, excerpt=replace(quote.excerpt, shown=tuple(parts)))
+
+
 def _within(section: Sequence[Quote]) -> list[Quote]:
-    """Return the first quotes of a section, within `_MOST_WORDS`; at least one."""
+    """Return the first quotes of a section, within `_MOST_WORDS`, at least one; its list, if that is all of it."""
+    if section and section[0].whole and all(quote.whole == section[0].whole for quote in section):
+        return [_with_list(section[0])]
     lengths = accumulate(map(_length, section))
     return [
         quote

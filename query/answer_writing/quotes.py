@@ -158,7 +158,7 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
             features[row],
             scores[row],
             tuple(part[row] for part in by_part),
-            behind.get(id(excerpt)),
+            behind.get(id(excerpt)) if excerpt.kind != "item" or asked.kind == "how to" else None,
             opening.get(id(excerpt), ()),
             lists.get(id(excerpt), ())
             if asked.kind in _SETS and (excerpt.kind != "item" or held[row].covers <= asked.names)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from conspectus.prompts.language_model import LanguageModel
+from conspectus.query.answer_writing.asked import asked_of
 from conspectus.query.answer_writing.section import section_of
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
@@ -39,7 +40,7 @@ class Auto:
     2. If the index has documents, a question whose every word names something of one set is computed over that set
        (`complete`). One that asks for the abstract or the conclusion of few documents is answered by that section.
        Any other is about the whole if its words say so (`kind_of`), in four languages, or, unless it asks for a date,
-       place, person or number, if its cosine with a typical question of that kind is at least its cosine with the
+       place, person or number or has one, if its cosine with a typical question of that kind is at least its cosine with the
        nearest passage: a passage answers questions that it is similar to. If that cosine is below `ABOUT_THE_WHOLE`,
        the question may also not contain a word that few passages have.
        Without a model, a passage that contains none of the words that the graph lacks is irrelevant.
@@ -108,7 +109,8 @@ class Auto:
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
         sure = typical >= ABOUT_THE_WHOLE
-        is_whole = typical >= nearest and kind_of(question) not in _FACTS
+        of_one = kind_of(question) in _FACTS or asked_of(self._context, question).numbers
+        is_whole = typical >= nearest and not of_one
         rare = self._rare_word(question) if is_whole and not sure else ""
         answerer = self._whole() if is_whole and not rare else self._passages()
         answer = await answerer.answer(question, say)

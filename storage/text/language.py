@@ -95,12 +95,18 @@ def code_of(tag: str) -> str:
     return code if regex.fullmatch(r"[a-z]{2}", code) else ""
 
 
+_OWN_SCRIPT = tuple(
+    (language, regex.compile(rf"\p{{{script}}}"))
+    for language, script in (("ko", "Hangul"), ("th", "Thai"), ("ja", "Hiragana"), ("ja", "Katakana"), ("el", "Greek"))
+)
+
+
 @lru_cache(maxsize=1_000)
 def language_of_question(question: str, among: tuple[str, ...]) -> str:
     """Return the language of a question out of several; "" if it is not clear.
 
     It is the language with the most function words in the question. The model, which takes a second to load, only
-    breaks ties; a question without function words has no language.
+    breaks ties; a question without function words has no language, unless its script belongs to one.
 
     >>> language_of_question("Wie werden Pakete installiert?", ("en", "de"))
     'de'
@@ -109,7 +115,9 @@ def language_of_question(question: str, among: tuple[str, ...]) -> str:
     votes = {language: len(keys & function_words(language)) for language in among}
     most = max(votes.values(), default=0)
     best = [language for language, count in votes.items() if count == most]
-    return "" if not most else best[0] if len(best) == 1 else detect(question, best)
+    if not most:
+        return next((language for language, script in _OWN_SCRIPT if language in among and script.search(question)), "")
+    return best[0] if len(best) == 1 else detect(question, best)
 
 
 @cache

@@ -44,7 +44,7 @@ _LONGEST_ROW = 240
 """Characters of a row that are shown and cited."""
 _MOST_SETS = 50
 """Sets that a question is read over; of more, those with one of its words in their names or those of their columns."""
-_OF_ONE = frozenset({"who", "when", "where", "why"})
+_OF_ONE = frozenset({"who", "when", "where", "why", "definition"})
 """Kinds of questions that a whole table does not answer."""
 _MOST_UNASKED = 20_000  # passages; of more, sets are read for the method `all` only: it takes .2 ms a passage, once
 _MOST_ADDENDS = 9  # of a sum that are shown

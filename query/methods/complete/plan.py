@@ -102,7 +102,9 @@ class _Reading:
             return self._lines()
         conditions, mentioned, group = self._conditions()
         self._check_words()
-        self.computes = self._table.kind != "statements" and bool(self._roles() & {"sum", "mean", "count", *BEST})
+        asked = self._roles() & {"sum", "mean", "count", *BEST}
+        one = asked == {"sum"} and "how much" in self._roles()  # of one thing, unless it says "in all"
+        self.computes = self._table.kind != "statements" and bool(asked) and not one
         plan = self._operation(mentioned, group, conditions)
         own = bool(self._roles() & self._own_sets() and self._table.kind != "statements")
         return replace(plan, matched=own + sum(mark.of_table + mark.named for mark in self.marks))
