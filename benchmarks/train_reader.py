@@ -15,7 +15,8 @@ whether a statement answers, and whether the best statements do. Each collection
 the weights that are written, by default to query/answer_writing/reader_weights.json, are those of all of them.
 
 Printed are the figures by collection and the reliability diagram: how many of the answers with some probability are
-right.
+right. Questions asked of the encoder of many languages have weights of their own: those of the encoder of English, but
+for what their examples say.
 """
 
 import argparse
@@ -43,7 +44,7 @@ from conspectus.query.answer_writing.features import (
     next_features,
 )
 from conspectus.query.answer_writing.quotes import quotes_for
-from conspectus.query.answer_writing.ranker import Logistic, matter
+from conspectus.query.answer_writing.ranker import SETS, Logistic, matter
 from conspectus.query.context import Context
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
 from conspectus.query.question.question import encoder_of
@@ -62,6 +63,9 @@ LEAST = {kind: round(cost / (1 + cost), 2) for kind, cost in WRONG.items()}
 """The least probability of an answer that is given: its worth is then above that of none."""
 PENALTY = 1.0
 """Of the squares of the weights of the standardised features."""
+PENALTY_OF_PRIOR = 100.0
+"""Of the squares of their differences from the weights that are learned before. Of 3, 10, 30, 100, 300 and 1,000 it is
+among the three with which answers of a collection that is left out are the most probable."""
 COUNT = 6
 """The most statements of an answer, as `answer.sentences` has it."""
 NEEDLESS = 0.03
@@ -72,8 +76,7 @@ FOR = frozenset({
     "names", "names of context", "names around", "words", "related words", "all words", "names and words",
     "words in order", "number", "cosine", "meaning of words", "position", "has the kind", "definition",
     "has the measure", "list asked for", "best statement", "told together", "words told",
-    "nearest passage in another language", "nearest passage in many languages", "cosine in many languages",
-    "cosine in another language", "score", "new names", "new words", "bridge",
+    "nearest passage in another language", "cosine in another language", "score", "new names", "new words", "bridge",
 })  # fmt: skip
 """Features that cannot speak against an answer. Without this, two that mostly come together get weights of opposite
 signs, and a question where only one of them holds is judged by an accident of the questions here. Figures with the
@@ -83,6 +86,10 @@ AGAINST = frozenset({
     "negation differs", "missing meaning", "lacks the measure", "missing head",
 })  # fmt: skip
 """Features that cannot speak for an answer."""
+
+
+Learned = tuple[Logistic, Logistic, Logistic]
+"""The models of statements, of further statements and of answers."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +176,11 @@ def _overlap(one: str, other: str) -> bool:
     return len(first & second) >= 0.5 * min(len(first), len(second))
 
 
-def collections(folders: Sequence[Path], most: int) -> Iterator[tuple[str, Path, list[dict[str, Any]]]]:
-    """Yield the name of each index, its documents, and its questions, at most `most`, evenly chosen."""
+def collections(folders: Sequence[Path], most: int) -> Iterator[tuple[str, str, Path, list[dict[str, Any]]]]:
+    """Yield the collection and name of each index, its documents, and its questions, at most `most`, evenly chosen.
+
+    Translations of one set of questions are one collection.
+    """
     for path in sorted(found for folder in folders for found in folder.rglob("questions.jsonl")):
         rows = _rows(path)
         rows = rows[:: -(-len(rows) // most)]
@@ -180,7 +190,9 @@ def collections(folders: Sequence[Path], most: int) -> Iterator[tuple[str, Path,
             own = [row for row in rows if row.get("part", "") == part and not row.get("turns")]
             if documents.exists():
                 name = "__".join(filter(None, (path.parent.name, part)))
-                yield name, documents / part, [*own, *_translated(path, own)]
+                translated = list(_translated(path, own))
+                group = path.parent.parent.name if translated else path.parent.name
+                yield group, name, documents / part, [*own, *translated]
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -202,8 +214,8 @@ def passages_of(context: Context, question: str) -> Sequence[Passage]:
     return asyncio.run(retriever.retrieve(question, context.settings.answer.passages)).passages
 
 
-def examples(name: str, context: Context, rows: Sequence[dict[str, Any]]) -> Iterator[Example]:
-    """Yield the examples of the questions of an index."""
+def examples(group: str, context: Context, rows: Sequence[dict[str, Any]]) -> Iterator[Example]:
+    """Yield the examples of the questions of an index that belongs to a collection."""
     for row in rows:
         if accepted_of(row) and all(each.strip("^").casefold() in ("yes", "no") for each in accepted_of(row)):
             continue  # no statement has these words
@@ -225,27 +237,34 @@ def examples(name: str, context: Context, rows: Sequence[dict[str, Any]]) -> Ite
             kept = np.flatnonzero(right == 0) if hidden else np.arange(len(quotes))
             if len(kept):
                 yield Example(
-                    name.partition("__")[0], asked, features[kept], right[kept],
+                    group, asked, features[kept], right[kept],
                     tuple(quotes[at].held for at in kept.tolist()), bridges[np.ix_(kept, kept)],
                     chunks[kept][:, None] == chunks[kept], float(nearest[0][0]),
                     context.index.manifest.rows["chunks"], hidden,
                 )  # fmt: skip
 
 
-def fitted(features: Floats, right: Floats, weights: Floats, names: Sequence[str]) -> Logistic:
-    """Return the logistic regression of some rows, with a penalty on the standardised weights, each within its sign."""
+def fitted(
+    features: Floats, right: Floats, weights: Floats, names: Sequence[str], prior: Logistic | None = None
+) -> Logistic:
+    """Return the logistic regression of some rows, each weight within its sign.
+
+    Penalised is how far the standardised weights are from those of `prior`, or from 0.
+    """
     mean, scale = features.mean(0), features.std(0)
     scale[scale < 1e-9] = 1.0
     rows = np.hstack([(features - mean) / scale, np.ones((len(features), 1))])
-    ridge = np.array([PENALTY] * len(names) + [1e-6])
+    ridge = np.array([PENALTY_OF_PRIOR if prior else PENALTY] * len(names) + [1e-6])
+    center = np.append(prior.weights * scale, prior.constant + prior.weights @ mean) if prior else np.zeros(len(ridge))
 
     def loss(found: Floats) -> tuple[float, Floats]:
         logits = np.clip(rows @ found, -30, 30)
-        slope = rows.T @ (weights * (1 / (1 + np.exp(-logits)) - right)) + ridge * found
-        return float((weights * (np.logaddexp(0, logits) - right * logits)).sum() + (ridge * found**2).sum() / 2), slope
+        slope = rows.T @ (weights * (1 / (1 + np.exp(-logits)) - right)) + ridge * (found - center)
+        lost = (weights * (np.logaddexp(0, logits) - right * logits)).sum()
+        return float(lost + (ridge * (found - center) ** 2).sum() / 2), slope
 
     bounds = [(0 if name in FOR else None, 0 if name in AGAINST else None) for name in names]
-    found = minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", bounds=[*bounds, (None, None)]).x
+    found = minimize(loss, center, jac=True, method="L-BFGS-B", bounds=[*bounds, (None, None)]).x
     own = found[:-1] / scale
     return Logistic(own, float(found[-1] - own @ mean))
 
@@ -257,7 +276,7 @@ def share_of_collections(found: Sequence[Example]) -> dict[str, float]:
     return {name: count**-0.5 / mean for name, count in counts.items()}
 
 
-def fit_statements(found: Sequence[Example]) -> Logistic:
+def fit_statements(found: Sequence[Example], prior: Logistic | None = None) -> Logistic:
     """Return the ranker of statements; each question weighs the same."""
     told = [each for each in found if not each.hidden]
     share = share_of_collections(found)
@@ -265,10 +284,10 @@ def fit_statements(found: Sequence[Example]) -> Logistic:
         np.full(len(each.right), 10 * share[each.collection] / len(each.right)) for each in told
     ])  # fmt: skip
     features = np.vstack([each.features for each in told])
-    return fitted(features, np.concatenate([each.right for each in told]), weights, STATEMENT_FEATURES)
+    return fitted(features, np.concatenate([each.right for each in told]), weights, STATEMENT_FEATURES, prior)
 
 
-def fit_next(found: Sequence[Example], ranker: Logistic) -> Logistic:
+def fit_next(found: Sequence[Example], ranker: Logistic, prior: Logistic | None = None) -> Logistic:
     """Return the ranker of a further statement: it answers, and the first one does not."""
     rows, right, weights = [], [], []
     for each in found:
@@ -279,7 +298,7 @@ def fit_next(found: Sequence[Example], ranker: Logistic) -> Logistic:
             rows.append(each.further(logits, [first])[others])
             right.append(each.right[others] * (1 - each.right[first]))
             weights.append(np.full(len(others), 10 / len(others)))
-    return fitted(np.vstack(rows), np.concatenate(right), np.concatenate(weights), NEXT_FEATURES)
+    return fitted(np.vstack(rows), np.concatenate(right), np.concatenate(weights), NEXT_FEATURES, prior)
 
 
 def outcomes(found: Sequence[Example], ranker: Logistic, further: Logistic) -> tuple[Floats, Floats, Floats]:
@@ -295,23 +314,24 @@ def outcomes(found: Sequence[Example], ranker: Logistic, further: Logistic) -> t
     return np.array(rows), np.array(right), np.array(weights)
 
 
-def measured(found: Sequence[Example]) -> dict[str, Any]:
+def measured(found: Sequence[Example], prior: Learned | None) -> dict[str, Any]:
     """Return the figures with each collection left out in turn."""
+    first_prior, next_prior, answer_prior = prior or (None, None, None)
     groups = sorted({each.collection for each in found})
     parts = {}
     first: list[bool] = []
     for group in groups:
         others = [each for each in found if each.collection != group]
-        ranker = fit_statements(others)
+        ranker = fit_statements(others, first_prior)
         own = [each for each in found if each.collection == group]
-        parts[group] = outcomes(own, ranker, fit_next(others, ranker))
+        parts[group] = outcomes(own, ranker, fit_next(others, ranker, next_prior))
         first += [bool(each.right[ranker.logits(each.features).argmax()]) for each in own if each.right.any()]
     table = {}
     for group in groups:
         features, told, weights = (
             np.concatenate(each) for each in zip(*(parts[other] for other in groups if other != group), strict=True)
         )
-        model = fitted(features, told, weights, ANSWER_FEATURES)
+        model = fitted(features, told, weights, ANSWER_FEATURES, answer_prior)
         chance = 1 / (1 + np.exp(-model.logits(parts[group][0])))
         least = np.array([LEAST[matter(each.asked, each.n_chunks)] for each in found if each.collection == group])
         table[group] = (chance, chance >= least, *parts[group][1:])
@@ -349,26 +369,32 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     found: list[Example] = []
-    for name, documents, rows in collections(options.folders, options.most):
+    for group, name, documents, rows in collections(options.folders, options.most):
         place = options.indexes / name
         if options.as_they_are and not place.exists():
             continue
         index = open_index(place) if options.as_they_are else build([documents], place)
-        found += examples(name, index.context, rows)
-    figures = measured(found)
-    ranker = fit_statements(found)
-    further = fit_next(found, ranker)
-    decision = fitted(*outcomes(found, ranker, further), ANSWER_FEATURES)
-    written = {
-        "statement": _packed(ranker, STATEMENT_FEATURES),
-        "next": _packed(further, NEXT_FEATURES),
-        "answer": _packed(decision, ANSWER_FEATURES),
-        "least": LEAST,
-        "least_next": LEAST_NEXT,
-        "figures": figures,
-    }
+        found += examples(group, index.context, rows)
+    written: dict[str, Any] = {"least": LEAST, "least_next": LEAST_NEXT}
+    prior: Learned | None = None
+    for by_many_languages, name in SETS.items():
+        own = [each for each in found if each.asked.by_many_languages == by_many_languages]
+        print(name)
+        models = learned(own, prior)
+        packed = map(_packed, models, (STATEMENT_FEATURES, NEXT_FEATURES, ANSWER_FEATURES))
+        written[name] = dict(zip(("statement", "next", "answer"), packed, strict=True))
+        written[name]["figures"] = measured(own, prior)
+        prior = models
     options.out.write_text(json.dumps(written, indent=1) + "\n", "utf-8")
-    print(json.dumps(figures["all"]), options.out)
+    print(options.out)
+
+
+def learned(found: Sequence[Example], prior: Learned | None) -> Learned:
+    """Return the models of statements, of further statements and of answers, learned from those of `prior` on."""
+    first_prior, next_prior, answer_prior = prior or (None, None, None)
+    ranker = fit_statements(found, first_prior)
+    further = fit_next(found, ranker, next_prior)
+    return ranker, further, fitted(*outcomes(found, ranker, further), ANSWER_FEATURES, answer_prior)
 
 
 def _packed(model: Logistic, names: Sequence[str]) -> dict[str, Any]:

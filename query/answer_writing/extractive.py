@@ -159,7 +159,8 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
         best = max(quotes, key=lambda quote: quote.by_part[part].score, default=None)
         if best is not None and not any(best is quote or _repeats(best, quote) for quote in chosen):
             chosen.append(best)
-    asked, weights = asked_of(context, question), reader_weights()
+    asked = asked_of(context, question)
+    weights = reader_weights(asked.by_many_languages)
     left = [quote for quote in quotes if quote not in chosen]
     length = sum(map(_length, chosen))
     while left and len(chosen) < count:

@@ -92,8 +92,7 @@ class Quote:
     @property
     def cosine(self) -> float:
         """The cosine of its label and text with the question."""
-        columns = (STATEMENT_FEATURES.index(name) for name in ("cosine", "cosine in many languages"))
-        return max(float(self.features[column]) for column in columns)
+        return float(self.features[STATEMENT_FEATURES.index("cosine")])
 
     @property
     def text(self) -> str:
@@ -132,7 +131,7 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     if not every:
         return []
     held = held_by(context, asked, every)
-    model = reader_weights().statement
+    model = reader_weights(asked.by_many_languages).statement
     drafted = model.logits(statement_features(asked, every, held, np.zeros((len(every), OF_MEANING))))
     kept = _without_poorer_rows(every, held, sorted((-drafted).argsort(kind="stable")[:_MOST_ENCODED].tolist()))
     every, held = [every[row] for row in kept], [held[row] for row in kept]

@@ -49,13 +49,19 @@ class Weights:
     least_next: float
 
 
+SETS = {False: "english", True: "many languages"}
+"""The names of the weights by whether the encoder knows many languages: its cosines are on another scale, and words of
+an inflected language are found less often."""
+
+
 @cache
-def reader_weights() -> Weights:
-    """Return the weights of `reader_weights.json`."""
+def reader_weights(by_many_languages: bool) -> Weights:
+    """Return the weights of `reader_weights.json` for the encoder of English or for that of many languages."""
     found = json.loads(files("conspectus.query.answer_writing").joinpath("reader_weights.json").read_text("utf-8"))
+    own = found[SETS[by_many_languages]]
 
     def logistic(name: str, order: Sequence[str]) -> Logistic:
-        return Logistic(np.array([found[name]["weights"][feature] for feature in order]), found[name]["constant"])
+        return Logistic(np.array([own[name]["weights"][feature] for feature in order]), own[name]["constant"])
 
     return Weights(
         logistic("statement", STATEMENT_FEATURES),

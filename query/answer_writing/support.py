@@ -58,7 +58,7 @@ def unsupported(
         [quote.held for quote in quotes], [rows[quote.span] for quote in chosen],
         float(nearest[0][0]), n_chunks,
     )  # fmt: skip
-    weights = reader_weights()
+    weights = reader_weights(asked.by_many_languages)
     chance = probability(float(weights.answer.logits(features)))
     if chance >= weights.least[matter(asked, n_chunks)]:
         return "", ""

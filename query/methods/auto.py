@@ -39,10 +39,10 @@ class Auto:
        the connection of two things ("How is X connected to Y?") are answered by the paths between them (`paths`).
     2. If the index has documents, a question whose every word names something of one set is computed over that set
        (`complete`). One that asks for the abstract or the conclusion of few documents is answered by that section.
-       Any other is about the whole if its words say so (`kind_of`), in four languages, or, unless it asks for a date,
-       place, person or number or has one, if its cosine with a typical question of that kind is at least its cosine with the
-       nearest passage: a passage answers questions that it is similar to. If that cosine is below `ABOUT_THE_WHOLE`,
-       the question may also not contain a word that few passages have.
+       Any other is about the whole if its words say so (`kind_of`), in four languages, or, unless it has a number or
+       asks for a date, place, person or number, if its cosine with a typical question of that kind is at least its
+       cosine with the nearest passage: a passage answers questions that it is similar to. If that cosine is below
+       `ABOUT_THE_WHOLE`, the question may also not contain a word that few passages have.
        Without a model, a passage that contains none of the words that the graph lacks is irrelevant.
     3. If neither finds an answer, the graph is walked (`walk`), which combines its paths with passages.
 

@@ -17,7 +17,7 @@ from conspectus.query.answer_writing.features import (
     next_features,
     statement_features,
 )
-from conspectus.query.answer_writing.ranker import Logistic, probability, reader_weights
+from conspectus.query.answer_writing.ranker import SETS, Logistic, probability, reader_weights
 from conspectus.query.context import Context
 from conspectus.query.types import Passage
 from conspectus.storage.text.names import words
@@ -25,11 +25,12 @@ from conspectus.storage.text.names import words
 
 def test_the_weights_are_those_of_the_features() -> None:
     written = json.loads(files("conspectus.query.answer_writing").joinpath("reader_weights.json").read_text("utf-8"))
-    assert tuple(written["statement"]["weights"]) == STATEMENT_FEATURES
-    assert tuple(written["next"]["weights"]) == NEXT_FEATURES
-    assert tuple(written["answer"]["weights"]) == ANSWER_FEATURES
-    weights = reader_weights()
-    assert weights.statement.weights.tolist() == list(written["statement"]["weights"].values())
+    for by_many_languages, name in SETS.items():
+        assert tuple(written[name]["statement"]["weights"]) == STATEMENT_FEATURES
+        assert tuple(written[name]["next"]["weights"]) == NEXT_FEATURES
+        assert tuple(written[name]["answer"]["weights"]) == ANSWER_FEATURES
+        weights = reader_weights(by_many_languages)
+        assert weights.statement.weights.tolist() == list(written[name]["statement"]["weights"].values())
     assert all(0 < least < 1 for least in weights.least.values())
     assert 0 < weights.least_next < 1
 
