@@ -1,6 +1,8 @@
 """One small index for all tests, built once a session: short passages on invented isles and the sample passages."""
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -13,10 +15,16 @@ from conspectus.storage.settings import load_settings
 from tests import samples
 from tests.cross_encoders import save_cross_encoder
 
-# The same examples every time, on a machine of any speed; --hypothesis-profile=random looks for others.
+# The same examples every time, on a machine of any speed; --hypothesis-profile=random looks for others, and for more.
 hypothesis.settings.register_profile("random", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("random"), derandomize=True)
+hypothesis.settings.register_profile(
+    "same", hypothesis.settings.get_profile("random"), derandomize=True, max_examples=40
+)
 hypothesis.settings.load_profile("same")
+
+# Without compiled files each worker, and each of the hundred programs that tests start, compiles everything again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ISLES = Path(__file__).parent / "data" / "isles"

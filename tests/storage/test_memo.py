@@ -37,7 +37,7 @@ def test_a_replaced_result_is_the_last_and_keeps_its_sources(tmp_path: Path) -> 
     assert memo.made_from("text") == [("kind", "a")]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.dictionaries(st.text(min_size=1).filter(lambda key: "\x00" not in key and key.isprintable()), st.binary()))
 def test_any_result_comes_back(tmp_path_factory: pytest.TempPathFactory, results: dict[str, bytes]) -> None:
     memo = Memo(tmp_path_factory.mktemp("memo") / "memo.sqlite")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from conspectus.pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 names = st.sampled_from("abcdefgh")
@@ -44,7 +44,6 @@ def test_a_document_ranks_where_its_best_passage_does(found: list[str]) -> None:
     assert [found.index(each) for each in ranked] == sorted({found.index(each) for each in found})
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60), st.integers(0, 5))
 def test_the_interval_covers_the_mean(values: list[float], seed: int) -> None:
     found = bootstrap(values, seed=seed)

@@ -17,7 +17,6 @@ from conspectus.storage.records import Failure
 from conspectus.storage.settings import LlmSettings
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults
@@ -112,7 +111,6 @@ def test_more_than_a_prompt_holds_is_folded_and_nothing_is_left_out() -> None:
         assert sorted(first_round) == facts
 
 
-@hypothesis_settings(max_examples=40, deadline=None)
 @given(
     st.lists(
         st.text(st.sampled_from("ab é한北. "), min_size=1, max_size=120) | st.text(max_size=40), min_size=2, max_size=25

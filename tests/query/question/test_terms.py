@@ -6,7 +6,7 @@ from conspectus.query.context import Context
 from conspectus.query.question.question import open_question
 from conspectus.query.question.terms import content_words
 from conspectus.storage.text.names import words
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Build
@@ -29,7 +29,6 @@ question_texts = st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None)
 @given(question_texts)
 def test_terms_are_what_a_scan_of_all_chunks_says(
     context: Context, stems_of_chunks: list[set[str]], question: str

@@ -13,7 +13,7 @@ from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import canonical_edges
 from conspectus.storage.graph.leiden import Group, Hierarchy, hierarchical_leiden, modularity
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
@@ -64,7 +64,6 @@ def same(one: Hierarchy, other: Hierarchy) -> bool:
     return plain(one) == plain(other) and [x.tolist() for x in one.levels] == [x.tolist() for x in other.levels]
 
 
-@settings(deadline=None)
 @given(graphs(), st.integers(1, 8), st.integers(0, 3), st.sampled_from([0, 10, leiden._EDGES_TOGETHER]))
 def test_the_laws_of_a_hierarchy(graph: tuple[int, Columns], size: int, seed: int, together: int) -> None:
     """Whether it is made at once, level by level, or some of both."""
@@ -107,7 +106,6 @@ def test_the_laws_of_a_hierarchy(graph: tuple[int, Columns], size: int, seed: in
         assert communities[hierarchy.levels[0][node]].members.tolist() == [node]
 
 
-@settings(deadline=None)
 @given(graphs(), st.randoms(use_true_random=False))
 def test_order_and_direction_of_edges_do_not_matter(graph: tuple[int, Columns], random: Random) -> None:
     n_nodes, edges = graph
@@ -118,7 +116,6 @@ def test_order_and_direction_of_edges_do_not_matter(graph: tuple[int, Columns], 
     assert same(one, other)
 
 
-@settings(deadline=None)
 @given(graphs(), st.sampled_from([2.0**-10, 2.0**10]))
 def test_the_unit_of_the_weights_does_not_matter(graph: tuple[int, Columns], unit: float) -> None:
     n_nodes, (sources, targets, weights) = graph
@@ -222,7 +219,6 @@ def test_refuses(option: str, value: float) -> None:
         divided(2, ([0], [1], [1.0]), **options)
 
 
-@settings(deadline=None)
 @given(graphs(), st.lists(st.integers(-2, 3), min_size=30, max_size=30), st.sampled_from([0.5, 1.0, 2.0]))
 def test_modularity_is_that_of_networkx(graph: tuple[int, Columns], labels: list[int], resolution: float) -> None:
     n_nodes, edges = graph

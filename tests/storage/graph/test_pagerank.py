@@ -7,7 +7,7 @@ from conspectus.storage.arrays import Floats
 from conspectus.storage.errors import NotConverged
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import PageRank, forward_push, personalized_pagerank, power_iteration
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 Case = tuple[Adjacency, Floats, float]
@@ -226,7 +226,6 @@ def test_push_reads_the_surroundings_only() -> None:
     assert walk.residual < 1e-5
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([0.1, 0.2, 0.3]), min_size=1, max_size=12), st.integers(0, 14))
 def test_top_breaks_ties_by_id(scores: list[float], k: int) -> None:
     walk = PageRank(np.arange(len(scores)) * 3, np.array(scores), 0.0, 1, "push")

@@ -8,7 +8,7 @@ from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import power_iteration
 from conspectus.storage.graph.ppr_paths import MassPath, begun_mass, carried, edge_weight, top_paths
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 Case = tuple[Adjacency, Floats, float]
@@ -49,7 +49,6 @@ def begun(graph: Adjacency, restart: Floats, damping: float) -> dict[int, float]
     return begun_mass(graph, np.arange(graph.n_nodes), restart, damping)
 
 
-@settings(max_examples=60, deadline=None)
 @given(cases())
 def test_the_masses_of_all_walks_sum_to_the_score(case: Case) -> None:
     """Up to any length: what is missing is the mass of longer walks, at most damping to that length."""
@@ -65,7 +64,6 @@ def test_the_masses_of_all_walks_sum_to_the_score(case: Case) -> None:
         assert missing.sum() < damping ** (length + 1) + 1e-9
 
 
-@settings(max_examples=150, deadline=None)
 @given(cases(), st.integers(1, 8), st.sampled_from([1.3e-9, 1.013e-3, 0.04937]))
 def test_the_best_paths_are_those_of_all(case: Case, count: int, least: float) -> None:
     """Against all walks without a repeated node, each with its product of the dense matrix's entries."""

@@ -11,7 +11,7 @@ from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.text.analysis import Analysis
 from conspectus.storage.text.bm25 import Bm25, MappedVocabulary, write_bm25
 from conspectus.storage.text.names import words
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 TEXTS = [
@@ -68,7 +68,6 @@ vocabulary = st.sampled_from("ant bee cat dog 北 京 c++ c".split())
 texts = st.lists(st.lists(vocabulary, max_size=6).map(" ".join), min_size=1, max_size=8)
 
 
-@settings(max_examples=40, deadline=None)
 @given(texts, st.lists(vocabulary, max_size=5).map(" ".join))
 def test_formula_and_columns_on_any_texts(
     tmp_path_factory: pytest.TempPathFactory, passages: list[str], question: str

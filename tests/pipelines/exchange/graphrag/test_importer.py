@@ -16,7 +16,7 @@ from conspectus.pipelines.exchange.graphrag.schema import (
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Chunk, Entity, Failure
 from conspectus.storage.text.normalise import entity_key
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.pipelines.exchange.graphrag_tables import EXCERPT, ImportedSummaries, any_tables, imported, small, with_rows
 
@@ -37,7 +37,6 @@ def community_rows(*members: str) -> list[GraphRagCommunity]:
     return rows
 
 
-@settings(max_examples=80, deadline=None)
 @given(any_tables())
 def test_whatever_the_rows_are_the_tables_hold(tables: Tables) -> None:
     texts, found, told = imported(tables)

@@ -33,7 +33,6 @@ from conspectus.storage.records import (
 from conspectus.storage.settings import LlmSettings, ReportSettings
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults, Recorded
@@ -498,7 +497,6 @@ def test_malformed_replies_are_mended_or_asked_for_again_or_lost() -> None:
             assert all(len(each.findings) == 1 for each in reports)
 
 
-@hypothesis_settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(0, 60)), min_size=1, max_size=7),
     st.integers(16, 500),

@@ -16,7 +16,7 @@ from conspectus.query.methods.graphrag.local import LocalContext, LocalRetriever
 from conspectus.query.types import Answer
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Relation, Report
 from conspectus.storage.text.tokens import count_tokens
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.fake_server import FakeRequest, Rule
@@ -47,7 +47,6 @@ def numbers(context: LocalContext, kind: type) -> list[int]:
     return [place for place, each in enumerate(context.units, start=1) if isinstance(each.unit.origin, kind)]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     limit=st.integers(256, 6000),
     shares=st.tuples(st.integers(0, 100), st.integers(0, 100)).filter(lambda each: sum(each) <= 100),

@@ -8,7 +8,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods.ppr.pairs import PairScores, joined_by_titles, linked_by_names, score_pairs
 from conspectus.query.question.linking import Links, open_linker
 from conspectus.storage.arrays import Floats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Build
@@ -66,7 +66,6 @@ def pools(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
     )
 
 
-@settings(max_examples=300, deadline=None)
 @given(pools())
 def test_scores_are_those_of_the_definition(pool: tuple[np.ndarray, ...]) -> None:
     found, (together, titles) = score_pairs(*pool), naive(*pool)
@@ -74,7 +73,6 @@ def test_scores_are_those_of_the_definition(pool: tuple[np.ndarray, ...]) -> Non
     np.testing.assert_allclose(found.titles, titles, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
 @given(pools(), st.randoms(use_true_random=False))
 def test_the_order_of_the_pool_leaves_no_trace(pool: tuple[np.ndarray, ...], chance: random.Random) -> None:
     closeness, similarity, linked, joined, held, weights = pool
