@@ -100,15 +100,6 @@ def test_a_question_of_ten_thousand_words(method: str, context: Context) -> None
 
 
 @pytest.mark.parametrize("method", RETRIEVERS)
-def test_fewer_passages_are_the_first_of_more(method: str, context: Context, questions: list[str]) -> None:
-    for question in questions[:5]:
-        most = retrieve(context, method, question, 50)
-        assert len({each.chunk_id for each in most}) == len(most) >= 3
-        for k in (1, 5, 20):
-            assert retrieve(context, method, question, k) == most[:k]
-
-
-@pytest.mark.parametrize("method", RETRIEVERS)
 def test_answers_do_not_depend_on_what_was_asked_before(method: str, context: Context, questions: list[str]) -> None:
     questions = questions[:8]
     one, other = anew(context), anew(context)

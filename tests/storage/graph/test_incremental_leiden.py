@@ -219,11 +219,3 @@ def test_a_node_goes_where_its_edges_have_gone() -> None:
         (0, 1, 2, 3),
         (4, 5, 6, 7, 8),
     }
-
-
-def test_what_is_not_changed_stays_even_where_it_could_be_better() -> None:
-    now = edges_of(9, {**clique(0, 4), **clique(4, 4), (4, 8): 1.0})
-    halves = np.array([0, 0, 1, 1, 2, 2, 2, 2, 3])
-    changed = np.arange(9) == 8
-    found = updated_leiden(now, [halves], changed, seed=1, max_cluster_size=9)
-    assert sets(found, 0) == {(0, 1), (2, 3), (4, 5, 6, 7, 8)}

@@ -102,22 +102,6 @@ def test_relations_between_linked_entities_come_first(harbour: Context) -> None:
     assert 1 in ends
 
 
-def test_others_that_several_linked_entities_lead_to_come_before_others(context: Context) -> None:
-    selection = LocalSelection(context, "Which novels and films are set in Oxford, England?")
-    known, linked = selection.knowledge, set(selection.entities.rows.tolist())
-    ends = known.ends(selection.outer_relations).tolist()
-    far = [next(end for end in pair if end not in linked) for pair in ends]
-    near_ends: dict[int, set[int]] = {}
-    for source, target in known.ends(np.arange(len(known.relations))).tolist():
-        if (source in linked) != (target in linked):
-            near_ends.setdefault(target if source in linked else source, set()).add(
-                source if source in linked else target
-            )
-    links = [len(near_ends[end]) for end in far]
-    assert links == sorted(links, reverse=True)
-    assert len(selection.outer_relations) > 1
-
-
 def test_claims_are_shown_with_whether_they_hold_and_when(harbour: Context) -> None:
     found = find_context(harbour, QUESTION)
     (number,) = numbers(found, Claim)

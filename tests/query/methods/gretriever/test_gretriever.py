@@ -167,7 +167,6 @@ def test_variants_ask_otherwise(prompt: str, words: str, films_index: Context, m
     ],
 )
 def test_each_variant_asks_for_its_own_form(prompt: str, keys: list[str], films_index: Context, memo: Path) -> None:
-    """Review of the walks, 13: one schema made all four variants reason and cite."""
     with served(films_index, memo, [Rule(said(thoughts="..."))], gretriever={"prompt": prompt}) as (context, server):
         ask(context)
     (request,) = server.requests
