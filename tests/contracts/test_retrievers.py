@@ -85,10 +85,14 @@ def test_any_index(method: str, small_index: Context) -> None:
     assert retrieve(small_index, method, "Oxford", 0) == ()
 
 
+@pytest.fixture(scope="module")
+def copies(build: Build) -> Context:
+    return build(SMALL["copies"])
+
+
 @pytest.mark.parametrize("method", RETRIEVERS)
-def test_equal_passages_score_equally(method: str, build: Build) -> None:
-    context = build(SMALL["copies"])
-    found = [each for each in check(context, method, "Is Paul Marlow a novelist?") if not each.title]
+def test_equal_passages_score_equally(method: str, copies: Context) -> None:
+    found = [each for each in check(copies, method, "Is Paul Marlow a novelist?") if not each.title]
     assert len(found) == 7
     assert method == "hybrid" or len({each.score for each in found}) == 1  # hybrid scores ranks
 

@@ -52,25 +52,6 @@ def test_terms_are_what_a_scan_of_all_chunks_says(
     assert held.tolist() == [[float(each in stems_of_chunks[row]) for each in asked] for row in rows]
 
 
-def test_a_term_that_no_chunk_holds_weighs_most(context: Context) -> None:
-    terms = open_question(context, "Which zebra directed the film?").terms
-    unheld = [i for i, rows in enumerate(terms.chunks) if not len(rows)]
-    assert len(unheld) == 1
-    assert terms.weights.argmax() == unheld[0]
-
-
-def test_case_plural_and_order_leave_no_trace(context: Context) -> None:
-    one, other = (open_question(context, text).terms for text in ("Films of CITIES, film", "city films"))
-    np.testing.assert_array_equal(one.weights, other.weights)
-
-
-@pytest.mark.parametrize("question", ["", " ", "?!", "Who is the?", "what are they"])
-def test_questions_without_a_term(question: str, context: Context) -> None:
-    terms = open_question(context, question).terms
-    assert len(terms.weights) == 0
-    assert terms.contained_in(np.array([0, 1])).shape == (2, 0)
-
-
 def test_content_words() -> None:
     assert content_words(words("Who directed the film of C++'s author?")) == "directed film c++ author"
     assert content_words(words("Who is he?")) == "who is he"

@@ -1,7 +1,5 @@
 """Pair scores against a loop that follows their definition; which passages are linked, by names and by titles."""
 
-import random
-
 import numpy as np
 import pytest
 from conspectus.query.context import Context
@@ -71,23 +69,6 @@ def test_scores_are_those_of_the_definition(pool: tuple[np.ndarray, ...]) -> Non
     found, (together, titles) = score_pairs(*pool), naive(*pool)
     np.testing.assert_allclose(found.together, together, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.titles, titles, rtol=1e-9, atol=1e-9)
-
-
-@given(pools(), st.randoms(use_true_random=False))
-def test_the_order_of_the_pool_leaves_no_trace(pool: tuple[np.ndarray, ...], chance: random.Random) -> None:
-    closeness, similarity, linked, joined, held, weights = pool
-    order = list(range(len(closeness)))
-    chance.shuffle(order)
-    turned = score_pairs(
-        closeness[order],
-        similarity[order][:, order],
-        linked[order][:, order],
-        joined[order][:, order],
-        held[order],
-        weights,
-    )
-    for one, other in ((turned.together, score_pairs(*pool).together), (turned.titles, score_pairs(*pool).titles)):
-        np.testing.assert_allclose(one, other[order], rtol=1e-12, atol=1e-12)
 
 
 def two_halves() -> PairScores:
