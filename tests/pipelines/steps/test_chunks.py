@@ -89,13 +89,6 @@ def test_a_sentence_longer_than_a_chunk_is_cut_between_words() -> None:
     assert [chunk.n_tokens for chunk in chunks] == [25, 25, 25, 25, 20]
 
 
-def test_a_sentence_without_spaces_is_cut_between_tokens() -> None:
-    text = "北京" * 100 + "한국어" * 50
-    chunks = split_document(document(text), ChunkSettings(chunk_size=20, chunk_overlap=0))
-    assert "".join(chunk.text for chunk in chunks) == text
-    assert all(chunk.n_tokens <= 20 for chunk in chunks)
-
-
 def test_one_short_text_is_one_chunk_and_a_blank_one_none() -> None:
     (chunk,) = split_document(document("  Toto barked. Dorothy ran.\n"), ChunkSettings())
     assert chunk == Chunk(
