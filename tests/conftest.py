@@ -30,13 +30,14 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 ISLES = Path(__file__).parent / "data" / "isles"
 
 LONGEST = (
-    "pipelines/train/gretriever/test_train.py", "query/filter/test_canaries.py", "end_to_end/test_prefect.py",
-    "end_to_end/test_dask.py", "conspectus/server/admin/test_admin_routes.py", "end_to_end/test_guides.py",
-    "pipelines/remote_index/test_object_store.py", "prompts/client/test_client.py", "end_to_end/test_build.py",
-    "pipelines/train/test_graph2text.py", "contracts/test_retrievers.py", "conspectus/test_cli.py",
-    "conspectus/server/admin/test_manage_page.py", "conspectus/server/admin/test_jobs.py", "end_to_end/test_docs.py",
-    "end_to_end/test_wheel.py", "end_to_end/test_kill.py", "test_layers.py",
-    "end_to_end/test_no_contact.py",
+    "end_to_end/test_prefect.py", "query/filter/test_canaries.py", "pipelines/remote_index/test_object_store.py",
+    "test_container.py", "contracts/test_retrievers.py", "conspectus/server/admin/test_admin_routes.py",
+    "end_to_end/test_guides.py", "end_to_end/test_kill.py", "end_to_end/test_docs.py", "end_to_end/test_no_contact.py",
+    "pipelines/remote_index/test_parts.py", "end_to_end/test_dask.py", "conspectus/server/admin/test_manage_page.py",
+    "end_to_end/test_wheel.py", "pipelines/estimation/test_estimate.py", "contracts/test_answerers.py",
+    "conspectus/test_cli.py", "conspectus/server/admin/test_jobs.py", "conspectus/server/test_page.py",
+    "prompts/client/test_client.py", "end_to_end/test_habits.py", "pipelines/train/gretriever/test_train.py",
+    "end_to_end/test_hostile.py", "test_layers.py",
 )  # fmt: skip
 """The files that take longest. They run first, so that no worker still has a long one when the other has none."""
 
