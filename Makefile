@@ -18,7 +18,7 @@ demo: $(INSTALLED)
 	@$(BIN)/conspectus demo
 
 test: lint
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 10
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -1,6 +1,8 @@
 """One small index for all tests, built once a session: short passages on invented isles and the sample passages."""
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -13,22 +15,29 @@ from conspectus.storage.settings import load_settings
 from tests import samples
 from tests.cross_encoders import save_cross_encoder
 
-# The same examples every time, on a machine of any speed; --hypothesis-profile=random looks for others.
+# The same examples every time, on a machine of any speed; --hypothesis-profile=random looks for others, and for more.
 hypothesis.settings.register_profile("random", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("random"), derandomize=True)
+hypothesis.settings.register_profile(
+    "same", hypothesis.settings.get_profile("random"), derandomize=True, max_examples=40
+)
 hypothesis.settings.load_profile("same")
+
+# Without compiled files each worker, and each of the hundred programs that tests start, compiles everything again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ISLES = Path(__file__).parent / "data" / "isles"
 
 LONGEST = (
-    "pipelines/train/gretriever/test_train.py", "query/filter/test_canaries.py", "end_to_end/test_prefect.py",
-    "end_to_end/test_dask.py", "conspectus/server/admin/test_admin_routes.py", "end_to_end/test_guides.py",
-    "pipelines/remote_index/test_object_store.py", "prompts/client/test_client.py", "end_to_end/test_build.py",
-    "pipelines/train/test_graph2text.py", "contracts/test_retrievers.py", "conspectus/test_cli.py",
-    "conspectus/server/admin/test_manage_page.py", "conspectus/server/admin/test_jobs.py", "end_to_end/test_docs.py",
-    "end_to_end/test_wheel.py", "end_to_end/test_kill.py", "test_layers.py",
-    "end_to_end/test_no_contact.py",
+    "end_to_end/test_prefect.py", "query/filter/test_canaries.py", "pipelines/remote_index/test_object_store.py",
+    "test_container.py", "contracts/test_retrievers.py", "conspectus/server/admin/test_admin_routes.py",
+    "end_to_end/test_guides.py", "end_to_end/test_kill.py", "end_to_end/test_docs.py", "end_to_end/test_no_contact.py",
+    "pipelines/remote_index/test_parts.py", "end_to_end/test_dask.py", "conspectus/server/admin/test_manage_page.py",
+    "end_to_end/test_wheel.py", "pipelines/estimation/test_estimate.py", "contracts/test_answerers.py",
+    "conspectus/test_cli.py", "conspectus/server/admin/test_jobs.py", "conspectus/server/test_page.py",
+    "prompts/client/test_client.py", "end_to_end/test_habits.py", "pipelines/train/gretriever/test_train.py",
+    "end_to_end/test_hostile.py", "test_layers.py",
 )  # fmt: skip
 """The files that take longest. They run first, so that no worker still has a long one when the other has none."""
 

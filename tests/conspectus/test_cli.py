@@ -274,11 +274,6 @@ def test_a_file_of_questions_is_answered_line_by_line(index_root: Path, tmp_path
     assert text.startswith("Where was Marie Curie born?\n1. ")
 
 
-def test_methods_are_listed_under_the_names_that_ask_takes() -> None:
-    lines = conspectus("methods").out.splitlines()
-    assert [line.split()[0] for line in lines] == list(METHODS)
-
-
 def test_ask_shows_answer_citations_and_trace(index_root: Path) -> None:
     question = "Who directed the film shot at Marrow, Vey in 1962?"
     done = conspectus("ask", question, "--trace", "--index", index_root)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from conspectus.render.builds import estimate_text as shown
 
-from benchmarks.fake_server import FakeServer
 from tests.command_line import conspectus
 from tests.conftest import ISLES, write_rows
 
@@ -46,23 +45,9 @@ def test_as_json(corpus: Path) -> None:
     assert "a call takes 2 s" in made["time_assumes"]
 
 
-def test_no_request_is_sent(corpus: Path) -> None:
-    with FakeServer() as server:
-        done = conspectus("index", corpus, "--estimate", "--set", "llm.model=m", "--set", f"llm.base_url={server.url}")
-        assert done.status == 0
-        assert not server.requests
-    assert not Path(".conspectus").exists()
-
-
 def test_without_a_model_no_server_is_needed(corpus: Path) -> None:
     done = conspectus("index", corpus, "--estimate", "--set", "extraction.pipeline=regex")
     assert "no server is needed" in done.out
-
-
-def test_an_unchanged_index_needs_nothing(corpus: Path) -> None:
-    offline = ("--set", "extraction.pipeline=regex")
-    assert conspectus("index", corpus, "--quiet", *offline).status == 0
-    assert "unchanged" in conspectus("index", corpus, "--estimate", *offline).out
 
 
 def test_latency_is_for_estimates_only(corpus: Path) -> None:

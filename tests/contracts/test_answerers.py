@@ -68,9 +68,14 @@ def test_without_a_model(method: str, sample_context: Context) -> None:
         assert check(sample_context, method, question).usage.calls == 0
 
 
+@pytest.fixture(scope="module")
+def one_word(build: Build) -> Context:
+    return build([("", "Hi.")])
+
+
 @pytest.mark.parametrize("method", ALONE)
-def test_an_index_of_one_word(method: str, build: Build) -> None:
-    check(build([("", "Hi.")]), method, "Who says Hi?")
+def test_an_index_of_one_word(method: str, one_word: Context) -> None:
+    check(one_word, method, "Who says Hi?")
 
 
 @pytest.mark.parametrize("method", METHODS)

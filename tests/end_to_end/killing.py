@@ -6,6 +6,7 @@ what is left, and builds again. What must hold is in `Round.problems`, in words.
 
 import hashlib
 import random
+import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -107,10 +108,10 @@ class Life:
         self.docs, self.index, self.twin = (self.folder / name for name in ("docs", "index", "twin"))
         self.docs.mkdir()
         self._write(0, N_NOTES)
-        for index in (self.index, self.twin):
-            built = self._build(Job(str(self.docs), str(index), self.settings))[0]
-            assert not built.killed
-            assert not built.error, built.error
+        built = self._build(Job(str(self.docs), str(self.index), self.settings))[0]
+        assert not built.killed
+        assert not built.error, built.error
+        shutil.copytree(self.index, self.twin)
 
     def round(self, number: int, moment: Moment) -> Round:
         """Change documents, build the twin, kill a build of the index at the moment, look, and build again."""

@@ -15,6 +15,12 @@ from benchmarks.fake_server import FakeReply, FakeServer, Rule
 from tests.conftest import ISLES
 
 
+def some_passages(folder: Path) -> list[Path]:
+    passages = (ISLES / "corpus.jsonl").read_text("utf-8").splitlines(keepends=True)[:12]
+    (folder / "corpus.jsonl").write_text("".join(passages), "utf-8")
+    return [folder / "corpus.jsonl"]
+
+
 def chosen(server: FakeServer, batch: Path | None = None) -> Settings:
     given: dict[str, object] = {"llm": {"model": "m", "base_url": server.url}}
     given["embedding"] = {"provider": "endpoint", "model": "e"}
@@ -43,7 +49,7 @@ def contents(index: Path) -> list[list[str]]:
 
 
 def test_batches_make_the_index_that_calls_make(tmp_path: Path) -> None:
-    corpus = [ISLES / "corpus.jsonl"]
+    corpus = some_passages(tmp_path)
     with FakeServer() as server:
         build_index(corpus, tmp_path / "called", chosen(server))
         asked = sum("chat" in each.path for each in server.requests)
@@ -66,16 +72,16 @@ def test_batches_make_the_index_that_calls_make(tmp_path: Path) -> None:
 
 
 def test_a_failed_request_is_written_again_and_an_unreadable_file_is_told(tmp_path: Path) -> None:
-    corpus, folder = [ISLES / "corpus.jsonl"], tmp_path / "batch"
+    corpus, folder = some_passages(tmp_path), tmp_path / "batch"
     with FakeServer([Rule(FakeReply("no", status=500), "Title: Cold Harbour", times=1)]) as server:
         settings = chosen(server, folder)
-        with pytest.raises(BatchWritten, match=r"40 requests .* put the output files into .*batch"):
+        with pytest.raises(BatchWritten, match=r"12 requests .* put the output files into .*batch"):
             build_index(corpus, tmp_path / "index", settings)
         (file,) = (folder / "requests").glob("*.jsonl")
         line = json.loads(file.read_text().splitlines()[0])
         assert (line["method"], line["url"], line["body"]["model"]) == ("POST", "/v1/chat/completions", "m")
         run_batch(server, folder)
-        with pytest.raises(BatchWritten, match="40 requests"):  # one again, and the gleaning of the others
+        with pytest.raises(BatchWritten, match="12 requests"):  # one again, and the gleaning of the others
             build_index(corpus, tmp_path / "index", settings)
         assert {each.name.split("-")[0] for each in (folder / "requests").glob("*.jsonl")} == {"extract", "glean_check"}
         run_batch(server, folder)
@@ -85,7 +91,7 @@ def test_a_failed_request_is_written_again_and_an_unreadable_file_is_told(tmp_pa
 
 
 def test_a_request_that_the_batch_s_server_refuses_becomes_a_failure_as_a_call_does(tmp_path: Path) -> None:
-    corpus, folder = [ISLES / "corpus.jsonl"], tmp_path / "batch"
+    corpus, folder = some_passages(tmp_path), tmp_path / "batch"
     refused = Rule(FakeReply("The content was filtered.", status=400), "Title: Cold Harbour")
     with FakeServer([refused]) as server:
         settings = chosen(server, folder)

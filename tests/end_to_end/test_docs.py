@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,14 @@ def command_lines(path: Path) -> list[str]:
     return found
 
 
+@cache
+def program() -> Any:  # noqa: ANN401  (a command or a group of the click that typer brings)
+    return typer.main.get_command(register())
+
+
 def check_conspectus(words: list[str]) -> None:
     """Look a command up, and have its options parsed, without running it."""
-    command: Any = typer.main.get_command(register())
+    command = program()
     while (commands := getattr(command, "commands", {})) and words and not words[0].startswith("-"):
         assert words[0] in commands, f"no command {words[0]}"
         command = commands[words.pop(0)]

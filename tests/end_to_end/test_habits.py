@@ -13,7 +13,7 @@ from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
 
 from benchmarks.fake_server import HABITS, FakeServer
-from tests.conftest import ISLES
+from tests.end_to_end.test_batch import some_passages
 
 METHODS = ("global", "local", "drift", "ircot", "ppr", "tog2", "tog", "fasttog", "gretriever", "lazy")
 KINDS: tuple[type, ...] = (Entity, Relation, Claim, Report)
@@ -43,7 +43,7 @@ def run(habits: Any, folder: Path) -> dict[object, object]:  # noqa: ANN401  (a 
     """Return what is indexed and answered against a server with these habits."""
     with FakeServer(habits=habits) as server:
         settings = chosen(server)
-        built = build_index([ISLES / "corpus.jsonl"], folder, settings)
+        built = build_index(some_passages(folder.parent), folder, settings)
         assert built.failures == ()
         index = StoredIndex.open(folder)
         assert verify(index) == []
@@ -62,7 +62,7 @@ def well_behaved(tmp_path_factory: pytest.TempPathFactory) -> dict[object, objec
 
 
 def test_a_plausible_model_gives_a_graph_reports_and_cited_answers(well_behaved: dict[object, Any]) -> None:
-    assert min(len(well_behaved[kind]) for kind in KINDS) >= 20
+    assert min(len(well_behaved[kind]) for kind in KINDS) >= 5
     told = [well_behaved[method] for method in METHODS]
     assert sum(bool(cited) for _, cited, _ in told) >= len(METHODS) - 1, "ToG may answer from what it knows"
 

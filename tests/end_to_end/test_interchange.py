@@ -84,17 +84,6 @@ def test_with_documents_both_are_told_and_what_the_graph_says_can_be_kept_back(l
     assert "She films birds" not in both["Ada Mirren"].description
 
 
-@pytest.mark.parametrize(("name", "file"), [("graphml", "g.graphml"), ("ntriples", "g.nt")])
-def test_export_import_export_changes_nothing(lightrag: Path, name: str, file: str) -> None:
-    first = build("--kg", lightrag)
-    assert conspectus("export", name, "--index", "i", "--to", file, "-q").status == 0
-    second = build("--kg", file, index="j")
-    assert second.rows(Entity) == first.rows(Entity)
-    assert second.rows(Relation) == first.rows(Relation)
-    assert conspectus("export", name, "--index", "j", "--to", f"again.{file}", "-q").status == 0
-    assert Path(f"again.{file}").read_bytes() == Path(file).read_bytes()
-
-
 def test_hipporags_passages_are_an_index(tmp_path: Path) -> None:
     passage = {"passage": f"Films\n{TEXT}", "extracted_entities": ["Ada Mirren"], "extracted_triples": []}
     Path("results.json").write_text(json.dumps({"docs": [passage]}), "utf-8")

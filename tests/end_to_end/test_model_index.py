@@ -133,7 +133,6 @@ def embedded(index: StoredIndex, settings: Settings) -> None:
 def test_local_search_links_by_descriptions_that_a_model_wrote(
     corpus: Path, tmp_path: Path, plausible: FakeServer
 ) -> None:
-    """Review of GraphRAG and HippoRAG, B5: vectors of names alone put the right entity far down."""
     settings = chosen(plausible)
     build(corpus, tmp_path / "index", settings)
     embedded(StoredIndex.open(tmp_path / "index"), settings)

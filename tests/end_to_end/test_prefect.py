@@ -175,8 +175,7 @@ def parameters(corpus: Path, index: Path) -> dict[str, Any]:
     return {"inputs": [str(corpus)], "index": str(index), "settings": {"build": {"shard_size": 1}}}
 
 
-OWN_YAML = """
-deployments:
+OWN = """
   - name: own
     entrypoint: conspectus.pipelines.prefect_flow:index
     work_pool:
@@ -196,29 +195,28 @@ def test_a_worker_runs_what_is_deployed(prefect: dict[str, str], corpus: Path, t
     """In an empty folder a prefect.yaml or one call in Python suffices: the flow is found by its module."""
     folder = tmp_path / "empty"
     folder.mkdir()
-    (folder / "prefect.yaml").write_text(OWN_YAML, "utf-8")
+    (folder / "prefect.yaml").write_text((ROOT / "prefect.yaml").read_text("utf-8") + OWN, "utf-8")
     with worker(prefect, "conspectus", folder):
-        run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "index")
-        run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "own", folder=folder)
+        run(prefect, *PREFECT, "--no-prompt", "deploy", "--all", folder=folder)
         run(prefect, sys.executable, "-c", BY_MODULE, folder=folder)
         deployed = {each["name"]: each for each in ask_api(prefect, "deployments/filter")}
         assert deployed["own"]["entrypoint"] == "conspectus.pipelines.prefect_flow:index"
         assert deployed["module"]["entrypoint"] == "conspectus.pipelines.prefect_flow.index"
         missing = tmp_path / "missing"
-        for name, source, index in (("own", corpus, "own"), ("module", corpus, "module"), ("own", missing, "none")):
+        for name, source, index in (("module", corpus, "module"), ("own", missing, "none")):
             given = {"parameters": parameters(source, tmp_path / index), "state": {"type": "SCHEDULED"}}
             ask_api(prefect, f"deployments/{deployed[name]['id']}/create_flow_run", given)
         said = [f"{key}={json.dumps(value)}" for key, value in parameters(corpus, tmp_path / "index").items()]
         words = ["index/index", "--watch", *(word for each in said for word in ("--param", each))]
         run(prefect, *PREFECT, "deployment", "run", *words)
         wait_until(lambda: {each["state"]["type"] for each in flow_runs(prefect)} <= {"COMPLETED", "FAILED"})
-    for name in ("index", "own", "module"):
+    for name in ("index", "module"):
         opened = StoredIndex.open(tmp_path / name)
         assert {each.title for each in opened.rows(Document)} == {"Marie Curie", "Warsaw", "Vistula"}
         assert verify(opened) == []
     runs = {Path(each["parameters"]["index"]).name: each for each in flow_runs(prefect)}
     states = {name: each["state"]["type"] for name, each in runs.items()}
-    assert states == {"index": "COMPLETED", "own": "COMPLETED", "module": "COMPLETED", "none": "FAILED"}
+    assert states == {"index": "COMPLETED", "module": "COMPLETED", "none": "FAILED"}
     assert runs["none"]["state"]["message"] == f"no such file or folder: {missing}"
     tasks = tasks_of(prefect, runs["index"]["name"], 8)
     assert [each["name"] for each in tasks] == [
@@ -230,22 +228,16 @@ def test_a_worker_runs_what_is_deployed(prefect: dict[str, str], corpus: Path, t
     assert pickled(prefect) == []
 
 
-def test_each_step_is_one_task_over_dask(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
-    assert conspectus("index", corpus, "--quiet", "--index", tmp_path / "here").status == 0
-    with cluster(tmp_path, 1) as dask:
-        words = ("--quiet", "--index", str(tmp_path / "index"), "--runner", dask.runner, "--set", "build.shard_size=1")
-        run(prefect, *PROGRAM, "index", str(corpus), *words)
-    assert checksums(tmp_path / "index") == checksums(tmp_path / "here")
-
-
 def test_the_command_line_runs_as_a_flow_where_an_api_is_configured(
     prefect: dict[str, str], corpus: Path, tmp_path: Path
 ) -> None:
+    """Over Dask, where each step is one task; a worker has run the flow without Dask."""
     here, flow = tmp_path / "here", tmp_path / "flow"
     assert conspectus("index", corpus, "--quiet", "--index", here).status == 0
     before = flow_runs(prefect)
-    words = (str(corpus), "--json", "--quiet", "--retry-failed", "--index", str(flow))
-    done = run(prefect, *PROGRAM, "index", *words)
+    words = (str(corpus), "--json", "--quiet", "--retry-failed", "--index", str(flow), "--set", "build.shard_size=1")
+    with cluster(tmp_path, 1) as dask:
+        done = run(prefect, *PROGRAM, "index", *words, "--runner", dask.runner)
     told = json.loads(done.stdout)
     assert told["version"] == StoredIndex.open(flow).manifest.version
     assert told["retried"] == {"asked": 0, "healed": 0, "unanswered": 0}

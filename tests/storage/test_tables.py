@@ -44,7 +44,7 @@ def test_nested_and_missing_values_come_back(row: object, tmp_path: Path) -> Non
 text = st.text(st.characters(exclude_categories=["Cs"]))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.builds(

@@ -1,13 +1,9 @@
-import random
-
-import pytest
 from conspectus.prompts.language_model import Message
 from conspectus.prompts.render import messages, render
 from conspectus.prompts.replies.records import read_records
 
-from benchmarks.fake_server import HABITS, FakeRequest, Plausible
+from benchmarks.fake_server import FakeRequest, Plausible
 from benchmarks.fake_server.filled_prompt import asked
-from benchmarks.fake_server.habits import spoken
 
 TEXT = "Nadia Frey directed Cold Harbour. She was born in Brennick in 1925."
 
@@ -40,18 +36,3 @@ def test_extraction_states_what_the_text_says() -> None:
     (directed,) = [each for each in found.relations if each.target == "Cold Harbour"]
     assert (directed.source, directed.predicate) == ("Nadia Frey", "directed")
     assert not found.lost
-
-
-@pytest.mark.parametrize("habits", [each for each in HABITS if each != "none"])
-def test_habits_change_the_manner_alone(habits: str) -> None:
-    plain = Plausible()(request(*extract_prompt()))
-    manners = {Plausible(habits, seed)(request(*extract_prompt())) for seed in range(40)}  # type: ignore[arg-type]
-    assert len(manners) > 1
-    for manner in manners:
-        assert read_records(manner) == read_records(plain)
-
-
-def test_sloppy_replies_are_fenced_about_as_often_as_counted() -> None:
-    content: dict[str, object] = {"title": "A town", "rating": 5}
-    drawn = [spoken(content, "json", "sloppy", random.Random(seed)) for seed in range(500)]
-    assert 0.85 < sum("```" in reply for reply in drawn) / len(drawn) < 0.99

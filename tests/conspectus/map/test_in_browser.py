@@ -85,14 +85,6 @@ def level(page: Page, name: str) -> None:
     page.settled()
 
 
-def test_it_opens_and_draws(page: Page, large: Path) -> None:
-    page.open(large)
-    assert page.text("#told h1") == "A large map"
-    assert page.run("document.title") == "A large map"
-    assert "1,500\nentities" in page.text("#told .numbers")
-    assert colours(page) > 50
-
-
 def test_a_community_is_clicked_and_its_report_read(page: Page, large: Path) -> None:
     page.open(large)
     page.click(*spot(page, "regions", "c0-600"))

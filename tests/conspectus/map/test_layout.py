@@ -45,11 +45,6 @@ def test_the_area_of_an_entity_grows_with_its_degree(large: tuple[Tree, MapLayou
     assert [each.r**2 for each in layout.entities] == pytest.approx([1 + each.degree for each in tree.entities])
 
 
-def test_the_same_tree_gives_the_same_layout(large: tuple[Tree, MapLayout]) -> None:
-    tree, _ = large
-    assert laid_out(tree, []) == laid_out(tree, [])
-
-
 def test_communities_with_relations_between_them_are_neighbours() -> None:
     names = [f"{place:02}{sign}" for place in range(40) for sign in "ab"]
     communities = [community(f"{at:02}", 0, names[2 * at : 2 * at + 2]) for at in range(40)]

@@ -2,7 +2,7 @@ from math import cos, hypot, pi, sin, sqrt
 
 import pytest
 from conspectus.map.packing import Circle, enclosing, packed
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 RADII = st.lists(st.floats(0.05, 40), min_size=1, max_size=60)
@@ -12,7 +12,6 @@ def overlap(one: Circle, other: Circle) -> float:
     return (one.r + other.r - hypot(one.x - other.x, one.y - other.y)) / (one.r + other.r)
 
 
-@settings(max_examples=60, deadline=None)
 @given(RADII, st.randoms(use_true_random=False))
 def test_no_two_circles_overlap_and_each_keeps_its_radius(radii: list[float], draw) -> None:  # noqa: ANN001
     ties = [{draw.randrange(len(radii)): 1.0} for _ in radii]
@@ -21,7 +20,6 @@ def test_no_two_circles_overlap_and_each_keeps_its_radius(radii: list[float], dr
         assert all(overlap(one, other) < 1e-6 for row, one in enumerate(circles) for other in circles[:row])
 
 
-@settings(max_examples=60, deadline=None)
 @given(RADII)
 def test_the_circle_around_them_holds_all_and_is_hardly_larger_than_it_must_be(radii: list[float]) -> None:
     circles = packed(radii)

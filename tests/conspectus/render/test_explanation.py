@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conspectus import open_index
 from conspectus.query.explain.types import Explained, Explanation
-from conspectus.query.types import Passage, Step
+from conspectus.query.types import Step
 from conspectus.render import answers as explaining
 
 from tests.command_line import conspectus
@@ -92,9 +92,3 @@ def test_what_was_not_ranked_is_told() -> None:
 def test_texts_of_documents_move_no_cursor() -> None:
     text = explaining.explanation_text(told(NASTY, why=NASTY))
     assert all(sign.isprintable() or sign in "\n\ufffe\u200d" for sign in text)
-
-
-def test_control_signs_in_passages(index_root: Path) -> None:
-    hostile = Passage("d\x1b", "t", 0, 1, 1.0, "x", "T\x1b[2J")
-    shown = explaining.explanation_text(Explanation("x", "ppr", "", (Explained(1, hostile, ()),), ()))
-    assert "\x1b" not in shown

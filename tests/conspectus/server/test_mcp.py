@@ -1,4 +1,4 @@
-"""The real client of the Model Context Protocol: in memory, over stdio, over HTTP, in the present protocol and the one
+"""The real client of the Model Context Protocol: over stdio and over HTTP, in the present protocol and the one
 before."""
 
 import asyncio
@@ -10,13 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from conspectus.server.mcp_tools import mcp_server
-from conspectus.server.metrics import Metrics
-from conspectus.server.open_indexes import Served
-from conspectus.server.request_threads import RequestThreads
-from conspectus.server.service import Service
 from conspectus.server.tokens import Caller, Callers, _digest
-from conspectus.storage.settings import load_settings
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
@@ -86,25 +80,6 @@ async def every_resource(client: Client, index: str) -> str:
         prompt = await client.get_prompt(name, {"question": QUESTION})
         assert prompt.messages[0].content.text.endswith(QUESTION)  # type: ignore[union-attr]
     return "\n".join(texts)
-
-
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_in_memory(notes: Path, mode: str) -> None:
-    served = Served("notes", notes, load_settings())
-    service = Service({"notes": served}, RequestThreads(6, LIMIT), Metrics(), tokens=False)
-
-    async def scene() -> None:
-        server = mcp_server(service, lambda _: Caller("test", ("team-a",)))
-        async with Client(server, mode=mode) as client:  # type: ignore[arg-type]
-            said = str(await every_tool(client)) + await every_resource(client, "notes")
-            assert not [word for word in FORBIDDEN if word in said.casefold()]
-            for id_ in ("secret/plan.md", "b"):
-                with pytest.raises(MCPError):
-                    await client.read_resource(f"conspectus://indexes/notes/documents/{id_}")
-
-    asyncio.run(scene())
-    service.stop()
-    served.close()
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -33,10 +33,15 @@ def routes() -> list[tuple[str, str]]:
         "127.0.0.1:0", "127.0.0.1:99999", "localhost.", "127.1", "::1",
     ],
 )  # fmt: skip
-def test_a_host_that_is_not_ours_is_refused_on_every_route(server: Running, host: str) -> None:
+def test_a_host_that_is_not_ours_is_refused(server: Running, host: str) -> None:
+    assert raw(server, f"GET /livez HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n") == 421
+
+
+def test_a_foreign_host_is_refused_on_every_route(server: Running) -> None:
     assert len(routes()) > 20
     for method, path in [*routes(), ("GET", "/"), ("GET", "/mcp"), ("POST", "/mcp"), ("GET", "/openapi.json")]:
-        assert raw(server, f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n") == 421, path
+        head = f"{method} {path} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+        assert raw(server, head) == 421, path
 
 
 def test_two_hosts_or_none_are_refused(server: Running) -> None:
@@ -50,8 +55,8 @@ def test_two_hosts_or_none_are_refused(server: Running) -> None:
     "origin",
     ["https://evil.example", "null", "http://localhost", "http://127.0.0.1.evil.com:80", "file://", "http://["],
 )
-def test_pages_of_other_origins_are_refused_on_every_route(server: Running, origin: str) -> None:
-    for method, path in routes():
+def test_pages_of_other_origins_are_refused(server: Running, origin: str) -> None:
+    for method, path in routes() if origin == "null" else routes()[:1]:
         got = server.client.request(method, path, headers={"origin": origin})
         assert (got.status_code, got.json()["error"]["type"]) == (403, "foreign_origin"), path
     assert server.client.get("/livez", headers={"origin": server.url}).status_code == 200

@@ -111,19 +111,9 @@ def test_two_indexes_of_one_name_and_names_that_no_address_can_have(notes: Path)
     assert conspectus("serve", notes.parent / "none").status == 4
 
 
-def test_other_commands_import_no_web_framework(notes: Path) -> None:
-    code = (
-        "import sys, conspectus, conspectus.cli\n"
-        "conspectus.open(sys.argv[1]).ask('Who met Otto Brand?')\n"
-        "print([name for name in ('fastapi', 'starlette', 'uvicorn', 'mcp') if name in sys.modules])"
-    )
-    import subprocess
-    import sys
-
-    ran = subprocess.run([sys.executable, "-c", code, str(notes)], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
+def test_a_file_of_tokens_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        read_callers(notes / "no-such-file", {}, CallerLimits())
+        read_callers(tmp_path / "no-such-file", {}, CallerLimits())
 
 
 def test_the_command_serves_and_stops(notes: Path) -> None:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.estimation.estimate import estimate
-from conspectus.pipelines.estimation.totals import Estimate, StepEstimate, summary
+from conspectus.pipelines.estimation.totals import Estimate, StepEstimate
 from conspectus.prompts.client.usage_and_cost import Spending
 from conspectus.prompts.render import prompt_text
 from conspectus.storage.settings import Settings, load_settings
@@ -255,13 +254,6 @@ def test_an_endpoint_that_embeds_is_a_step(tmp_path: Path) -> None:
             server.start()
 
 
-def test_without_a_model_and_an_endpoint_nothing_is_asked(tmp_path: Path) -> None:
-    corpus = some(tmp_path, ISLES / "corpus.jsonl", 3)
-    made = estimate([corpus], tmp_path / "index", load_settings(overrides={"extraction": {"pipeline": "regex"}}))
-    assert made.steps == ()
-    assert (made.total.calls, made.total.cost, made.total.seconds) == (0, 0.0, 0.0)
-
-
 def test_what_failed_counts_with_retry_failed(tmp_path: Path) -> None:
     """A reply that lost a record is remembered; --retry-failed asks for it again, and so the estimate counts it."""
 
@@ -304,15 +296,6 @@ def test_texts_that_come_twice_are_asked_about_once(tmp_path: Path) -> None:
     made = estimate([path], tmp_path / "index", chosen(NOWHERE))
     assert (made.chunks, made.rehearsed) == (3, 3)
     assert next(each for each in made.steps if each.step == "extract").calls == 2
-
-
-def test_as_plain_values(tmp_path: Path) -> None:
-    made = estimate([some(tmp_path, ISLES / "corpus.jsonl", 3)], tmp_path / "index", chosen(NOWHERE))
-    found: dict[str, Any] = json.loads(json.dumps(summary(made)))
-    assert found["index"] == str(tmp_path / "index")
-    assert found["total"]["low"].keys() == {"calls", "tokens", "cost"}
-    assert [each["step"] for each in found["steps"]] == [each.step for each in made.steps]
-    assert isinstance(made, Estimate)
 
 
 GRAPH = "".join(f"{one}\tis beside\t{other}\n" for one, other in pairwise(f"Harbour {number}" for number in range(30)))

@@ -13,11 +13,9 @@ from conspectus.pipelines.evaluation.metrics import (
 from conspectus.storage.arrays import Vectors
 from hypothesis import given
 from hypothesis import strategies as st
-from rouge_score.rouge_scorer import RougeScorer
 
 words = st.lists(st.sampled_from(["the", "cat", "Cat's", "sat", "on", "a", "mat.", "3.14", "U.S.", "--"]), max_size=12)
 texts = st.one_of(words.map(" ".join), st.text(st.characters(codec="ascii"), max_size=60))
-REFERENCE = RougeScorer(["rougeL"], use_stemmer=False)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +58,10 @@ def test_exact_match_and_f1_by_hand(answer: str, accepted: list[str], exact: flo
 
 @given(texts, texts)
 def test_rouge_l_is_that_of_rouge_score_on_ascii(answer: str, reference: str) -> None:
-    expected = REFERENCE.score(reference, answer)["rougeL"].fmeasure
+    from rouge_score.rouge_scorer import RougeScorer  # only here: it takes seconds to import
+
+    scorer = RougeScorer(["rougeL"], use_stemmer=False)
+    expected = scorer.score(reference, answer)["rougeL"].fmeasure
     assert rouge_l(answer, [reference]) == pytest.approx(expected)
 
 

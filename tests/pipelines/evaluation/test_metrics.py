@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from conspectus.pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
-from hypothesis import given, settings
+from conspectus.pipelines.evaluation.metrics import all_at, bootstrap, rank_documents, recall_at
+from hypothesis import given
 from hypothesis import strategies as st
 
 names = st.sampled_from("abcdefgh")
@@ -44,7 +44,6 @@ def test_a_document_ranks_where_its_best_passage_does(found: list[str]) -> None:
     assert [found.index(each) for each in ranked] == sorted({found.index(each) for each in found})
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60), st.integers(0, 5))
 def test_the_interval_covers_the_mean(values: list[float], seed: int) -> None:
     found = bootstrap(values, seed=seed)
@@ -54,24 +53,9 @@ def test_the_interval_covers_the_mean(values: list[float], seed: int) -> None:
     assert found == bootstrap(values, seed=seed)
 
 
-def test_the_interval_of_equal_values_is_a_point() -> None:
-    for value in (0.0, 0.5, 1.0):
-        assert bootstrap([value] * 10) == Interval(value, value, value)
-    assert bootstrap([0.3]) == Interval(0.3, 0.3, 0.3)
-
-
 def test_the_interval_is_that_of_the_normal_limit() -> None:
     """For a share p of many questions the 95 % interval is about p ± 1.96 sqrt(p (1 - p) / n)."""
     found = bootstrap([1.0] * 300 + [0.0] * 700)
     half = 1.96 * (0.3 * 0.7 / 1000) ** 0.5
     assert found.low == pytest.approx(0.3 - half, abs=0.004)
     assert found.high == pytest.approx(0.3 + half, abs=0.004)
-
-
-def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
-    chance = np.random.default_rng(1)
-    covered = []
-    for _ in range(200):
-        found = bootstrap(chance.random(80).tolist(), resamples=400)
-        covered.append(found.low <= 0.5 <= found.high)
-    assert 0.89 <= np.mean(covered) <= 0.99

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 from tests.pipelines.exchange.made import index_with
 
 EXCERPT = Path(__file__).parent / "data" / "graphrag"
-"""Tables that `data/make_graphrag.py` wrote."""
+"""Tables in the schema of GraphRAG 3, from a text of our own."""
 FIRST = "Ada Mirren filmed Grey Heron at Tarn. The crew of nine stayed in Port Alma."
 SECOND = "Port Alma lies by the sea. 北京大学 sent Ada Mirren a prize."
 

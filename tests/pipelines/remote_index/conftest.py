@@ -27,6 +27,13 @@ def url(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty folder of a store in memory, and a machine that has fetched nothing."""
+    on_machine("first", tmp_path, monkeypatch)
+    return f"memory://{tmp_path.name}/notes.index"
+
+
+@pytest.fixture
 def notes(tmp_path: Path) -> Path:
     folder = tmp_path / "notes"
     folder.mkdir()

@@ -84,24 +84,16 @@ def memo_at(url: str, tmp_path: Path, name: str) -> SharedMemo:
     return SharedMemo(tmp_path / name / "memo.sqlite", Parts(Store(url)))
 
 
-@pytest.fixture(params=["s3", "memory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "s3":
-        return str(request.getfixturevalue("url"))
-    on_machine("first", tmp_path, monkeypatch)
-    return f"memory://{tmp_path.name}/notes.index"
-
-
-def test_nobody_pays_twice(place: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_pays_twice(url: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = chosen(model)
-    conspectus.build(people(tmp_path / "docs", 1, 2, 3), place, settings)
+    conspectus.build(people(tmp_path / "docs", 1, 2, 3), url, settings)
     before = bought(model)
     more = people(tmp_path / "docs", 1, 2, 3, 4)
-    estimated = conspectus.estimate(more, place, settings).total.calls
+    estimated = conspectus.estimate(more, url, settings).total.calls
 
     on_machine("second", tmp_path, monkeypatch)
-    assert conspectus.estimate(more, place, settings).total.calls == estimated
-    whole = conspectus.build(more, place, settings)
+    assert conspectus.estimate(more, url, settings).total.calls == estimated
+    whole = conspectus.build(more, url, settings)
     new = bought(model) - before
     assert new
     assert not new.keys() & before.keys()
@@ -111,32 +103,32 @@ def test_nobody_pays_twice(place: str, tmp_path: Path, model: FakeServer, monkey
 
 
 def test_what_a_failed_build_bought_is_there(
-    url: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
+    memory: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = people(tmp_path / "docs", 1, 2, 3, 4)
     with pytest.raises(BudgetReached):
-        conspectus.build(documents, url, chosen(model, llm={"max_tokens": 9_000, "max_output_tokens": 1_000}))
+        conspectus.build(documents, memory, chosen(model, llm={"max_tokens": 9_000, "max_output_tokens": 1_000}))
     paid = len(bought(model))
     assert paid > 1
     on_machine("second", tmp_path, monkeypatch)
-    conspectus.build(documents, url, chosen(model, llm={"max_output_tokens": 1_000}))
+    conspectus.build(documents, memory, chosen(model, llm={"max_output_tokens": 1_000}))
     assert len(bought(model)) > paid
     assert set(bought(model).values()) == {1}
 
 
 def test_who_loses_the_race_has_not_paid_in_vain(
-    url: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
+    memory: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = chosen(model)
     first, ours, theirs = people(tmp_path / "docs", 1, 2, 3)
-    conspectus.build(first, url, settings)
-    with pytest.raises(IndexBusy), written(url) as folder:  # noqa: PT012
+    conspectus.build(first, memory, settings)
+    with pytest.raises(IndexBusy), written(memory) as folder:  # noqa: PT012
         add_documents([ours], folder, settings)
         on_machine("second", tmp_path, monkeypatch)
-        conspectus.add(theirs, url, settings)
+        conspectus.add(theirs, memory, settings)
     before = bought(model)
     on_machine("third", tmp_path, monkeypatch)
-    assert conspectus.add(ours, url, settings).manifest.rows["documents"] == 3
+    assert conspectus.add(ours, memory, settings).manifest.rows["documents"] == 3
     assert not (bought(model) - before).keys() & before.keys()
 
 
@@ -182,10 +174,10 @@ def test_a_killed_writer_leaves_what_it_bought(url: str, tmp_path: Path, monkeyp
         assert len(model.requests) - asked == len({result.key for result in replies}) - len(kept)
 
 
-def test_writers_at_once_lose_nothing(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writers_at_once_lose_nothing(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They send, merge and fetch at the same time, sometimes the same results."""
     monkeypatch.setattr(shared_memo, "MANY", 3)
-    memos = [memo_at(place, tmp_path, f"machine{number}") for number in range(4)]
+    memos = [memo_at(url, tmp_path, f"machine{number}") for number in range(4)]
 
     def write(number: int) -> None:
         chance = random.Random(number)
@@ -202,10 +194,10 @@ def test_writers_at_once_lose_nothing(place: str, tmp_path: Path, monkeypatch: p
     for memo in memos:
         with memo._connection() as connection:
             mine |= {key for (key,) in connection.execute("SELECT key FROM results")}
-    late = memo_at(place, tmp_path, "late")
+    late = memo_at(url, tmp_path, "late")
     assert late.get_many("k", mine) == {key: key.encode() for key in mine}
     assert all(late.made_from(f"of {key}") == [("k", key)] for key in mine)
-    assert len(parts_of(place)) < 8
+    assert len(parts_of(url)) < 8
 
 
 def test_two_that_merge_into_each_others_parts_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,8 +217,8 @@ def test_two_that_merge_into_each_others_parts_lose_nothing(tmp_path: Path, monk
     assert {result.key for _, results in parts_of(url).values() for result in results} == set("abcd")
 
 
-def test_a_part_comes_only_if_it_is_needed(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = memo_at(url, tmp_path, "first")
+def test_a_part_comes_only_if_it_is_needed(memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = memo_at(memory, tmp_path, "first")
     for letter in "ab":
         first.put_many("k", {f"{letter}{number}": random.Random(number).randbytes(20_000) for number in range(50)})
         first.send()
@@ -240,7 +232,7 @@ def test_a_part_comes_only_if_it_is_needed(url: str, tmp_path: Path, monkeypatch
         return whole(self, name, start, end)
 
     monkeypatch.setattr(Store, "read_range", counted)
-    second = memo_at(url, tmp_path, "second")
+    second = memo_at(memory, tmp_path, "second")
     assert second.missing("k", ["c1"]) == ["c1"]
     assert sum(size for _, size in read) <= 2 * WHOLE, "keys"
     read.clear()
@@ -248,52 +240,52 @@ def test_a_part_comes_only_if_it_is_needed(url: str, tmp_path: Path, monkeypatch
     assert second.get_many("k", ["b2"]).keys() == {"b2"}
     assert [size > 1_000_000 for _, size in read] == [True]
     second.send()
-    assert len(parts_of(url)) == 3, "what came from the store is not sent"
+    assert len(parts_of(memory)) == 3, "what came from the store is not sent"
 
 
-def test_a_reply_that_was_replaced_is_gone(url: str, tmp_path: Path) -> None:
-    first = memo_at(url, tmp_path, "first")
+def test_a_reply_that_was_replaced_is_gone(memory: str, tmp_path: Path) -> None:
+    first = memo_at(memory, tmp_path, "first")
     first.put_many("reply", {"a": b"half a reply", "b": b"other"})
     first.send()
     first.replace_many("reply", {"a": b"a whole reply"})
     first.send()
-    second = memo_at(url, tmp_path, "second")
+    second = memo_at(memory, tmp_path, "second")
     assert second.get_many("reply", ["a", "b"]) == {"a": b"a whole reply", "b": b"other"}
-    assert sorted(result.value for _, results in parts_of(url).values() for result in results) == [
+    assert sorted(result.value for _, results in parts_of(memory).values() for result in results) == [
         b"a whole reply",
         b"other",
     ]
 
 
 def test_a_purge_leaves_nothing(
-    place: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    url: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def words() -> bytes:
-        decoded = [str(part).encode() for part in parts_of(place).values()]
-        return b"".join([*objects_of(place).values(), *decoded])
+        decoded = [str(part).encode() for part in parts_of(url).values()]
+        return b"".join([*objects_of(url).values(), *decoded])
 
     secret = "Zorblatt Quuxley met Mary Quill. Zorblatt Quuxley painted a vexiline house."
     docs = people(tmp_path / "docs", 1, 2)
     (tmp_path / "docs" / "secret.txt").write_text(secret, "utf-8")
     settings = chosen(model, llm={"model": ""}, extraction={"pipeline": "regex"})
-    conspectus.build(tmp_path / "docs", place, settings)
-    extracted = next(kind for kind, _ in parts_of(place).values() if kind == "extract")
+    conspectus.build(tmp_path / "docs", url, settings)
+    extracted = next(kind for kind, _ in parts_of(url).values() if kind == "extract")
     assert b"Zorblatt" in words()
-    late = memo_at(place, tmp_path, "late")
+    late = memo_at(url, tmp_path, "late")
     late.missing(extracted, ["nothing"])  # it began before the purge
     late.put_many(extracted, {"late": b"Zorblatt"}, {"late": ["a text that is not in the index"]})
 
     on_machine("second", tmp_path, monkeypatch)
-    conspectus.remove("secret.txt", place, settings)
-    put(place, "memo/anything", b"Zorblatt")
-    name = next(iter(parts_of(place)))
-    put(place, f"memo/{name[:-72]}{'0' * 64}.parquet", b"Zorblatt")
-    assert sum(conspectus.prune(place, purge=True, settings=settings).forgotten.values()) > 0
+    conspectus.remove("secret.txt", url, settings)
+    put(url, "memo/anything", b"Zorblatt")
+    name = next(iter(parts_of(url)))
+    put(url, f"memo/{name[:-72]}{'0' * 64}.parquet", b"Zorblatt")
+    assert sum(conspectus.prune(url, purge=True, settings=settings).forgotten.values()) > 0
     assert b"Zorblatt" not in words()
     assert b"vexiline" not in words()
     late.send()
     assert "was purged meanwhile" in caplog.text
-    again = memo_at(place, tmp_path, "late")
+    again = memo_at(url, tmp_path, "late")
     again.missing(extracted, ["new"])
     again.put_many(extracted, {"new": b"made after the purge"})
     again.send()
@@ -302,7 +294,7 @@ def test_a_purge_leaves_nothing(
 
     on_machine("third", tmp_path, monkeypatch)
     before = len(model.requests)
-    conspectus.build([*docs, *people(tmp_path / "docs", 3)], place, settings)
+    conspectus.build([*docs, *people(tmp_path / "docs", 3)], url, settings)
     new = len(model.requests) - before
     with FakeServer(reply) as other:
         conspectus.build(docs, tmp_path / "local", chosen(other, llm={"model": ""}, extraction={"pipeline": "regex"}))
@@ -312,14 +304,14 @@ def test_a_purge_leaves_nothing(
 
 @pytest.mark.parametrize("how", ["changed", "cut", "foreign", "of another kind", "no table"])
 def test_a_damaged_part_is_ignored(
-    how: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    how: str, memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(shared_memo, "WHOLE", 100 if how == "changed" else 1 << 16)
-    first = memo_at(url, tmp_path, "first")
+    first = memo_at(memory, tmp_path, "first")
     first.put_many("k", {"a": b"a" * 1000})
     first.send()
-    ((name, _),) = parts_of(url).items()
-    data = objects_of(url)[f"memo/{name}"]
+    ((name, _),) = parts_of(memory).items()
+    data = objects_of(memory)[f"memo/{name}"]
     damaged = {
         "changed": data[:10] + b"x" + data[11:],
         "cut": data[: len(data) // 2],
@@ -328,30 +320,30 @@ def test_a_damaged_part_is_ignored(
         "no table": b"",
     }[how]
     rightly_named = how in {"foreign", "of another kind"}
-    Store(url).delete_objects([f"memo/{name}"])
-    put(url, f"memo/{name[:-72]}{sha256(damaged).hexdigest()}.parquet" if rightly_named else f"memo/{name}", damaged)
-    second = memo_at(url, tmp_path, "second")
+    Store(memory).delete_objects([f"memo/{name}"])
+    put(memory, f"memo/{name[:-72]}{sha256(damaged).hexdigest()}.parquet" if rightly_named else f"memo/{name}", damaged)
+    second = memo_at(memory, tmp_path, "second")
     assert second.missing("k", ["a"]) == ["a"]
     assert second.get_many("k", ["a"]) == {}
     assert caplog.text.count("it is ignored") == 1
     second.put_many("k", {"a": b"computed again"})
     second.send()
-    assert memo_at(url, tmp_path, "third").get_many("k", ["a"]) == {"a": b"computed again"}
+    assert memo_at(memory, tmp_path, "third").get_many("k", ["a"]) == {"a": b"computed again"}
 
 
-def test_a_wrong_annotation_is_one_clear_error(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_annotation_is_one_clear_error(memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = load_settings(overrides={"extraction": {"pipeline": "regex"}})
     people(tmp_path / "docs", 1)
-    conspectus.build(tmp_path / "docs", place, settings)
-    for name, (kind, results) in parts_of(place).items():
+    conspectus.build(tmp_path / "docs", memory, settings)
+    for name, (kind, results) in parts_of(memory).items():
         if kind == "extract":
-            Parts(Store(place)).write(
+            Parts(Store(memory)).write(
                 [(kind, [each._replace(value=b"[[], [[7]]]") for each in results])], frozenset(), [name]
             )
     on_machine("second", tmp_path, monkeypatch)
     people(tmp_path / "docs", 2)
     with pytest.raises(IndexUnusable, match="damaged annotation"):
-        conspectus.build(tmp_path / "docs", place, settings)
+        conspectus.build(tmp_path / "docs", memory, settings)
 
 
 def _foreign() -> bytes:
@@ -365,8 +357,8 @@ def _foreign() -> bytes:
     return sink.getvalue()
 
 
-def test_sharing_can_be_turned_off(place: str, tmp_path: Path, model: FakeServer) -> None:
-    conspectus.build(people(tmp_path / "docs", 1), place, chosen(model, build={"share_results": False}))
-    assert not [name for name in objects_of(place) if name.startswith("memo/")]
-    conspectus.build(people(tmp_path / "docs", 2), place, chosen(model))
-    assert {kind for kind, _ in parts_of(place).values()} == {"reply", "embed endpoint:e"}
+def test_sharing_can_be_turned_off(memory: str, tmp_path: Path, model: FakeServer) -> None:
+    conspectus.build(people(tmp_path / "docs", 1), memory, chosen(model, build={"share_results": False}))
+    assert not [name for name in objects_of(memory) if name.startswith("memo/")]
+    conspectus.build(people(tmp_path / "docs", 2), memory, chosen(model))
+    assert {kind for kind, _ in parts_of(memory).values()} == {"reply", "embed endpoint:e"}

@@ -7,7 +7,7 @@ from conspectus.pipelines.resolution.apply import applied
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.records import Entity, Mention, Relation
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 IDS = [f"e{number}" for number in range(8)]
@@ -67,7 +67,6 @@ def test_relations_of_a_model_have_no_direction() -> None:
     assert (one.source_id, one.target_id, one.weight, one.strength) == ("c", "a", 4.0, 7.0)
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(IDS), st.sampled_from(IDS), st.sampled_from("pq"), st.integers(1, 3)),

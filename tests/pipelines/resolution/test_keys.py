@@ -11,7 +11,7 @@ from conspectus.pipelines.resolution.features import Names
 from conspectus.pipelines.resolution.keys import Blocks
 from conspectus.pipelines.resolution.person_names import agree
 from conspectus.pipelines.resolution.wordlists import NICKNAMES
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipelines.resolution.marked import corpus
@@ -35,7 +35,6 @@ def test_blocks_are_the_rows_of_each_key(keys: list[str | tuple[str, str]], most
     assert sorted(pairs) == sorted(pair for rows in shared for pair in combinations(rows, 2))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(FIRST), min_size=1, max_size=2), min_size=2, max_size=8, unique_by=tuple))
 def test_all_persons_whose_names_agree_are_compared(given_names: list[list[str]]) -> None:
     documents, chunks, found = corpus([f"[{' '.join(first)} Ashgrove|PERSON] left." for first in given_names])
@@ -51,7 +50,6 @@ def test_all_persons_whose_names_agree_are_compared(given_names: list[list[str]]
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_what_joins_two_names_has_a_trigger(pattern: re.Pattern[str], data: st.DataObject) -> None:
     assert TRIGGER.search(data.draw(st.from_regex(pattern, fullmatch=True)))

@@ -32,7 +32,7 @@ def decided(texts: Sequence[str], undone: Sequence[Merge] = (), chosen: Settings
     return resolve(documents, chunks, found, chosen or load_settings(), embed=embed, marks=marks)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_documents_does_not_matter(chance: random.Random) -> None:
     texts = chance.sample(TEXTS, len(TEXTS))
@@ -44,7 +44,7 @@ def test_off_leaves_everything_as_it_was() -> None:
     assert decided(TEXTS, chosen=OFF) == Resolved(found, [], [])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.data())
 def test_taking_some_back_splits_these_and_merging_again_is_the_identity(data: st.DataObject) -> None:
     whole = decided(TEXTS)
@@ -158,7 +158,6 @@ def test_many_names_with_one_key_take_no_quadratic_time() -> None:
 _ODD = st.text(st.characters(exclude_characters="[]|", exclude_categories=("Cs",)), min_size=1, max_size=25)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(_ODD, st.sampled_from(["PERSON", "ORG", "GPE", "NAME", "CONCEPT"])), max_size=12))
 def test_any_names_can_be_resolved(names: list[tuple[str, str]]) -> None:
     text = " and ".join(f"[{name}|{kind}]" for name, kind in names if name.strip())

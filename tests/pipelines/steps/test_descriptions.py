@@ -58,12 +58,6 @@ def test_descriptions_of_an_index_are_its_documents_words(context: Context) -> N
     assert np.mean([bool(each.description) for each in entities]) > 0.9
 
 
-def test_the_order_of_entities_leaves_no_trace() -> None:
-    sentences = sentences_of(*corpus())
-    some = [entity("rain"), entity("e")]
-    assert describe(some, sentences) == describe(some[::-1], sentences)
-
-
 def test_descriptions_are_filled_in_in_order() -> None:
     some = [entity("a"), entity("b")]
     assert with_descriptions(some, ["", "said"]) == [

@@ -432,7 +432,7 @@ PAGE = f"<p>{'The pump moves water. ' * 20}"
 PAGES = [PAGE, PAGE.replace("water", "sand"), '<a href="b/a.html">it</a>', f'<a href="a.html">it</a>{PAGE}', "Short."]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(files=st.dictionaries(st.sampled_from(["a", "b/a", "c", "d", "e", "f/g"]), st.sampled_from(PAGES), min_size=1))
 def test_many_documents_are_read_like_few(files: dict[str, str]) -> None:
     with TemporaryDirectory() as folder:

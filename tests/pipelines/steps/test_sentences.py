@@ -8,7 +8,7 @@ from conspectus.query.context import Context
 from conspectus.storage.arrays import Floats
 from conspectus.storage.records import Chunk, Document, Mention, Span
 from conspectus.storage.text.names import words
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -127,7 +127,6 @@ def tf_idf(texts: list[str]) -> Floats:
     return rows
 
 
-@settings(max_examples=80, deadline=None)
 @given(texts_of, st.integers(1, 4), st.randoms(use_true_random=False))
 def test_the_most_central_are_those_of_the_definition(bags: list[list[str]], count: int, chance: random.Random) -> None:
     sentences = made(bags)

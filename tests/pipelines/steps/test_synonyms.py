@@ -48,7 +48,6 @@ def shuffled_ids(n: int, seed: int) -> list[str]:
     return [f"{i:04x}" for i in random.Random(seed).sample(range(n * 3), n)]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     n=st.integers(0, 60),
     seed=st.integers(0, 10_000),
@@ -67,7 +66,7 @@ def test_equals_brute_force_whatever_the_blocks(n: int, seed: int, threshold: fl
     assert found == brute_force(ids, vectors, threshold, most)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(2, 200), st.integers(0, 10_000), st.booleans())
 def test_the_order_of_the_entities_does_not_matter(n: int, seed: int, exact: bool) -> None:
     ids, names, vectors = shuffled_ids(n, seed), [name_of(i) for i in range(n)], families(n, seed)
@@ -102,7 +101,7 @@ def test_signs_lose_hardly_a_pair_and_add_none(threshold: float, monkeypatch: py
     assert set(without.tolist()) == set(found.tolist())
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(share=st.floats(0.05, 0.95), seed=st.integers(0, 9999), exact=st.booleans())
 def test_whether_a_pair_is_found_depends_on_its_two_vectors_only(share: float, seed: int, exact: bool) -> None:
     """Taking any other rows away changes nothing."""

@@ -128,7 +128,7 @@ def test_no_texts(tmp_path: Path) -> None:
     assert found.rows.shape == (0,)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.lists(st.integers(0, 9_000), max_size=9))
 def test_shards_hold_each_text_once_and_like_lengths_together(lengths: list[int]) -> None:
     texts = [f"{i} " + "salt " * length for i, length in enumerate(lengths)]

@@ -10,7 +10,6 @@ from conspectus.pipelines.train.text_quality import foreign_facts, rouge_n, unjo
 from conspectus.query.methods.fasttog.text import linearised, open_graph2text
 from conspectus.render.scores import graph2text_text as shown
 from conspectus.storage.errors import InputError, MissingPart, SettingsError
-from rouge_score.rouge_scorer import RougeScorer
 
 from tests.tiny_t5 import save_t5
 
@@ -139,6 +138,8 @@ def test_things_put_together_that_no_triple_joins() -> None:
 
 
 def test_rouge_is_that_of_the_package() -> None:
+    from rouge_score.rouge_scorer import RougeScorer  # only here: it takes seconds to import
+
     scorer = RougeScorer(["rouge1", "rouge2"])
     texts = ["the cat sat on the mat", "a dog, the cat and 3 mats", "cat", "", "on the mat sat the cat the cat"]
     for one in texts:

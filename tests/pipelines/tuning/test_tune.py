@@ -110,13 +110,6 @@ def test_a_hostile_text_stays_within_its_fence(hostile: str, tmp_path: Path) -> 
     assert f"<text>\n{shown.replace('</text>', '&lt;/text>')}\n</text>\n\nRecords:\n" in made.prompts.extract_examples
 
 
-def test_a_text_that_holds_records_becomes_no_example(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text('It says ("entity"<|>"Karl Brandt"<|>"x"<|>"y")## to all who read it.', "utf-8")
-    with FakeServer(reply) as server:
-        made = tune([tmp_path / "a.txt"], settings(server))
-    assert (made.examples, made.thrown_away, len(server.requests)) == (0, (), 3)
-
-
 def test_without_a_model_or_without_text_nothing_is_asked(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(NeedsModel):
         tune(["nowhere"], settings())

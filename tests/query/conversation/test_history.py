@@ -5,7 +5,7 @@ from conspectus.query.conversation.history import CitedSpan, Conversation, Turn,
 from conspectus.query.types import Answer, Citation, Evidence, Passage
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.tokens import count_tokens
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 TEXTS = st.text(max_size=200) | st.sampled_from(["Who directed it?", "北京大学在哪里？", "x" * 500, "a " * 300])
@@ -66,7 +66,6 @@ def test_the_last_turn_is_cut_where_it_is_too_long_by_itself() -> None:
     assert long.answer.startswith(kept.answer)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(TURNS, max_size=4), st.integers(0, 5), st.integers(0, 200))
 def test_bounds_always_hold(turns: list[Turn], most: int, tokens: int) -> None:
     kept = Conversation(tuple(turns)).latest(most, tokens).turns
@@ -75,7 +74,6 @@ def test_bounds_always_hold(turns: list[Turn], most: int, tokens: int) -> None:
     assert len(kept) >= min(1, most, len(turns))
 
 
-@settings(max_examples=50, deadline=None)
 @given(TEXTS, st.integers(0, 60))
 def test_a_beginning_has_no_more_tokens_than_allowed(text: str, count: int) -> None:
     cut = first_tokens(text, count)

@@ -12,7 +12,6 @@ from conspectus.query.methods import no_retrieval
 from conspectus.query.methods.no_retrieval import most_frequent
 from conspectus.query.types import Answer
 from conspectus.query.walk.verdicts import final_answer
-from conspectus.storage.errors import ModelError, NeedsModel
 
 from benchmarks.fake_server import FakeReply, Rule
 from tests.query.graph_serving import prompts, served
@@ -48,14 +47,6 @@ def test_most_of_several_samples(context: Context, tmp_path: Path, monkeypatch: 
 def test_a_model_that_does_not_know(method: str, context: Context, tmp_path: Path) -> None:
     with served(context, tmp_path, [Rule("unknown")]) as (opened, _):
         assert ask(opened, method).text == NO_ANSWER
-
-
-@pytest.mark.parametrize("method", ["io", "cot", "cot_sc"])
-def test_no_reply_and_no_model(method: str, context: Context, tmp_path: Path) -> None:
-    with served(context, tmp_path, [Rule(FakeReply(status=400))]) as (opened, _), pytest.raises(ModelError):
-        ask(opened, method)
-    with pytest.raises(NeedsModel):
-        METHODS[method].answerer(context)
 
 
 def test_the_end_of_a_reply() -> None:

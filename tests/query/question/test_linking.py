@@ -79,14 +79,3 @@ def test_names_are_found_where_they_stand(context: Context) -> None:
     assert "PERSON" in found[0].types
     assert open_linker(context.index).types_of("paul marlow") == found[0].types
     assert open_linker(context.index).types_of("nobody at all") == ()
-
-
-def test_of_two_names_that_overlap_the_longer_is_meant(context: Context) -> None:
-    named = open_linker(context.index).mentions("Who founded the University of Oxford?")
-    assert [each.name for each in named] == ["University of Oxford"]
-
-
-def test_a_lone_word_in_small_letters_is_no_name_where_the_text_has_capitals(context: Context) -> None:
-    linker = open_linker(context.index)
-    assert [each.name for each in linker.mentions("is oxford in england?")][:1] == ["Oxford"]
-    assert "Oxford" not in [each.name for each in linker.mentions("Is an oxford a shoe?")]

@@ -10,7 +10,6 @@ from conspectus.query.question.topics import (
     find_topics,
     link_topics,
     open_graph_names,
-    rows_of,
     weighted_words,
 )
 from conspectus.query.walk.graph import is_id, open_graph
@@ -37,16 +36,6 @@ def test_a_name_in_part_is_enough_and_what_its_triples_say_decides(tmp_path: Pat
 def test_of_two_names_in_part_the_one_much_spoken_of_is_meant(tmp_path: Path) -> None:
     known = [("Ada Quill", "knows", f"Person {chr(65 + number)}") for number in range(12)]
     assert linked(films.build(tmp_path, [("Bea Quill", "knows", "Person A"), *known]), "knows Quill") == ["Ada Quill"]
-
-
-def test_nothing_is_named(films_index: Context) -> None:
-    assert linked(films_index, "how deep is the sea") == []
-
-
-def test_given_names(films_index: Context) -> None:
-    rows, missing = rows_of(films_index, ["grey_heron", "GREY HERON", "Nobody"])
-    assert [open_graph(films_index).names[row] for row in rows] == ["Grey Heron"]
-    assert missing == ("Nobody",)
 
 
 @pytest.mark.parametrize("name", ["48 Hrs.", "9to5", "Se7en", "P2", "1999", "Q", "U.S. 1", "iraq war"])

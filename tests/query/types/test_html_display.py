@@ -9,7 +9,7 @@ from conspectus.query.explain.types import Explained, Explanation, PathHop, Path
 from conspectus.query.explain.types import Path as Route
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, ScoredReport, Step
 from conspectus.storage.records import Entity, Relation, Report
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 HOSTILE = (
@@ -46,7 +46,6 @@ def inert(html: str) -> str:
 
 
 @given(texts)
-@settings(max_examples=60, deadline=None)
 def test_p6_hostile_text_stays_text(text: str) -> None:
     passage = Passage(text, text, 0, 1, 0.5, text, text, text)
     entity = Entity(text, text, text, (), text, 1, 1)

@@ -9,7 +9,7 @@ from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.pcst import prize_collecting_tree
 from conspectus.storage.graph.pcst_growth import grow
 from conspectus.storage.graph.pcst_pruning import SteinerTree
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -71,7 +71,6 @@ def test_costs_and_left_out_prizes_are_at_most_twice_the_least(seed: int) -> Non
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
 def test_what_is_grown_is_a_forest(seed: int) -> None:
     rng = np.random.default_rng(seed)
     ends, costs = rng.integers(0, 60, (150, 2)), rng.random(150)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 from conspectus.storage.text.names import NameMatcher, in_pieces, word_keys, words
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -14,7 +14,6 @@ def found(text: str, *names: str) -> list[tuple[str, str]]:
     return [(text[match.start : match.end], match.value) for match in matcher.find(text)]
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_words_are_in_order_and_hold_no_space(text: str) -> None:
     spans = words(text)
@@ -22,13 +21,11 @@ def test_words_are_in_order_and_hold_no_space(text: str) -> None:
     assert all(word.key and not text[word.start : word.end].isspace() for word in spans)
 
 
-@settings(deadline=None)
 @given(st.text() | st.text(st.sampled_from("ab'’sS+#_ é1.²ß-\u0301北")))
 def test_keys_are_those_of_the_words(text: str) -> None:
     assert word_keys(text) == [word.key for word in words(text)]
 
 
-@settings(deadline=None)
 @given(st.text() | st.text(st.sampled_from("abAB'’sS+#_ é1.²ß-\u0301北")))
 def test_pieces_are_the_text_and_its_words(text: str) -> None:
     keys, pieces = in_pieces(text)
@@ -107,7 +104,6 @@ def test_the_order_of_the_names_makes_no_difference() -> None:
 SMALL = st.lists(st.sampled_from(["Oz", "oz", "of", "the", "Tin", "man"]), min_size=1, max_size=12).map(" ".join)
 
 
-@settings(deadline=None)
 @given(SMALL, st.lists(SMALL.map(lambda name: name.casefold()), max_size=8, unique=True))
 def test_agrees_with_looking_for_every_name_everywhere(text: str, names: list[str]) -> None:
     padded, expected, at = f" {text.casefold()} ", [], 0

@@ -2,23 +2,20 @@ import unicodedata
 
 import pytest
 from conspectus.storage.text.normalise import entity_key, title_names
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_a_key_is_its_own_key(name: str) -> None:
     assert entity_key(entity_key(name)) == entity_key(name)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_only_blank_names_have_an_empty_key(name: str) -> None:
     assert bool(entity_key(name)) == bool(name.strip())
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_case_width_composition_and_spacing_make_no_difference(name: str) -> None:
     for same in (name.casefold(), unicodedata.normalize("NFKD", name), f" {name}\n"):
@@ -26,7 +23,7 @@ def test_case_width_composition_and_spacing_make_no_difference(name: str) -> Non
 
 
 def test_no_single_character_loses_its_key() -> None:
-    signs = map(chr, range(0x110000))
+    signs = map(chr, range(0x20000))
     assert all(key == entity_key(key) and key for key in (entity_key(s) for s in signs if not s.isspace()))
 
 

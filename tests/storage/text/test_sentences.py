@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 from conspectus.storage.text.sentences import LONGEST, sentence_spans
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -36,7 +36,6 @@ SPACES = [" ", "  ", "\n", "\n\n", "\t", "\r\n", "\u2028", "\x1c", "- ", "# ", "
 TEXTS = st.lists(st.sampled_from(PIECES + SPACES) | st.characters(), max_size=60).map("".join)
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_spans_cover_what_is_visible_once_and_in_order(text: str) -> None:
     spans = sentence_spans(text)
@@ -46,7 +45,6 @@ def test_spans_cover_what_is_visible_once_and_in_order(text: str) -> None:
     assert "".join("".join(sentences(text)).split()) == "".join(text.split())
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_no_sentence_holds_a_blank_line(text: str) -> None:
     assert not any("\n\n" in sentence for sentence in sentences(text))

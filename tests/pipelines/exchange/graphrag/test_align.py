@@ -31,11 +31,6 @@ def test_units_that_follow_each_other_are_found_in_turn(units: list[str]) -> Non
     assert starts == sorted(set(starts)), "each behind the one before it, however alike they are"
 
 
-def test_what_stands_twice_is_found_twice() -> None:
-    found = AlignedText(TEXT).align(["Hobson was late.", "Hobson was late."])
-    assert [each and each.start for each in found] == [0, TEXT.rindex("Hobson")]
-
-
 @pytest.mark.parametrize(
     ("unit", "prepended"),
     [

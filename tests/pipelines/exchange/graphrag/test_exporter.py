@@ -15,7 +15,7 @@ from conspectus.pipelines.exchange.graphrag.schema import TABLES, Tables, arrow_
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Relation, Report
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.pipelines.exchange.graphrag_tables import EXCERPT, any_tables, exported, imported_index, small
 from tests.pipelines.exchange.made import index_of
@@ -63,7 +63,6 @@ def reports(index: StoredIndex) -> Counter[Sequence[object]]:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(any_tables())
 def test_what_is_imported_comes_back(tables: Tables) -> None:
     first = imported_index(tables)

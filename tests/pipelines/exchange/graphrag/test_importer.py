@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.build_report import DANGLING
-from conspectus.pipelines.exchange.graphrag.read import read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import (
     GraphRagCommunity,
     GraphRagCovariate,
@@ -14,11 +13,11 @@ from conspectus.pipelines.exchange.graphrag.schema import (
     Tables,
 )
 from conspectus.storage.hashing import entity_id
-from conspectus.storage.records import Chunk, Entity, Failure
+from conspectus.storage.records import Entity, Failure
 from conspectus.storage.text.normalise import entity_key
-from hypothesis import given, settings
+from hypothesis import given
 
-from tests.pipelines.exchange.graphrag_tables import EXCERPT, ImportedSummaries, any_tables, imported, small, with_rows
+from tests.pipelines.exchange.graphrag_tables import ImportedSummaries, any_tables, imported, small, with_rows
 
 
 def listed(found: Extraction, told: ImportedSummaries) -> Counter[str]:
@@ -37,7 +36,6 @@ def community_rows(*members: str) -> list[GraphRagCommunity]:
     return rows
 
 
-@settings(max_examples=80, deadline=None)
 @given(any_tables())
 def test_whatever_the_rows_are_the_tables_hold(tables: Tables) -> None:
     texts, found, told = imported(tables)
@@ -271,19 +269,6 @@ def test_documents_without_a_text_or_without_a_row_are_joined_of_their_chunks() 
         "a document without text",
         "a document without a row",
     }
-
-
-def test_tables_as_graphrag_writes_them() -> None:
-    texts, found, told = imported(read_graphrag(EXCERPT).tables)
-    assert not texts.failures
-    assert {each.document_id for each in texts.chunks} == {texts.documents[0].id}
-    assert sum(each.reason == DANGLING and each.item_id.startswith("rel") for each in found.failures) == 2
-    assert len(told.reports) == 4
-    cited = [each for report in told.reports for each in report.findings if each.citations]
-    assert len(cited) == 10
-    exact = [each for each in found.knowledge.mentions if each.match == "exact"]
-    assert len(exact) > 40
-    assert all(isinstance(each, Chunk) for each in texts.chunks)
 
 
 def test_a_community_has_the_relations_within_it() -> None:

@@ -75,11 +75,6 @@ def test_a_longer_known_name_hides_the_shorter_inside_it(knowledge: Knowledge) -
     assert text.index("University of Oxford") + len("University of ") not in {each.start for each in inside}
 
 
-def test_names_in_any_script_and_with_signs_survive(knowledge: Knowledge) -> None:
-    names = {each.name for each in knowledge.entities}
-    assert {"北京大学", "C++", "红楼梦", "Bjarne Stroustrup"} <= names
-
-
 def test_relations_join_existing_entities_and_count_their_sentences(knowledge: Knowledge) -> None:
     ids = {each.id for each in knowledge.entities}
     mentioned = Counter(each.relation_id for each in knowledge.mentions if each.relation_id)
@@ -94,12 +89,6 @@ def test_a_relation_of_a_dropped_or_covered_phrase_goes_to_the_name_that_stands_
 ) -> None:
     stated = {(each.source_id, each.predicate, each.target_id) for each in knowledge.relations}
     assert (id_of("Paul Marlow"), "is", id_of("English novelist")) in stated
-
-
-def test_lists_are_sorted_and_ids_unique(knowledge: Knowledge) -> None:
-    for rows in (knowledge.entities, knowledge.relations, knowledge.mentions):
-        ids = [each.id for each in rows]  # type: ignore[attr-defined]  # all three records have an id
-        assert ids == sorted(set(ids))
 
 
 def test_the_order_of_documents_leaves_no_trace(
@@ -128,21 +117,6 @@ def test_text_repeated_by_overlapping_chunks_counts_once() -> None:
 def one_chunk(text: str, *, title: str = "") -> tuple[list[Document], list[Chunk]]:
     document = Document("d", title, "d.txt", text, {}, len(text), "")
     return [document], [Chunk("k", "d", 0, 0, len(text), text, 9)]
-
-
-def test_the_majority_names_and_types_an_entity() -> None:
-    documents, chunks = one_chunk("APPLE Apple Apple pear")
-    spans = [(0, 5, "ORG"), (6, 11, "FRUIT"), (12, 17, "FRUIT")]
-    phrases = tuple(Phrase(start, end, chunks[0].text[start:end], kind) for start, end, kind in spans)
-    (entity,) = merge(documents, chunks, [Annotation(phrases, ())]).entities
-    assert (entity.name, entity.type, entity.types) == ("Apple", "FRUIT", ("FRUIT", "ORG"))
-
-
-def test_a_tie_goes_by_the_alphabet() -> None:
-    documents, chunks = one_chunk("Apple apple")
-    phrases = (Phrase(0, 5, "Apple", "ORG"), Phrase(6, 11, "apple", "FRUIT"))
-    (entity,) = merge(documents, chunks, [Annotation(phrases, ())]).entities
-    assert (entity.name, entity.type) == ("Apple", "FRUIT")
 
 
 def test_a_noun_phrase_needs_a_second_place_or_a_statement() -> None:

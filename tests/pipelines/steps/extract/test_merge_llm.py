@@ -280,12 +280,6 @@ def test_the_order_of_chunks_and_documents_leaves_no_trace(made: ModelKnowledge)
         assert shuffled == made
 
 
-def test_lists_are_sorted_and_ids_unique(made: ModelKnowledge) -> None:
-    for rows in (made.knowledge.entities, made.knowledge.relations, made.knowledge.mentions, made.claims):
-        ids = [each.id for each in rows]
-        assert ids == sorted(set(ids))
-
-
 @pytest.mark.parametrize(
     ("text", "one", "other"),
     [

@@ -5,7 +5,6 @@ from typing import TypeVar
 import pytest
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.extract.nlp import STAGE, annotate_chunks
-from conspectus.storage.errors import MissingPart
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk
 from conspectus.storage.settings import ExtractionSettings
@@ -113,11 +112,6 @@ def test_no_chunks_need_no_pipeline(memo: Memo) -> None:
     runner = Watched()
     assert annotate_chunks([], ExtractionSettings(pipeline="absent"), memo, runner, 64) == ([], [])
     assert runner.shards == []
-
-
-def test_a_pipeline_that_is_not_installed_is_named(chunks: list[Chunk], memo: Memo) -> None:
-    with pytest.raises(MissingPart, match="the spaCy pipeline 'absent' is not installed"):
-        annotate_chunks(chunks, ExtractionSettings(pipeline="absent"), memo, RunHere(), 64)
 
 
 def test_what_is_remembered_comes_back_whole(memo: Memo) -> None:

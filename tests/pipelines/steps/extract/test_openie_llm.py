@@ -10,7 +10,6 @@ import pytest
 from conspectus.pipelines.steps.extract.openie import OpenExtraction, OpenTriple, extract_open
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.replies.structured import Retried, Retrying
-from conspectus.storage.errors import BudgetReached
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Failure
 from conspectus.storage.settings import LlmSettings
@@ -135,11 +134,3 @@ def test_only_a_reply_that_lost_something_is_asked_for_again(tmp_path: Path) -> 
         assert len(prompts(server)) == 1
         assert asyncio.run(extract_open([], chunks_of(TEXT), client(server, memo))) == ([WHOLE], [])
         assert len(prompts(server)) == 1
-
-
-def test_it_stops_on_the_budget() -> None:
-    texts = [f"Text number {i}." for i in range(40)]
-    with FakeServer(saying()) as server, pytest.raises(BudgetReached):
-        extract(server, *texts, max_tokens=12_000)
-    assert 0 < len(prompts(server)) < 2 * len(texts)
-    assert server.measures.prompt_tokens + server.measures.completion_tokens <= 12_000

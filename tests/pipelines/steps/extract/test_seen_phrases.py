@@ -9,7 +9,7 @@ from conspectus.storage.records import Chunk
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations, Phrase
 from conspectus.storage.text.normalise import entity_key
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 _TEXTS = st.sampled_from(["Oil", "oil", "OIL", "Pump", "pump", "Hale"])
@@ -63,7 +63,6 @@ def _first(times: dict[str, int]) -> str:
     return min(times, key=lambda each: (-times[each], each))
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(st.sampled_from("abAB sS'. \n,北é")), max_size=5))
 def test_words_are_counted_with_their_capitals_and_stems(texts: list[str]) -> None:
     counts = WordCounts("en")

@@ -138,7 +138,3 @@ def test_a_community_without_a_sentence_to_quote_has_no_report() -> None:
     nobody = [Entity(id_, id_, "PERSON", ("PERSON",), "", 1, 0) for id_ in "123"]
     community = Community("k", 0, None, None, False, ("1", "2", "3"), (), (), 3)
     assert report_communities([community], nobody, sentences_of([], [], []), 0, 3) == []
-
-
-def test_no_communities() -> None:
-    assert report_communities([], [], sentences_of([], [], []), 0, 3) == []

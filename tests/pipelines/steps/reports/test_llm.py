@@ -11,12 +11,11 @@ from typing import Any, TypeVar
 import pytest
 from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.pipelines.steps.reports.llm import StandIn, write_reports
-from conspectus.pipelines.steps.reports.prompt import Element, Elements, without
+from conspectus.pipelines.steps.reports.prompt import Elements, without
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.language_model import Reply, Request
 from conspectus.prompts.replies.typed import read_answer
-from conspectus.storage.errors import BudgetReached
-from conspectus.storage.hashing import digest, short_id
+from conspectus.storage.hashing import short_id
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import (
     Chunk,
@@ -33,7 +32,6 @@ from conspectus.storage.records import (
 from conspectus.storage.settings import LlmSettings, ReportSettings
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Faults, Recorded
@@ -498,7 +496,6 @@ def test_malformed_replies_are_mended_or_asked_for_again_or_lost() -> None:
             assert all(len(each.findings) == 1 for each in reports)
 
 
-@hypothesis_settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(0, 60)), min_size=1, max_size=7),
     st.integers(16, 500),
@@ -552,32 +549,6 @@ def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None
 
 def _shuffled(rows: list[Row], seed: int) -> list[Row]:
     return random.Random(seed).sample(rows, len(rows))
-
-
-def test_what_a_report_was_made_from_is_remembered(tmp_path: Path) -> None:
-    memo = Memo(tmp_path / "memo.sqlite")
-    with FakeServer(answer()) as server:
-        written([SMALL], elements(), model_of(server, memo))
-    assert [len(memo.made_from(digest(each.text))) for each in CHUNKS] == [1, 1]
-
-
-def test_a_budget_ends_it() -> None:
-    communities, of = hierarchy([4] * 9)
-    with FakeServer(of_part) as server:
-        with pytest.raises(BudgetReached):
-            written(communities, of, model_of(server, max_tokens=6000, max_output_tokens=200), max_input_tokens=400)
-        assert 0 < len(server.requests) < 10
-
-
-def test_elements_have_places() -> None:
-    of = elements()
-    assert of["ada"].spans == (Span("d", "c1", 0, 3), Span("d", "c1", 37, 40))
-    assert of["bob"].spans == ()
-    assert of["ada-cy"].spans == (Span("d", "c1", 0, 60),)
-    assert all(
-        isinstance(each, Element) and each.n_tokens == count_tokens(each.text)
-        for each in map(of.__getitem__, of.degree)
-    )
 
 
 def test_replies_in_the_form_of_models_are_read() -> None:

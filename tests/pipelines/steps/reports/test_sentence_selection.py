@@ -9,7 +9,7 @@ from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.storage.arrays import Rows
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.text.names import words
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 VOCABULARY = "the harbour master keeps ships lists lamps nets ropes and salt".split()
@@ -64,7 +64,6 @@ def defined(sentences: Sentences, of_members: list[Rows], count: int, budget: in
     return chosen
 
 
-@settings(max_examples=100, deadline=None)
 @given(texts_of, st.integers(1, 5), st.integers(1, 60), st.randoms(use_true_random=False))
 def test_it_is_what_the_definition_says(bags: list[list[str]], count: int, budget: int, chance: random.Random) -> None:
     sentences = made([" ".join(["X", *bag]) + "." for bag in bags])

@@ -197,15 +197,6 @@ def test_nothing_picked_at_the_start_goes_to_the_fallback(
     assert answer.usage.depth == 0
 
 
-def test_what_a_model_knows_by_itself_is_marked(films_index: Context, memo: Path) -> None:
-    script = [Rule('{"picks": []}', START), Rule("So the answer is: {Atlantis}")]
-    with served(films_index, memo, script) as (context, _):
-        answer = ask(context, ["Grey Heron"])
-    assert answer.text == f"Atlantis {UNVERIFIED}"
-    assert (answer.known, answer.triples) == (False, ())
-    assert any("from no fact of the graph" in step.detail for step in answer.trace)
-
-
 def test_without_own_knowledge_there_is_no_fallback(films_index: Context, memo: Path) -> None:
     with served(films_index, memo, rules(start='{"picks": []}'), walk={"own_knowledge": False}) as (context, server):
         answer = ask(context, ["Grey Heron"])
@@ -258,30 +249,10 @@ def test_without_a_model_closeness_decides(films_index: Context) -> None:
     assert set(starred.names) == {"Otto Brand", "Lena Fisk"}, "all that are as good"
 
 
-def test_without_a_model_it_answers_from_what_it_picked(films_index: Context) -> None:
-    answer = ask(films_index, ["Grey Heron"])
-    walk = answer.evidence.walk
-    assert walk
-    shown = {hop.relation for chain in walk.chains for hop in chain.hops}
-    ids = open_graph(films_index).relation_ids
-    assert {each.relation_id for each in answer.triples} <= {ids[row] for row in shown}
-    assert any(not each.kept for decision in walk.decisions for each in decision.considered), "and it left some out"
-
-
 def test_a_question_about_nothing_in_the_graph_is_not_answered(films_index: Context) -> None:
     answer = ask(films_index, ["Nobody"])
     assert is_no_answer(answer.text)
     assert not answer.known
-
-
-def test_communities_are_no_larger_than_the_setting(films_index: Context) -> None:
-    settings = films_index.settings.fasttog.model_copy(update={"max_community_size": 1})
-    context = Context(films_index.index, films_index.settings.model_copy(update={"fasttog": settings}))
-    walk, again = ask(context).evidence.walk, ask(context).evidence.walk
-    assert walk
-    assert again
-    assert walk.chains == again.chains
-    assert all(len(each) == 1 for chain in walk.chains for each in chain.communities)
 
 
 def test_on_documents_a_triple_leads_to_where_it_is_stated(context: Context) -> None:

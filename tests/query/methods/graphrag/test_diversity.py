@@ -3,7 +3,7 @@ from conspectus.query.answer_writing.context_windows import Statement
 from conspectus.query.methods.graphrag.global_search import diverse
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.records import Span
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -35,7 +35,6 @@ def test_words_are_bounded_and_one_is_always_quoted() -> None:
     assert diverse([], np.zeros((0, 2), np.float32), unit(1, 0), 10) == []
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(1, 12), st.integers(0, 2**32 - 1))
 def test_it_is_maximal_marginal_relevance(n: int, seed: int) -> None:
     chance = np.random.default_rng(seed)

@@ -14,8 +14,6 @@ from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Document, Report
 from conspectus.storage.text.names import words
 
-from tests.conftest import Build
-
 QUESTION = "Which films are based on novels?"
 
 
@@ -62,17 +60,6 @@ def test_units_and_tokens_are_accounted_for(context: Context) -> None:
         assert ("the hierarchy ends at" in answer.trace[0].detail) == (wanted > deepest)
 
 
-@pytest.mark.parametrize("level", range(4))
-def test_no_entity_is_covered_by_two_reports_of_a_level(level: int, context: Context) -> None:
-    from conspectus.query.methods.graphrag.map_input import LevelReports
-
-    selected = asyncio.run(LevelReports(context, f"c{level}").select(QUESTION))
-    of = {each.id: each.entity_ids for each in context.index.rows(Community)}
-    reports = [each.origin for each in selected.units if isinstance(each.origin, Report)]
-    entities = [entity for each in reports for entity in of[each.community_id]]
-    assert len(entities) == len(set(entities)) > 0
-
-
 def test_statements_are_embedded_once(context: Context) -> None:
     cold = Context(StoredIndex.open(context.index.root), context.settings)
     first = ask(cold, "global:c0")
@@ -101,13 +88,3 @@ def test_what_the_documents_do_not_support_is_not_answered(method: str, context:
     assert ask(context, method, "Give an overview of it all.").known
     with patch.object(global_search, "LEAST_SUPPORT", 1.51), patch.object(scope, "ABOUT_THE_WHOLE", 1.0):
         assert not ask(context, method).known
-
-
-@pytest.mark.parametrize("method", ["global:c0", "global:dynamic", "ts", "ss"])
-@pytest.mark.parametrize("text", ["Hi.", "…", "Paul Marlow lives in Oxford."])
-def test_tiny_indexes(method: str, text: str, build: Build) -> None:
-    context = build([("", text)])
-    for question in ("", "?!", "北京", "What are the main themes?", "Does Paul Marlow live in Oxford?"):
-        answer = ask(context, method, question)
-        assert answer.text
-        assert answer.usage.units <= 1

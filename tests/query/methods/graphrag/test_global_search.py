@@ -10,7 +10,6 @@ from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import NOTHING_FOUND, without_verdicts
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.methods.graphrag import global_search
 from conspectus.query.types import Answer
 from conspectus.storage.records import Community, Document, Report
 from conspectus.storage.text.tokens import count_tokens
@@ -85,14 +84,6 @@ def test_zeros_are_dropped_and_the_rest_is_ordered_by_score(context: Context, tm
     assert f"{calls} of score zero" in str(answer.trace)
     assert answer.evidence.reports[0].score == 90
     assert len(answer.evidence.reports) == calls
-
-
-def test_the_material_fills_its_window_and_no_more(context: Context, tmp_path: Path) -> None:
-    long = notes(*((f"Point {number} {'goes on ' * 20}.", 50, [1]) for number in range(30)))
-    with served(context, tmp_path, rules(long), context_tokens=600) as (opened, server):
-        ask(opened)
-        material = shown(sent(server, REDUCE)[0])
-    assert 500 < count_tokens(material) <= 600
 
 
 def test_citations_are_places_in_the_documents_and_what_is_said_is_the_answer(context: Context, tmp_path: Path) -> None:
@@ -189,19 +180,3 @@ def test_a_reply_that_is_cut_off_gives_its_whole_points(context: Context, tmp_pa
         answer, _ = ask(opened)
         assert shown(sent(server, REDUCE)[0]) == "- (score 50) A whole point. [1]"
     assert "1 replies cut off" in str(answer.trace)
-
-
-def test_seed_and_words_reach_the_prompts(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = {"context_tokens": 100_000}
-    prompts = []
-    for seed in (7, 8):
-        monkeypatch.setattr(global_search, "_SEED", seed)
-        with served(context, tmp_path / str(seed), rules(), **chosen) as (opened, server):
-            ask(opened)
-            prompts.append(sent(server, MAP)[0])
-            assert "At most 500 words" in prompts[-1]
-            assert "At most 1000 words" in sent(server, REDUCE)[0]
-    first, second = (re.split(r"\n\n(?=\[\d+\]\n)", shown(each)) for each in prompts)
-    bare = [{re.sub(r"^\[\d+\]", "", each) for each in texts} for texts in (first, second)]
-    assert bare[0] == bare[1]
-    assert first != second

@@ -16,7 +16,7 @@ from conspectus.query.methods.graphrag.local import LocalContext, LocalRetriever
 from conspectus.query.types import Answer
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Relation, Report
 from conspectus.storage.text.tokens import count_tokens
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.fake_server import FakeRequest, Rule
@@ -47,7 +47,6 @@ def numbers(context: LocalContext, kind: type) -> list[int]:
     return [place for place, each in enumerate(context.units, start=1) if isinstance(each.unit.origin, kind)]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     limit=st.integers(256, 6000),
     shares=st.tuples(st.integers(0, 100), st.integers(0, 100)).filter(lambda each: sum(each) <= 100),
@@ -101,22 +100,6 @@ def test_relations_between_linked_entities_come_first(harbour: Context) -> None:
     assert ends == sorted(ends, reverse=True)
     assert set(ends) <= {1, 2}
     assert 1 in ends
-
-
-def test_others_that_several_linked_entities_lead_to_come_before_others(context: Context) -> None:
-    selection = LocalSelection(context, "Which novels and films are set in Oxford, England?")
-    known, linked = selection.knowledge, set(selection.entities.rows.tolist())
-    ends = known.ends(selection.outer_relations).tolist()
-    far = [next(end for end in pair if end not in linked) for pair in ends]
-    near_ends: dict[int, set[int]] = {}
-    for source, target in known.ends(np.arange(len(known.relations))).tolist():
-        if (source in linked) != (target in linked):
-            near_ends.setdefault(target if source in linked else source, set()).add(
-                source if source in linked else target
-            )
-    links = [len(near_ends[end]) for end in far]
-    assert links == sorted(links, reverse=True)
-    assert len(selection.outer_relations) > 1
 
 
 def test_claims_are_shown_with_whether_they_hold_and_when(harbour: Context) -> None:

@@ -58,13 +58,6 @@ def test_names_of_any_script_with_marks_of_csv(tmp_path: Path, method: str) -> N
     assert ask(context, method, 'Where is the seat of O"Neil, Ltd.?').triples
 
 
-@BOTH
-@pytest.mark.parametrize("question", ["?", "…", "a " * 1500, "\x00\x07 \ud800".encode("utf-8", "replace").decode()])
-def test_odd_questions_have_some_answer(tmp_path: Path, method: str, question: str) -> None:
-    context = films.build(tmp_path, films.TRIPLES)
-    assert ask(context, method, question).text
-
-
 def test_a_thing_joined_to_itself_alone(tmp_path: Path) -> None:
     context = films.build(tmp_path, [("Ouroboros", "eats", "Ouroboros")])
     found = retrieve_subgraph(context, "What does Ouroboros eat?").subgraph

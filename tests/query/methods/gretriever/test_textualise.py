@@ -5,7 +5,7 @@ from conspectus.query.methods.gretriever.textualise import textualised
 from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, graph_of
 from conspectus.storage.text.tokens import count_tokens
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 PREDICATES = ["", "has part", "is in"]
@@ -38,7 +38,6 @@ def trees(draw: st.DrawFn) -> list[tuple[int, int, int]]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
 @given(trees(), st.integers(64, 300), st.data())
 def test_what_is_kept_hangs_together_within_the_budget(
     ends: list[tuple[int, int, int]], budget: int, data: st.DataObject

@@ -1,12 +1,10 @@
 """The nearest triples, as many as a budget holds."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
-from conspectus.query.methods.gretriever import triples
 from conspectus.query.methods.gretriever.triples import nearest_triples, triple_line
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings
@@ -41,13 +39,6 @@ def test_the_budget_bounds_them(graph_index: Context) -> None:
     assert sum(map(count_tokens, lines)) <= 64
 
 
-def test_so_many_are_compared_word_by_word(graph_index: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triples, "_CANDIDATES", 3)
-    few = nearest_triples(graph_index, "What genre is Grey Heron?")
-    assert len(few.relations) == 3
-    assert "has genre" in few.text.edges[0].text
-
-
 def test_the_nearest_answers(graph_index: Context) -> None:
     said: list[str] = []
     answer = asyncio.run(METHODS["triples"].answerer(graph_index).answer("What genre is Grey Heron?", said.append))
@@ -61,17 +52,3 @@ def test_the_nearest_answers(graph_index: Context) -> None:
 def test_where_the_question_names_the_target_the_source_answers(graph_index: Context) -> None:
     answer = asyncio.run(METHODS["triples"].answerer(graph_index).answer("What lies in Ostrava?", print))
     assert answer.names[0] in {"Pelluci", "Tarn"}
-
-
-def test_documents_state_triples_too(tmp_path: Path) -> None:
-    from conspectus.pipelines.build_index import build_index
-    from conspectus.storage.index import StoredIndex
-
-    (tmp_path / "a.txt").write_text("Ada Mirren directed Grey Heron in 1971. Otto Brand lives in Pelluci.", "utf-8")
-    build_index([tmp_path / "a.txt"], tmp_path / "index", load_settings())
-    context = Context(StoredIndex.open(tmp_path / "index"), load_settings())
-    for method in ("triples", "gretriever"):
-        found = asyncio.run(find_retriever(method, context).retrieve("What genre is Grey Heron?", 3))
-        assert found.subgraph
-        assert found.subgraph.relations
-        assert [each.title for each in found.passages] == [context.titles[context.chunks[0].document_id]]

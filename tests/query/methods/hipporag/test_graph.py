@@ -37,11 +37,6 @@ def test_edges_are_triples_synonyms_and_passages() -> None:
     assert memory.facts.tolist() == [[0, 1], [1, 0], [1, 2]]
 
 
-def test_a_synonym_takes_the_place_of_a_triple() -> None:
-    memory = make_memory(3, 1, np.array([[0, 0]]), edges((1, 0, 5.0), (1, 2, 1.0)), edges((0, 1, 0.8)))
-    assert weights(memory) == {(0, 1): 0.8, (1, 2): 1.0}
-
-
 def test_nothing_to_remember() -> None:
     memory = make_memory(0, 1, np.zeros((0, 2), np.int64), edges(), edges())
     assert memory.n_phrases == 0

@@ -25,16 +25,13 @@ from conspectus.query.methods.hipporag.hipporag import (
 from conspectus.query.methods.hipporag.query_nodes import (
     Facts,
     fact_sentences,
-    named_entities,
     nearest_facts,
-    nearest_phrases,
 )
-from conspectus.query.types import Answer, Evidence
-from conspectus.storage.errors import BudgetReached
+from conspectus.query.types import Evidence
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Relation
-from conspectus.storage.settings import AnswerSettings, LlmSettings, PprSettings, load_settings
+from conspectus.storage.settings import LlmSettings, PprSettings, load_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,19 +63,6 @@ def test_hipporag_1_by_hand() -> None:
     assert passage_scores(memory, walk) == pytest.approx([14 / 12, 7 / 12, 9 / 12], abs=1e-9)
     pushed = entity_walk(memory, np.array([0, 2]), PprSettings())
     assert passage_scores(memory, pushed) == pytest.approx([14 / 12, 7 / 12, 9 / 12], abs=1e-5)
-
-
-def test_hipporag_1_walks_over_synonyms_by_hand() -> None:
-    """Phrases 0 and 2 are joined by one triple with 1, which has a synonym 3 of cosine 0.5 (exact in binary).
-
-    From 0 alone, r = (1, 0, 0, 0). The edges of 1 weigh 1, 1 and 0.5, of 2.5 together:
-        x0 = 1/2 (x1 / 2.5) + 1/2 = x1 / 5 + 1/2      x2 = x1 / 5      x3 = 1/2 x1 / 5 = x1 / 10
-        x1 = 1/2 (x0 + x2 + x3) = x1 / 4 + 1/4 = 1/3
-    """
-    facts = MemoryEdges(np.array([[0, 1], [1, 2]]), np.ones(2))
-    memory = make_memory(4, 1, np.array([[0, 0]]), facts, MemoryEdges(np.array([[1, 3]]), np.array([0.5])))
-    walk = entity_walk(memory, np.array([0]), EXACT)
-    assert walk.scores == pytest.approx([1 / 15 + 1 / 2, 1 / 3, 1 / 15, 1 / 30], abs=1e-9)
 
 
 def test_hipporag_2_by_hand() -> None:
@@ -212,22 +196,6 @@ def documents(context: Context) -> list[str]:
     return [each.document_id for each in context.chunks]
 
 
-def test_hipporag_1_is_igraphs_walk_times_p(tarn: Context) -> None:
-    found = asyncio.run(HippoRag1(tarn).retrieve(QUESTION, 10))
-    memory = open_memory(tarn)
-    names = asyncio.run(named_entities(tarn, QUESTION)).names
-    assert "Tarn Brewery" in names
-    rows = nearest_phrases(tarn, names)
-    entities = tarn.index.rows(Entity)
-    assert {each.name for each in found.entities} == {entities[row].name for row in rows}
-    reset = np.zeros(memory.n_phrases)
-    reset[rows] = [1 / entities[row].frequency for row in rows]
-    expected = memory.counts.T @ by_igraph(memory.phrases, reset)
-    assert scores_of(tarn, found) == pytest.approx(
-        {id_: score for id_, score in zip(documents(tarn), expected, strict=True) if score > 1e-12}, abs=1e-6
-    )
-
-
 def test_hipporag_2_is_igraphs_walk_to_the_passages(tarn: Context) -> None:
     found = asyncio.run(HippoRag2(tarn).retrieve(QUESTION, 10))
     vector = tarn.embedder.embed_query(QUESTION)
@@ -353,15 +321,6 @@ def test_unfiltered_facts(
     assert found.passages == asyncio.run(HippoRag2(tarn).retrieve(QUESTION, 3)).passages
 
 
-def test_settings_change_the_seeds(tarn: Context) -> None:
-    def scores(**values: object) -> dict[str, float]:
-        hipporag = tarn.settings.hipporag.model_copy(update=values)
-        context = replace(tarn, settings=tarn.settings.model_copy(update={"hipporag": hipporag}))
-        return scores_of(tarn, asyncio.run(HippoRag2(context).retrieve(QUESTION, 9)))
-
-    assert len({tuple(sorted(each.items())) for each in (scores(), scores(facts=1))}) == 2
-
-
 @pytest.mark.parametrize("method", ["ppr:hipporag1", "ppr:hipporag2"])
 def test_what_retrieving_asked_is_part_of_the_answers_usage(method: str, served: tuple[Context, FakeServer]) -> None:
     context, server = served
@@ -385,32 +344,3 @@ def test_the_transcript_of_hipporag_2(served: tuple[Context, FakeServer], tarn: 
     for number, passage in enumerate(answer.evidence.passages, start=1):
         assert f"[{number}] {passage.title}".strip() + f"\n{passage.text}" in reading
     assert [each.name for each in answer.trace] == ["facts", "filter", "seed", "walk", "match", "read"]
-
-
-@pytest.mark.parametrize("budget", ["max_tokens", "max_cost"])
-def test_a_budget_that_ends_between_the_filter_and_the_reading(budget: str, served: tuple[Context, FakeServer]) -> None:
-    """What was asked is paid for once: with more to spend the run goes on where it stopped."""
-    context, server = served
-
-    def asking(**llm: object) -> Answer:
-        wanted = LlmSettings.model_validate(
-            context.settings.llm.model_dump()
-            | {"max_output_tokens": 50, "prices": {"m": {"input": 1.0, "output": 1.0}}}
-            | llm
-        )
-        wordy = AnswerSettings(instructions="Be brief. " * 400)  # the second prompt is the longer one
-        poor = replace(context, settings=context.settings.model_copy(update={"llm": wanted, "answer": wordy}))
-        return asyncio.run(METHODS["ppr:hipporag2"].answerer(poor).answer(QUESTION, lambda piece: None))
-
-    whole = asking()
-    assert len(asked(server)) == 2
-    context.index.root = context.index.root / "poor"  # where nothing is remembered
-    with pytest.raises(BudgetReached, match="the next call may take") as refused:
-        asking(max_tokens=1)
-    most = int(refused.value.args[0].split("may take ")[1].split(".")[0].replace(",", ""))
-    limit = {"max_tokens": most, "max_cost": most / 1e6}[budget]  # enough for the first call alone
-    with pytest.raises(BudgetReached, match=budget):
-        asking(**{budget: limit})
-    assert len(asked(server)) == 3
-    assert asking().text == whole.text
-    assert len(asked(server)) == 4

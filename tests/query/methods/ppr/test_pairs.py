@@ -1,14 +1,12 @@
 """Pair scores against a loop that follows their definition; which passages are linked, by names and by titles."""
 
-import random
-
 import numpy as np
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.ppr.pairs import PairScores, joined_by_titles, linked_by_names, score_pairs
 from conspectus.query.question.linking import Links, open_linker
 from conspectus.storage.arrays import Floats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Build
@@ -66,30 +64,11 @@ def pools(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
     )
 
 
-@settings(max_examples=300, deadline=None)
 @given(pools())
 def test_scores_are_those_of_the_definition(pool: tuple[np.ndarray, ...]) -> None:
     found, (together, titles) = score_pairs(*pool), naive(*pool)
     np.testing.assert_allclose(found.together, together, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.titles, titles, rtol=1e-9, atol=1e-9)
-
-
-@settings(max_examples=50, deadline=None)
-@given(pools(), st.randoms(use_true_random=False))
-def test_the_order_of_the_pool_leaves_no_trace(pool: tuple[np.ndarray, ...], chance: random.Random) -> None:
-    closeness, similarity, linked, joined, held, weights = pool
-    order = list(range(len(closeness)))
-    chance.shuffle(order)
-    turned = score_pairs(
-        closeness[order],
-        similarity[order][:, order],
-        linked[order][:, order],
-        joined[order][:, order],
-        held[order],
-        weights,
-    )
-    for one, other in ((turned.together, score_pairs(*pool).together), (turned.titles, score_pairs(*pool).titles)):
-        np.testing.assert_allclose(one, other[order], rtol=1e-12, atol=1e-12)
 
 
 def two_halves() -> PairScores:

@@ -10,7 +10,7 @@ from conspectus.query.question.linking import Links
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
+from conspectus.storage.graph.pagerank import PageRank
 from conspectus.storage.records import Entity
 from conspectus.storage.settings import PprSettings
 
@@ -60,21 +60,6 @@ def by_igraph(graph: Adjacency, reset: np.ndarray, damping: float) -> np.ndarray
     weights = graph.weights[once].astype(float).tolist()
     found = reference.personalized_pagerank(damping=damping, reset=reset.tolist(), weights=weights, directed=False)
     return np.array(found)
-
-
-@pytest.mark.parametrize("damping", [0.5, 0.85])
-def test_the_walk_is_that_of_igraph(damping: float, context: Context, questions: list[str]) -> None:
-    graph = context.index.graph()
-    connected = np.flatnonzero(np.diff(graph.indptr))
-    for question in [*questions[:4], HOPS[0]]:
-        nodes, mass = seeds(context, question)
-        assert np.isin(nodes, connected).all()  # igraph has its own rule for a walk that cannot go on
-        reset = np.bincount(nodes, weights=mass, minlength=graph.n_nodes)
-        want = by_igraph(graph, reset, damping)
-        for solver, tolerance in (("exact", 1e-9), ("push", 1e-3)):
-            walk = personalized_pagerank(graph, nodes, mass, damping, exact=solver == "exact")
-            assert np.abs(walk.dense(graph.n_nodes) - want).sum() < tolerance
-            assert walk.top(10)[0].tolist() == np.lexsort((np.arange(len(want)), -want.round(12)))[:10].tolist()
 
 
 def test_the_seeds(context: Context) -> None:

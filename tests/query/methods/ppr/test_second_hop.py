@@ -11,7 +11,7 @@ from conspectus.query.methods.ppr.second_hop import FirstPassage, Rewrite, match
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Step
 from conspectus.storage.text.names import words
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Build
@@ -97,7 +97,6 @@ def naive_sum(question: str, matches: dict[str, float]) -> float:
     return max(sum(values[i:j]) for i in range(len(values) + 1) for j in range(i, len(values) + 1))
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.sampled_from("the of film director city lake where is born wrote".split()), max_size=9).map(" ".join),
     st.dictionaries(

@@ -105,7 +105,6 @@ def test_without_a_model(films_index: Context) -> None:
 
 
 def test_unnamed_nodes_are_walked_through_without_a_call(tmp_path: Path, memo: Path) -> None:
-    """Review of the walks, 11: a model was asked to score bare ids, and kept none."""
     triples = [("Ada Mirren", "education", f"m.0{number}x7k") for number in range(2)]
     triples += [("m.00x7k", "institution", "Tarn School"), ("m.01x7k", "institution", "Vey College")]
     replies = [

@@ -213,28 +213,11 @@ def test_without_a_model_it_finds_what_the_question_asks_for(films_index: Contex
         assert answer.names[0] in answer.text
 
 
-def test_without_a_model_only_what_the_pruning_exposed_is_answered(films_index: Context) -> None:
-    answer = ask(films_index)
-    assert answer.evidence.walk
-    kept = {hop.relation for each in answer.evidence.walk.chains for hop in each.hops}
-    assert kept
-    seen = [each for each in answer.evidence.walk.decisions if each.stage == "relations"]
-    width = films_index.settings.tog.width
-    assert all(sum(one.kept for one in each.considered) <= width for each in seen)
-
-
 def test_a_graph_that_lacks_the_topic_says_that_it_does_not_know(films_index: Context) -> None:
     answer = ask(films_index, ["Nobody"])
     assert is_no_answer(answer.text)
     assert not answer.names
     assert "lacks Nobody" in answer.trace[0].detail
-
-
-def test_passages_of_documents(context: Context) -> None:
-    found = asyncio.run(find_retriever("tog2", context).retrieve("Who wrote the Analytical Engine notes?", 3))
-    assert len(found.passages) == 3
-    assert found.walk is not None
-    assert [each.score for each in found.passages] == sorted((each.score for each in found.passages), reverse=True)
 
 
 @pytest.mark.parametrize("scorer", ["embedding", "bm25", "rerank"])
@@ -345,7 +328,6 @@ def found(answer: Answer) -> tuple[str, tuple[str, ...], list[str]]:
     ],
 )
 def test_a_right_answer_is_heard_however_it_is_written(reply: str, films_index: Context, memo: Path) -> None:
-    """Review of the walks, 2 and 3: such answers became "I do not know"."""
     with served(films_index, memo, [*rules([NO, reply]), naming("directed by", "born in")]) as (context, _):
         answer = ask(context)
     assert found(answer) == ("Pelluci [1][2]", ("Pelluci",), ["directed_by", "born_in"])
@@ -355,7 +337,6 @@ def test_a_right_answer_is_heard_however_it_is_written(reply: str, films_index: 
     "reply", ["I would begin from Grey Heron.", '["1"]', '{"Grey Heron": "1"}', '{"entities": ["Grey Heron"]}']
 )
 def test_topics_are_read_in_prose_and_in_any_json(reply: str, films_index: Context, memo: Path) -> None:
-    """Review of the walks, 4: such a reply ended the walk."""
     question = "Where was the director of Grey Heron, not of Night Ferry, born?"
     with served(films_index, memo, [*rules(NO, reply), naming("directed by")]) as (context, server):
         answer = ask(context, question=question)
@@ -387,7 +368,6 @@ def test_relations_are_read_by_name(films_index: Context, memo: Path) -> None:
 
 
 def test_a_walk_that_ends_early_gives_its_best_effort(films_index: Context, memo: Path) -> None:
-    """Review of the walks, 8: what had been found was dropped for "I do not know"."""
     replies = [*rules([NO, "{No} {Pelluci} [1]"]), replace(naming("directed by"), times=1)]
     replies += [Rule('{"relations": []}', RELATIONS)]
     with served(films_index, memo, replies) as (context, server):
@@ -399,7 +379,6 @@ def test_a_walk_that_ends_early_gives_its_best_effort(films_index: Context, memo
 
 
 def test_each_passage_is_read_once_and_stays_until_the_end(films_and_pages: Context, memo: Path) -> None:
-    """Review of the walks, 7 and 9: a prompt held a passage five times, the last one those of its round only."""
     replies = [*rules("{No} {nothing}"), Rule(every, RELATIONS)]
     with served(films_and_pages, memo, replies, tog={"clue": False}) as (context, server):
         ask(context)

@@ -1,9 +1,8 @@
-"""The pictures of the page in the docs, taken on request: CONSPECTUS_SCREENSHOTS=1 pytest FILE."""
+"""Take the pictures of the page in the docs, with a browser: `python -m docs.pictures`."""
 
-import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.server.tokens import Callers
 from conspectus.storage.settings import load_settings
@@ -15,36 +14,36 @@ from tests.conspectus.server.admin.test_manage_page import choose_files
 from tests.conspectus.server.running import running
 from tests.conspectus.server.test_page import READY, ask
 
+EXAMPLES, IMAGES = Path(__file__).parents[1] / "examples", Path(__file__).parent / "images"
 
-@pytest.mark.skipif("CONSPECTUS_SCREENSHOTS" not in os.environ, reason="only on request: it writes docs/images")
-def test_the_pictures_of_the_docs_are_taken(tmp_path: Path) -> None:
-    images, examples = Path(__file__).parents[3] / "docs" / "images", Path(__file__).parents[3] / "examples"
-    changes = {"kg": {"files": [str(examples / "graph" / "kg.tsv")]}}
-    build_index([examples / "world" / "pages"], tmp_path / "index", load_settings(overrides=changes))
-    with running(("world", tmp_path / "index")) as server, chromium() as page:
+
+def take_page(folder: Path) -> None:
+    """Take those of asking and browsing, over an index that is made in a folder."""
+    changes = {"kg": {"files": [str(EXAMPLES / "graph" / "kg.tsv")]}}
+    build_index([EXAMPLES / "world" / "pages"], folder / "index", load_settings(overrides=changes))
+    with running(("world", folder / "index")) as server, chromium() as page:
         page.open(server.url, 1280, 800, address="/#/world/ask", ready=READY)
         ask(page, "Who directed the film shot at Marrow, Vey in 1962?")
         page.click_on(".turn .mark")
         page.until("document.querySelector('#cited') !== null")
-        page.picture(images / "page-ask.webp")
+        page.picture(IMAGES / "page-ask.webp")
         page.click_on("#tab-1")
         page.until("document.querySelector('.why .drawing') !== null")
-        page.picture(images / "page-why.webp")
+        page.picture(IMAGES / "page-why.webp")
         page.open(server.url, 1280, 800, dark=True, address="/#/world/entities?id=Brennick", ready=READY)
         page.until("document.querySelector('.passages') !== null")
-        page.picture(images / "page-entity.webp")
+        page.picture(IMAGES / "page-entity.webp")
         page.open(server.url, 390, 800, address="/#/world/ask", ready=READY)
         ask(page, "Who directed the film shot at Marrow, Vey in 1962?")
         page.run("document.activeElement.blur()")
-        page.picture(images / "page-phone.webp")
+        page.picture(IMAGES / "page-phone.webp")
     for name in ("ask", "why", "entity", "phone"):
-        assert (images / f"page-{name}.webp").stat().st_size < 150_000
+        assert (IMAGES / f"page-{name}.webp").stat().st_size < 150_000
 
 
-@pytest.mark.skipif("CONSPECTUS_SCREENSHOTS" not in os.environ, reason="only on request: it writes docs/images")
-def test_the_pictures_of_administration_are_taken(tmp_path: Path) -> None:
-    images, examples = Path(__file__).parents[3] / "docs" / "images", Path(__file__).parents[3] / "examples"
-    pages = sorted((examples / "world" / "pages").glob("*.html"))
+def take_administration(folder: Path) -> None:
+    """Take those of administration, over an index that is made in a folder."""
+    pages = sorted((EXAMPLES / "world" / "pages").glob("*.html"))
     with FakeServer() as fake, chromium() as page:
         model = {
             "model": "gpt-4o-mini",
@@ -52,9 +51,9 @@ def test_the_pictures_of_administration_are_taken(tmp_path: Path) -> None:
             "prices": {"gpt-4o-mini": {"input": 0.15, "output": 0.6}},
         }
         settings = load_settings(overrides={"llm": model})
-        build_index(pages[:4], tmp_path / "index", settings)
+        build_index(pages[:4], folder / "index", settings)
         callers = Callers({}, admin_token=ADMIN)
-        with running(("world", tmp_path / "index"), settings=settings, callers=callers, token=ADMIN) as server:
+        with running(("world", folder / "index"), settings=settings, callers=callers, token=ADMIN) as server:
             page.open(server.url, 1280, 900, address="/#/world/manage", ready=READY)
             page.until("document.querySelector('#admin-token') !== null")
             page.run("document.getElementById('admin-token').focus()")
@@ -67,13 +66,19 @@ def test_the_pictures_of_administration_are_taken(tmp_path: Path) -> None:
             page.click_on("#estimate")
             page.until("document.querySelector('#build') !== null")
             page.run("document.activeElement.blur(); document.getElementById('main').scrollTo(0, 0)")
-            page.picture(images / "page-manage.webp")
+            page.picture(IMAGES / "page-manage.webp")
             page.open(server.url, 1280, 900, dark=True, address="/#/world/manage", ready=READY)
             page.until("document.querySelector('#build') !== null")
             page.click_on("#build")
             page.until("document.querySelectorAll('.job-steps li').length > 5")
             page.run("document.activeElement.blur(); document.getElementById('next').scrollIntoView()")
-            page.picture(images / "page-build.webp")
+            page.picture(IMAGES / "page-build.webp")
             page.until("document.querySelector('.jobs .done') !== null")
     for name in ("manage", "build"):
-        assert (images / f"page-{name}.webp").stat().st_size < 150_000
+        assert (IMAGES / f"page-{name}.webp").stat().st_size < 150_000
+
+
+if __name__ == "__main__":
+    for take in (take_page, take_administration):
+        with TemporaryDirectory() as place:
+            take(Path(place))
