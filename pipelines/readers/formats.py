@@ -41,9 +41,9 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".xhtml": ("web.page", "read_html"),
     ".pdf": ("pdf.reader", "read_pdf"),
     ".docx": ("office.word", "read_word"),
-    ".odt": ("office.opendocument", "read_odt"),
+    **dict.fromkeys((".odt", ".odp"), ("office.opendocument", "read_odt")),
     ".pptx": ("office.slides", "read_slides"),
-    ".xlsx": ("office.spreadsheets", "read_workbook"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), ("office.spreadsheets", "read_workbook")),
     ".epub": ("epub", "read_epub"),
     ".rtf": ("rich_text", "read_rtf"),
     **dict.fromkeys((".xml", ".nxml", ".jats", ".dbk"), ("xml_documents", "read_xml")),
@@ -86,18 +86,14 @@ CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz"}) | PACKED
 _NOT_LISTED = frozenset(
     {
         *CODE,
-        *".markdown .asciidoc .mediawiki .jats .dbk .htm .xhtml .ndjson .tgz .yml .ini .cfg .conf .patch .diff".split(),
+        *".2 .3 .4 .5 .6 .7 .8 .9 .xlsm .xlsb .markdown .asciidoc .mediawiki .jats .dbk .htm .xhtml .ndjson".split(),
+        *".tgz .yml .ini .cfg .conf .patch .diff".split(),
         "",
     }
 )
 _ADVICE = {
     ".doc": "save it as .docx",
     ".ppt": "save it as .pptx",
-    ".odp": "save it as .pptx",
-    ".xls": "save it as .xlsx",
-    ".xlsm": "save it as .xlsx",
-    ".xlsb": "save it as .xlsx",
-    ".ods": "save it as .xlsx",
     ".msg": "save it as .eml",
     ".7z": "unpack it, or pack it as .zip",
     ".rar": "unpack it, or pack it as .zip",

@@ -125,18 +125,18 @@ def check_archive(archive: zipfile.ZipFile, max_bytes: int = MAX_BYTES, max_entr
     if total > max_bytes:
         raise Unreadable("archive too large", f"{total} bytes when inflated; the limit is {max_bytes}")
     for member in members:
-        _check_member(member)
+        if leads_elsewhere(member.orig_filename):
+            raise Unreadable("archive member whose name points elsewhere", repr(member.orig_filename))
+        if why := bad_member(member):
+            raise Unreadable(why[0], f"archive member {member.orig_filename} {why[1]}".rstrip())
     _check_overlaps(members, archive.start_dir)
 
 
-def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
+def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """Return the bytes of a member, never more than its directory entry declares.
 
-    Raises Unreadable if it declares more than `limit` or is damaged (a member that contains more than it declares has
-    a wrong checksum).
+    Raises Unreadable if it is damaged (a member that contains more than it declares has a wrong checksum).
     """
-    if info.file_size > limit:
-        raise Unreadable("archive member too large", f"{info.filename}: {info.file_size} bytes; the limit is {limit}")
     blocks = []
     try:
         with archive.open(info) as stream:
@@ -150,18 +150,21 @@ def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> 
     return content
 
 
-def _check_member(info: zipfile.ZipInfo) -> None:
-    name = info.orig_filename
+def bad_member(info: zipfile.ZipInfo) -> tuple[str, str] | None:
+    """Return why a member may be harmful: encrypted, compressed in a way that zipfile cannot bound, or a bomb."""
     if info.flag_bits & _ENCRYPTED:
-        raise Unreadable("encrypted", f"archive member {name}")
-    parts = name.replace("\\", "/").split("/")
-    if ".." in parts or parts[0] == "" or _DRIVE.match(name) or "\0" in name:
-        raise Unreadable("archive member whose name points elsewhere", repr(name))
+        return "encrypted", ""
     if info.compress_type not in _METHODS:
-        raise Unreadable("unsupported compression", f"method {info.compress_type} of archive member {name}")
+        return "unsupported compression", f"method {info.compress_type}"
     if info.file_size > max(LARGE, MAX_RATIO * info.compress_size):
-        detail = f"archive member {name}: {info.compress_size} bytes inflate to {info.file_size}"
-        raise Unreadable("extreme compression ratio", detail)
+        return "extreme compression ratio", f"{info.compress_size} bytes inflate to {info.file_size}"
+    return None
+
+
+def leads_elsewhere(name: str) -> bool:
+    """Return whether the name of a member leads out of the archive's folder."""
+    parts = name.replace("\\", "/").split("/")
+    return ".." in parts or parts[0] == "" or _DRIVE.match(name) is not None or "\0" in name
 
 
 def _check_overlaps(members: Sequence[zipfile.ZipInfo], end: int) -> None:

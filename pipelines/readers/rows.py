@@ -170,11 +170,22 @@ def listed(names: Collection[str]) -> str:
     return f"{first} and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else first
 
 
-def refuse_doubles(columns: Sequence[str]) -> None:
-    """Raise Unreadable if two columns have the same name; any number may have none."""
-    doubles = sorted(name for name, count in Counter(columns).items() if name and count > 1)
-    if doubles:
-        raise Unreadable("two columns of one name", listed(doubles))
+def named_apart(columns: Sequence[str]) -> list[str]:
+    """Return the names of columns, equal ones with a number; any number may have none.
+
+    >>> named_apart(["tank", "value", "", "value", ""])
+    ['tank', 'value', '', 'value (2)', '']
+    """
+    counts: Counter[str] = Counter()
+    result: dict[int, str] = {}
+    taken: set[str] = set()
+    for at, name in enumerate(columns):
+        result[at] = name
+        while name and result[at] in taken:
+            counts[name] += 1
+            result[at] = f"{name} ({counts[name] + 1})"
+        taken.add(result[at])
+    return list(result.values())
 
 
 def as_title(text: str | None) -> str | None:

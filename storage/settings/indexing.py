@@ -24,6 +24,10 @@ class InputSettings(SettingsSection):
         2_000_000_000, ge=1, description="maximum unpacked bytes of an archive, nested archives included"
     )
     max_download_bytes: int = Field(500_000_000, ge=1, description="maximum bytes of a downloaded file")
+    max_seconds: float = Field(120.0, gt=0, description="maximum seconds until a file, or its next rows, are read")
+    max_memory: int = Field(
+        4_000_000_000, ge=500_000_000, description="maximum bytes of memory of the process that reads files"
+    )
 
 
 class ChunkSettings(SettingsSection):

@@ -11,7 +11,6 @@ from conspectus.pipelines.readers.encodings import clean
 if TYPE_CHECKING:
     from pypdf import PdfReader
 
-_MOST_NODES = 20_000
 _FILLED = ("/Tx", "/Ch")
 
 
@@ -39,7 +38,7 @@ def _nodes(root: Any, key: str) -> Iterator[tuple[Any, dict[str, Any]]]:  # noqa
     """Yield the nodes of a tree in preorder, with the properties that they have or inherit."""
     seen: set[int] = set()
     waiting: list[tuple[Any, dict[str, Any], str]] = [(root, {}, key)]
-    while waiting and len(seen) < _MOST_NODES:
+    while waiting:
         node, above, children = waiting.pop()
         if not isinstance(node, dict) or id(node) in seen:
             continue
@@ -48,7 +47,7 @@ def _nodes(root: Any, key: str) -> Iterator[tuple[Any, dict[str, Any]]]:  # noqa
         yield node, above | own
         kids = _at(node, children)
         if isinstance(kids, list):
-            waiting += [(kid.get_object(), above | own, "/Kids") for kid in reversed(kids[:_MOST_NODES])]
+            waiting += [(kid.get_object(), above | own, "/Kids") for kid in reversed(kids)]
 
 
 def _at(node: Any, *path: str) -> Any:  # noqa: ANN401  (whatever the file holds)

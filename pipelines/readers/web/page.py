@@ -18,21 +18,6 @@ from conspectus.storage.settings import InputSettings
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-MAX_BYTES = 100_000_000
-"""Maximum bytes of a page, including embedded pictures."""
-
-MAX_CHARACTERS = 20_000_000
-"""Maximum characters of a page without embedded pictures; its tree takes many times as many bytes."""
-
-MAX_TAGS = 2_000_000
-"""Maximum number of < in a page."""
-
-_PICTURE = re.compile(r"(?<=;base64,)[A-Za-z0-9+/=\r\n]{1000,}+")
-_LONG_TAG = re.compile(r"""<[A-Za-z](?:=\s*+"[^"]*+"|=\s*+'[^']*+'|[^>])*+""")
-_LONGEST_TAG = 100_000
-_MOST_ATTRIBUTES = 1_000
-"""Maximum number of = in a tag of that length: the parser compares every attribute with all before it."""
-
 _DECLARES_ENTITY = re.compile(r"<!ENTITY\b")
 
 _CHARSET = re.compile(
@@ -68,9 +53,6 @@ def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
     hidden parts are left out. The encoding is that of a byte order mark; UTF-8 if the bytes are valid; the declared one
     if the bytes are valid in it; else a detected one. Nothing is fetched.
     """
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise Unreadable("file too large", f"{size} bytes; the limit for web pages is {MAX_BYTES}")
     markup = decoded_page(path.read_bytes())
     root = parse_page(markup)
     if root is None:
@@ -85,12 +67,11 @@ def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
 def parse_page(markup: str) -> "_Element | None":
     """Return the root of a page: parsed as XML if it is declared and well-formed XML, else as browsers parse it.
 
-    None for an empty page. Raises Unreadable if parsing would cost too much, or if the page declares entities.
+    None for an empty page. Raises Unreadable if it declares entities or is nested too deeply.
     """
     from lxml import etree
 
-    markup = _PICTURE.sub("", clean(markup))
-    _refuse_costly(markup)
+    markup = clean(markup)
     declaration = _XML_DECLARATION.match(markup)
     if declaration or "http://www.w3.org/1999/xhtml" in markup[:_HEAD]:
         if _DECLARES_ENTITY.search(markup):
@@ -118,17 +99,6 @@ def parse_page(markup: str) -> "_Element | None":
         if not markup.strip():
             return None
         raise Unreadable("not a readable web page", str(error)) from error
-
-
-def _refuse_costly(markup: str) -> None:
-    if len(markup) > MAX_CHARACTERS:
-        raise Unreadable("file too large", f"{len(markup)} characters; the limit for web pages is {MAX_CHARACTERS}")
-    if markup.count("<") > MAX_TAGS:
-        raise Unreadable("not a readable web page", f"more than {MAX_TAGS} tags")
-    for found in _LONG_TAG.finditer(markup):
-        start, end = found.span()
-        if end - start > _LONGEST_TAG and markup.count("=", start, end) > _MOST_ATTRIBUTES:
-            raise Unreadable("not a readable web page", f"a tag of {end - start} characters with too many attributes")
 
 
 def add_page(root: "_Element", draft: Draft, title: str | None = None, name: str = "") -> None:

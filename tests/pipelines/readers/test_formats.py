@@ -15,7 +15,7 @@ def test_each_format_has_a_reader() -> None:
 
 
 def test_formats_are_loaded_when_they_are_read() -> None:
-    heavy = ["lxml", "pypdf", "docx", "pptx", "openpyxl", "pyarrow", "fsspec", "httpx"]
+    heavy = ["lxml", "pypdf", "docx", "pptx", "python_calamine", "pyarrow", "fsspec", "httpx"]
     code = (
         f"import sys, conspectus.pipelines.steps.documents\nprint(*[name for name in {heavy!r} if name in sys.modules])"
     )
@@ -26,7 +26,7 @@ def test_formats_are_loaded_when_they_are_read() -> None:
 
 def test_what_is_not_read_is_told_what_to_do() -> None:
     for name, advice in {
-        "a.xls": "save it as .xlsx",
+        "a.doc": "save it as .docx",
         "a.rar": "unpack it, or pack it as .zip",
         "a.exe": f"these are read: {known_formats()}",
         "a.exe.gz": "before .gz stands the suffix of a format that is read",

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conspectus.pipelines.build_report import lost_shares
-from conspectus.pipelines.readers import plain as texts
 from conspectus.pipelines.steps.documents import ALSO_AT, once_each, read_documents
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import short_id
@@ -368,22 +367,6 @@ def test_a_text_that_parquet_stores_once_is_read_row_by_row(tmp_path: Path) -> N
     assert {each.n_chars for each in read(tmp_path / "a.parquet")[0].values()} == {5_000}
     pq.write_table(pa.table({"text": [{"a": 1}]}), tmp_path / "b.parquet")
     assert "the text is not a string" in why(tmp_path / "b.parquet")
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"), [(MemoryError(), "takes too much memory"), (RecursionError(), "nested too deeply")]
-)
-def test_a_file_that_exhausts_the_machine_is_one_failure(
-    error: Exception, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(path: Path, settings: InputSettings) -> None:
-        if path.name == "a.txt":
-            raise error
-
-    monkeypatch.setattr(texts, "read_plain", fail)
-    put(tmp_path, "a.txt", "Text.")
-    documents, failures = read(put(tmp_path, "b.md", "Text."), tmp_path / "a.txt")
-    assert (list(documents), failures["a.txt"].reason) == (["b.md"], reason)
 
 
 def test_what_is_told_is_short_and_without_control_signs(tmp_path: Path) -> None:
