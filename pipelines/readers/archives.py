@@ -23,11 +23,9 @@ from conspectus.pipelines.readers.filenames import is_wanted, storable
 from conspectus.pipelines.readers.formats import CONTAINERS, PACKED, read_rows, readable_suffix
 from conspectus.pipelines.readers.guards import (
     LARGE,
-    MAX_ENTRIES,
     MAX_RATIO,
     ZIP_ERRORS,
     bad_member,
-    check_directory_size,
     leads_elsewhere,
 )
 from conspectus.pipelines.readers.rows import Lost, Row
@@ -160,7 +158,6 @@ def read_zip(path: Path, settings: InputSettings, nest: Nest | None = None) -> I
     """
     nest = nest or Nest.outermost(settings)
     with path.open("rb") as stream:
-        check_directory_size(stream, MAX_ENTRIES)
         try:
             archive = zipfile.ZipFile(stream)
         except ZIP_ERRORS as error:

@@ -84,7 +84,6 @@ ZIP_ERRORS = (
 )
 """The exceptions of zipfile for damaged archives."""
 
-_DIRECTORY_BYTES_AN_ENTRY = 256
 _LOCAL_HEADER = 30
 _BLOCK = 1 << 20
 _ENCRYPTED = 0x1 | 0x40
@@ -101,7 +100,6 @@ def open_zip(
         with source.open("rb") as stream, open_zip(stream, max_bytes, max_entries) as archive:
             yield archive
         return
-    check_directory_size(source, max_entries)
     try:
         archive = zipfile.ZipFile(source)
     except ZIP_ERRORS as error:
@@ -176,19 +174,3 @@ def _check_overlaps(members: Sequence[zipfile.ZipInfo], end: int) -> None:
         raise Unreadable("damaged archive", "a member begins before the archive")
     if any(stop > start for (_, stop), (start, _) in pairwise([*spans, (end, end)])):
         raise Unreadable("damaged archive", "members overlap")
-
-
-def check_directory_size(stream: IO[bytes], max_entries: int) -> None:
-    """Refuse a directory with a huge number of entries, because zipfile reads it into memory."""
-    size = stream.seek(0, 2)
-    stream.seek(max(0, size - (1 << 16) - 22 - 20 - 56))  # the longest comment, and the three end records
-    tail = stream.read()
-    stream.seek(0)
-    limit = max_entries * _DIRECTORY_BYTES_AN_ENTRY
-    for signature, form, offset in ((b"PK\x05\x06", "<L", 12), (b"PK\x06\x06", "<Q", 40)):
-        at = tail.rfind(signature)
-        field = tail[at + offset : at + offset + struct.calcsize(form)] if at >= 0 else b""
-        if len(field) == struct.calcsize(form):
-            (declared,) = struct.unpack(form, field)
-            if limit < declared != 0xFFFFFFFF and declared <= size:
-                raise Unreadable("archive too large", f"its directory has {declared} bytes; the limit is {limit}")

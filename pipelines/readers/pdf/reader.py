@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.pdf.columns import in_reading_order
-from conspectus.pipelines.readers.pdf.extras import embedded_files, filled_fields
 from conspectus.pipelines.readers.pdf.fonts import PageFonts
 from conspectus.pipelines.readers.pdf.links import PageLink, line_at, links_on, placed
 from conspectus.pipelines.readers.pdf.lists import without_lists
@@ -205,9 +204,14 @@ def _labels(reader: "PdfReader", n_pages: int) -> list[str]:
 
 
 def _beside(reader: "PdfReader") -> tuple[list[str], list[str]]:
-    """Return the filled form fields and the names of embedded files; none if they are damaged."""
+    """Return a line "name: value" for each filled form field, and the names of embedded files; none if damaged."""
     try:
-        return filled_fields(reader), embedded_files(reader)
+        fields = [
+            ": ".join(" ".join(clean(str(one)).split()) for one in (field.alternate_name or name, field.value))
+            for name, field in (reader.get_fields() or {}).items()
+            if field.field_type in ("/Tx", "/Ch") and isinstance(field.value, str) and field.value.strip()
+        ]
+        return fields, [" ".join(clean(str(name)).split()) for name in reader.attachments]
     except _errors():
         return [], []
 

@@ -8,7 +8,7 @@ from html.entities import html5
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conspectus.pipelines.readers.encodings import Unreadable, clean, encoding_of
+from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded, encoding_of
 from conspectus.pipelines.readers.guards import local, refuse_memory
 from conspectus.pipelines.readers.rows import Draft, Row, sensible_title
 from conspectus.pipelines.readers.web.boilerplate import is_unseen, parts_beside_text, relations
@@ -22,11 +22,6 @@ _DECLARES_ENTITY = re.compile(r"<!ENTITY\b")
 
 _CHARSET = re.compile(
     rb"""<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,200}?\bencoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I
-)
-_CHARSETS = re.compile(
-    r"""(?:windows|cp|x-cp)-?(?:125\d|874)|iso-?8859-\d+|latin-?1|koi8-[ru]|gbk|gb2312|gb18030|big5(?:-hkscs)?|euc-jp
-    |(?:x-)?s(?:hift)?[_-]?jis|iso-2022-jp|euc-kr|ks_c_5601-1987|tis-620|macintosh|ibm866""",
-    re.I | re.X,
 )
 _WIDER = {
     "iso-8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030",
@@ -144,35 +139,16 @@ def add_elements(
 
 def decoded_page(content: bytes) -> str:
     """Decode a page: by its byte order mark, as UTF-8 if valid, in its declared encoding, or in a detected one."""
-    named = _named_charset(content)
+    found = _CHARSET.search(content[:_HEAD])
+    name = found[1].decode("ascii", "replace").lower() if found else ""
     try:
         encoding = encoding_of(content)
     except Unreadable as error:
-        if named is None or error.reason != "unknown encoding":
+        if error.reason != "unknown encoding":
             raise
-        encoding = named
-    if named and (encoding not in ("utf-8", "utf-8-sig", "utf-16", "utf-32") or content.isascii()):
-        try:
-            return content.decode(named)
-        except UnicodeDecodeError:
-            pass  # the declared encoding is wrong
-    return content.decode(encoding, errors="replace")
-
-
-def _named_charset(content: bytes) -> str | None:
-    found = _CHARSET.search(content[:_HEAD])
-    name = found[1].decode("ascii", "replace").lower() if found else ""
-    return _WIDER.get(name, name) if _CHARSETS.fullmatch(name) and _exists(_WIDER.get(name, name)) else None
-
-
-def _exists(codec: str) -> bool:
-    import codecs
-
-    try:
-        codecs.lookup(codec)
-    except LookupError:
-        return False
-    return True
+        encoding = ""
+    is_certain = encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not content.isascii()
+    return content.decode(encoding, "replace") if is_certain else decoded(content, _WIDER.get(name, name))
 
 
 def _replaced(entity: "re.Match[str]") -> str:

@@ -61,11 +61,6 @@ def test_too_many_members_and_too_much_data() -> None:
     assert "archive too large: 51 bytes" in reason(GOOD, max_bytes=50)
 
 
-def test_a_directory_that_only_a_bomb_needs_is_not_even_parsed() -> None:
-    many = zipped(*((f"{'x' * 200}{i}", b"") for i in range(50)))
-    assert "directory has" in reason(many, max_entries=10)
-
-
 def test_a_bomb() -> None:
     assert "extreme compression ratio" in reason(zipped(("x", bytes(20_000_000))))
 
