@@ -115,48 +115,14 @@ def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: Input
         raise Unreadable("empty", "no rows")
 
 
-class RecordText:
-    """Collects the records of a table as one text, a paragraph each: "Name: Maria; Role: Cook"."""
-
-    def __init__(self, settings: InputSettings) -> None:
-        self._settings = settings
-        self._parts: list[str] = []
-        self._length = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._parts)
-
-    def add(self, record: Record) -> None:
-        """Add a record; raises Unreadable if the text becomes too long."""
-        self.add_text(labelled(strings(record)))
-
-    def add_text(self, text: str) -> int:
-        """Add a paragraph; return where it begins."""
-        if not text:
-            return self._length
-        self._length += 2 if self._parts else 0
-        start = self._length
-        self._parts.append(text)
-        self._length += len(text)
-        if self._length > self._settings.max_characters:
-            raise too_long(self._settings)
-        return start
-
-    def text(self) -> str:
-        """Return the text; raises Unreadable if there is none."""
-        if not self._parts:
-            raise Unreadable("empty", "no rows")
-        return "\n\n".join(self._parts)
-
-
 def labelled(values: Mapping[str, str]) -> str:
-    """Return the values of a record with the names of their columns, without empty ones.
+    """Return the values of a record with the names of their columns, without empty ones and marks of a `Draft`.
 
     >>> labelled({"Name": "Maria", "Role": "Cook", "Left": "", "": "at noon"})
     'Name: Maria; Role: Cook; at noon'
     """
     pairs = ((" ".join(name.split()), " ".join(value.split())) for name, value in values.items())
-    return "; ".join(f"{name}: {value}" if name else value for name, value in pairs if value)
+    return "; ".join(f"{name}: {value}" if name else value for name, value in pairs if value).translate(NO_MARKS)
 
 
 def no_column(name: str, columns: Collection[str]) -> Unreadable:

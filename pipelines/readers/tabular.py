@@ -11,13 +11,15 @@ from typing import IO
 
 from conspectus.pipelines.readers.encodings import Unreadable, open_text
 from conspectus.pipelines.readers.rows import (
+    Draft,
     Lost,
     Record,
-    RecordText,
     Row,
+    labelled,
     named_apart,
     no_column,
     rows_with_text,
+    strings,
 )
 from conspectus.storage.settings import InputSettings
 
@@ -53,13 +55,15 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 def _one_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the records as one text, and the losses."""
-    text = RecordText(settings)
+    draft = Draft(settings)
     for record in records:
         if isinstance(record, Lost):
             yield record
         else:
-            text.add(record[1])
-    yield Row(None, None, None, text.text(), {})
+            draft.add(labelled(strings(record[1])))
+    if not draft:
+        raise Unreadable("empty", "no rows")
+    yield draft.row(None, {})
 
 
 def _csv_records(

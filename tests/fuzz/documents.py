@@ -68,10 +68,12 @@ def targets(folder: Path) -> Iterator[Target]:
 
 
 def _document(path: Path) -> Callable[[bytes], None]:
+    limits = InputSettings(max_archive_bytes=50_000_000, max_seconds=5.0, max_memory=2_000_000_000)
+
     def run(content: bytes) -> None:
         path.write_bytes(content)
         try:
-            found, _ = read_documents([path], InputSettings(max_archive_bytes=50_000_000))
+            found, _ = read_documents([path], limits)
         except ConspectusError:
             return
         for each in found:

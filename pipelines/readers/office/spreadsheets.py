@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.guards import open_zip
 from conspectus.pipelines.readers.rows import (
+    NO_MARKS,
+    Draft,
     Lost,
     Record,
-    RecordText,
     Row,
     as_title,
     labelled,
@@ -26,7 +27,6 @@ from conspectus.pipelines.readers.rows import (
     rows_with_text,
     strings,
 )
-from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def read_workbook(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 def _rows(sheets: "Mapping[str, CalamineSheet]", settings: InputSettings) -> Iterator[Row | Lost]:
     tables = 0
-    text = _Text(settings)
+    draft = Draft(settings)
     for name, sheet in sheets.items():
         rows = _filled(sheet)
         first = next(rows, None)
@@ -72,14 +72,14 @@ def _rows(sheets: "Mapping[str, CalamineSheet]", settings: InputSettings) -> Ite
             continue
         columns = named_apart(["" if cell is None else str(cell).strip() for cell in first])
         if settings.text_column not in columns:
-            text.add(name, chain([first], rows))
+            _add_sheet(draft, name, chain([first], rows))
             continue
         tables += 1
         within = clean(name) if len(sheets) > 1 else ""
         for row in rows_with_text(_records(columns, rows), settings):
             yield replace(row, within=within)
-    if text.found:
-        yield Row(None, None, None, text.found.text(), {}, tuple(text.places))
+    if draft:
+        yield draft.row(None, {})
     elif not tables:
         raise Unreadable("empty", "no cell of the workbook has content")
 
@@ -115,32 +115,18 @@ def _records(columns: Sequence[str], rows: Iterator[_Cells]) -> Iterator[tuple[i
         yield number, {column: cell for column, cell in zip(columns, cells, strict=False) if column}
 
 
-class _Text:
-    """Collects the text of sheets, and the place where every sheet begins."""
-
-    def __init__(self, settings: InputSettings) -> None:
-        self.found = RecordText(settings)
-        self.places: list[Place] = []
-
-    def add(self, name: str, rows: Iterator[_Cells]) -> None:
-        """Add a sheet; raises Unreadable if the text becomes too long."""
-        start: int | None = None
-        lines = map(_cells, rows)
-        first, second = next(lines, []), next(lines, [])
-        while sum(map(bool, first)) == 1 and len(second) > 1:  # a title above the table
-            at = self.found.add_text(" ".join(first).strip())
-            start = at if start is None else start
-            first, second = second, next(lines, [])
-        names = first if _names_columns(first, second) else []
-        for row in chain([] if names else [first], [second], lines):
-            if names:
-                at = self.found.add_text(labelled(_by_column(names, row)))
-            else:
-                at = self.found.add_text(" | ".join(dropwhile(operator.not_, row)))
-            if start is None and any(row):
-                start = at
-        if start is not None:
-            self.places.append(Place(start, "sheet", as_title(name) or "", 0))
+def _add_sheet(draft: Draft, name: str, rows: Iterator[_Cells]) -> None:
+    """Add the text of a sheet, which begins a place."""
+    draft.begin("sheet", as_title(name) or "")
+    lines = map(_cells, rows)
+    first, second = next(lines, []), next(lines, [])
+    while sum(map(bool, first)) == 1 and len(second) > 1:  # a title above the table
+        draft.add(" ".join(first).translate(NO_MARKS))
+        first, second = second, next(lines, [])
+    names = first if _names_columns(first, second) else []
+    for row in chain([] if names else [first], [second], lines):
+        text = labelled(_by_column(names, row)) if names else " | ".join(dropwhile(operator.not_, row))
+        draft.add(text.translate(NO_MARKS))
 
 
 def _cells(row: _Cells) -> list[str]:

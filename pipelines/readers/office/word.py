@@ -80,7 +80,7 @@ class _Reader:
 
     def _paragraph(self, paragraph: "_Element") -> None:
         aside: list[_Element] = []
-        text = folded("".join(_runs(paragraph, aside)))
+        text = folded("".join(runs(paragraph, aside)))
         level = self._level(paragraph)
         is_item = level is None and (child(paragraph, "pPr", "numPr") is not None or _style(paragraph) in self._lists)
         if level is not None:
@@ -118,7 +118,7 @@ def _part(package: Package, name: str | None) -> "_Element | None":
         return None
 
 
-def _runs(element: "_Element", aside: "list[_Element]") -> Iterator[str]:
+def runs(element: "_Element", aside: "list[_Element]") -> Iterator[str]:
     """Yield the text of a paragraph; its notes and text boxes are appended to `aside`."""
     for node in shown(element):
         name = local(node)
@@ -130,11 +130,11 @@ def _runs(element: "_Element", aside: "list[_Element]") -> Iterator[str]:
             yield _symbol(node)
         elif name == "den":
             yield "/"
-            yield from _runs(node, aside)
+            yield from runs(node, aside)
         elif name in ("footnoteReference", "endnoteReference", "txbxContent"):
             aside.append(node)
         elif name not in _GONE and not (name == "r" and _is_hidden(node)):
-            yield from _runs(node, aside)
+            yield from runs(node, aside)
 
 
 def _symbol(element: "_Element") -> str:
@@ -170,7 +170,7 @@ class _Tables:
         for node in shown(element):
             if local(node) == "p":
                 aside: list[_Element] = []
-                parts.append("".join(_runs(node, aside)))
+                parts.append("".join(runs(node, aside)))
                 for apart in aside:
                     note = self._notes.get(local(apart), {}).get(value(apart, "id") or "", "")
                     parts.append(note or (self.flat(apart) if local(apart) == "txbxContent" else ""))
