@@ -91,7 +91,7 @@ def read_part(name: str, content: Iterable[bytes], settings: InputSettings, nest
     `nest` is that of the container. Raises Exhausted if the budget of the nest is.
     """
     try:
-        suffix = readable_suffix(name)
+        suffix = readable_suffix(name, settings.suffixes)
         if PurePosixPath(suffix).suffix in CONTAINERS or suffix in CONTAINERS:
             nest.inside().refuse_too_deep()
         with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
@@ -145,8 +145,16 @@ _PACKING_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, OSErr
 _TAR_ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError)
 _UTF8 = 0x800
 _JAPANESE = re.compile("[\u3041-\u30fa\u4e00-\u9fff]")
+
+
+def _zstd(packed: IO[bytes]) -> Any:  # noqa: ANN401  (a stream of Arrow, which has no types)
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(pa.PythonFile(packed), "zstd")
+
+
 _OPENERS: Mapping[str, Callable[[IO[bytes]], Any]] = {
-    ".gz": lambda packed: gzip.GzipFile(fileobj=packed), ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile
+    ".gz": lambda packed: gzip.GzipFile(fileobj=packed), ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile, ".zst": _zstd
 }  # fmt: skip
 
 

@@ -66,7 +66,7 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".zip": ("archives", "read_zip"),
     ".tar": ("archives", "read_tar"),
     ".tgz": ("archives", "read_gzip"),
-    **dict.fromkeys((".gz", ".bz2", ".xz"), ("archives", "read_gzip")),
+    **dict.fromkeys((".gz", ".bz2", ".xz", ".zst"), ("archives", "read_gzip")),
     "": ("plain", "read_unnamed"),
 }
 """The module (in this folder) and function that read a format.
@@ -77,7 +77,7 @@ A reader takes (path, settings), that of a container also its nest. It yields `R
 NAMED_WITH_SUFFIX = frozenset({*CODE, *".log .yaml .yml .toml .json .ini .cfg .conf .patch .diff".split()})
 """Formats whose files are titled by their whole name (`pump.py`)."""
 
-PACKED = frozenset({".gz", ".bz2", ".xz"})
+PACKED = frozenset({".gz", ".bz2", ".xz", ".zst"})
 """Formats that pack one file, whose suffix stands before theirs."""
 
 CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz"}) | PACKED
@@ -97,7 +97,6 @@ _ADVICE = {
     ".msg": "save it as .eml",
     ".7z": "unpack it, or pack it as .zip",
     ".rar": "unpack it, or pack it as .zip",
-    ".zst": "unpack it, or pack it as .zip",
 }
 
 
@@ -115,7 +114,7 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
     Raises:
         Unreadable: The file, or the part after the rows that were yielded, cannot be read.
     """
-    suffix = readable_suffix(path.name)
+    suffix = readable_suffix(path.name, settings.suffixes)
     if not path.is_file():
         raise Unreadable("not a regular file")
     last = PurePosixPath(suffix).suffix or suffix
@@ -146,16 +145,18 @@ def _read_here() -> set[str]:
     return {*READERS, *plugins("readers")}
 
 
-def readable_suffix(name: str) -> str:
+def readable_suffix(name: str, suffixes: Mapping[str, str] | None = None) -> str:
     """Return the suffix of a file name in lower case; raises UnknownFormat if no reader exists for it.
 
-    A name without a suffix (README) is read if it is text.
+    A name without a suffix (README) is read if it is text. `suffixes` are those that are read like others.
 
     >>> readable_suffix("Report.2024.PDF"), readable_suffix("corpus.jsonl.gz"), readable_suffix("README")
     ('.pdf', '.jsonl.gz', '')
+    >>> readable_suffix("minutes.memo", {".memo": ".md"})
+    '.md'
     """
     path = PurePosixPath(name.lower())
-    suffix = path.suffix
+    suffix = (suffixes or {}).get(path.suffix, path.suffix)
     if suffix in PACKED:
         inner = path.with_suffix("").suffix
         if inner not in _read_here() or inner in {*PACKED, ".tgz"}:

@@ -15,6 +15,9 @@ class InputSettings(SettingsSection):
     id_column: str = Field("id", description="column or key of a document's own id, if it has one")
     title_column: str = Field("title", description="column or key of the title")
     text_column: str = Field("text", description="column or key of the text")
+    suffixes: dict[str, str] = Field(
+        default_factory=dict, description="suffixes of files that are read like others, such as {.memo: .md}"
+    )
     max_characters: int = Field(
         20_000_000,
         ge=1,

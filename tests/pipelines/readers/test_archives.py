@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
 from conspectus.pipelines.readers import archives as containers
 from conspectus.storage.settings import InputSettings
@@ -245,8 +246,12 @@ def test_folders_and_names_of_windows(tmp_path: Path) -> None:
     assert list(read(put(tmp_path / "b.zip", japanese))[0]) == ["日本語.txt"]
 
 
-def test_xz_and_bz2_are_unpacked_and_bombs_refused(tmp_path: Path) -> None:
-    for suffix, pack in ((".xz", lzma.compress), (".bz2", bz2.compress)):
+def zstd(content: bytes) -> bytes:
+    return bytes(pa.compress(content, "zstd", asbytes=True))
+
+
+def test_other_packed_files_are_unpacked_and_bombs_refused(tmp_path: Path) -> None:
+    for suffix, pack in ((".xz", lzma.compress), (".bz2", bz2.compress), (".zst", zstd)):
         path = tmp_path / f"a.txt{suffix}"
         path.write_bytes(pack(b"Ada keeps the lamp."))
         assert texts(read(path)[0]) == {"": "Ada keeps the lamp."}
