@@ -71,7 +71,7 @@ def _packed(row: Row | Lost | bool | None) -> bytes:
     def fields(record: object) -> list[object]:
         return [getattr(record, name) for name in type(record).__slots__]  # type: ignore[attr-defined]
 
-    return msgpack.packb(row, default=fields, unicode_errors="surrogatepass")
+    return bytes(msgpack.packb(row, default=fields, unicode_errors="surrogatepass"))
 
 
 def _write(output: int, content: bytes) -> None:
