@@ -114,7 +114,7 @@ def _parsed(content: bytes) -> EmailMessage:
     if not content.strip():
         raise Unreadable("empty")
     try:
-        message = message_from_bytes(content, policy=_Policy())  # type: ignore[call-overload]
+        message = message_from_bytes(content, policy=_Policy())
     except _PARSER_ERRORS as error:
         raise Unreadable("damaged message", str(error)) from error
     assert isinstance(message, EmailMessage)

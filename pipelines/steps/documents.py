@@ -239,7 +239,8 @@ def _read(
 ) -> Iterator[Document | Failure]:
     """Yield what is in the first of some files; those after it are read next."""
     file = files[0]
-    local = [each.path for each in takewhile(lambda each: isinstance(each.path, Path), files)]
+    paths = takewhile(lambda path: isinstance(path, Path), (each.path for each in files))
+    local = [path for path in paths if isinstance(path, Path)]
     try:
         with fetched(file.path, settings) if isinstance(file.path, RemoteFile) else nullcontext() as path:
             for row in read([path] if path else local):
