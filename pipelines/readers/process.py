@@ -6,6 +6,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ _START = 60.0
 """Further seconds until the process has started."""
 MOST_AHEAD = 8
 """Files that are asked for at a time; their requests fit in a pipe, so that no write waits for a read."""
+ReadFiles = Callable[[Sequence[object]], Iterator[Row | Lost]]
+"""Yields the rows of the first of some files; see `FileReader.rows`."""
+
 _idle: list["FileReader"] = []
 
 
@@ -34,17 +38,18 @@ class FileReader:
         self._asked: deque[Path] = deque()
         self._unpacker = _unpacker()
 
-    def rows(self, paths: Sequence[Path], folder: str, settings: InputSettings) -> Iterator[Row | Lost]:
+    def rows(self, paths: Sequence[object], folder: str, settings: InputSettings) -> Iterator[Row | Lost]:
         """Yield the rows of the first of some files; those after it will be asked for next, and are read meanwhile.
 
         Args:
-            paths: The files.
+            paths: The files, up to the first that is not a path: a remote file is not asked for ahead.
             folder: A folder for temporary files.
             settings: The section input.
         """
         seconds = settings.max_seconds
         try:
-            for path in paths[len(self._asked) : MOST_AHEAD]:
+            for path in takewhile(lambda each: isinstance(each, Path), paths[len(self._asked) : MOST_AHEAD]):
+                assert isinstance(path, Path)
                 request = [os.fsencode(path.absolute()), folder, settings.model_dump()]
                 seconds += _START * self._process.send(msgpack.packb(request))
                 self._asked.append(path)
@@ -79,7 +84,7 @@ class FileReader:
 
 
 @contextmanager
-def file_reader(settings: InputSettings) -> Iterator[Callable[[Sequence[Path]], Iterator[Row | Lost]]]:
+def file_reader(settings: InputSettings) -> Iterator[ReadFiles]:
     """Lend `FileReader.rows` of a process: one that was used before, because to start one takes half a second."""
     try:
         reader = _idle.pop()

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from conspectus.pipelines.readers.discover import STAGE, InputFile, find_files
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.filenames import storable, visible
 from conspectus.pipelines.readers.formats import NAMED_WITH_SUFFIX
-from conspectus.pipelines.readers.process import MOST_AHEAD, file_reader
+from conspectus.pipelines.readers.process import MOST_AHEAD, ReadFiles, file_reader
 from conspectus.pipelines.readers.remote import RemoteFile, fetched
 from conspectus.pipelines.readers.rows import Lost, Record, Row, row_of
 from conspectus.pipelines.readers.web.links import resolved
@@ -234,16 +233,12 @@ def _rows_of(texts: Texts, settings: InputSettings) -> Iterator[tuple[str, str, 
         yield storable(uri), _stem(uri) if name else "", row
 
 
-def _read(
-    files: Sequence[InputFile], read: Callable[[Sequence[Path]], Iterator[Row | Lost]], settings: InputSettings
-) -> Iterator[Document | Failure]:
+def _read(files: Sequence[InputFile], read: ReadFiles, settings: InputSettings) -> Iterator[Document | Failure]:
     """Yield what is in the first of some files; those after it are read next."""
     file = files[0]
-    paths = takewhile(lambda path: isinstance(path, Path), (each.path for each in files))
-    local = [path for path in paths if isinstance(path, Path)]
     try:
         with fetched(file.path, settings) if isinstance(file.path, RemoteFile) else nullcontext() as path:
-            for row in read([path] if path else local):
+            for row in read([path] if path else [each.path for each in files]):
                 if isinstance(row, Lost):
                     yield _failure(_uri(file, row), row.reason, row.detail, skipped=row.skipped)
                 else:
