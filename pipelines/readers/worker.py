@@ -55,6 +55,8 @@ def _rows_and_losses(path: Path, settings: InputSettings) -> Iterator[Row | Lost
         yield Lost(None, "takes too much memory", "input.max_memory limits it")
     except RecursionError:
         yield Lost(None, "nested too deeply")
+    except Exception as error:  # noqa: BLE001  (a mistake of ours; its message may name a temporary file)
+        yield Lost(None, "its reader failed", type(error).__name__)
 
 
 def _limit_time(seconds: float) -> None:

@@ -35,6 +35,9 @@ def leave(path, settings):
 def deep(path, settings):
     yield from deep(path, settings)
 
+def fail(path, settings):
+    yield from {}["absent"]
+
 def speak(path, settings):
     print("this is no row", flush=True)
     yield Row(None, None, None, "a row", {})
@@ -46,6 +49,7 @@ REASONS = {
     "sleep": ("takes too long", "more than input.max_seconds (2)"),
     "leave": ("its reader crashed", ""),
     "deep": ("nested too deeply", ""),
+    "fail": ("its reader failed", "the plug-in '.fail' (readers) of harmful-readers 1 failed: KeyError: 'absent'"),
 }
 
 
