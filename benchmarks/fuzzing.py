@@ -43,7 +43,7 @@ def small_index(folder: Path) -> Path:
 
     rows = [json.dumps({"title": title, "text": text}) for title, text in PASSAGES.items()]
     (folder / "samples.jsonl").write_text("\n".join(rows), "utf-8")
-    settings = load_settings(overrides={"synonyms": {"threshold": 0.6}, "vectors": {"exact_rows": 20}})
+    settings = load_settings(overrides={"synonyms": {"threshold": 0.6}})
     build_index([folder / "samples.jsonl"], folder / "built", settings)
     return folder / "built"
 

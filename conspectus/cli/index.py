@@ -97,9 +97,9 @@ def index(
 ) -> None:
     """Make the index equal to its input: new documents are added, changed ones redone, missing ones removed.
 
-    Reads .txt .log .md .rst .org .adoc .wiki .man .1 .2 .3 .4 .5 .6 .7 .8 .9 .tex .mdx .qmd .rmd .html .pdf .docx .odt
-    .pptx .xlsx .epub .rtf .xml .nxml .vtt .srt .ics .vcf .csv .tsv .json .jsonl .parquet .ipynb .py .yaml .toml .eml
-    .mbox .zip .tar .gz .bz2 .xz and other source code, on disk or behind a URL (https://..., s3://...). Files of other
+    Reads .txt .log .md .rst .org .adoc .wiki .man .1 .tex .mdx .qmd .rmd .html .pdf .docx .odt .odp .pptx .xlsx .xls
+    .ods .epub .rtf .xml .nxml .vtt .srt .ics .vcf .csv .tsv .json .jsonl .parquet .ipynb .py .yaml .toml .eml .mbox
+    .zip .tar .gz .bz2 .xz .zst and other source code, on disk or behind a URL (https://..., s3://...). Files of other
     formats are skipped. Unreadable files are listed by: conspectus status --failures. A killed run continues where it
     stopped; an unchanged input is a no-op. If PREFECT_API_URL is set, the same steps run as a Prefect flow.
 

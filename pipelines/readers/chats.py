@@ -20,7 +20,6 @@ from conspectus.storage.settings import InputSettings
 _SLACK_ID = re.compile(r"[UWCGDB][A-Z0-9]{2,20}")
 _SLACK_TIME = re.compile(r"\d{9,11}\.\d{1,9}")
 _SLACK_MARK = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|]{1,2000})(?:\|(?P<label>[^<>]{0,2000}))?>")
-_MOST_NAMES = 1 << 24
 """Bytes of the list of members that are read."""
 
 
@@ -102,7 +101,7 @@ def _members(path: Path) -> Mapping[str, str]:
     """Return the names of the members of a Slack export by id; none without their list."""
     for folder in (path.parent, path.parent.parent):
         file = folder / "users.json"
-        if file.is_file() and file.stat().st_size <= _MOST_NAMES:
+        if file.is_file():
             try:
                 found = json.loads(file.read_bytes())
             except (ValueError, RecursionError):

@@ -44,7 +44,7 @@ def read_code(path: Path, settings: InputSettings) -> Iterator[Row]:
     Definitions of functions, classes etc. are places, as headings; their level is the depth of their indentation.
     """
     text = read_whole(path, settings).expandtabs(4)
-    language = CODE[path.suffix.lower()]
+    language = CODE.get(path.suffix.lower(), "")
     lines = text.split("\n")
     draft = Draft(settings)
     levels: list[int] = []

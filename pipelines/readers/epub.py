@@ -5,19 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
-from zipfile import ZipFile
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.guards import local, open_zip, parse_xml, read_member
+from conspectus.pipelines.readers.guards import local
+from conspectus.pipelines.readers.office.package import Package, open_package
 from conspectus.pipelines.readers.rows import Draft, Lost, Row, sensible_title
 from conspectus.pipelines.readers.web.page import add_page, decoded_page, parse_page
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
-
-MAX_PART = 64_000_000
-"""Maximum bytes of a chapter."""
 
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _METADATA = {
@@ -36,10 +33,8 @@ def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """
     draft = Draft(settings)
     lost = []
-    if path.stat().st_size == 0:
-        raise Unreadable("empty")
-    with open_zip(path, settings.max_archive_bytes) as archive:
-        book = _Book(archive)
+    with open_package(path, settings.max_archive_bytes) as package:
+        book = _Book(package)
         for chapter in book.chapters:
             try:
                 root = parse_page(decoded_page(book.read(chapter)))
@@ -56,9 +51,8 @@ def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 class _Book:
     """The content of the package document of a book."""
 
-    def __init__(self, archive: ZipFile) -> None:
+    def __init__(self, archive: Package) -> None:
         self._archive = archive
-        self._members = {member.filename: member for member in archive.infolist()}
         container = self._xml("META-INF/container.xml", "no EPUB")
         name = next(
             (element.get("full-path") or "" for element in container.iter() if local(element) == "rootfile"), ""
@@ -87,19 +81,21 @@ class _Book:
 
     def read(self, name: str) -> bytes:
         """Return a member of the book."""
-        if name not in self._members:
+        content = self._archive.read(name)
+        if content is None:
             raise Unreadable("damaged document", f"{name} is missing")
-        return read_member(self._archive, self._members[name], MAX_PART)
+        return content
 
     def _xml(self, name: str, otherwise: str) -> "_Element":
-        if name not in self._members:
+        root = self._archive.part(name, doctype=True)
+        if root is None:
             raise Unreadable("damaged document", otherwise)
-        return parse_xml(self.read(name), name, doctype=True)
+        return root
 
     def _refuse_encrypted(self) -> None:
-        if "META-INF/encryption.xml" not in self._members:
+        root = self._archive.part("META-INF/encryption.xml", doctype=True)
+        if root is None:
             return
-        root = self._xml("META-INF/encryption.xml", "")
         covered = {unquote(element.get("URI") or "") for element in root.iter() if local(element) == "CipherReference"}
         if covered.intersection(self.chapters):
             raise Unreadable("encrypted", "the book is protected against copying")

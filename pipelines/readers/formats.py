@@ -41,9 +41,9 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".xhtml": ("web.page", "read_html"),
     ".pdf": ("pdf.reader", "read_pdf"),
     ".docx": ("office.word", "read_word"),
-    ".odt": ("office.opendocument", "read_odt"),
+    **dict.fromkeys((".odt", ".odp"), ("office.opendocument", "read_odt")),
     ".pptx": ("office.slides", "read_slides"),
-    ".xlsx": ("office.spreadsheets", "read_workbook"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), ("office.spreadsheets", "read_workbook")),
     ".epub": ("epub", "read_epub"),
     ".rtf": ("rich_text", "read_rtf"),
     **dict.fromkeys((".xml", ".nxml", ".jats", ".dbk"), ("xml_documents", "read_xml")),
@@ -66,7 +66,7 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".zip": ("archives", "read_zip"),
     ".tar": ("archives", "read_tar"),
     ".tgz": ("archives", "read_gzip"),
-    **dict.fromkeys((".gz", ".bz2", ".xz"), ("archives", "read_gzip")),
+    **dict.fromkeys((".gz", ".bz2", ".xz", ".zst"), ("archives", "read_gzip")),
     "": ("plain", "read_unnamed"),
 }
 """The module (in this folder) and function that read a format.
@@ -77,7 +77,7 @@ A reader takes (path, settings), that of a container also its nest. It yields `R
 NAMED_WITH_SUFFIX = frozenset({*CODE, *".log .yaml .yml .toml .json .ini .cfg .conf .patch .diff".split()})
 """Formats whose files are titled by their whole name (`pump.py`)."""
 
-PACKED = frozenset({".gz", ".bz2", ".xz"})
+PACKED = frozenset({".gz", ".bz2", ".xz", ".zst"})
 """Formats that pack one file, whose suffix stands before theirs."""
 
 CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz"}) | PACKED
@@ -86,22 +86,17 @@ CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz"}) | PACKED
 _NOT_LISTED = frozenset(
     {
         *CODE,
-        *".markdown .asciidoc .mediawiki .jats .dbk .htm .xhtml .ndjson .tgz .yml .ini .cfg .conf .patch .diff".split(),
+        *".2 .3 .4 .5 .6 .7 .8 .9 .xlsm .xlsb .markdown .asciidoc .mediawiki .jats .dbk .htm .xhtml .ndjson".split(),
+        *".tgz .yml .ini .cfg .conf .patch .diff".split(),
         "",
     }
 )
 _ADVICE = {
     ".doc": "save it as .docx",
     ".ppt": "save it as .pptx",
-    ".odp": "save it as .pptx",
-    ".xls": "save it as .xlsx",
-    ".xlsm": "save it as .xlsx",
-    ".xlsb": "save it as .xlsx",
-    ".ods": "save it as .xlsx",
     ".msg": "save it as .eml",
     ".7z": "unpack it, or pack it as .zip",
     ".rar": "unpack it, or pack it as .zip",
-    ".zst": "unpack it, or pack it as .zip",
 }
 
 
@@ -119,7 +114,7 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
     Raises:
         Unreadable: The file, or the part after the rows that were yielded, cannot be read.
     """
-    suffix = readable_suffix(path.name)
+    suffix = readable_suffix(path.name, settings.suffixes)
     if not path.is_file():
         raise Unreadable("not a regular file")
     last = PurePosixPath(suffix).suffix or suffix
@@ -150,16 +145,18 @@ def _read_here() -> set[str]:
     return {*READERS, *plugins("readers")}
 
 
-def readable_suffix(name: str) -> str:
+def readable_suffix(name: str, suffixes: Mapping[str, str] | None = None) -> str:
     """Return the suffix of a file name in lower case; raises UnknownFormat if no reader exists for it.
 
-    A name without a suffix (README) is read if it is text.
+    A name without a suffix (README) is read if it is text. `suffixes` are those that are read like others.
 
     >>> readable_suffix("Report.2024.PDF"), readable_suffix("corpus.jsonl.gz"), readable_suffix("README")
     ('.pdf', '.jsonl.gz', '')
+    >>> readable_suffix("minutes.memo", {".memo": ".md"})
+    '.md'
     """
     path = PurePosixPath(name.lower())
-    suffix = path.suffix
+    suffix = (suffixes or {}).get(path.suffix, path.suffix)
     if suffix in PACKED:
         inner = path.with_suffix("").suffix
         if inner not in _read_here() or inner in {*PACKED, ".tgz"}:

@@ -84,7 +84,6 @@ ZIP_ERRORS = (
 )
 """The exceptions of zipfile for damaged archives."""
 
-_DIRECTORY_BYTES_AN_ENTRY = 256
 _LOCAL_HEADER = 30
 _BLOCK = 1 << 20
 _ENCRYPTED = 0x1 | 0x40
@@ -101,7 +100,6 @@ def open_zip(
         with source.open("rb") as stream, open_zip(stream, max_bytes, max_entries) as archive:
             yield archive
         return
-    check_directory_size(source, max_entries)
     try:
         archive = zipfile.ZipFile(source)
     except ZIP_ERRORS as error:
@@ -125,18 +123,18 @@ def check_archive(archive: zipfile.ZipFile, max_bytes: int = MAX_BYTES, max_entr
     if total > max_bytes:
         raise Unreadable("archive too large", f"{total} bytes when inflated; the limit is {max_bytes}")
     for member in members:
-        _check_member(member)
+        if leads_elsewhere(member.orig_filename):
+            raise Unreadable("archive member whose name points elsewhere", repr(member.orig_filename))
+        if why := bad_member(member):
+            raise Unreadable(why[0], f"archive member {member.orig_filename} {why[1]}".rstrip())
     _check_overlaps(members, archive.start_dir)
 
 
-def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
+def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """Return the bytes of a member, never more than its directory entry declares.
 
-    Raises Unreadable if it declares more than `limit` or is damaged (a member that contains more than it declares has
-    a wrong checksum).
+    Raises Unreadable if it is damaged (a member that contains more than it declares has a wrong checksum).
     """
-    if info.file_size > limit:
-        raise Unreadable("archive member too large", f"{info.filename}: {info.file_size} bytes; the limit is {limit}")
     blocks = []
     try:
         with archive.open(info) as stream:
@@ -150,18 +148,21 @@ def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> 
     return content
 
 
-def _check_member(info: zipfile.ZipInfo) -> None:
-    name = info.orig_filename
+def bad_member(info: zipfile.ZipInfo) -> tuple[str, str] | None:
+    """Return why a member may be harmful: encrypted, compressed in a way that zipfile cannot bound, or a bomb."""
     if info.flag_bits & _ENCRYPTED:
-        raise Unreadable("encrypted", f"archive member {name}")
-    parts = name.replace("\\", "/").split("/")
-    if ".." in parts or parts[0] == "" or _DRIVE.match(name) or "\0" in name:
-        raise Unreadable("archive member whose name points elsewhere", repr(name))
+        return "encrypted", ""
     if info.compress_type not in _METHODS:
-        raise Unreadable("unsupported compression", f"method {info.compress_type} of archive member {name}")
+        return "unsupported compression", f"method {info.compress_type}"
     if info.file_size > max(LARGE, MAX_RATIO * info.compress_size):
-        detail = f"archive member {name}: {info.compress_size} bytes inflate to {info.file_size}"
-        raise Unreadable("extreme compression ratio", detail)
+        return "extreme compression ratio", f"{info.compress_size} bytes inflate to {info.file_size}"
+    return None
+
+
+def leads_elsewhere(name: str) -> bool:
+    """Return whether the name of a member leads out of the archive's folder."""
+    parts = name.replace("\\", "/").split("/")
+    return ".." in parts or parts[0] == "" or _DRIVE.match(name) is not None or "\0" in name
 
 
 def _check_overlaps(members: Sequence[zipfile.ZipInfo], end: int) -> None:
@@ -173,19 +174,3 @@ def _check_overlaps(members: Sequence[zipfile.ZipInfo], end: int) -> None:
         raise Unreadable("damaged archive", "a member begins before the archive")
     if any(stop > start for (_, stop), (start, _) in pairwise([*spans, (end, end)])):
         raise Unreadable("damaged archive", "members overlap")
-
-
-def check_directory_size(stream: IO[bytes], max_entries: int) -> None:
-    """Refuse a directory with a huge number of entries, because zipfile reads it into memory."""
-    size = stream.seek(0, 2)
-    stream.seek(max(0, size - (1 << 16) - 22 - 20 - 56))  # the longest comment, and the three end records
-    tail = stream.read()
-    stream.seek(0)
-    limit = max_entries * _DIRECTORY_BYTES_AN_ENTRY
-    for signature, form, offset in ((b"PK\x05\x06", "<L", 12), (b"PK\x06\x06", "<Q", 40)):
-        at = tail.rfind(signature)
-        field = tail[at + offset : at + offset + struct.calcsize(form)] if at >= 0 else b""
-        if len(field) == struct.calcsize(form):
-            (declared,) = struct.unpack(form, field)
-            if limit < declared != 0xFFFFFFFF and declared <= size:
-                raise Unreadable("archive too large", f"its directory has {declared} bytes; the limit is {limit}")

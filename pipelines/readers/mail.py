@@ -10,7 +10,6 @@ from email.message import EmailMessage
 from email.policy import EmailPolicy
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from conspectus.pipelines.readers.archives import Exhausted, Nest, UniqueNames, read_part
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded
@@ -20,29 +19,8 @@ from conspectus.pipelines.readers.web.page import add_page, parse_page
 from conspectus.storage.records import Hyperlink, Place
 from conspectus.storage.settings import InputSettings
 
-MAX_BYTES = 100_000_000
-"""Maximum bytes of a message, which takes several times its size in memory. Mail servers accept some 25 million."""
-
-MAX_PARTS = 2_000
-"""Maximum parts of a message, including those of attached messages."""
-
-MAX_HEADERS = 100_000
-"""Maximum headers of all parts of a message."""
-
-MAX_WORK = 100_000_000
-"""Maximum of lines times boundaries: the parser compares every line with the boundary of every enclosing part."""
-
-MAX_LINES = 5_000_000
-"""Maximum lines of a message: the parser makes a string of every line."""
-
-MAX_HEADER = 16_000
-"""Maximum characters of a parsed header: parsing takes quadratic time."""
-
-MAX_PART_HEADER = 2_000
-"""Maximum characters of a header that describes a part: at most a file name with its charset."""
-
-MAX_HEADER_WORK = 1_000_000_000
-"""Maximum sum of squared lengths of the distinct parsed headers."""
+MAX_HEADER, MAX_PART_HEADER = 16_000, 2_000
+"""Maximum characters of a header, and of one that describes a part: parsing takes quadratic time."""
 
 _FEW_WORDS = 5
 """An HTML text longer than its plain alternative by this factor is read: the plain text then only refers to it."""
@@ -69,49 +47,17 @@ _MESSAGE_ID = re.compile(r"<\s*([^<>\s]+)\s*>")
 _ANSWERED = re.compile(r"(?i)\s*(?:\[[^\]]*\]\s*)?(?:re|aw|sv|antw|rép|rif|odp)(?:\[\d+\])?\s?:")
 _BROKEN_HEADER = 500
 _SEPARATOR = b"From "
-_BOUNDARY = re.compile(rb"boundary[\s*0]*=", re.I)
-
-
-class _Count:
-    """Counts the parts and headers of a message, and caches the headers that were parsed."""
-
-    def __init__(self) -> None:
-        self.parts = self.headers = self.work = 0
-        self.parsed: dict[tuple[str, str], Any] = {}
 
 
 class _Policy(EmailPolicy):
-    """The default policy with bounds on the length and number of headers and on the number of parts."""
-
-    count = _Count()
-
-    def message_factory(self, policy: "_Policy") -> EmailMessage:  # type: ignore[override]
-        """Return a new part."""
-        self.count.parts += 1
-        if self.count.parts > MAX_PARTS:
-            raise Unreadable(f"message of more than {MAX_PARTS} parts")
-        return EmailMessage(policy)
+    """The default policy with a bound on the length of headers."""
 
     def header_source_parse(self, sourcelines: Sequence[str]) -> tuple[str, str]:
         """Return name and value of a header."""
-        self.count.headers += 1
-        if self.count.headers > MAX_HEADERS:
-            raise Unreadable(f"message of more than {MAX_HEADERS} headers")
         ends = accumulate(map(len, sourcelines))
         lines = [line for line, end in zip(sourcelines, ends, strict=False) if end - len(line) <= MAX_HEADER]
         name, value = super().header_source_parse(lines)
         return name, value[: MAX_PART_HEADER if name.lower().startswith("content-") else MAX_HEADER]
-
-    def header_fetch_parse(self, name: str, value: str) -> Any:  # noqa: ANN401  (a header or its source)
-        """Return a parsed header, from a cache; the total cost of parsing is bounded."""
-        key = (name, value)
-        if key not in self.count.parsed:
-            self.count.work += len(value) ** 2
-            if self.count.work > MAX_HEADER_WORK:
-                kind = Unreadable if name.lower().startswith("content-") else ValueError  # others can stay unparsed
-                raise kind("headers that take too long to read")
-            self.count.parsed[key] = super().header_fetch_parse(name, value)
-        return self.count.parsed[key]
 
 
 def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
@@ -124,8 +70,6 @@ def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> 
     attachments.
     """
     nest = nest or Nest.outermost(settings)
-    if path.stat().st_size > MAX_BYTES:
-        raise Unreadable(f"message of more than {MAX_BYTES} bytes")
     yield from _message_rows(_parsed(path.read_bytes()), settings, nest)
 
 
@@ -136,8 +80,6 @@ def read_mailbox(path: Path, settings: InputSettings, nest: Nest | None = None) 
     for number, content in enumerate(_messages(path), start=1):
         nest.budget.spend_part()
         try:
-            if content is None:
-                raise Unreadable(f"message of more than {MAX_BYTES} bytes")
             for row in _message_rows(_parsed(content), settings, nest):
                 if row.within:
                     yield replace(row, within=f"{number}/{row.within}")
@@ -151,39 +93,28 @@ def read_mailbox(path: Path, settings: InputSettings, nest: Nest | None = None) 
         raise Unreadable("empty" if not path.stat().st_size else "not a mailbox", "no line begins with 'From '")
 
 
-def _messages(path: Path) -> Iterator[bytes | None]:
-    """Yield the messages of a mailbox, None for one that is too large. Every message follows a line "From ..."."""
-    lines: list[bytes] = []
-    size = 0
-    begun = False
+def _messages(path: Path) -> Iterator[bytes]:
+    """Yield the messages of a mailbox. Every message follows a line "From ..."."""
+    lines: list[bytes] | None = None
     blank = True
     with path.open("rb") as stream:
-        while line := stream.readline(1 << 16):
+        for line in stream:
             if blank and line.startswith(_SEPARATOR):
-                if begun:
-                    yield b"".join(lines) if size <= MAX_BYTES else None
-                begun, lines, size = True, [], 0
-            elif begun:
-                size += len(line)
-                if size <= MAX_BYTES:
-                    lines.append(line)
-                else:
-                    lines.clear()
+                if lines is not None:
+                    yield b"".join(lines)
+                lines = []
+            elif lines is not None:
+                lines.append(line)
             blank = not line.strip()
-    if begun:
-        yield b"".join(lines) if size <= MAX_BYTES else None
+    if lines is not None:
+        yield b"".join(lines)
 
 
 def _parsed(content: bytes) -> EmailMessage:
     if not content.strip():
         raise Unreadable("empty")
-    n_lines = content.count(b"\n") + content.count(b"\r")
-    if n_lines > MAX_LINES:
-        raise Unreadable(f"message of more than {MAX_LINES} lines")
-    if n_lines * len(_BOUNDARY.findall(content)) > MAX_WORK:
-        raise Unreadable("damaged message", "it announces too many divisions into parts")
     try:
-        message = message_from_bytes(content, policy=_Policy(count=_Count()))  # type: ignore[call-overload]
+        message = message_from_bytes(content, policy=_Policy())
     except _PARSER_ERRORS as error:
         raise Unreadable("damaged message", str(error)) from error
     assert isinstance(message, EmailMessage)

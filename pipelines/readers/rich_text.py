@@ -8,7 +8,6 @@ from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.rows import Draft, Row
 from conspectus.storage.settings import InputSettings
 
-_MOST_BYTES = 20_000_000
 _FONT = re.compile(r"\\f(\d{1,6})\b[^;]{0,80}?\\fcharset(\d{1,3})")
 
 
@@ -21,8 +20,6 @@ def read_rtf(path: Path, settings: InputSettings) -> Iterator[Row]:
         raise Unreadable("empty")
     if not content.lstrip().startswith(b"{\\rtf"):
         raise Unreadable("damaged document", "it does not begin like Rich Text")
-    if len(content) > _MOST_BYTES:
-        raise Unreadable("file too large", f"{len(content)} bytes; the limit for Rich Text is {_MOST_BYTES}")
     # The patterns of striprtf for links and fonts take cubic time on hostile files: it gets neither.
     markup = content.decode("latin-1").replace("\\fldinst", "\\unread")
     before, table, after = markup.partition("{\\fonttbl")

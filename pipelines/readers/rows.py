@@ -115,48 +115,14 @@ def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: Input
         raise Unreadable("empty", "no rows")
 
 
-class RecordText:
-    """Collects the records of a table as one text, a paragraph each: "Name: Maria; Role: Cook"."""
-
-    def __init__(self, settings: InputSettings) -> None:
-        self._settings = settings
-        self._parts: list[str] = []
-        self._length = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._parts)
-
-    def add(self, record: Record) -> None:
-        """Add a record; raises Unreadable if the text becomes too long."""
-        self.add_text(labelled(strings(record)))
-
-    def add_text(self, text: str) -> int:
-        """Add a paragraph; return where it begins."""
-        if not text:
-            return self._length
-        self._length += 2 if self._parts else 0
-        start = self._length
-        self._parts.append(text)
-        self._length += len(text)
-        if self._length > self._settings.max_characters:
-            raise too_long(self._settings)
-        return start
-
-    def text(self) -> str:
-        """Return the text; raises Unreadable if there is none."""
-        if not self._parts:
-            raise Unreadable("empty", "no rows")
-        return "\n\n".join(self._parts)
-
-
 def labelled(values: Mapping[str, str]) -> str:
-    """Return the values of a record with the names of their columns, without empty ones.
+    """Return the values of a record with the names of their columns, without empty ones and marks of a `Draft`.
 
     >>> labelled({"Name": "Maria", "Role": "Cook", "Left": "", "": "at noon"})
     'Name: Maria; Role: Cook; at noon'
     """
     pairs = ((" ".join(name.split()), " ".join(value.split())) for name, value in values.items())
-    return "; ".join(f"{name}: {value}" if name else value for name, value in pairs if value)
+    return "; ".join(f"{name}: {value}" if name else value for name, value in pairs if value).translate(NO_MARKS)
 
 
 def no_column(name: str, columns: Collection[str]) -> Unreadable:
@@ -170,11 +136,22 @@ def listed(names: Collection[str]) -> str:
     return f"{first} and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else first
 
 
-def refuse_doubles(columns: Sequence[str]) -> None:
-    """Raise Unreadable if two columns have the same name; any number may have none."""
-    doubles = sorted(name for name, count in Counter(columns).items() if name and count > 1)
-    if doubles:
-        raise Unreadable("two columns of one name", listed(doubles))
+def named_apart(columns: Sequence[str]) -> list[str]:
+    """Return the names of columns, equal ones with a number; any number may have none.
+
+    >>> named_apart(["tank", "value", "", "value", ""])
+    ['tank', 'value', '', 'value (2)', '']
+    """
+    counts: Counter[str] = Counter()
+    result: dict[int, str] = {}
+    taken: set[str] = set()
+    for at, name in enumerate(columns):
+        result[at] = name
+        while name and result[at] in taken:
+            counts[name] += 1
+            result[at] = f"{name} ({counts[name] + 1})"
+        taken.add(result[at])
+    return list(result.values())
 
 
 def as_title(text: str | None) -> str | None:

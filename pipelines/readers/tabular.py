@@ -6,26 +6,22 @@ Rows are numbered from 1, JSON Lines by line, so that a number identifies the pl
 import csv
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import IO
 
 from conspectus.pipelines.readers.encodings import Unreadable, open_text
-from conspectus.pipelines.readers.json_documents import MAX_VALUES, value_count
 from conspectus.pipelines.readers.rows import (
+    Draft,
     Lost,
     Record,
-    RecordText,
     Row,
+    labelled,
+    named_apart,
     no_column,
-    refuse_doubles,
     rows_with_text,
-    too_long,
+    strings,
 )
 from conspectus.storage.settings import InputSettings
-
-MAX_ROW_GROUP = 8_000_000_000
-"""Maximum unpacked bytes of a row group of a Parquet file; a typical one has a hundred million."""
 
 _ROWS_AT_ONCE = 8
 """Rows of a Parquet file in memory: a text stored once for a thousand rows is copied for every row."""
@@ -59,27 +55,28 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 def _one_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the records as one text, and the losses."""
-    text = RecordText(settings)
+    draft = Draft(settings)
     for record in records:
         if isinstance(record, Lost):
             yield record
         else:
-            text.add(record[1])
-    yield Row(None, None, None, text.text(), {})
+            draft.add(labelled(strings(record[1])))
+    if not draft:
+        raise Unreadable("empty", "no rows")
+    yield draft.row(None, {})
 
 
 def _csv_records(
     stream: IO[str], delimiters: str, settings: InputSettings
 ) -> Iterator[list[str] | tuple[int, Record] | Lost]:
     """Yield the names of the columns, then the numbered records."""
-    lines = _lines(stream, settings)
-    header = next((line for line in lines if line.strip()), "")
+    header = next((line for line in stream if line.strip()), "")
     if not header:
         raise Unreadable("empty")
     columns, delimiter = _csv_columns(header, delimiters, settings.text_column)
-    refuse_doubles(columns)
+    columns = named_apart(columns)
     yield columns
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader(stream, delimiter=delimiter, strict=True)
     number = 0
     while True:
         before = reader.line_num
@@ -118,15 +115,12 @@ def _csv_columns(header: str, delimiters: str, text_column: str) -> tuple[list[s
 def read_json_lines(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the rows of a file with one JSON object per line."""
     with open_text(path) as stream:
-        yield from rows_with_text(_json_records(stream, settings), settings)
+        yield from rows_with_text(_json_records(stream), settings)
 
 
-def _json_records(stream: IO[str], settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
-    for number, line in enumerate(_lines(stream, settings), start=1):
+def _json_records(stream: IO[str]) -> Iterator[tuple[int, Record] | Lost]:
+    for number, line in enumerate(stream, start=1):
         if not line.strip():
-            continue
-        if value_count(line) > MAX_VALUES:
-            yield Lost(number, f"line {number} holds more than {MAX_VALUES} values")
             continue
         try:
             record = json.loads(line)
@@ -151,13 +145,9 @@ def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int,
     number = 0
     try:
         with pq.ParquetFile(path) as file:
-            columns = file.schema_arrow.names
-            refuse_doubles(columns)
+            columns = named_apart(file.schema_arrow.names)
             if settings.text_column not in columns:
                 raise no_column(settings.text_column, columns)
-            for group in range(file.metadata.num_row_groups):
-                if file.metadata.row_group(group).total_byte_size > MAX_ROW_GROUP:
-                    raise Unreadable(f"row group of more than {MAX_ROW_GROUP} bytes", "write it in smaller ones")
             for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
                 for at in range(batch.num_rows):
                     number += 1
@@ -167,13 +157,3 @@ def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int,
             raise Unreadable("empty") from error
         place = f"after row {number}" if number else "not Parquet"
         raise Unreadable(f"cannot be read: {place}", str(error).splitlines()[0]) from error
-
-
-def _lines(stream: IO[str], settings: InputSettings) -> Iterator[str]:
-    """Yield the lines of a stream; raises Unreadable at a line longer than any text within the limits."""
-    # In JSON a character takes up to six; the rest is room for the other columns.
-    limit = 6 * settings.max_characters + (1 << 20)
-    for number, line in enumerate(iter(partial(stream.readline, limit), ""), start=1):
-        if len(line) == limit:
-            raise Unreadable(too_long(settings).reason, f"line {number}; the lines after it were not read")
-        yield line

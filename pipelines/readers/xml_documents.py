@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.guards import local
 from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Row, as_title, labelled
-from conspectus.pipelines.readers.web.page import MAX_BYTES, add_elements, decoded_page, parse_page
+from conspectus.pipelines.readers.web.page import add_elements, decoded_page, parse_page
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -66,8 +66,6 @@ def read_xml(path: Path, settings: InputSettings) -> Iterator[Row]:
 
     JATS and DocBook: the title, authors and the like as metadata and first line, sections as places, references apart.
     """
-    if (size := path.stat().st_size) > MAX_BYTES:
-        raise Unreadable("file too large", f"{size} bytes; the limit for XML is {MAX_BYTES}")
     markup = decoded_page(path.read_bytes())
     root = parse_page(markup if _DECLARATION.match(markup) else f'<?xml version="1.0"?>{markup}')
     if root is None:

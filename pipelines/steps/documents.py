@@ -20,7 +20,8 @@ import numpy as np
 from conspectus.pipelines.readers.discover import STAGE, InputFile, find_files
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.filenames import storable, visible
-from conspectus.pipelines.readers.formats import NAMED_WITH_SUFFIX, read_rows
+from conspectus.pipelines.readers.formats import NAMED_WITH_SUFFIX
+from conspectus.pipelines.readers.process import MOST_AHEAD, ReadFiles, file_reader
 from conspectus.pipelines.readers.remote import RemoteFile, fetched
 from conspectus.pipelines.readers.rows import Lost, Record, Row, row_of
 from conspectus.pipelines.readers.web.links import resolved
@@ -80,15 +81,16 @@ def read_documents(
             uris[entry.id] = entry.uri
             documents.add(entry)
 
-    for number, file in enumerate(files):
-        progress(STAGE, number, len(files))
-        for entry in _read(file, settings):
-            keep(entry)
+    if files:
+        with file_reader(settings) as read:
+            for number in range(len(files)):
+                progress(STAGE, number, len(files))
+                for entry in _read(files[number : number + MOST_AHEAD], read, settings):
+                    keep(entry)
+            progress(STAGE, len(files), len(files))
     for uri, title, row in _rows_of(texts, settings):
         file = InputFile(Path(uri), uri)
         keep(_failure(uri, row.reason, row.detail) if isinstance(row, Lost) else _document(file, row, title))
-    if files:
-        progress(STAGE, len(files), len(files))
     failures.sort(key=lambda failure: (failure.item_id, failure.reason))
     if not uris:
         first_failure = failures[0]
@@ -231,10 +233,12 @@ def _rows_of(texts: Texts, settings: InputSettings) -> Iterator[tuple[str, str, 
         yield storable(uri), _stem(uri) if name else "", row
 
 
-def _read(file: InputFile, settings: InputSettings) -> Iterator[Document | Failure]:
+def _read(files: Sequence[InputFile], read: ReadFiles, settings: InputSettings) -> Iterator[Document | Failure]:
+    """Yield what is in the first of some files; those after it are read next."""
+    file = files[0]
     try:
-        with fetched(file.path, settings) if isinstance(file.path, RemoteFile) else nullcontext(file.path) as path:
-            for row in read_rows(path, settings):
+        with fetched(file.path, settings) if isinstance(file.path, RemoteFile) else nullcontext() as path:
+            for row in read([path] if path else [each.path for each in files]):
                 if isinstance(row, Lost):
                     yield _failure(_uri(file, row), row.reason, row.detail, skipped=row.skipped)
                 else:
@@ -242,11 +246,7 @@ def _read(file: InputFile, settings: InputSettings) -> Iterator[Document | Failu
     except Unreadable as error:
         yield _failure(file.uri, error.reason, error.detail, skipped=isinstance(error, UnknownFormat))
     except OSError as error:
-        yield _failure(file.uri, "cannot be read", error.strerror or str(error))
-    except MemoryError:
-        yield _failure(file.uri, "takes too much memory", "")
-    except RecursionError:
-        yield _failure(file.uri, "nested too deeply", "")
+        yield _failure(file.uri, "cannot be fetched", error.strerror or str(error))
 
 
 def _uri(file: InputFile, row: Row | Lost) -> str:

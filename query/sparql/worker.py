@@ -1,7 +1,7 @@
 """The process that executes SPARQL: it reads requests from its input, a line each, and writes a line of JSON for each.
 
-It is run by path, not imported (see `process`): a query that takes too long, needs too much memory or overflows the
-engine's stack ends this process and nothing else. It opens its store read-only, so that no query can change it.
+It is run by path (see `child_process`): a query that takes too long, needs too much memory or overflows the engine's
+stack ends this process and nothing else. It opens its store read-only, so that no query can change it.
 """
 
 import json
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Answer requests `{"query", "prefixes", "rows", "signs"}` until the input ends."""
-    folder, memory = sys.argv[1], int(sys.argv[2])
-    _limit(memory)
+    folder = sys.argv[1]
     store = None
     for line in sys.stdin:
         request = json.loads(line)
@@ -31,15 +30,6 @@ def main() -> None:
             _write(_reply(found, request["rows"], request["signs"]))
         except (SyntaxError, ValueError, OSError) as error:
             _write({"error": str(error)})
-
-
-def _limit(memory: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _write(reply: dict[str, object]) -> None:

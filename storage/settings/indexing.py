@@ -15,6 +15,9 @@ class InputSettings(SettingsSection):
     id_column: str = Field("id", description="column or key of a document's own id, if it has one")
     title_column: str = Field("title", description="column or key of the title")
     text_column: str = Field("text", description="column or key of the text")
+    suffixes: dict[str, str] = Field(
+        default_factory=dict, description="suffixes of files that are read like others, such as {.memo: .md}"
+    )
     max_characters: int = Field(
         20_000_000,
         ge=1,
@@ -24,6 +27,10 @@ class InputSettings(SettingsSection):
         2_000_000_000, ge=1, description="maximum unpacked bytes of an archive, nested archives included"
     )
     max_download_bytes: int = Field(500_000_000, ge=1, description="maximum bytes of a downloaded file")
+    max_seconds: float = Field(120.0, gt=0, description="maximum seconds until a file, or its next rows, are read")
+    max_memory: int = Field(
+        4_000_000_000, ge=500_000_000, description="maximum bytes of memory of the process that reads files"
+    )
 
 
 class ChunkSettings(SettingsSection):

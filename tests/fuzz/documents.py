@@ -1,6 +1,7 @@
 """What is fuzzed of what users bring: documents, graphs, extractions, question sets, conversations."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from conspectus.storage.settings import InputSettings, KgSettings
 
 from tests.end_to_end.test_readers import MAKERS
 from tests.fuzz.target import Target
+
+_ENDED = re.compile("takes too|its reader")
+"""Reasons of failures of files that a reader did not refuse by itself."""
 
 TEXT = (
     "Ada Lovelace met Charles Babbage in London.\n\n# Engines\n\nShe wrote the first program, in 1843. 北京大学 | a, b"
@@ -68,12 +72,16 @@ def targets(folder: Path) -> Iterator[Target]:
 
 
 def _document(path: Path) -> Callable[[bytes], None]:
+    limits = InputSettings(max_archive_bytes=50_000_000, max_seconds=5.0, max_memory=2_000_000_000)
+
     def run(content: bytes) -> None:
         path.write_bytes(content)
         try:
-            found, _ = read_documents([path], InputSettings(max_archive_bytes=50_000_000))
-        except ConspectusError:
-            return
+            found, failures = read_documents([path], limits)
+            told = " ".join(each.reason for each in failures)
+        except ConspectusError as error:
+            found, told = [], str(error)
+        assert not _ENDED.search(told), told
         for each in found:
             assert each.text.encode("utf-8")
             starts = [place.start for place in each.places]

@@ -1,50 +1,47 @@
-"""Read text documents of LibreOffice and others (.odt): headings, paragraphs, lists and tables in order."""
+"""Read texts and presentations of LibreOffice and others (.odt, .odp): headings, paragraphs, lists and tables."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.guards import local, open_zip, parse_xml, read_member
+from conspectus.pipelines.readers.guards import local
+from conspectus.pipelines.readers.office.package import open_package
 from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Row, folded, markdown_table, sensible_title
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-MAX_PART = 200_000_000
-"""Maximum bytes of the part with the text."""
-
 _LEFT_OUT = frozenset("tracked-changes annotation annotation-end forms sequence-decls table-of-content".split())
 _SIGNS = {"tab": " ", "line-break": "\n", "s": " "}
 
 
 def read_odt(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield an OpenDocument text as one row with its headings as places; raises Unreadable for encrypted ones."""
-    if path.stat().st_size == 0:
-        raise Unreadable("empty")
-    with open_zip(path, settings.max_archive_bytes) as archive:
-        members = {member.filename: member for member in archive.infolist()}
-        if "content.xml" not in members:
-            raise Unreadable("damaged document", "content.xml is missing")
-        manifest = members.get("META-INF/manifest.xml")
-        if manifest and b"encryption-data" in read_member(archive, manifest, MAX_PART):
+    """Yield a text or a presentation as one row with its headings and slides as places."""
+    with open_package(path, settings.max_archive_bytes) as package:
+        if b"encryption-data" in (package.read("META-INF/manifest.xml") or b""):
             raise Unreadable("encrypted", "the document has a password")
-        content = parse_xml(read_member(archive, members["content.xml"], MAX_PART), "content.xml")
-        meta = members.get("meta.xml")
-        properties = _properties(parse_xml(read_member(archive, meta, MAX_PART), "meta.xml")) if meta else {}
+        content, meta = package.part("content.xml"), package.part("meta.xml")
+    if content is None:
+        raise Unreadable("damaged document", "content.xml is missing")
+    properties = _properties(meta) if meta is not None else {}
     draft = Draft(settings)
     for element in content.iter():
         parent = element.getparent()
-        if local(element) == "text" and parent is not None and local(parent) == "body":
+        if local(element) in ("text", "presentation") and parent is not None and local(parent) == "body":
             _add(element, draft, in_list=False)
     heading = next((place.label for place in draft.places if place.level == 1), None)
     yield draft.row(sensible_title(properties.pop("title", None)) or heading, properties)
 
 
 def _add(element: "_Element", draft: Draft, *, in_list: bool) -> None:
+    slides = 0
     for node in element:
         name = local(node)
+        if name == "page":
+            slides += 1
+            draft.begin("slide", str(slides))
         if name == "h":
             level = next((value for key, value in node.attrib.items() if str(key).endswith("outline-level")), "1")
             draft.add_heading(_text(node, draft), int(level) if str(level).isdecimal() else 1)

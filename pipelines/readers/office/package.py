@@ -1,6 +1,6 @@
-"""Office Open XML packages (ECMA-376 part 2): zip archives of XML parts that refer to each other.
+"""Packages: zip archives of XML parts, those of Office Open XML (ECMA-376 part 2) with references to each other.
 
-Only the parts that contain text are read, each once and within bounds; pictures and fonts are not unpacked. Elements
+Only the parts that contain text are read, pictures and fonts are not unpacked. Elements
 are identified by their local names, so that the strict and the transitional form of the standard are read alike.
 """
 
@@ -20,15 +20,8 @@ from conspectus.pipelines.readers.rows import sensible_title
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-MAX_PART = 64_000_000
-"""Maximum bytes of one XML part: a thousand pages have about ten million."""
-
-MAX_READ = 4 * MAX_PART
-"""Maximum bytes of all parts that are read, together."""
-
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_SEARCHED = 16_000_000
 _PROPERTIES = {
     "creator": "author",
     "subject": "subject",
@@ -53,18 +46,17 @@ class Package:
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
-        self._left = MAX_READ
         self._members = {member.filename.lstrip("/").casefold(): member for member in archive.infolist()}
 
-    def part(self, name: str) -> "_Element | None":
-        """Return the root element of a part, None if it does not exist; raises Unreadable if too much was read."""
+    def read(self, name: str) -> bytes | None:
+        """Return a member, None if it does not exist."""
         member = self._members.get(name.casefold())
-        if member is None:
-            return None
-        if member.file_size > self._left:
-            raise Unreadable("document too large", f"its parts have more than {MAX_READ} bytes")
-        self._left -= member.file_size
-        return parse_xml(read_member(self._archive, member, MAX_PART), name)
+        return None if member is None else read_member(self._archive, member)
+
+    def part(self, name: str, *, doctype: bool = False) -> "_Element | None":
+        """Return the root element of a part, None if it does not exist."""
+        content = self.read(name)
+        return None if content is None else parse_xml(content, name, doctype=doctype)
 
     def relations(self, name: str) -> dict[str, PartRelationship]:
         """Return the relationships of a part ("" for the package itself) within the package, by their ids."""
@@ -117,7 +109,7 @@ def open_package(path: Path, max_bytes: int) -> Iterator[Package]:
         if not head:
             raise Unreadable("empty")
         if head == _OLE:
-            if _ENCRYPTED in head + stream.read(_SEARCHED):
+            if _ENCRYPTED in head + stream.read():
                 raise Unreadable("encrypted", "it opens with a password only")
             raise Unreadable("old binary Office format", "save it in the format of today (.docx, .pptx, .xlsx)")
         if not head.startswith(b"PK"):

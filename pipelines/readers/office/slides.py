@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.guards import local
 from conspectus.pipelines.readers.office.package import Package, child, open_package, shown, value
+from conspectus.pipelines.readers.office.word import runs
 from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, folded, markdown_table
 from conspectus.storage.settings import InputSettings
 
@@ -106,21 +107,10 @@ def _cells(row: "_Element") -> list[str]:
 
 
 def _paragraphs(body: "_Element") -> list[str]:
-    lines = (folded("".join(_runs(node))) for node in body if local(node) == "p")
+    lines = (folded("".join(runs(node, []))) for node in body if local(node) == "p")
     return [line for line in lines if line]
 
 
 def _listed(lines: Sequence[str]) -> str:
     """Return the lines of a slide's body as list items."""
     return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
-
-
-def _runs(element: "_Element") -> Iterator[str]:
-    for node in shown(element):
-        name = local(node)
-        if name == "t":
-            yield node.text or ""
-        elif name in ("br", "tab"):
-            yield "\n" if name == "br" else " "
-        else:
-            yield from _runs(node)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.guards import local
 from conspectus.pipelines.readers.office.package import Package, child, open_package, shown, value
-from conspectus.pipelines.readers.rows import Draft, Row, as_title, folded, markdown_table, too_long
+from conspectus.pipelines.readers.rows import Draft, Row, as_title, folded, markdown_table
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ class _Reader:
         self._levels = _levels(styles)
         self._lists = _list_styles(styles)
         self._notes = {
-            "footnoteReference": _notes(_part(package, targets.get("footnotes")), settings),
-            "endnoteReference": _notes(_part(package, targets.get("endnotes")), settings),
+            "footnoteReference": _notes(_part(package, targets.get("footnotes"))),
+            "endnoteReference": _notes(_part(package, targets.get("endnotes"))),
         }
-        self._tables = _Tables(self._notes, settings)
+        self._tables = _Tables(self._notes)
         self._in_list = False
 
     def read(self, element: "_Element") -> None:
@@ -80,7 +80,7 @@ class _Reader:
 
     def _paragraph(self, paragraph: "_Element") -> None:
         aside: list[_Element] = []
-        text = folded("".join(_runs(paragraph, aside)))
+        text = folded("".join(runs(paragraph, aside)))
         level = self._level(paragraph)
         is_item = level is None and (child(paragraph, "pPr", "numPr") is not None or _style(paragraph) in self._lists)
         if level is not None:
@@ -118,7 +118,7 @@ def _part(package: Package, name: str | None) -> "_Element | None":
         return None
 
 
-def _runs(element: "_Element", aside: "list[_Element]") -> Iterator[str]:
+def runs(element: "_Element", aside: "list[_Element]") -> Iterator[str]:
     """Yield the text of a paragraph; its notes and text boxes are appended to `aside`."""
     for node in shown(element):
         name = local(node)
@@ -130,11 +130,11 @@ def _runs(element: "_Element", aside: "list[_Element]") -> Iterator[str]:
             yield _symbol(node)
         elif name == "den":
             yield "/"
-            yield from _runs(node, aside)
+            yield from runs(node, aside)
         elif name in ("footnoteReference", "endnoteReference", "txbxContent"):
             aside.append(node)
         elif name not in _GONE and not (name == "r" and _is_hidden(node)):
-            yield from _runs(node, aside)
+            yield from runs(node, aside)
 
 
 def _symbol(element: "_Element") -> str:
@@ -151,15 +151,13 @@ def _is_hidden(run: "_Element") -> bool:
 
 
 class _Tables:
-    """Reads tables, and limits their text, because the same note may be repeated in any number of cells."""
+    """Reads tables, with the notes in their cells."""
 
-    def __init__(self, notes: Mapping[str, Mapping[str, str]], settings: InputSettings) -> None:
+    def __init__(self, notes: Mapping[str, Mapping[str, str]]) -> None:
         self._notes = notes
-        self._settings = settings
-        self._length = 0
 
     def rows(self, table: "_Element") -> Iterator[list[str]]:
-        """Yield the cells of every row; raises Unreadable if the lines exceed the limit of a text."""
+        """Yield the cells of every row."""
         for node in shown(table):
             if local(node) == "tr":
                 yield list(self._cells(node))
@@ -172,10 +170,10 @@ class _Tables:
         for node in shown(element):
             if local(node) == "p":
                 aside: list[_Element] = []
-                parts.append(self._counted("".join(_runs(node, aside))))
+                parts.append("".join(runs(node, aside)))
                 for apart in aside:
                     note = self._notes.get(local(apart), {}).get(value(apart, "id") or "", "")
-                    parts.append(self._counted(note) or (self.flat(apart) if local(apart) == "txbxContent" else ""))
+                    parts.append(note or (self.flat(apart) if local(apart) == "txbxContent" else ""))
             elif local(node) not in _GONE:
                 parts.append(self.flat(node))
         return folded(" ".join(filter(None, parts)))
@@ -187,16 +185,10 @@ class _Tables:
             elif local(node) not in _GONE:
                 yield from self._cells(node)
 
-    def _counted(self, text: str) -> str:
-        self._length += len(text)
-        if self._length > self._settings.max_characters:
-            raise too_long(self._settings)
-        return text
 
-
-def _notes(root: "_Element | None", settings: InputSettings) -> dict[str, str]:
+def _notes(root: "_Element | None") -> dict[str, str]:
     """Return the text of the notes by id, without separators."""
-    reader = _Tables({}, settings)
+    reader = _Tables({})
     return {
         value(note, "id") or "": reader.flat(note)
         for note in (root if root is not None else ())

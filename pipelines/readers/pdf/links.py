@@ -16,10 +16,6 @@ from conspectus.storage.records import Anchor, Hyperlink
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
-_MOST_ON_A_PAGE = 1_000
-_MOST = 20_000
-_MOST_SEARCHED = 50_000_000
-"""Characters of a page that are searched for the words of links, once for every link."""
 _LONGEST_ADDRESS = 2_000
 _BELOW = 30.0
 """Maximum points between the target height of a link and the beginning of its line below."""
@@ -41,7 +37,7 @@ def links_on(document: "PdfDocument", page: "PdfPage", text: "PdfTextPage") -> l
 
     found: list[PageLink] = []
     position, link, rectangle = ctypes.c_int(0), raw.FPDF_LINK(), raw.FS_RECTF()
-    while len(found) < _MOST_ON_A_PAGE and raw.FPDFLink_Enumerate(page, ctypes.byref(position), ctypes.byref(link)):
+    while raw.FPDFLink_Enumerate(page, ctypes.byref(position), ctypes.byref(link)):
         if not raw.FPDFLink_GetAnnotRect(link, ctypes.byref(rectangle)):
             continue
         said = text.get_text_bounded(rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
@@ -91,13 +87,9 @@ def placed(
     ends = flowing.ends
     made: list[Hyperlink] = []
     anchors: dict[str, Anchor] = {}
-    left = _MOST_SEARCHED
     for number, on_page in enumerate(links):
         start = flowing.starts[number]
         for link in on_page if start is not None else ():
-            left -= ends[number] - (start or 0)
-            if left < 0 or len(made) == _MOST:
-                return made, sorted(anchors.values(), key=lambda anchor: (anchor.start, anchor.id))
             at = flowing.text.find(link.text, start, ends[number])
             if at < 0:
                 continue

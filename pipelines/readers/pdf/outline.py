@@ -14,9 +14,6 @@ from conspectus.storage.records import Hyperlink, Place
 if TYPE_CHECKING:
     from pypdf import PdfReader
 
-_MOST_SEARCHED = 50_000_000
-"""Characters of a page that are searched for each bookmark; beyond them a bookmark marks only the page."""
-
 _NUMBERED = re.compile(r"(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}\.? |(?:chapter|appendix) \w+[.:]? )", re.I)
 """Text that may precede a title on its page without being part of the bookmark."""
 
@@ -100,14 +97,12 @@ def heading_places(flowing: Flow, outline: Sequence[Bookmark]) -> Iterator[Place
     ends = flowing.ends
     text, starts = flowing.text, flowing.starts
     reached: dict[int, int] = {}
-    left = _MOST_SEARCHED
     for bookmark in outline:
         start = starts[bookmark.page] if bookmark.page < len(starts) else None
         if start is None:
             continue
         begin, end = reached.get(bookmark.page, start), ends[bookmark.page]
-        left -= end - begin
-        found = _title_pattern(bookmark.title).search(text, begin, end) if left >= 0 else None
+        found = _title_pattern(bookmark.title).search(text, begin, end)
         if found:
             reached[bookmark.page] = found.end()
         yield Place(found.start() if found else start, "heading", bookmark.title, bookmark.level)
@@ -125,11 +120,10 @@ def index_links(flowing: Flow, terms: Sequence[tuple[str, str]], numbers: Mappin
     folded = flowing.text.casefold()
     if len(folded) != len(flowing.text):  # the case-folded form of a few letters is longer
         folded = flowing.text.lower() if len(flowing.text.lower()) == len(flowing.text) else flowing.text
-    left = _MOST_SEARCHED
     for term, label in terms:
         page = numbers.get(label)
         start = flowing.starts[page] if page is not None else None
-        if page is None or start is None or (left := left - (ends[page] - start)) < 0:
+        if page is None or start is None:
             continue
         for words in dict.fromkeys((term, _QUALIFIED.split(term)[0])):
             at = folded.find(words.casefold(), start, ends[page]) if len(words) > 1 else -1

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.formats import read_rows
+from conspectus.pipelines.readers.process import file_reader
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
@@ -28,6 +29,12 @@ def read(path: Path, settings: InputSettings = SETTINGS) -> tuple[dict[str, Row]
     except Unreadable as error:
         lost["!"] = error.reason
     return rows, lost
+
+
+def read_apart(path: Path, seconds: float = 3.0) -> list[Row | Lost]:
+    """Read a hostile file as builds do, in a process with limits."""
+    with file_reader(InputSettings(max_seconds=seconds)) as read_files:
+        return list(read_files([path]))
 
 
 def texts(rows: dict[str, Row]) -> dict[str, str]:

@@ -77,7 +77,7 @@ def test_a_missing_chapter_is_lost_alone(path: Path) -> None:
     ("content", "reason"),
     [
         (b"", "empty"),
-        (b"text", "damaged archive"),
+        (b"text", "damaged document"),
         (book(container=None), "damaged document"),
         (book(container="<container/>"), "damaged document"),
         (book(opf="<package/>"), "damaged document"),

@@ -1,11 +1,15 @@
 import subprocess
 import sys
+import zipfile
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.formats import CONTAINERS, READERS, known_formats, readable_suffix
+from conspectus.storage.settings import InputSettings
+
+from tests.pipelines.readers.reading import read, texts
 
 
 def test_each_format_has_a_reader() -> None:
@@ -15,7 +19,7 @@ def test_each_format_has_a_reader() -> None:
 
 
 def test_formats_are_loaded_when_they_are_read() -> None:
-    heavy = ["lxml", "pypdf", "docx", "pptx", "openpyxl", "pyarrow", "fsspec", "httpx"]
+    heavy = ["lxml", "pypdf", "docx", "pptx", "python_calamine", "pyarrow", "fsspec", "httpx"]
     code = (
         f"import sys, conspectus.pipelines.steps.documents\nprint(*[name for name in {heavy!r} if name in sys.modules])"
     )
@@ -26,7 +30,7 @@ def test_formats_are_loaded_when_they_are_read() -> None:
 
 def test_what_is_not_read_is_told_what_to_do() -> None:
     for name, advice in {
-        "a.xls": "save it as .xlsx",
+        "a.doc": "save it as .docx",
         "a.rar": "unpack it, or pack it as .zip",
         "a.exe": f"these are read: {known_formats()}",
         "a.exe.gz": "before .gz stands the suffix of a format that is read",
@@ -41,3 +45,14 @@ def test_the_command_line_names_the_formats() -> None:
     from conspectus.cli import index as cli
 
     assert known_formats() in " ".join((cli.index.__doc__ or "").split())
+
+
+def test_a_suffix_of_ones_own_is_read_like_another(tmp_path: Path) -> None:
+    settings = InputSettings(suffixes={".memo": ".md", ".tpl": ".py"})
+    (tmp_path / "a.memo").write_text("# Minutes\n\nThe *keeper* spoke.", "utf-8")
+    (tmp_path / "b.tpl").write_text("x = 1\n", "utf-8")
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
+        archive.write(tmp_path / "a.memo", "d.memo")
+    assert texts(read(tmp_path / "a.memo", settings)[0]) == {"": "Minutes\n\nThe keeper spoke."}
+    assert texts(read(tmp_path / "b.tpl", settings)[0]) == {"": "```\nx = 1\n```"}
+    assert texts(read(tmp_path / "c.zip", settings)[0]) == {"d.memo": "Minutes\n\nThe keeper spoke."}

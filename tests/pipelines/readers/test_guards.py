@@ -24,7 +24,7 @@ def reason(content: bytes, max_bytes: int = 10**9, max_entries: int = 100) -> st
     def read() -> None:
         with open_zip(io.BytesIO(content), max_bytes, max_entries) as archive:
             for info in archive.infolist():
-                read_member(archive, info, max_bytes)
+                read_member(archive, info)
 
     with pytest.raises(Unreadable) as caught:
         read()
@@ -43,7 +43,7 @@ GOOD = zipped(("a.txt", b"A" * 50), ("b/c.txt", b"C"))
 def test_a_good_archive_is_read(tmp_path: Path) -> None:
     (tmp_path / "x.zip").write_bytes(GOOD)
     with open_zip(tmp_path / "x.zip") as archive:
-        assert [read_member(archive, each, 50) for each in archive.infolist()] == [b"A" * 50, b"C"]
+        assert [read_member(archive, each) for each in archive.infolist()] == [b"A" * 50, b"C"]
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "C:x", "c:\\x", "..\\x", "\\\\host\\x"])
@@ -59,11 +59,6 @@ def test_too_many_members_and_too_much_data() -> None:
     many = zipped(*((f"{i}", b"") for i in range(101)))
     assert "101 members; the limit is 100" in reason(many)
     assert "archive too large: 51 bytes" in reason(GOOD, max_bytes=50)
-
-
-def test_a_directory_that_only_a_bomb_needs_is_not_even_parsed() -> None:
-    many = zipped(*((f"{'x' * 200}{i}", b"") for i in range(50)))
-    assert "directory has" in reason(many, max_entries=10)
 
 
 def test_a_bomb() -> None:
@@ -85,11 +80,6 @@ def test_members_that_share_bytes() -> None:
 def test_members_that_hold_something_else_than_they_declare(declared: int) -> None:
     lying = patched(GOOD, b"PK\x01\x02", 24, "<L", declared)
     assert "damaged archive" in reason(lying)
-
-
-def test_a_limit_for_a_member() -> None:
-    with open_zip(io.BytesIO(GOOD)) as archive, pytest.raises(Unreadable, match="50 bytes; the limit is 49"):
-        read_member(archive, archive.infolist()[0], 49)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", GOOD[:-5], GOOD[:60], b"x" * 1000])

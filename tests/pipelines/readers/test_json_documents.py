@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.readers import json_documents, tabular
 from conspectus.storage.settings import InputSettings
 
 from tests.pipelines.readers.reading import read, texts
@@ -67,16 +66,3 @@ def test_values_that_are_nested_deeply_do_no_harm(tmp_path: Path) -> None:
     for depth in (500, 900, 940, 960, 970, 980, 990, 1000):
         rows, lost = read(put(tmp_path, '{"text": "Text.", "n": ' + "[" * depth + "]" * depth + "}"))
         assert rows or set(lost.values()) == {"nested too deeply"}
-
-
-def test_the_number_of_values_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_documents, "MAX_VALUES", 1_000)
-    assert read(put(tmp_path, [[]] * 1_001))[1] == {"!": "more than 1000 values"}
-
-
-def test_the_number_of_values_of_a_line_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tabular, "MAX_VALUES", 1_000)
-    path = tmp_path / "a.jsonl"
-    path.write_text(f'{{"text": "One."}}\n{{"text": "Two.", "x": {[[]] * 1_001}}}\n')
-    rows, lost = read(path)
-    assert (list(rows), lost) == (["#1"], {"#2": "line 2 holds more than 1000 values"})

@@ -39,3 +39,15 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "c.odt").write_bytes(b"")
     assert read(tmp_path / "c.odt")[1] == {"!": "empty"}
     assert "damaged document" in read(put(tmp_path / "d.odt", content_xml="<a>"))[1]["!"]
+
+
+def test_slides_are_places(tmp_path: Path) -> None:
+    page = "<d:page><d:frame><d:text-box><t:p>{}</t:p></d:text-box></d:frame></d:page>"
+    content = (
+        f'<o:document-content xmlns:o="{URN}:office:1.0" xmlns:t="{URN}:text:1.0" xmlns:d="{URN}:drawing:1.0"><o:body>'
+        f"<o:presentation>{page.format('A')}{page.format('B')}</o:presentation></o:body></o:document-content>"
+    )
+    row = read(put(tmp_path / "a.odp", content_xml=content))[0][""]
+    assert (row.text, [(place.kind, place.label, place.start) for place in row.places]) == (
+        "A\n\nB", [("slide", "1", 0), ("slide", "2", 3)]
+    )  # fmt: skip

@@ -6,7 +6,6 @@ from zipfile import ZipFile
 
 import pptx
 import pytest
-from conspectus.pipelines.readers.office import package as office
 from conspectus.pipelines.readers.office.slides import read_slides
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
@@ -104,8 +103,3 @@ def test_a_slide_that_is_listed_often_is_read_once(path: Path) -> None:
     plain = only_row(read_slides, path)
     path.write_bytes(archive_of(parts))
     assert only_row(read_slides, path) == plain
-
-
-def test_the_bytes_of_all_parts_are_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(office, "MAX_READ", 1_000)
-    assert refusal(read_slides, path).reason == "document too large"

@@ -6,7 +6,6 @@ import pytest
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.guards import refuse_memory
 from conspectus.pipelines.readers.rows import Draft
-from conspectus.pipelines.readers.web import page as html
 from conspectus.pipelines.readers.web.page import add_page, parse_page, read_html
 from conspectus.storage.settings import InputSettings
 from hypothesis import given
@@ -164,27 +163,6 @@ def test_any_order_of_elements(pieces: list[str]) -> None:
         assert sorted(sign for sign in found if sign in "ab") == sorted(sign for sign in seen if sign in "ab")
         for place in draft.places:
             assert found[place.start :].startswith(place.label[:1])
-
-
-def test_what_a_page_may_cost_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    attributes = " ".join(f"a{number}='>'" for number in range(20_000))
-    for page in (f"<p {attributes}>text", f"<P\n{attributes}"):
-        with pytest.raises(Unreadable, match="too many attributes"):
-            parse_page(page)
-    long_value = f'<p title="{"a=b " * 50_000}" it\'s>text</p>' + "<a href='x=1'>x</a>" * 9
-    with pytest.raises(Unreadable, match="too many attributes"):
-        parse_page(long_value)
-    assert text_of("<p title=it's>one</p>" + "<a href='x=1'>two</a> " * 9_000).startswith("one")
-    monkeypatch.setattr(html, "MAX_TAGS", 10)
-    with pytest.raises(Unreadable, match="more than 10 tags"):
-        parse_page("<p>" * 11)
-
-
-def test_pictures_in_a_page_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "MAX_CHARACTERS", 5_000)
-    assert text_of(f"<p><img src='data:image/png;base64,{'A' * 50_000}'>text</p>") == "text"
-    with pytest.raises(Unreadable, match="file too large"):
-        parse_page("A" * 5_001)
 
 
 def test_want_of_memory_is_told_as_such() -> None:
