@@ -11,10 +11,10 @@ from typing import Any
 
 from conspectus.prompts.client.batch import Outbox
 from conspectus.prompts.client.capabilities import Capabilities, requested_schema
-from conspectus.prompts.client.completions import TokenRate, read_completion
+from conspectus.prompts.client.completions import StreamedCompletion, TokenRate, read_completion
 from conspectus.prompts.client.event_loop import cached_per_process, call_loop, run_on_call_loop
 from conspectus.prompts.client.reply_cache import ReplyMemo, SingleFlight, reply_key, step_source
-from conspectus.prompts.client.retry import BadRequest
+from conspectus.prompts.client.retry import BadRequest, TimedOut
 from conspectus.prompts.client.server import Address, Call, Parsed, open_server
 from conspectus.prompts.client.usage_and_cost import (
     Meter,
@@ -26,8 +26,9 @@ from conspectus.prompts.client.usage_and_cost import (
     most_prompt_tokens,
     recording,
 )
-from conspectus.prompts.language_model import Reply, Request
+from conspectus.prompts.language_model import Reply, Request, another_try
 from conspectus.prompts.render import render, replace_prompts
+from conspectus.prompts.replies.runaway import Runaway, longest_reply
 from conspectus.storage.errors import IndexUnusable, NeedsModel
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
@@ -172,7 +173,7 @@ class ModelClient:
             raise self._outbox.defer(prepared.key, step, body, prepared.n_bytes, sources)
         while True:
             capabilities = self._capabilities[prepared.model]
-            call = self._call(prepared, record, capabilities, rate, stream=on_text is not None)
+            call = self._call(prepared, record, capabilities, rate, on_text)
             reply = None
             try:
                 with span(
@@ -183,13 +184,18 @@ class ModelClient:
                     gen_ai__request__model=prepared.model,
                     conspectus__step=prepared.request.step,
                 ) as told:
-                    reply = await self._server.send(call, on_text)
+                    reply = await self._server.send(call)
                     told.set(
                         gen_ai__usage__input_tokens=reply.prompt_tokens,
                         gen_ai__usage__output_tokens=reply.completion_tokens,
                     )
             except BadRequest as error:
                 self._lower(prepared.model, capabilities, error)
+                continue
+            except TimedOut:
+                if prepared.request.frequency_penalty or on_text:
+                    raise
+                prepared = replace(prepared, request=another_try(prepared.request))
                 continue
             finally:
                 self._account(self._spending(prepared, call, reply), record)
@@ -219,8 +225,15 @@ class ModelClient:
         )
 
     def _call(
-        self, prepared: "_Prepared", record: Recording, capabilities: Capabilities, rate: TokenRate, *, stream: bool
+        self,
+        prepared: "_Prepared",
+        record: Recording,
+        capabilities: Capabilities,
+        rate: TokenRate,
+        on_text: OnText | None,
     ) -> Call[Reply]:
+        longest = longest_reply(prepared.request.step, len(prepared.request.messages[-1].content))
+
         def parse(body: Mapping[str, Any]) -> Parsed[Reply]:
             reply = read_completion(body, prepared.model, prepared.n_bytes, rate)
             dollars = cost(self._settings.prices, prepared.model, reply.prompt_tokens, reply.completion_tokens)
@@ -233,7 +246,8 @@ class ModelClient:
 
         return Call(
             PATH,
-            body=capabilities.body(prepared.request, prepared.model, prepared.max_tokens, stream),
+            body=capabilities.body(prepared.request, prepared.model, prepared.max_tokens, stream=True),
+            stream=lambda: StreamedCompletion(Runaway(longest), on_text),
             expected=rate.expected(prepared.n_bytes, prepared.max_tokens),
             reserve=reserve,
             parse=parse,

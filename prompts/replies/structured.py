@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from conspectus.prompts.client.capabilities import schema_text
-from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request
+from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request, another_try
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.storage.errors import BadAnswer, ModelError
@@ -75,11 +75,12 @@ async def ask_for(
     while True:
         reply = await model.complete(request)
         try:
-            return read_reply(reply.text, schema, cut_off=reply.finish == "length", in_words=in_words)
+            return read_reply(reply.text, schema, cut_off=reply.is_cut_off, in_words=in_words)
         except BadAnswer as bad:
             if not again:
                 raise
-            request, again = _with_complaint(request, bad, schema), again - 1
+            again -= 1
+            request = another_try(request) if reply.is_cut_off else _with_complaint(request, bad, schema)
 
 
 async def ask_in_words(

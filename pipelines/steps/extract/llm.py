@@ -12,7 +12,7 @@ from typing import TypeVar
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.extract.validate import flaw
 from conspectus.prompts.client.event_loop import gather_all
-from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request
+from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request, another_try
 from conspectus.prompts.render import messages, prompt_text, render
 from conspectus.prompts.replies.records import (
     ClaimRecord,
@@ -271,15 +271,17 @@ class _Conversation:
 
 
 def _result(reply: Reply, may_be_none: bool) -> ExchangeResult[tuple[Reply, Records]]:
-    records = read_records(reply.text, cut_off=reply.finish == "length")
-    if may_be_none and reply.finish != "length" and reply.text.strip() and is_empty_list(reply.text):
+    records = read_records(reply.text, cut_off=reply.is_cut_off)
+    if may_be_none and not reply.is_cut_off and reply.text.strip() and is_empty_list(reply.text):
         records = Records()
     usable = [not flaw(item) for kind in (records.entities, records.relations, records.claims) for item in kind]
     return ExchangeResult((reply, records), read=usable.count(True), lost=len(records.lost) + usable.count(False))
 
 
 def _with_complaint(request: Request, reply: Reply, records: Records) -> Request:
-    """Return the request with a reply of which nothing can be used, and why."""
+    """Return the request with a reply of which nothing can be used, and why; or sampled otherwise if it was cut off."""
+    if reply.is_cut_off:
+        return another_try(request)
     reason = records.lost[0].reason if records.lost else "its records lack a name or an end"
     # Many servers refuse a conversation with an empty model message.
     said = (Message("assistant", reply.text),) if reply.text.strip() else ()

@@ -81,6 +81,8 @@ def test_a_reply_and_what_it_took() -> None:
             "messages": [{"role": "user", "content": "Where is the Eiffel Tower?"}],
             "max_tokens": 4096,
             "temperature": 0.0,
+            "stream": True,
+            "stream_options": {"include_usage": True},
         }
 
 
