@@ -37,6 +37,9 @@ class LlmSettings(SettingsSection):
     structured_output: Literal["auto", "json_schema", "json_object", "none"] = Field(
         "auto", description="how JSON is requested; `auto` tests what the server supports"
     )
+    context: int | None = Field(
+        None, ge=1024, description="tokens that the model reads and writes at once; null: what its server tells"
+    )
     max_output_tokens: int = Field(4096, ge=1, description="maximum tokens of a reply")
     concurrency: int = Field(32, ge=1, description="maximum concurrent calls")
     requests_per_minute: int | None = Field(
