@@ -82,12 +82,6 @@ class Reply:
         return self.finish in ("length", "loop")
 
 
-def room_of(model: object, step: str, wanted: int) -> int:
-    """Return how many of the wanted tokens of records or passages fit into a prompt of a step; all if unknown."""
-    window = getattr(model, "window", None)
-    return int(window(step).room(wanted)) if window else wanted
-
-
 class LanguageModel(Protocol):
     """Anything that answers requests: `ModelClient`, or `conspectus.testing.ScriptedModel` in tests."""
 

@@ -57,6 +57,12 @@ class Window:
         return min(wanted, self.tokens // _OF_REPLY) if self.tokens else wanted
 
 
+def window_for(model: object, step: str) -> Window:
+    """Return the context of the model for a step; that of a model that tells none is unknown."""
+    known = getattr(model, "window", None)
+    return known(step) if known else Window()
+
+
 def window_of(settings: LlmSettings) -> Window:
     """Return what the model's server tells of its context, or `llm.context`: asked once per process."""
     told = _told(settings.base_url, settings.model) if settings.base_url and settings.model else Window()

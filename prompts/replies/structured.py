@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from conspectus.prompts.client.capabilities import schema_text
+from conspectus.prompts.client.window import Window, window_for
 from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request, another_try
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.typed import read_answer, read_choice
@@ -138,6 +139,10 @@ class CountedModel:
         self.failure = None
         return reply
 
+    def window(self, step: str) -> Window:
+        """Return the context of the model."""
+        return window_for(self._model, step)
+
     def check(self, *, answered: bool) -> None:
         """Raise the error of the last call if there is no answer."""
         if self.failure is not None and not answered:
@@ -243,6 +248,10 @@ class Retrying:
     def stream(self, request: Request) -> AsyncIterator[str]:
         """Return the reply of the model piece by piece."""
         return self._model.stream(request)
+
+    def window(self, step: str) -> Window:
+        """Return the context of the model."""
+        return window_for(self._model, step)
 
     async def least_lost(self, exchange: Exchange[Value]) -> Value:
         """Return the better of the remembered outcome and a new one, which is then remembered.

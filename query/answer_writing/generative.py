@@ -7,6 +7,7 @@ citations of an answer without marks are found by comparing it with the passages
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
@@ -25,8 +26,11 @@ from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say
 from conspectus.query.walk.verdicts import final_answer, mention
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
+from conspectus.storage.text.tokens import count_each
 
 STEP = "answer"
+_MOST_TOKENS = 1_000_000
+"""Tokens of passages, if the context of the model is unknown."""
 _ANSWER_LINE = re.compile(
     r"(?:^|[.!?\])]\s)\W*(?:(?:the|my|so|final|short|brief)\s+)*(?:answer|antwort|réponse|respuesta|答案|回答)\W*?[:：]"
     r"[\s*_]*(?P<said>\S.*)",
@@ -52,6 +56,7 @@ class ModelReader:
         """Return the answer of the model; its citations are sentences of the passages."""
         with assembling(question, self._name) as assembly:  # a retriever may call a model too
             evidence = await self._retriever.retrieve(question, self._passages)
+            evidence = _that_fits(evidence, self._context.room(STEP, _MOST_TOKENS))
             assembly.add(*evidence.trace)
             if not evidence.passages:
                 say(no_answer(question))
@@ -97,6 +102,14 @@ class ModelReader:
         return assembly.assemble(
             text, citations=citations.made(), evidence=evidence, dropped_citations=citations.dropped, span=short
         )
+
+
+def _that_fits(evidence: Evidence, room: int) -> Evidence:
+    """Return the evidence with as many of the first passages as have `room` tokens, one at least."""
+    if room == _MOST_TOKENS:
+        return evidence
+    ends = list(accumulate(count_each([passage.text for passage in evidence.passages])))
+    return replace(evidence, passages=evidence.passages[: max(1, sum(end <= room for end in ends))])
 
 
 class _PassageCitations:
