@@ -52,7 +52,7 @@ _MAKERS: Mapping[str, tuple[Form, Callable[[FilledPrompt], Made]]] = {
     "query/hipporag/question_entities": ("json", lambda each: {"entities": answers.question_names(each)}),
     "query/hipporag/fact_filter": ("json", answers.helpful_facts),
     "query/fasttog/start": ("json", answers.picks),
-    "query/fasttog/step": ("choice", answers.picks),
+    "query/fasttog/step": ("json", answers.picks),
     "query/fasttog/subjects": ("json", lambda each: {"subjects": answers.question_names(each)}),
     "query/fasttog/reason": ("json", answers.from_facts),
     "query/answer/from_facts": ("json", answers.from_facts),
