@@ -160,17 +160,23 @@ def _of_json(content: object) -> Iterator[Record]:
             for part in content:
                 yield from _of_json(part)
     elif isinstance(content, dict):
-        said = {key.casefold(): " ".join(str(value).split()) for key, value in content.items() if value is not None}
+        said = {key.casefold(): _plain_value(value) for key, value in content.items()}
         source, target, name = (next((said[key] for key in keys if said.get(key)), "") for keys in _KEYS)
         if source and target:
             strength = _number(said.get("strength", ""))
             predicate = said.get("predicate") or said.get("relation", "")
             yield RelationRecord(source, target, said.get("description", ""), strength, predicate)
         elif name and not isinstance(content.get("entities"), list):
-            yield EntityRecord(name, said.get("type", ""), said.get("description", ""))
+            yield EntityRecord(name, said.get("type", "").split(",")[0].strip(), said.get("description", ""))
         else:
             for part in content.values():
                 yield from _of_json(part)
+
+
+def _plain_value(value: object) -> str:
+    """Return a member as text; models wrap names as {"name": "Ada"}."""
+    value = value.get("name", "") if isinstance(value, dict) else value
+    return "" if value is None else " ".join(str(value).split())
 
 
 _KEYS = (

@@ -13,6 +13,7 @@ from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import is_unknown, no_answer
+from conspectus.query.answer_writing.extractive import quoted_instead
 from conspectus.query.answer_writing.streamed import stream_answer
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.alignment import aligned_span
@@ -70,8 +71,10 @@ class ModelReader:
             if brief:
                 return await self._brief(assembly, request, evidence, citing, say)
             told = await stream_answer(self._context, self._model, request, question, sources, citing.cite, say)
-            text, citations = citing.made(told.text)
             assembly.add(*told.steps)
+            if not told.text:
+                return quoted_instead(assembly, self._context, evidence, say)
+            text, citations = citing.made(told.text)
             assembly.step("read", f"{len(evidence.passages)} passages read, {len(citations.made())} citations made")
             return assembly.assemble(
                 text, citations=citations.made(), evidence=evidence, dropped_citations=citations.dropped

@@ -10,16 +10,18 @@ passages so far needed that, the others are asked for JSON at once.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeVar
 
 from conspectus.pipelines.runner import Progress, no_progress
-from conspectus.pipelines.steps.extract.validate import flaw
+from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request, another_try
 from conspectus.prompts.render import messages, prompt_text, render
 from conspectus.prompts.replies.records import (
     ClaimRecord,
     EntityRecord,
+    LostRecord,
     Records,
     RelationRecord,
     is_empty_list,
@@ -267,6 +269,7 @@ class _Conversation:
         """
         self._model = model
         self._in_json = in_json
+        self._shown = asked[-1].content
         self._form = form or _Form()
         self._sources = sources
         self._messages = asked
@@ -291,11 +294,11 @@ class _Conversation:
             nonlocal is_json
             is_json = in_json is not None and form.is_json
             first = in_json if in_json and is_json else request
-            found = _result(await model.complete(first), may_be_none)
+            found = _result(await model.complete(first), may_be_none, self._shown)
             if found.lost and not found.read:
                 again = in_json if in_json and not is_json else _with_complaint(first, *found.value)
                 is_json = is_json or again is in_json
-                found = _result(await model.complete(again), may_be_none)
+                found = _result(await model.complete(again), may_be_none, self._shown)
             form.in_json |= is_json and found.read > 0
             form.in_records |= not is_json and found.read > 0
             return found
@@ -339,12 +342,36 @@ class _Conversation:
         self._losses.append(loss_of(step, error))
 
 
-def _result(reply: Reply, may_be_none: bool) -> ExchangeResult[tuple[Reply, Records]]:
-    records = read_records(reply.text, cut_off=reply.is_cut_off)
+def _result(reply: Reply, may_be_none: bool, shown: str) -> ExchangeResult[tuple[Reply, Records]]:
+    records = _without_examples(read_records(reply.text, cut_off=reply.is_cut_off), shown)
     if may_be_none and not reply.is_cut_off and reply.text.strip() and is_empty_list(reply.text):
         records = Records()
     usable = [not flaw(item) for kind in (records.entities, records.relations, records.claims) for item in kind]
     return ExchangeResult((reply, records), read=usable.count(True), lost=len(records.lost) + usable.count(False))
+
+
+@cache
+def _names_of_examples(examples: str) -> frozenset[str]:
+    """Return the names in the examples of a prompt."""
+    found = read_records(examples)
+    return frozenset(map(name_key, (entity.name for entity in found.entities)))
+
+
+def _without_examples(records: Records, shown: str) -> Records:
+    """Return the records without those of names that only the prompt's examples contain; they are lost records."""
+    names = _names_of_examples(prompt_text("index/extract_examples"))
+    text = name_key(shown)
+
+    def is_ours(*ends: str) -> bool:
+        return any(key in names and key not in text for key in map(name_key, ends))
+
+    entities = tuple(each for each in records.entities if not is_ours(each.name))
+    relations = tuple(each for each in records.relations if not is_ours(each.source, each.target))
+    lost = [each.name for each in records.entities if each not in entities]
+    lost += [f"{each.source}, {each.target}" for each in records.relations if each not in relations]
+    reason = "it is from the example in the prompt"
+    more = tuple(LostRecord(text, reason) for text in lost)
+    return replace(records, entities=entities, relations=relations, lost=(*records.lost, *more))
 
 
 def _with_complaint(request: Request, reply: Reply, records: Records) -> Request:

@@ -8,6 +8,7 @@ from conspectus.prompts.replies.choose import choose, numbered
 from conspectus.prompts.replies.in_words import list_in_words
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import is_unknown
+from conspectus.query.answer_writing.own_words import told_anew
 from conspectus.query.citations.forms import Numbers
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.fasttog import ChainVerdict, CommunityChain, CommunityPick
@@ -116,6 +117,8 @@ class LlmCommunityPolicy:
             reply = await ask_for(self._model, request, AnswerReply)
         except ModelError as error:
             return ChainVerdict(False, why=failure_reason(error), calls=1)
+        if self._task == "qa":
+            reply.answer = told_anew(reply.answer, prompt, self._question)
         if is_unknown(reply.answer):
             return ChainVerdict(False, why="the model says that the facts are not enough", calls=1)
         graph, rows = self._graph, {row for fact in facts for row in fact.relations}

@@ -15,6 +15,7 @@ from conspectus.prompts.render import messages, prompt_text
 from conspectus.prompts.replies.choose import choose, numbered
 from conspectus.prompts.replies.structured import CountedModel, ask
 from conspectus.query.abstention import is_unknown
+from conspectus.query.answer_writing.own_words import told_anew
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import (
     CONTEXT_CHUNKS,
@@ -275,8 +276,9 @@ class LlmBeamPolicy:
         except ModelError as error:
             calls = self._model.calls - before
             return BeamVerdict(False, clues=state.clues, calls=calls, why=failure_reason(error))
-        answered = (read.sufficient or state.last) and not is_unknown(read.text)
-        names = self._as_written(read.text, state.paths) if answered else ()
+        text = told_anew(read.text, prompt, self._statement) if task == "qa" else read.text
+        answered = (read.sufficient or state.last) and not is_unknown(text)
+        names = self._as_written(text, state.paths) if answered else ()
         cited = [shown.items[number - 1] for number in read.numbers if 1 <= number <= len(shown.items)]
         relations = tuple(item for item in cited if isinstance(item, int))
         passages = tuple(item for item in cited if isinstance(item, Passage))
@@ -285,13 +287,14 @@ class LlmBeamPolicy:
             relations, passages = self._behind(names, state.paths, shown_passages)
         return BeamVerdict(
             read.sufficient and answered,
-            read.text if answered else "",
-            "" if read.sufficient else read.text,
+            text if answered else "",
+            "" if read.sufficient else text,
             names,
             relations,
             passages,
             calls=self._model.calls - before,
             why="" if read.sufficient else "the model finds this insufficient",
+            repeats=bool(read.text and not text),
         )
 
     def _evidence(self, state: BeamState) -> NumberedEvidence:
@@ -371,10 +374,11 @@ class LlmBeamPolicy:
             reply = await self._model.complete(self._request(ANSWER, prompt, explores=False))
         except ModelError as error:
             return BeamVerdict(False, calls=1, why=failure_reason(error))
-        text = in_braces(reply.text)
+        said = in_braces(reply.text)
+        text = told_anew(said, prompt, self._statement) if self._settings.task == "qa" else said
         if is_unknown(text):
             why = "the model does not know" if reply.text.strip() else "the reply is empty"
-            return BeamVerdict(False, calls=1, why=why)
+            return BeamVerdict(False, calls=1, why=why, repeats=bool(said and not text))
         names = self._as_written(text, found)
         return BeamVerdict(False, text, names=names, calls=1, why="from the model's own knowledge")
 
