@@ -16,6 +16,7 @@ from typing import TypeVar
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.client.event_loop import gather_all
+from conspectus.prompts.client.window import window_for
 from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request, another_try
 from conspectus.prompts.render import messages, prompt_text, render
 from conspectus.prompts.replies.records import (
@@ -36,6 +37,8 @@ from conspectus.storage.settings import ExtractionSettings
 from pydantic import BaseModel
 
 STAGE = "extract"
+_FEWEST_TOKENS = 3000
+"""Of a prompt with the form of records, its examples and a passage; where fewer fit, JSON is asked for at once."""
 AT_ONCE = 1024
 """Concurrent passages: more than the calls that any server takes, few enough to keep their prompts in memory."""
 LOST_RECORD = "lost record"
@@ -173,7 +176,8 @@ async def extract_chunks(
     ModelRefused or ModelUnavailable if no call at all got a reply.
     """
     passages = passages_of(documents, chunks)
-    form = _Form()
+    window = window_for(model, "extract")
+    form = _Form(in_json=window.of_prompt is not None and window.of_prompt < _FEWEST_TOKENS)
     found = await of_each(
         passages, lambda one: extract_passage(one, model, settings, guidance, form), STAGE, progress, at_once
     )
