@@ -4,13 +4,15 @@ Small models write such sentences. They are neither shown nor taken for what the
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from conspectus.prompts.language_model import Message
 
 _END = re.compile(r"(?<=[.!?。！？])(?:[\"”’)\]*]*\s+|(?=[^\s\w.!?\"”’)\]*,;:]))|\n+")
-_MARK = re.compile(r"\[[^\[\]]{0,80}\]")
+_MARK = re.compile(r"\[[^\[\]]{0,80}(?:\]|$)")
 _WORD = re.compile(r"[^\W_]+")
+_LONGEST_END = 12
+"""Characters between the last word of a sentence and the next sentence."""
 _VERDICTS = ("", "yes", "no", "true", "false", "unknown")
 _LEAST_WORDS = 4
 """Shorter sentences, such as "Yes.", may occur twice."""
@@ -33,20 +35,21 @@ class NewSentences:
     """
 
     def __init__(self, messages: Sequence[Message], question: str) -> None:
-        given = " ".join(_words(message.content) for message in messages if message.role != "system")
-        ours = (message.content for message in messages if message.role == "system")
-        self._known = {words for words in _long(ours) if words not in given} | {_words(question)}
+        self._ours, self._given = _sides(messages)
+        self._known = {_words(question)}
         self._sentence = ""
         self._is_new = False
         self.dropped = 0
 
     def take(self, piece: str) -> str:
         """Return what of the text is new."""
-        at, ready = 0, list[str]()
-        for end in _END.finditer(piece):
-            ready += [self._add(piece[at : end.end()]), self._ended()]
-            at = end.end()
-        return "".join([*ready, self._add(piece[at:])])
+        before = self._sentence[-_LONGEST_END:]
+        text, at, ready = before + piece, len(before), list[str]()
+        for end in _END.finditer(text):
+            if end.end() >= at:
+                ready += [self._add(text[at : end.end()]), self._ended()]
+                at = end.end()
+        return "".join([*ready, self._add(text[at:])])
 
     def end(self) -> str:
         """Return the rest at the end of the answer."""
@@ -57,16 +60,18 @@ class NewSentences:
         if self._is_new:
             return text
         words = _words(self._sentence)
-        self._is_new = not any(known.startswith(words) for known in self._known)
+        self._is_new = f" {words}" not in self._ours and not any(known.startswith(words) for known in self._known)
         return self._sentence if self._is_new else ""
 
     def _ended(self) -> str:
         sentence, was_new, words = self._sentence, self._is_new, _words(self._sentence)
         self._sentence, self._is_new = "", False
-        if words and words in self._known:
+        is_long = words.count(" ") + 1 >= _LEAST_WORDS
+        is_ours = is_long and f" {words} " in self._ours and f" {words} " not in self._given
+        if words and (words in self._known or is_ours):
             self.dropped += 1
             return ""
-        if words.count(" ") + 1 >= _LEAST_WORDS:
+        if is_long:
             self._known.add(words)
         return "" if was_new else sentence
 
@@ -83,17 +88,15 @@ def told_anew(answer: str, messages: Sequence[Message], question: str) -> str:
     new = NewSentences(messages, question)
     told = (new.take(answer) + new.end()).strip()
     words = f" {_words(told)} "
-    ours, given = (
-        " ".join(f" {_words(message.content)} " for message in messages if (message.role == "system") is of_system)
-        for of_system in (True, False)
-    )
+    ours, given = _sides(messages)
     return "" if words in ours and words not in given and words.strip() not in _VERDICTS else told
 
 
-def _long(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        sentences = map(_words, _END.split(text))
-        yield from (words for words in sentences if words.count(" ") + 1 >= _LEAST_WORDS)
+def _sides(messages: Sequence[Message]) -> tuple[str, str]:
+    """Return the words of the rules and examples of a prompt, and those of what it asks about."""
+    ours = " ".join(_words(message.content) for message in messages if message.role == "system")
+    given = " ".join(_words(message.content) for message in messages if message.role != "system")
+    return f" {ours} ", f" {given} "
 
 
 def _words(text: str) -> str:
