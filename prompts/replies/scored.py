@@ -85,7 +85,7 @@ def read_chosen(reply: str, offered: Sequence[str]) -> dict[int, float] | None:
 def _named(text: str, offered: Sequence[str]) -> list[int] | None:
     """Return the positions of the items that a text names: as JSON by number or name, in a list, or in prose."""
     keys = {" ".join(_words_of(name)): place for place, name in reversed(list(enumerate(offered)))}
-    values = [value.content for value in read_values(text).values]
+    values = read_values(text).contents
     found: dict[int, None] = {}
     for token in (token for value in values for token in _tokens(value)):
         key = " ".join(_words_of(token))
@@ -166,8 +166,8 @@ def _key(name: str) -> str:
 
 
 def _of_json(text: str) -> Iterator[tuple[str, float]]:
-    for value in read_values(text).values:
-        yield from _scored(value.content)
+    for content in read_values(text).contents:
+        yield from _scored(content)
 
 
 def _scored(content: object) -> Iterator[tuple[str, float]]:

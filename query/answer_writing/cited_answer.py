@@ -11,7 +11,6 @@ from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.query.abstention import no_answer
 from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, evidence, sources
-from conspectus.query.answer_writing.extractive import quoted_instead
 from conspectus.query.answer_writing.streamed import stream_answer
 from conspectus.query.answering import assembling
 from conspectus.query.citations.alignment import overlaps
@@ -80,6 +79,8 @@ async def write(
     shown = [CitedText(unit.text, unit.title) for unit in units]
     told = await stream_answer(context, model, request, question, shown, support.cite, say)
     if not told.text:
+        from conspectus.query.answer_writing.extractive import quoted_instead  # imports much, and is seldom needed
+
         with assembling(question, step) as assembly:
             found = evidence(context, [ScoredUnit(unit, 0.0) for unit in units])
             quoted = quoted_instead(assembly, context, found, say)

@@ -48,7 +48,9 @@ class LlmSettings(SettingsSection):
     tokens_per_minute: int | None = Field(
         None, ge=1, description="maximum tokens per minute; null: the limit that the server reports"
     )
-    timeout: float = Field(300.0, gt=0, description="seconds without a sign of life from the server, after which a call fails")
+    timeout: float = Field(
+        300.0, gt=0, description="seconds without a sign of life from the server, after which a call fails"
+    )
     attempts: int = Field(10, ge=1, description="maximum attempts per call")
     max_tokens: int | None = Field(None, ge=1, description="token budget of one run, never exceeded; null: none")
     max_cost: float | None = Field(
