@@ -1,8 +1,9 @@
 """Parse a model's reply into a typed record, or an error that contains the reply: never into a wrong record."""
 
 import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import UnionType
 from typing import TypeVar, Union, get_args, get_origin
 
@@ -33,7 +34,8 @@ def read_answer(text: str, schema: type[T], *, cut_off: bool = False) -> T:
     Strict JSON is parsed as it is. Otherwise thinking, prose, fences or the schema may surround the JSON, and its
     punctuation may be wrong: it is repaired if its content (every key, string, number and literal, in order) stays
     exactly the same. A bare list is read as the schema's only list, and an object under a single key that is the
-    schema's name or a word like "result" as the record.
+    schema's name or a word like "result" as the record. Unknown keys are accepted only in addition to all known ones,
+    since any other could be a misspelt known one.
 
     Args:
         text: The text of the reply.
@@ -190,12 +192,20 @@ def _validated(schema: type[T], content: object, alone: bool, reasons: list[str]
             reasons.append(f"not of the form asked for: it has none of the keys {', '.join(sorted(names))}")
             return None
     try:
-        return schema.model_validate(content)
+        record = schema.model_validate(content)
+        unknown = _unknown_key(schema.model_validate(content, extra="allow"))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         reasons.append(f"not of the form asked for: {where + ': ' if where else ''}{first['msg']}")
         return None
+    if unknown:
+        reasons.append(f"not of the form asked for: {unknown}")
+        return None
+    if any(isinstance(part, float) and not math.isfinite(part) for part in _parts(record)):
+        reasons.append("not of the form asked for: a number in it is not finite")  # pydantic reads "nan" as a number
+        return None
+    return record
 
 
 def _salvaged(schema: type[T], reading: JsonReading) -> T | None:
@@ -228,3 +238,29 @@ def _is_list(annotation: object) -> bool:
     if origin in (Union, UnionType):
         return any(_is_list(argument) for argument in get_args(annotation))
     return annotation in _LISTS or origin in _LISTS
+
+
+def _unknown_key(record: BaseModel) -> str:
+    """Return what is wrong if an object has an unknown key and lacks a known one."""
+    for part in _parts(record):
+        if not isinstance(part, BaseModel) or part.model_config.get("extra") == "allow":
+            continue
+        missing = type(part).model_fields.keys() - part.model_fields_set
+        if part.model_extra and missing:
+            return f"it has the unknown key {next(iter(part.model_extra))[:50]!r} but not {', '.join(sorted(missing))}"
+    return ""
+
+
+def _parts(record: BaseModel) -> Iterator[object]:
+    """Yield the record and everything inside it."""
+    pending: list[object] = [record]
+    while pending:
+        part = pending.pop()
+        yield part
+        if isinstance(part, BaseModel):
+            pending.extend(part.__dict__.values())
+            pending.extend((part.model_extra or {}).values())
+        elif isinstance(part, dict):
+            pending.extend(part.values())
+        elif isinstance(part, list | tuple | set | frozenset):
+            pending.extend(part)
