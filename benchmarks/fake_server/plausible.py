@@ -22,6 +22,7 @@ _MAKERS: Mapping[str, tuple[Form, Callable[[FilledPrompt], Made]]] = {
     "index/glean": ("records", lambda _: "<|COMPLETE|>"),
     "index/glean_check": ("choice", lambda _: {"reason": "Every name has a record.", "answer": "No"}),
     "index/claims": ("records", indexing.claims),
+    "index/extract_json": ("records", indexing.extracted),
     "index/claims_glean": ("records", lambda _: "<|COMPLETE|>"),
     "index/openie_ner": ("json", indexing.named_entities),
     "index/openie_triples": ("json", indexing.triples),
