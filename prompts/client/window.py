@@ -60,7 +60,8 @@ class Window:
 def window_for(model: object, step: str) -> Window:
     """Return the context of the model for a step; that of a model that tells none is unknown."""
     known = getattr(model, "window", None)
-    return known(step) if known else Window()
+    window: Window = known(step) if known else Window()
+    return window
 
 
 def window_of(settings: LlmSettings) -> Window:
