@@ -1,7 +1,7 @@
 """The interface to language models: a request in, a reply out, independent of the server."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from pydantic import BaseModel
@@ -27,6 +27,7 @@ class Request:
         schema: A pydantic model whose JSON schema the reply must follow; None for free text.
         max_tokens: Bound on the reply; None for `llm.max_output_tokens`.
         temperature: Sampling temperature.
+        frequency_penalty: How much words that the reply already has are avoided, where the server supports it.
         sample: Number of the sample, if several are drawn for one prompt.
         sources: Hashes of the chunks that the messages were made from; a remembered reply depends on them.
         fresh: Ask the server even if a reply is remembered, and do not replace that reply.
@@ -37,9 +38,19 @@ class Request:
     schema: type[BaseModel] | None = None
     max_tokens: int | None = None
     temperature: float = 0.0
+    frequency_penalty: float = 0.0
     sample: int = 0
     sources: tuple[str, ...] = ()
     fresh: bool = False
+
+
+def another_try(request: Request) -> Request:
+    """Return a request sampled otherwise, after a reply that ran away or did not come.
+
+    >>> another_try(Request((Message("user", "Who?"),), "answer")).temperature
+    0.7
+    """
+    return replace(request, temperature=max(request.temperature, 0.7), frequency_penalty=0.5, sample=request.sample + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +60,8 @@ class Reply:
     Attributes:
         text: Its text.
         model: Name of the model.
-        finish: Why it ended: "stop", "length" (cut off at `max_tokens`), or another reason that the server gives.
+        finish: Why it ended: "stop", "length" (cut off at `max_tokens`, or far longer than the step needs), "loop" (it
+            repeated itself; the text ends before that), or another reason that the server gives.
         prompt_tokens: Tokens of the prompt by the server's count.
         completion_tokens: Tokens of the reply by the server's count.
         estimated: The token counts are estimates, since the server reports none.
@@ -63,6 +75,11 @@ class Reply:
     completion_tokens: int
     estimated: bool = False
     remembered: bool = False
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the reply ended before it was complete."""
+        return self.finish in ("length", "loop")
 
 
 class LanguageModel(Protocol):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from conspectus.prompts.client.window import window_for
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.query.types import Passage
@@ -58,6 +59,10 @@ class Context:
         from conspectus.prompts.client.client import open_client
 
         return open_client(self.settings.llm, self.index.root / "cache" / "memo.sqlite")
+
+    def room(self, step: str, wanted: int) -> int:
+        """Return how many of the wanted tokens of records or passages the model reads in a prompt of a step."""
+        return window_for(self.model, step).room(wanted)
 
     @property
     def chunk_vectors(self) -> "WindowedIndex":

@@ -12,7 +12,6 @@ from benchmarks.fake_server.filled_prompt import FilledPrompt
 _PIECE = re.compile(r"^[ \t]*(?:- )?\[(\d+)\][ \t]*", re.MULTILINE)
 _INLINE = re.compile(r"\[(\d+)\] ([^\[\n]+)")
 _LISTED = re.compile(r"^[ \t]*(\d+)\.[ \t]+(.*)$", re.MULTILINE)
-_LETTERED = re.compile(r"^[ \t]*([A-Z]{1,2})\.[ \t]+(.*)$", re.MULTILINE)
 _MARK = re.compile(r"\s*\[(\d+)\]")
 _LEAD = re.compile(r"\A[-* ]*(?:\(score \d+\) )?")
 _HEAD = re.compile(r"\A[^.:]{1,80}: (?=\S+ \S+ \S+ \S)")
@@ -150,11 +149,13 @@ def helpful_facts(asked: FilledPrompt) -> dict[str, object]:
 
 
 def picks(asked: FilledPrompt) -> dict[str, object]:
-    """Return the letters of the groups that share most words with the question."""
-    listed = _LETTERED.findall(asked.values.get("selections", ""))
+    """Return the numbers of the groups that share most words with the question."""
+    listed = _LISTED.findall(asked.values.get("selections", ""))
     order = ranked(_question(asked), [text for _, text in listed])
     chosen = [listed[place][0] for place in order][: int(asked.values.get("most", "1") or 1)]
-    return {"reason": "Words of the question stand in it.", "picks": chosen, "answer": (chosen or ["none"])[0]}
+    return {
+        "chosen": [{"number": int(each), "why": "Words of the question stand in it.", "score": 8} for each in chosen]
+    }
 
 
 def plan(asked: FilledPrompt) -> dict[str, object]:

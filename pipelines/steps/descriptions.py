@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 
 from conspectus.pipelines.steps.sentences import Sentences
 from conspectus.prompts.client.event_loop import gather_all
+from conspectus.prompts.client.window import window_for
 from conspectus.prompts.embedding.windows import cut_windows
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
@@ -129,11 +130,12 @@ async def _written(
     sources: tuple[str, ...],
 ) -> str | ModelError:
     # Two always fit into a batch, so that every round leaves fewer.
-    most = INPUT_TOKENS // 2 - _LINE_TOKENS
+    most_tokens = window_for(model, "summarise").room(INPUT_TOKENS)
+    most = most_tokens // 2 - _LINE_TOKENS
     texts = [piece for description in descriptions for piece in _pieces(description, most)]
     try:
         while len(texts) > 1:
-            batches = list(_batches(texts, INPUT_TOKENS))
+            batches = list(_batches(texts, most_tokens))
             replies = await gather_all(_one(name, batch, model, SUMMARY_WORDS, sources) for batch in batches)
             texts = replies if len(replies) == 1 else [_pieces(reply, most)[0] for reply in replies]
     except ModelError as error:

@@ -55,7 +55,7 @@ async def make_example(
             reply = await model.complete(Request(asked, STEP))
         except ModelError as error:
             return ExampleDraft(shown, None, (*thrown_away, str(error)))
-        read = read_records(reply.text, cut_off=reply.finish == "length")
+        read = read_records(reply.text, cut_off=reply.is_cut_off)
         kept = checked(read)
         reason = _unusable(read, kept)
         if not reason:

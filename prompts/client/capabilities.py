@@ -30,6 +30,7 @@ class Capabilities:
     structured_output: StructuredOutput = "json_schema"
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     temperature: bool = True
+    frequency_penalty: bool = True
     stream_usage: bool = True
     system_role: bool = True
 
@@ -54,6 +55,8 @@ class Capabilities:
             yield replace(self, limit="max_completion_tokens")
         if self.temperature and "temperature" in refusal and _UNKNOWN.search(refusal):
             yield replace(self, temperature=False)
+        if self.frequency_penalty and "penalty" in refusal:
+            yield replace(self, frequency_penalty=False)
         if self.stream_usage and "stream_options" in refusal:
             yield replace(self, stream_usage=False)
         if self.system_role and "system" in refusal and ("role" in refusal or _UNKNOWN.search(refusal)):
@@ -64,6 +67,8 @@ class Capabilities:
         body: dict[str, Any] = {"model": model, "messages": self._messages(request), self.limit: max_tokens}
         if self.temperature:
             body["temperature"] = request.temperature
+        if request.frequency_penalty and self.frequency_penalty:
+            body["frequency_penalty"] = request.frequency_penalty
         schema = requested_schema(request)
         if schema and self.structured_output == "json_schema":
             named = {"name": "reply", "schema": json.loads(schema), "strict": True}

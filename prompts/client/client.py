@@ -1,6 +1,7 @@
 """The language model of the settings: its replies are remembered, and its calls limited, metered and budgeted."""
 
 import asyncio
+import logging
 import os
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -11,10 +12,10 @@ from typing import Any
 
 from conspectus.prompts.client.batch import Outbox
 from conspectus.prompts.client.capabilities import Capabilities, requested_schema
-from conspectus.prompts.client.completions import TokenRate, read_completion
+from conspectus.prompts.client.completions import StreamedCompletion, TokenRate, read_completion
 from conspectus.prompts.client.event_loop import cached_per_process, call_loop, run_on_call_loop
 from conspectus.prompts.client.reply_cache import ReplyMemo, SingleFlight, reply_key, step_source
-from conspectus.prompts.client.retry import BadRequest
+from conspectus.prompts.client.retry import BadRequest, TimedOut
 from conspectus.prompts.client.server import Address, Call, Parsed, open_server
 from conspectus.prompts.client.usage_and_cost import (
     Meter,
@@ -26,14 +27,19 @@ from conspectus.prompts.client.usage_and_cost import (
     most_prompt_tokens,
     recording,
 )
-from conspectus.prompts.language_model import Reply, Request
+from conspectus.prompts.client.window import Window, cut_to, refused_for, window_of
+from conspectus.prompts.language_model import Reply, Request, another_try
 from conspectus.prompts.render import render, replace_prompts
-from conspectus.storage.errors import IndexUnusable, NeedsModel
+from conspectus.prompts.replies.runaway import Runaway, longest_reply
+from conspectus.storage.errors import IndexUnusable, ModelRefused, NeedsModel
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 from conspectus.storage.tracing import span
 
 PATH = "/chat/completions"
+_UNEVEN = 1.1
+"""Some prompts have this many times the usual tokens per byte."""
+_log = logging.getLogger("conspectus")
 
 OnText = Callable[[str], None]
 
@@ -51,6 +57,7 @@ class ModelClient:
 
     Attributes:
         meter: What this client has spent.
+        slots: The requests that the server works on at the same time, if it tells.
 
     Raises:
         NeedsModel: The settings name no model.
@@ -72,10 +79,16 @@ class ModelClient:
         if not settings.model:
             raise NeedsModel("no language model is configured: set llm.model (and llm.base_url, unless it is OpenAI's)")
         self._settings = settings
-        self._server = open_server(address or llm_address(settings))
+        models = {settings.model, *settings.step_models.values()}
+        self._windows = {model: window_of(settings.model_copy(update={"model": model})) for model in models}
+        address = address or llm_address(settings)
+        self.slots = self._windows[settings.model].slots
+        if self.slots:
+            address = replace(address, concurrency=min(address.concurrency, self.slots))
+        self._server = open_server(address)
+        self._cut: set[str] = set()
         self._memo = ReplyMemo(memo) if memo else None
         self._outbox = outbox
-        models = {settings.model, *settings.step_models.values()}
         self._budget = TokenBudget(
             settings.max_tokens, settings.max_cost, settings.prices, models, resumable=memo is not None
         )
@@ -170,9 +183,11 @@ class ModelClient:
             body = self._capabilities[prepared.model].body(prepared.request, prepared.model, prepared.max_tokens)
             step, sources = prepared.request.step, _sources(prepared.request)
             raise self._outbox.defer(prepared.key, step, body, prepared.n_bytes, sources)
+        whole = prepared
         while True:
             capabilities = self._capabilities[prepared.model]
-            call = self._call(prepared, record, capabilities, rate, stream=on_text is not None)
+            prepared = self._fitted(whole, rate)
+            call = self._call(prepared, record, capabilities, rate, on_text)
             reply = None
             try:
                 with span(
@@ -183,13 +198,19 @@ class ModelClient:
                     gen_ai__request__model=prepared.model,
                     conspectus__step=prepared.request.step,
                 ) as told:
-                    reply = await self._server.send(call, on_text)
+                    reply = await self._server.send(call)
                     told.set(
                         gen_ai__usage__input_tokens=reply.prompt_tokens,
                         gen_ai__usage__output_tokens=reply.completion_tokens,
                     )
             except BadRequest as error:
-                self._lower(prepared.model, capabilities, error)
+                if not self._learn_window(prepared, rate, error):
+                    self._lower(prepared.model, capabilities, error)
+                continue
+            except TimedOut:
+                if prepared.request.frequency_penalty or on_text:
+                    raise
+                whole = replace(whole, request=another_try(whole.request))
                 continue
             finally:
                 self._account(self._spending(prepared, call, reply), record)
@@ -201,6 +222,39 @@ class ModelClient:
                     self._memo_error = error  # do not buy replies that cannot be stored
                     raise
             return reply
+
+    def _fitted(self, prepared: "_Prepared", rate: TokenRate) -> "_Prepared":
+        """Return a request that fits into the model's context: the longest text in it is cut."""
+        window, request = self._windows[prepared.model], prepared.request
+        if window.of_prompt is None:
+            return prepared
+        messages = cut_to(request.messages, window.of_prompt / (rate.per_byte * _UNEVEN))
+        if messages is None:
+            needed = f"the prompt of step {request.step} has about {round(prepared.n_bytes * rate.per_byte)} tokens"
+            raise ModelRefused(f"{needed}, and {prepared.model} reads {window.tokens} (llm.context)")
+        if messages is not request.messages and request.step not in self._cut:
+            self._cut.add(request.step)
+            told = "prompts of step %s are cut to the context of %s, %d tokens with the reply (llm.context)"
+            _log.warning(told, request.step, prepared.model, window.tokens)
+        return replace(
+            prepared,
+            request=replace(request, messages=messages),
+            max_tokens=window.reply(prepared.max_tokens),
+            n_bytes=sum(len(message.content.encode()) for message in messages),
+        )
+
+    def _learn_window(self, prepared: "_Prepared", rate: TokenRate, error: BadRequest) -> bool:
+        """Learn the model's context from a refusal; return whether a shorter prompt can follow."""
+        if not (found := refused_for(error.refusal)):
+            return False
+        before = (self._windows[prepared.model], rate.per_byte)
+        self._windows[prepared.model] = replace(before[0], tokens=min(found[0], before[0].tokens or found[0]))
+        rate.per_byte = max(rate.per_byte, min(1.0, found[1] / max(prepared.n_bytes, 1)))
+        return before != (self._windows[prepared.model], rate.per_byte)
+
+    def window(self, step: str) -> Window:
+        """Return what is known of the context of the model that answers a step."""
+        return self._windows[self._settings.step_models.get(step, self._settings.model)]
 
     def _prepared(self, request: Request) -> "_Prepared":
         model = self._settings.step_models.get(request.step, self._settings.model)
@@ -219,8 +273,15 @@ class ModelClient:
         )
 
     def _call(
-        self, prepared: "_Prepared", record: Recording, capabilities: Capabilities, rate: TokenRate, *, stream: bool
+        self,
+        prepared: "_Prepared",
+        record: Recording,
+        capabilities: Capabilities,
+        rate: TokenRate,
+        on_text: OnText | None,
     ) -> Call[Reply]:
+        longest = longest_reply(prepared.request.step, len(prepared.request.messages[-1].content))
+
         def parse(body: Mapping[str, Any]) -> Parsed[Reply]:
             reply = read_completion(body, prepared.model, prepared.n_bytes, rate)
             dollars = cost(self._settings.prices, prepared.model, reply.prompt_tokens, reply.completion_tokens)
@@ -233,7 +294,8 @@ class ModelClient:
 
         return Call(
             PATH,
-            body=capabilities.body(prepared.request, prepared.model, prepared.max_tokens, stream),
+            body=capabilities.body(prepared.request, prepared.model, prepared.max_tokens, stream=True),
+            stream=lambda: StreamedCompletion(Runaway(longest), on_text),
             expected=rate.expected(prepared.n_bytes, prepared.max_tokens),
             reserve=reserve,
             parse=parse,

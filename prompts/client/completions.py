@@ -3,13 +3,11 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from conspectus.prompts.client.retry import TryAgain
 from conspectus.prompts.language_model import Reply
-
-if TYPE_CHECKING:
-    from openai.types.chat import ChatCompletionChunk
+from conspectus.prompts.replies.runaway import Runaway
 
 _MOST_TOKENS = 1_000_000_000
 """Reported counts above this are ignored."""
@@ -51,6 +49,19 @@ def read_completion(body: Mapping[str, Any], model: str, n_bytes: int, rate: Tok
     Raises:
         TryAgain: The body contains no reply.
     """
+    text, finish = _said(body)
+    usage = body.get("usage")
+    counts = usage if isinstance(usage, Mapping) else {}
+    prompt, completion = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    if _is_count(prompt) and _is_count(completion):
+        return Reply(text, model, finish, prompt, completion)
+    n_reply_bytes = len(text.encode("utf-8", "surrogatepass"))
+    prompt, completion = round(n_bytes * rate.per_byte), round(n_reply_bytes * rate.per_byte)
+    return Reply(text, model, finish, prompt, completion, estimated=True)
+
+
+def _said(body: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the text of a whole completion and why it ended."""
     try:
         choice = body["choices"][0]
         message = choice["message"]
@@ -61,14 +72,7 @@ def read_completion(body: Mapping[str, Any], model: str, n_bytes: int, rate: Tok
         raise TryAgain(f"a reply without a choice: {shown or body!r:.200}", taken=True) from error
     if not (isinstance(text, str) and isinstance(finish, str)):
         raise TryAgain(f"a reply that is not text: {text!r:.200}", taken=True)
-    usage = body.get("usage")
-    counts = usage if isinstance(usage, Mapping) else {}
-    prompt, completion = counts.get("prompt_tokens"), counts.get("completion_tokens")
-    if _is_count(prompt) and _is_count(completion):
-        return Reply(text, model, finish, prompt, completion)
-    n_reply_bytes = len(text.encode("utf-8", "surrogatepass"))
-    prompt, completion = round(n_bytes * rate.per_byte), round(n_reply_bytes * rate.per_byte)
-    return Reply(text, model, finish, prompt, completion, estimated=True)
+    return text, finish
 
 
 def _joined(content: object) -> object:
@@ -83,47 +87,62 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 class StreamedCompletion:
-    """Passes on the text of chunks as they arrive, and assembles the body of the equivalent whole completion."""
+    """Passes on the text of chunks as they arrive, and assembles the body of the equivalent whole completion.
 
-    def __init__(self, on_text: Callable[[str], None]) -> None:
+    Args:
+        runaway: Tells when to stop reading.
+        on_text: Gets the text piece by piece.
+
+    Attributes:
+        tokens: About how many tokens have arrived: chunks, which mostly hold one each.
+        ended: Whether no more is to be read, because the reply runs away.
+    """
+
+    def __init__(self, runaway: Runaway, on_text: Callable[[str], None] | None = None) -> None:
+        self._runaway = runaway
         self._on_text = on_text
         self._text: list[str] = []
         self._finish: str | None = None
-        self._usage: dict[str, Any] | None = None
+        self._usage: object = None
+        self.tokens = 0
+        self.ended = False
 
     @property
-    def started(self) -> bool:
+    def is_shown(self) -> bool:
         """Whether any text has been handed on."""
-        return bool(self._text)
+        return bool(self._text and self._on_text)
 
-    def add(self, chunk: "ChatCompletionChunk") -> None:
+    def add(self, chunk: Any) -> None:  # noqa: ANN401  (any JSON)
         """Take the next chunk."""
-        if chunk.usage:
-            self._usage = chunk.usage.to_dict()
-        for choice in chunk.choices or ():
-            text = (choice.delta.content or choice.delta.refusal) if choice.delta else None
-            self._take(text, choice.finish_reason)
+        self.tokens += 1
+        self._usage = chunk.get("usage") or self._usage
+        for choice in chunk.get("choices") or ():
+            delta = choice.get("delta") or {}
+            self._take(delta.get("content") or delta.get("refusal"), choice.get("finish_reason"))
 
     def add_whole(self, body: Mapping[str, Any]) -> None:
         """Take the body of a server that sends a whole completion instead of a stream."""
-        choice = body["choices"][0]
         self._usage = body.get("usage")
-        self._take(choice["message"].get("content"), choice.get("finish_reason") or "stop")
+        self._take(*_said(body))
 
-    def _take(self, text: str | None, finish: str | None) -> None:
+    def _take(self, text: object, finish: object) -> None:
         if not isinstance(text, str | None) or not isinstance(finish, str | None):
             raise TryAgain(f"a piece that is not text: {text!r:.200}", taken=True)
         if text:
             self._text.append(text)
-            self._on_text(text)
+            if self._on_text:
+                self._on_text(text)
+            if why := self._runaway.take(text):
+                finish, self.ended = why, True
         self._finish = finish or self._finish
 
     def body(self) -> dict[str, Any]:
         """Return the body of the whole completion; TryAgain if the stream ended without a finish reason."""
         if self._finish is None:
             raise TryAgain("the stream ended without a finish reason", taken=True)
-        choice = {"message": {"content": "".join(self._text)}, "finish_reason": self._finish}
-        return {"choices": [choice], "usage": self._usage}
+        text = "".join(self._text)
+        message = {"content": text[: self._runaway.kept] if self._finish == "loop" else text}
+        return {"choices": [{"message": message, "finish_reason": self._finish}], "usage": self._usage}
 
 
 def stream_errors() -> tuple[type[Exception], ...]:

@@ -47,6 +47,10 @@ class TryAgain(Exception):
         self.busy = busy
 
 
+class TimedOut(ModelUnavailable):
+    """The server showed no sign of life; the same request is not sent again."""
+
+
 class BadRequest(ModelRefused):
     """The server does not understand the request, but may understand a simpler one. `refusal` is its message."""
 

@@ -1,13 +1,17 @@
 """One server that speaks OpenAI's protocol: its address, its connections, when it may be called, and retries.
 
 A call queues anew for each attempt: it occupies no slot while it waits to retry.
+
+A reply that is streamed has no deadline of its own. It is given up if nothing arrives from the server for any call in
+`timeout` seconds: a server that works on one request at a time lets the others wait.
 """
 
 import asyncio
 import json
+import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -16,7 +20,7 @@ from urllib.parse import urlsplit
 from conspectus.prompts.client.completions import StreamedCompletion, stream_errors
 from conspectus.prompts.client.event_loop import cached_per_process
 from conspectus.prompts.client.limits import RateLimiter, Slot
-from conspectus.prompts.client.retry import RetryNotices, TryAgain, as_outcome, wait_before_retry
+from conspectus.prompts.client.retry import RetryNotices, TimedOut, TryAgain, as_outcome, wait_before_retry
 from conspectus.prompts.client.usage_and_cost import Reservation
 from conspectus.storage.errors import (
     BudgetReached,
@@ -34,6 +38,8 @@ OPENAI = "https://api.openai.com/v1"
 """The server's address if the settings name none."""
 _NO_KEY = "none"
 """The key sent to a server that needs none."""
+_SECONDS_BETWEEN_NOTICES = 10.0
+_log = logging.getLogger("conspectus")
 
 Value = TypeVar("Value")
 
@@ -88,6 +94,7 @@ class Call(Generic[Value]):
         expected: About how many tokens it will use.
         reserve: Reserves the most it can use, for each attempt.
         parse: Turns the response body into a value; raises TryAgain if the body is malformed.
+        stream: Makes what assembles the body, for each attempt, if the body asks for a stream.
         attempts: Attempts so far.
         unconfirmed: Attempts without a reply for which the server may have worked.
         rejections: Attempts rejected because the server was busy.
@@ -98,6 +105,7 @@ class Call(Generic[Value]):
     expected: float
     reserve: Callable[[], AbstractAsyncContextManager[Reservation]]
     parse: Callable[[Mapping[str, Any]], Parsed[Value]]
+    stream: Callable[[], StreamedCompletion] | None = None
     attempts: int = 0
     unconfirmed: int = 0
     rejections: int = 0
@@ -111,6 +119,9 @@ class ModelServer:
         self.openai = _connect(address, key)
         self._key = key
         self._has_answered = False
+        self._reading: dict[StreamedCompletion, asyncio.Timeout] = {}
+        self._told: asyncio.TimerHandle | None = None
+        self._extended = 0.0
         self._notices = RetryNotices(address.attempts)
         self._limiter = RateLimiter(
             concurrency=address.concurrency,
@@ -119,22 +130,20 @@ class ModelServer:
             window=address.window,
         )
 
-    async def send(self, call: Call[Value], on_text: Callable[[str], None] | None = None) -> Value:
+    async def send(self, call: Call[Value]) -> Value:
         """Return the value of the reply to a call, after as many attempts as the address allows.
 
-        Args:
-            call: The call.
-            on_text: For a call whose body asks for a stream: gets its text piece by piece. After the first piece
-                there is no further attempt.
+        After the first piece of a stream that somebody reads there is no further attempt.
 
         Raises:
             ModelRefused: The server refuses the call.
+            TimedOut: A stream does not go on.
             ModelUnavailable: There was no reply, or the stream broke off.
         """
         for attempt in count(1):
             try:
                 async with self._turn(call) as (slot, reservation):
-                    body = await (self._post(call) if on_text is None else self._stream(call, on_text))
+                    body = await (self._stream(call, call.stream()) if call.stream else self._post(call))
                     parsed = call.parse(body)
                     slot.used(parsed.tokens)
                     if not parsed.estimated:
@@ -160,28 +169,70 @@ class ModelServer:
         self._limiter.learn(response.headers)
         return _json(response.content)
 
-    async def _stream(self, call: Call[Value], on_text: Callable[[str], None]) -> Mapping[str, Any]:
-        from openai import AsyncStream
-        from openai.types.chat import ChatCompletionChunk
+    async def _stream(self, call: Call[Value], streamed: StreamedCompletion) -> Mapping[str, Any]:
+        try:
+            async with asyncio.timeout(self.address.timeout) as deadline:
+                with self._in_flight(streamed, deadline):
+                    return await self._read(call, streamed)
+        except TimeoutError as error:
+            waited = f"{self.address.timeout:g} s ({self.address.section}.timeout)"
+            raise TimedOut(f"no sign of life from {self.address.shown} in {waited}") from error
 
-        streamed = StreamedCompletion(on_text)
-        stream = AsyncStream[ChatCompletionChunk]
-        chunks = await self.openai.post(
-            call.path, cast_to=ChatCompletionChunk, body=dict(call.body), stream=True, stream_cls=stream
+    async def _read(self, call: Call[Value], streamed: StreamedCompletion) -> Mapping[str, Any]:
+        from openai import AsyncStream
+
+        # Dictionaries: making the package's own types of each chunk takes longer than everything done here.
+        chunks: AsyncStream[object] = await self.openai.post(
+            call.path, cast_to=object, body=dict(call.body), stream=True, stream_cls=AsyncStream[object]
         )
         async with chunks:
+            self._limiter.learn(chunks.response.headers)
             try:
                 if chunks.response.headers.get("content-type", "").startswith("application/json"):
                     streamed.add_whole(_json(await chunks.response.aread()))  # the server does not stream
                 else:
                     async for chunk in chunks:
                         streamed.add(chunk)
+                        self._extend()
+                        if streamed.ended:
+                            break
                 return streamed.body()
             except stream_errors() as error:
                 why = self._redacted(f"{self.address.shown} broke off: {error}")
-                if streamed.started:
+                if streamed.is_shown:
                     raise ModelUnavailable(why) from error
                 raise TryAgain(why, taken=True) from error
+
+    def _extend(self) -> None:
+        """Let all calls wait longer, since the server works."""
+        now = asyncio.get_running_loop().time()
+        if now - self._extended > min(1.0, self.address.timeout / 10):
+            self._extended = now
+            for deadline in self._reading.values():
+                if not deadline.expired():
+                    deadline.reschedule(now + self.address.timeout)
+
+    @contextmanager
+    def _in_flight(self, streamed: StreamedCompletion, deadline: asyncio.Timeout) -> Iterator[None]:
+        """Tell every ten seconds how far the calls are, as long as there are any."""
+        self._reading[streamed] = deadline
+        if self._told is None:
+            self._told = asyncio.get_running_loop().call_later(_SECONDS_BETWEEN_NOTICES, self._tell)
+        try:
+            yield
+        finally:
+            del self._reading[streamed]
+            if self._told and not self._reading:
+                self._told.cancel()
+                self._told = None
+
+    def _tell(self) -> None:
+        self._told = asyncio.get_running_loop().call_later(_SECONDS_BETWEEN_NOTICES, self._tell)
+        tokens = [streamed.tokens for streamed in self._reading]
+        _log.warning(
+            "%s: %d calls in flight, %d of them answer, %d tokens so far",
+            self.address.shown, len(tokens), sum(map(bool, tokens)), sum(tokens),
+        )  # fmt: skip
 
     def _redacted(self, text: str) -> str:
         """Return a text without the key, which some gateways quote in their errors."""
@@ -281,7 +332,11 @@ def _connect(address: Address, key: str) -> "openai.AsyncOpenAI":
 
     if address.api_version and not address.base_url:
         raise SettingsError(f"{address.section}.api_version is for Azure and needs {address.section}.base_url")
-    options: dict[str, Any] = {"api_key": key or _NO_KEY, "timeout": address.timeout, "max_retries": 0}
+    timeout = httpx2.Timeout(None, connect=address.timeout)  # what is sent has a deadline of its own
+    options: dict[str, Any] = {"api_key": key or _NO_KEY, "timeout": timeout, "max_retries": 0}
+    if address.base_url.startswith("http://"):
+        # llama.cpp closes a connection just after a stream, so that the next call on it would fail.
+        options["default_headers"] = {"Connection": "close"}
     try:
         if address.api_version:
             return openai.AsyncAzureOpenAI(azure_endpoint=address.base_url, api_version=address.api_version, **options)

@@ -54,6 +54,12 @@ class JsonReading:
     complete: Value | None = None
     flaw: str = ""
 
+    @property
+    def contents(self) -> list[object]:
+        """The contents of the values, what is complete in the last one included."""
+        last = (self.complete,) if self.complete else ()
+        return [value.content for value in (*self.values, *last)]
+
 
 def read_values(reply: str) -> JsonReading:
     """Return the JSON values of a reply, without the thinking, prose and fences around them.

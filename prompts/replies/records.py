@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from conspectus.prompts.replies.json_repair import read_values
 from conspectus.prompts.replies.thinking import without_thinking
 
 FIELD = "<|>"
@@ -79,6 +80,9 @@ class ClaimRecord:
     quote: str | None
 
 
+Record = EntityRecord | RelationRecord | ClaimRecord
+
+
 @dataclass(frozen=True, slots=True)
 class LostRecord:
     """A record that could not be read: its text and the reason."""
@@ -133,7 +137,9 @@ def read_records(reply: str, *, cut_off: bool = False) -> Records:
         lost.append(LostRecord(begun[1], _NOT_CLOSED))
     if cut_off and not complete and not any(record.reason == _NOT_CLOSED for record in lost):
         lost.append(LostRecord(text[-_SHOWN:].strip(), "the reply was cut off"))
-    if not (pieces or complete or lost):
+    if not (pieces or complete):
+        found = [record for value in read_values(text).contents for record in _of_json(value)]
+    if not (pieces or complete or lost or found):
         lost.append(LostRecord(reply.strip()[:_SHOWN], "it holds no record"))
     return Records(
         tuple(record for record in found if isinstance(record, EntityRecord)),
@@ -143,6 +149,41 @@ def read_records(reply: str, *, cut_off: bool = False) -> Records:
     )
 
 
+def _of_json(content: object) -> Iterator[Record]:
+    """Yield the entities and relationships in a JSON value, however nested: objects, or lists of fields."""
+    if isinstance(content, list):
+        kind, *fields = map(str, content or [""])
+        if kind.casefold() in _READERS:
+            read = _READERS[kind.casefold()](fields)
+            yield from () if isinstance(read, str) else (read,)
+        else:
+            for part in content:
+                yield from _of_json(part)
+    elif isinstance(content, dict):
+        said = {key.casefold(): _plain_value(value) for key, value in content.items()}
+        source, target, name = (next((said[key] for key in keys if said.get(key)), "") for keys in _KEYS)
+        if source and target:
+            strength = _number(said.get("strength", ""))
+            predicate = said.get("predicate") or said.get("relation", "")
+            yield RelationRecord(source, target, said.get("description", ""), strength, predicate)
+        elif name and not isinstance(content.get("entities"), list):
+            yield EntityRecord(name, said.get("type", "").split(",")[0].strip(), said.get("description", ""))
+        else:
+            for part in content.values():
+                yield from _of_json(part)
+
+
+def _plain_value(value: object) -> str:
+    """Return a member as text; models wrap names as {"name": "Ada"}."""
+    value = value.get("name", "") if isinstance(value, dict) else value
+    return "" if value is None else " ".join(str(value).split())
+
+
+_KEYS = (
+    ("source", "subject", "head", "source_entity"),
+    ("target", "object", "tail", "target_entity"),
+    ("name", "entity", "entity_name"),
+)
 _NOT_CLOSED = "it is not closed"
 _KEYWORDS = "content_keywords"
 """A LightRAG record about the whole text."""
@@ -298,9 +339,6 @@ _READERS = {"entity": _entity, "relationship": _relation, "relation": _relation,
 
 _NONE = "NONE"
 _RESERVED = (RECORD, FIELD[:2], FIELD[-2:], "\n")
-
-Record = EntityRecord | RelationRecord | ClaimRecord
-
 
 _EMPTY_LIST = re.compile(r"\s*(?:[^\n]{1,200}[:：]\s)?(?:```\w*|[\s\[\]{}]|null)*")
 

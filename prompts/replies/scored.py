@@ -35,6 +35,7 @@ _NUMBERED = re.compile(
 _WORDS = {word: number for number, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _NAME_KEYS = ("relation", "name", "entity", "item", "label", "text", "title", "predicate", "id")
 _SCORE_KEYS = ("score", "rating", "relevance", "value", "weight", "contribution")
+_NUMBER_KEYS = ("number", "id", "index", "answer", "choice", "pick")
 _LEAST_PART = 2
 """Fewest words in a partial name; a one-word name must match whole."""
 
@@ -63,6 +64,66 @@ def read_scores(reply: str, offered: Sequence[str]) -> dict[int, float]:
         if place is not None:
             found.setdefault(place, score)
     return found or _in_order(text, len(offered))
+
+
+def read_chosen(reply: str, offered: Sequence[str]) -> dict[int, float] | None:
+    """Return the score of each item that a reply chooses, 1 without scores; None if it mentions none of them.
+
+    It is empty if the reply says that none is chosen ("none", or an empty list).
+
+    >>> read_chosen('{"2": "Town"}', ["Ada", "Town"]), read_chosen("The search begins from Ada.", ["Ada", "Town"])
+    ({1: 1.0}, {0: 1.0})
+    >>> read_chosen("{}", ["Ada"]), read_chosen("I like it.", ["Ada"])
+    ({}, None)
+    """
+    if scores := read_scores(reply, offered):
+        return scores
+    places = _named(without_thinking(reply)[:LONGEST].strip(), offered)
+    return None if places is None else dict.fromkeys(places, 1.0)
+
+
+def _named(text: str, offered: Sequence[str]) -> list[int] | None:
+    """Return the positions of the items that a text names: as JSON by number or name, in a list, or in prose."""
+    keys = {" ".join(_words_of(name)): place for place, name in reversed(list(enumerate(offered)))}
+    values = read_values(text).contents
+    found: dict[int, None] = {}
+    for token in (token for value in values for token in _tokens(value)):
+        key = " ".join(_words_of(token))
+        place = int(key) - 1 if key.isdigit() and len(key) < 4 and key not in keys else keys.get(key, -1)
+        if 0 <= place < len(offered):
+            found.setdefault(place)
+    if found or any(map(_is_none, values)):
+        return list(found)
+    told = f" {' '.join(_words_of(text))} "
+    named = {place: told.find(f" {key} ") for key, place in keys.items() if key and f" {key} " in told}
+    if named:
+        return sorted(named, key=named.__getitem__)
+    numbers = [int(number) - 1 for number in re.findall(r"(?m)^[^\w\n]*+(\d{1,3})\b", text)]
+    placed = [place for place in dict.fromkeys(numbers) if 0 <= place < len(offered)]
+    return placed or ([] if re.fullmatch(r"\W*(?:none|no entity|nothing|null)\b.{0,80}", text, re.IGNORECASE) else None)
+
+
+def _is_none(content: object) -> bool:
+    """Return whether a value says that nothing is chosen: it is empty, or an object with an empty list or "none"."""
+    members = list(content.values()) if isinstance(content, dict) else []
+    none = any(member == [] or str(member).casefold() == "none" for member in members)
+    return content in ({}, []) or (none and not any(isinstance(member, list | dict) and member for member in members))
+
+
+def _tokens(content: object) -> Iterator[str]:
+    """Yield the keys and values of a JSON value, names before numbers within an entry."""
+    if isinstance(content, dict):
+        for key, value in content.items():
+            counts = not isinstance(value, int) or str(key).casefold() in _NUMBER_KEYS
+            inner = list(_tokens(value)) if counts else []
+            yield from inner if any(re.search(r"[^\W\d_]", token) for token in inner) else [str(key), *inner]
+            if inner and str(key).isdigit():
+                yield str(key)
+    elif isinstance(content, list):
+        for one in content:
+            yield from _tokens(one)
+    elif isinstance(content, str | int) and not isinstance(content, bool):
+        yield str(content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +157,17 @@ class _Items:
         return near.pop() if len(near) == 1 else None
 
 
+def _words_of(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
 def _key(name: str) -> str:
-    return " ".join(re.findall(r"[^\W_]+", name.casefold()))
+    return " ".join(_words_of(name))
 
 
 def _of_json(text: str) -> Iterator[tuple[str, float]]:
-    for value in read_values(text).values:
-        yield from _scored(value.content)
+    for content in read_values(text).contents:
+        yield from _scored(content)
 
 
 def _scored(content: object) -> Iterator[tuple[str, float]]:

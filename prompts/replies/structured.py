@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from conspectus.prompts.client.capabilities import schema_text
-from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request
+from conspectus.prompts.client.capabilities import requested_schema
+from conspectus.prompts.client.window import Window, window_for
+from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request, another_try
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.storage.errors import BadAnswer, ModelError
@@ -71,47 +72,49 @@ async def ask_for(
         >>> asyncio.run(ask_for(ScriptedModel(["Ada", '{"name": "Ada"}']), request, Person))
         Person(name='Ada')
     """
-    request = replace(request, schema=schema)
-    while True:
-        reply = await model.complete(request)
-        try:
-            return read_reply(reply.text, schema, cut_off=reply.finish == "length", in_words=in_words)
-        except BadAnswer as bad:
-            if not again:
-                raise
-            request, again = _with_complaint(request, bad, schema), again - 1
+
+    def read(text: str, cut_off: bool) -> Answer:
+        return read_reply(text, schema, cut_off=cut_off, in_words=in_words)
+
+    return await _ask(model, replace(request, schema=schema), read, again)
 
 
-async def ask_in_words(
-    model: LanguageModel,
-    request: Request,
-    read: Callable[[str], Value | None],
-    reason: str,
+async def ask(
+    model: LanguageModel, request: Request, schema: type[BaseModel], read: Callable[[str], Value | None], reason: str
 ) -> Value:
-    """Return the value read from a free-text reply; ask once more if the reply cannot be read.
+    """Return the value that `read` finds in a reply, which need not be JSON; ask once more if it returns None.
 
     Args:
         model: The model to ask.
-        request: The request.
-        read: Reads a reply; returns None if it cannot be used.
-        reason: Why such a reply cannot be used.
+        request: The request; its schema is set here.
+        schema: What servers that enforce schemas are asked for.
+        read: Reads the text of a reply.
+        reason: Why a reply without a value cannot be used.
 
     Raises:
         BadAnswer: The second reply cannot be used either.
         ModelError: What `complete` raises.
     """
-    reply = await model.complete(request)
-    value = read(reply.text)
-    if value is not None:
+
+    def found(text: str, _cut_off: bool) -> Value:
+        value = read(text)
+        if value is None:
+            raise BadAnswer(reason if text.strip() else "empty", text)
         return value
-    why = reason if reply.text.strip() else "empty"
-    said = (Message("assistant", reply.text),) if reply.text.strip() else ()
-    complaint = Message("user", render("query/answer_again", reason=why))
-    reply = await model.complete(replace(request, messages=(*request.messages, *said, complaint)))
-    value = read(reply.text)
-    if value is None:
-        raise BadAnswer(reason if reply.text.strip() else "empty", reply.text)
-    return value
+
+    return await _ask(model, replace(request, schema=schema), found, 1)
+
+
+async def _ask(model: LanguageModel, request: Request, read: Callable[[str, bool], Value], again: int) -> Value:
+    while True:
+        reply = await model.complete(request)
+        try:
+            return read(reply.text, reply.is_cut_off)
+        except BadAnswer as bad:
+            if not again:
+                raise
+            again -= 1
+            request = another_try(request) if reply.is_cut_off else _with_complaint(request, bad)
 
 
 class CountedModel:
@@ -137,6 +140,10 @@ class CountedModel:
         self.failure = None
         return reply
 
+    def window(self, step: str) -> Window:
+        """Return the context of the model."""
+        return window_for(self._model, step)
+
     def check(self, *, answered: bool) -> None:
         """Raise the error of the last call if there is no answer."""
         if self.failure is not None and not answered:
@@ -161,7 +168,7 @@ async def ask_choice(model: LanguageModel, request: Request, choices: Sequence[s
     try:
         return await _choice(model, request, form, choices)
     except BadAnswer as bad:
-        return await _choice(model, _with_complaint(request, bad, form), form, choices)
+        return await _choice(model, _with_complaint(replace(request, schema=form), bad), form, choices)
 
 
 async def _choice(model: LanguageModel, request: Request, form: type[BaseModel], choices: Sequence[str]) -> str:
@@ -180,11 +187,11 @@ def _form(choices: tuple[str, ...], *, reasoned: bool) -> type[BaseModel]:
     return create_model("Choice", **reason, answer=(one_of_them, ...))
 
 
-def _with_complaint(request: Request, bad: BadAnswer, schema: type[BaseModel]) -> Request:
+def _with_complaint(request: Request, bad: BadAnswer) -> Request:
     """Return the request with a reply that could not be used, and why."""
     # Many servers refuse a conversation with an empty model message.
     said = (Message("assistant", bad.raw),) if bad.raw.strip() else ()
-    complaint = Message("user", render("json/again", reason=bad.reason, schema=schema_text(schema)))
+    complaint = Message("user", render("json/again", reason=bad.reason, schema=requested_schema(request)))
     return replace(request, messages=(*request.messages, *said, complaint))
 
 
@@ -242,6 +249,10 @@ class Retrying:
     def stream(self, request: Request) -> AsyncIterator[str]:
         """Return the reply of the model piece by piece."""
         return self._model.stream(request)
+
+    def window(self, step: str) -> Window:
+        """Return the context of the model."""
+        return window_for(self._model, step)
 
     async def least_lost(self, exchange: Exchange[Value]) -> Value:
         """Return the better of the remembered outcome and a new one, which is then remembered.

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.query.abstention import no_answer
-from conspectus.query.answer_writing.context_windows import Unit, sources
+from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, evidence, sources
 from conspectus.query.answer_writing.streamed import stream_answer
+from conspectus.query.answering import assembling
 from conspectus.query.citations.alignment import overlaps
 from conspectus.query.citations.entailment import CitedText
 from conspectus.query.citations.numbered import Citations, documents_by_id
@@ -77,6 +78,13 @@ async def write(
     request = Request(asked, step, sources=sources(context, units))
     shown = [CitedText(unit.text, unit.title) for unit in units]
     told = await stream_answer(context, model, request, question, shown, support.cite, say)
+    if not told.text:
+        from conspectus.query.answer_writing.extractive import quoted_instead  # imports much, and is seldom needed
+
+        with assembling(question, step) as assembly:
+            found = evidence(context, [ScoredUnit(unit, 0.0) for unit in units])
+            quoted = quoted_instead(assembly, context, found, say)
+            return Written(quoted.text, quoted.citations, 0, told.steps)
     return Written(told.text, citations.made(), citations.dropped, told.steps)
 
 

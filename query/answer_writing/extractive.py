@@ -110,6 +110,16 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     )
 
 
+QUOTED_INSTEAD = "(Quoted: the model only repeated itself, the question or its instructions.)"
+
+
+def quoted_instead(assembly: Assembly, context: Context, evidence: Evidence, say: Say) -> Answer:
+    """Return the answer of `quote_evidence`, marked as one that stands in for a model's."""
+    answer = quote_evidence(assembly, context, evidence, say)
+    say(f"\n{QUOTED_INSTEAD}")
+    return replace(answer, text=f"{answer.text}\n{QUOTED_INSTEAD}")
+
+
 def _short(context: Context, question: str, chosen: Sequence[Quote]) -> str:
     """Return the short answer that the chosen quotes give: how many items a list has, or a part of their text."""
     expected = expected_answer(question)

@@ -7,11 +7,13 @@ citations of an answer without marks are found by comparing it with the passages
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import is_unknown, no_answer
+from conspectus.query.answer_writing.extractive import quoted_instead
 from conspectus.query.answer_writing.streamed import stream_answer
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.alignment import aligned_span
@@ -25,8 +27,11 @@ from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say
 from conspectus.query.walk.verdicts import final_answer, mention
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
+from conspectus.storage.text.tokens import count_each
 
 STEP = "answer"
+_MOST_TOKENS = 1_000_000
+"""Tokens of passages, if the context of the model is unknown."""
 _ANSWER_LINE = re.compile(
     r"(?:^|[.!?\])]\s)\W*(?:(?:the|my|so|final|short|brief)\s+)*(?:answer|antwort|réponse|respuesta|答案|回答)\W*?[:：]"
     r"[\s*_]*(?P<said>\S.*)",
@@ -52,6 +57,7 @@ class ModelReader:
         """Return the answer of the model; its citations are sentences of the passages."""
         with assembling(question, self._name) as assembly:  # a retriever may call a model too
             evidence = await self._retriever.retrieve(question, self._passages)
+            evidence = _that_fits(evidence, self._context.room(STEP, _MOST_TOKENS))
             assembly.add(*evidence.trace)
             if not evidence.passages:
                 say(no_answer(question))
@@ -65,8 +71,10 @@ class ModelReader:
             if brief:
                 return await self._brief(assembly, request, evidence, citing, say)
             told = await stream_answer(self._context, self._model, request, question, sources, citing.cite, say)
-            text, citations = citing.made(told.text)
             assembly.add(*told.steps)
+            if not told.text:
+                return quoted_instead(assembly, self._context, evidence, say)
+            text, citations = citing.made(told.text)
             assembly.step("read", f"{len(evidence.passages)} passages read, {len(citations.made())} citations made")
             return assembly.assemble(
                 text, citations=citations.made(), evidence=evidence, dropped_citations=citations.dropped
@@ -97,6 +105,14 @@ class ModelReader:
         return assembly.assemble(
             text, citations=citations.made(), evidence=evidence, dropped_citations=citations.dropped, span=short
         )
+
+
+def _that_fits(evidence: Evidence, room: int) -> Evidence:
+    """Return the evidence with as many of the first passages as have `room` tokens, one at least."""
+    if room == _MOST_TOKENS:
+        return evidence
+    ends = list(accumulate(count_each([passage.text for passage in evidence.passages])))
+    return replace(evidence, passages=evidence.passages[: max(1, sum(end <= room for end in ends))])
 
 
 class _PassageCitations:

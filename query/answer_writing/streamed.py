@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.query.abstention import abstains, no_answer
+from conspectus.query.answer_writing.own_words import NewSentences
 from conspectus.query.citations.entailment import CitedText
 from conspectus.query.citations.matching import match
 from conspectus.query.citations.streaming import Cite, Citing
@@ -50,7 +51,8 @@ async def stream_answer(
         say: Streaming callback.
 
     Returns:
-        The answer. `no_answer` if the model gives none, twice, or abstains without a sentence.
+        The answer. `no_answer` if the model gives none, twice, or abstains without a sentence; "" if it only repeats
+        itself, the question or the prompt: the caller then answers without the model.
 
     Raises:
         ModelError: The call fails.
@@ -68,17 +70,22 @@ async def stream_answer(
     shown: list[str] = []
     for last in (False, True):
         citing, reply = Citing(count, len(sources)), list[str]()
+        new = NewSentences(request.messages, question)
         try:
             async for piece in model.stream(request):
                 reply.append(piece)
-                _show(citing.take(piece), shown, say)
+                _show(citing.take(new.take(piece)), shown, say)
         except BudgetReached as error:
             if not last:
                 raise
             steps.append(Step("again", f"not asked again: {error}"))
             break
-        _show(citing.end(), shown, say)
+        _show(citing.take(new.end()) + citing.end(), shown, say)
         text = "".join(shown).strip()
+        if new.dropped:
+            steps.append(Step("repeated", f"{new.dropped} sentences that tell nothing new are left out"))
+            if not _tells(text) and not citing.is_nothing:
+                return Streamed("", tuple(steps))
         if _tells(text) or citing.is_nothing or last:
             break
         reason = _UNFINISHED if citing.thinks else _EMPTY

@@ -136,7 +136,7 @@ class _Rewritten(BaseModel):
 async def shape(context: Context, history: Conversation, question: str) -> Shaped:
     """Return the standalone question, given the turns that fit in `conversation.turns` and `.tokens`."""
     settings = context.settings.conversation
-    seen = history.under(context.narrowed).latest(settings.turns, settings.tokens)
+    seen = history.under(context.narrowed).latest(settings.turns, context.room("conversation", settings.tokens))
     if not seen.turns:
         return Shaped(question, question, "nothing was said before")
     if context.model is None:

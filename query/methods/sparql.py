@@ -130,7 +130,7 @@ class Sparql(TopicMethod):
         for _ in range(1 + self._context.settings.sparql.repairs):
             request = Request(prompt, STEP, schema=QueryReply, max_tokens=_MAX_TOKENS)
             reply = await model.complete(request)
-            found, reason = self._tried(assembly, reply.text, cut_off=reply.finish == "length")
+            found, reason = self._tried(assembly, reply.text, cut_off=reply.is_cut_off)
             if not reason:
                 return found
             said = Message("assistant", reply.text or "(empty)")

@@ -5,7 +5,7 @@ questions that the model invents, and finds the verdict at the beginning or at t
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conspectus.prompts.replies.json_repair import read_values
@@ -51,6 +51,8 @@ _ADVICE = re.compile(
 )
 _LEAST_BEHIND = 3
 """Minimum number of words after a verdict to be read as its content; with fewer, the whole reply is read."""
+_BROKEN_JSON = re.compile(r'\{\s*"\w+"\s*:')
+"""How an object begins; if it has no answer, none follows in prose."""
 _MOST_OF_PROSE = 150
 """A reply of more words without a verdict or an answer is advice or an essay."""
 
@@ -80,6 +82,8 @@ def read_reasoning(reply: str, shown: int = 999) -> ReasoningReply | None:
     text = without_thinking(reply)[:LONGEST].strip()
     if told := _of_json(text):
         return _reasoned(told[0], told[1], told[2] or numbers_in(text))
+    if _BROKEN_JSON.match(text):
+        return None
     first = _NEXT_QUESTION.split(text, maxsplit=1)[0]
     found = _verdict(first) or _verdict(text)
     if found is None:
@@ -235,51 +239,6 @@ def _members(content: object) -> dict[str, object]:
             else:
                 found[str(key).casefold()] = value
     return found
-
-
-def read_named(reply: str, offered: Sequence[str]) -> list[int] | None:
-    """Return the indices of the items that a reply selects: as JSON by number or name, in a list, or in prose.
-
-    None if the reply mentions no item; an empty list if it explicitly selects none ({}, "none").
-
-    >>> read_named('{"2": "Town"}', ["Ada", "Town"]), read_named("The search begins from Ada.", ["Ada", "Town"])
-    ([1], [0])
-    >>> read_named("{}", ["Ada"]), read_named("I like it.", ["Ada"])
-    ([], None)
-    """
-    text = without_thinking(reply)[:LONGEST].strip()
-    keys = {" ".join(_words(name)): place for place, name in reversed(list(enumerate(offered)))}
-    values = [value.content for value in read_values(text).values]
-    found: dict[int, None] = {}
-    for token in (token for value in values for token in _tokens(value)):
-        key = " ".join(_words(token))
-        place = int(key) - 1 if key.isdigit() and len(key) < 4 and key not in keys else keys.get(key, -1)
-        if 0 <= place < len(offered):
-            found.setdefault(place)
-    if found or any(value in ({}, []) for value in values):
-        return list(found)
-    told = f" {' '.join(_words(text))} "
-    named = {place: told.find(f" {key} ") for key, place in keys.items() if key and f" {key} " in told}
-    if named:
-        return sorted(named, key=named.__getitem__)
-    numbers = [int(number) - 1 for number in re.findall(r"(?m)^[^\w\n]*+(\d{1,3})\b", text)]
-    placed = [place for place in dict.fromkeys(numbers) if 0 <= place < len(offered)]
-    return placed or ([] if re.fullmatch(r"\W*(?:none|no entity|nothing|null)\b.{0,80}", text, re.IGNORECASE) else None)
-
-
-def _tokens(content: object) -> Iterator[str]:
-    """Yield the keys and values of a JSON value, names before numbers within an entry."""
-    if isinstance(content, dict):
-        for key, value in content.items():
-            inner = list(_tokens(value))
-            yield from inner if any(re.search(r"[^\W\d_]", token) for token in inner) else [str(key), *inner]
-            if inner and str(key).isdigit():
-                yield str(key)
-    elif isinstance(content, list):
-        for one in content:
-            yield from _tokens(one)
-    elif isinstance(content, str | int) and not isinstance(content, bool):
-        yield str(content)
 
 
 def _words(text: str) -> list[str]:

@@ -37,6 +37,9 @@ class LlmSettings(SettingsSection):
     structured_output: Literal["auto", "json_schema", "json_object", "none"] = Field(
         "auto", description="how JSON is requested; `auto` tests what the server supports"
     )
+    context: int | None = Field(
+        None, ge=1024, description="tokens that the model reads and writes at once; null: what its server tells"
+    )
     max_output_tokens: int = Field(4096, ge=1, description="maximum tokens of a reply")
     concurrency: int = Field(32, ge=1, description="maximum concurrent calls")
     requests_per_minute: int | None = Field(
@@ -45,7 +48,9 @@ class LlmSettings(SettingsSection):
     tokens_per_minute: int | None = Field(
         None, ge=1, description="maximum tokens per minute; null: the limit that the server reports"
     )
-    timeout: float = Field(300.0, gt=0, description="seconds to wait for a reply, or for the next piece of a stream")
+    timeout: float = Field(
+        300.0, gt=0, description="seconds without a sign of life from the server, after which a call fails"
+    )
     attempts: int = Field(10, ge=1, description="maximum attempts per call")
     max_tokens: int | None = Field(None, ge=1, description="token budget of one run, never exceeded; null: none")
     max_cost: float | None = Field(

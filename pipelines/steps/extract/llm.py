@@ -3,20 +3,26 @@
 The element instances of GraphRAG (Edge et al. 2024, sections 3.1.2 and A.1): one prompt for entities and relationships;
 then, up to `extraction.max_gleanings` times, a forced yes or no to the question whether any were missed and, on yes, a
 continuation prompt that claims that many were. Each reply is parsed separately. Claims have a separate prompt.
+
+A model that does not write records in this form is asked for JSON under a schema, which servers enforce. If all
+passages so far needed that, the others are asked for JSON at once.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeVar
 
 from conspectus.pipelines.runner import Progress, no_progress
-from conspectus.pipelines.steps.extract.validate import flaw
+from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.client.event_loop import gather_all
-from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request
+from conspectus.prompts.client.window import window_for
+from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request, another_try
 from conspectus.prompts.render import messages, prompt_text, render
 from conspectus.prompts.replies.records import (
     ClaimRecord,
     EntityRecord,
+    LostRecord,
     Records,
     RelationRecord,
     is_empty_list,
@@ -28,8 +34,13 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.locators import sections_at
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import ExtractionSettings
+from pydantic import BaseModel
 
 STAGE = "extract"
+_FEWEST_TOKENS = 3000
+"""Of a prompt with the form of records, its examples and a passage; where fewer fit, JSON is asked for at once."""
+AT_ONCE = 1024
+"""Concurrent passages: more than the calls that any server takes, few enough to keep their prompts in memory."""
 LOST_RECORD = "lost record"
 CHUNK_STEPS = ("extract", "glean_check", "glean", "claims", "claims_glean")
 """The steps that prompt for one chunk at a time."""
@@ -116,6 +127,39 @@ class ChunkExtraction:
     losses: tuple[Loss, ...] = ()
 
 
+class _Entity(BaseModel):
+    name: str
+    type: str
+    description: str
+
+
+class _Relationship(BaseModel):
+    source: str
+    predicate: str
+    target: str
+    description: str
+
+
+class _Extraction(BaseModel):
+    """The schema of the JSON form; `read_records` reads the reply."""
+
+    entities: list[_Entity]
+    relationships: list[_Relationship]
+
+
+@dataclass(slots=True)
+class _Form:
+    """Whether the model of a build has written records yet, or JSON instead."""
+
+    in_records: bool = False
+    in_json: bool = False
+
+    @property
+    def is_json(self) -> bool:
+        """Whether to ask for JSON at once."""
+        return self.in_json and not self.in_records
+
+
 async def extract_chunks(
     documents: Sequence[Document],
     chunks: Sequence[Chunk],
@@ -123,15 +167,20 @@ async def extract_chunks(
     model: LanguageModel,
     progress: Progress = no_progress,
     guidance: Guidance | None = None,
+    at_once: int = AT_ONCE,
 ) -> tuple[list[ChunkExtraction], list[Failure]]:
     """Return the records that a model extracts from each chunk, in order, and a failure for each loss.
 
-    Chunks run concurrently; equal texts under one title and heading share their calls. A failed call is a failure, and
-    the records before it remain. BudgetReached is raised after the running calls have ended; ModelRefused or
-    ModelUnavailable if no call at all got a reply.
+    Up to `at_once` chunks run concurrently; equal texts under one title and heading share their calls. A failed call is
+    a failure, and the records before it remain. BudgetReached is raised after the running calls have ended;
+    ModelRefused or ModelUnavailable if no call at all got a reply.
     """
     passages = passages_of(documents, chunks)
-    found = await of_each(passages, lambda one: extract_passage(one, model, settings, guidance), STAGE, progress)
+    window = window_for(model, "extract")
+    form = _Form(in_json=window.of_prompt is not None and window.of_prompt < _FEWEST_TOKENS)
+    found = await of_each(
+        passages, lambda one: extract_passage(one, model, settings, guidance, form), STAGE, progress, at_once
+    )
     if not any(one.entities or one.relations or one.claims for one in found):
         raise_if_unanswered([one.losses for one in found])
     failures = [
@@ -143,11 +192,15 @@ async def extract_chunks(
 
 
 async def extract_passage(
-    passage: ShownChunk, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance | None = None
+    passage: ShownChunk,
+    model: LanguageModel,
+    settings: ExtractionSettings,
+    guidance: Guidance | None = None,
+    form: _Form | None = None,
 ) -> ChunkExtraction:
     """Return the records that a model extracts from a passage. Raises only BudgetReached, after its calls end."""
     guided = guidance or Guidance()
-    works = [_elements(passage, model, settings, guided)]
+    works = [_elements(passage, model, settings, guided, form or _Form())]
     if settings.claims:
         works.append(_claims(passage, model, settings, guided))
     parts = await gather_all(works)
@@ -160,17 +213,21 @@ async def extract_passage(
 
 
 async def _elements(
-    passage: ShownChunk, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance
+    passage: ShownChunk, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance, form: _Form
 ) -> ChunkExtraction:
+    types = ", ".join(settings.entity_types)
+    in_json = messages(
+        "index/extract_json", persona=guidance.persona, entity_types=types, text=passage.text, **passage.place
+    )
     asked = messages(
         "index/extract",
         persona=guidance.persona,
-        entity_types=", ".join(settings.entity_types),
+        entity_types=types,
         examples=guidance.examples or prompt_text("index/extract_examples"),
         text=passage.text,
         **passage.place,
     )
-    said = _Conversation(model, (digest(passage.text),), asked)
+    said = _Conversation(model, (digest(passage.text),), asked, in_json, form)
     await said.go_on("extract")
     for _ in range(settings.max_gleanings):
         if not (said.is_open and await said.agrees("glean_check", render("index/glean_check"))):
@@ -191,7 +248,7 @@ async def _claims(
         text=passage.text,
         **passage.place,
     )
-    said = _Conversation(model, (digest(passage.text),), asked, often_none=True)
+    said = _Conversation(model, (digest(passage.text),), asked)
     await said.go_on("claims")
     for _ in range(settings.max_gleanings):
         if not said.is_open or not await said.go_on("claims_glean", render("index/claims_glean")):
@@ -203,11 +260,21 @@ class _Conversation:
     """A chunk's conversation with a model, and the records of its replies. A failed call ends it."""
 
     def __init__(
-        self, model: LanguageModel, sources: tuple[str, ...], asked: tuple[Message, ...], *, often_none: bool = False
+        self,
+        model: LanguageModel,
+        sources: tuple[str, ...],
+        asked: tuple[Message, ...],
+        in_json: tuple[Message, ...] = (),
+        form: _Form | None = None,
     ) -> None:
-        """Begin with the messages of a prompt; of some records (claims) most texts have none (`often_none`)."""
+        """Begin with the messages of a prompt, and of one that asks for the same in JSON.
+
+        Without the second these are records of which most texts have none (claims).
+        """
         self._model = model
-        self._often_none = often_none
+        self._in_json = in_json
+        self._shown = asked[-1].content
+        self._form = form or _Form()
         self._sources = sources
         self._messages = asked
         self._records: list[Records] = []
@@ -217,18 +284,27 @@ class _Conversation:
     async def go_on(self, step: str, text: str = "") -> int:
         """Send the conversation, plus `text` if not empty, and parse the reply. Return the number of usable records.
 
-        A reply of which nothing can be used is asked for once more with the reason. Neither that reply nor the
-        complaint stays in the conversation.
+        A reply of which nothing can be used is asked for once more: in JSON, which ends the conversation, or with the
+        reason. Neither that reply nor the complaint stays in the conversation.
         """
         if text:
             self._messages = (*self._messages, Message("user", text))
         request = Request(self._messages, step, sources=self._sources)
-        may_be_none = self._often_none or bool(text)
+        may_be_none = not self._in_json or bool(text)
+        in_json = None if may_be_none else replace(request, messages=self._in_json, schema=_Extraction)
+        form, is_json = self._form, False
 
         async def exchange(model: LanguageModel) -> ExchangeResult[tuple[Reply, Records]]:
-            found = _result(await model.complete(request), may_be_none)
+            nonlocal is_json
+            is_json = in_json is not None and form.is_json
+            first = in_json if in_json and is_json else request
+            found = _result(await model.complete(first), may_be_none, self._shown)
             if found.lost and not found.read:
-                found = _result(await model.complete(_with_complaint(request, *found.value)), may_be_none)
+                again = in_json if in_json and not is_json else _with_complaint(first, *found.value)
+                is_json = is_json or again is in_json
+                found = _result(await model.complete(again), may_be_none, self._shown)
+            form.in_json |= is_json and found.read > 0
+            form.in_records |= not is_json and found.read > 0
             return found
 
         try:
@@ -240,7 +316,7 @@ class _Conversation:
         self._records.append(records)
         self._losses += [Loss(LOST_RECORD, f"{failure.reason}: {failure.text}") for failure in records.lost]
         # Many servers refuse a conversation with an empty model message.
-        self.is_open = bool(reply.text.strip())
+        self.is_open = bool(reply.text.strip()) and not is_json
         return len(records.entities) + len(records.relations) + len(records.claims)
 
     async def agrees(self, step: str, question: str) -> bool:
@@ -270,16 +346,42 @@ class _Conversation:
         self._losses.append(loss_of(step, error))
 
 
-def _result(reply: Reply, may_be_none: bool) -> ExchangeResult[tuple[Reply, Records]]:
-    records = read_records(reply.text, cut_off=reply.finish == "length")
-    if may_be_none and reply.finish != "length" and reply.text.strip() and is_empty_list(reply.text):
+def _result(reply: Reply, may_be_none: bool, shown: str) -> ExchangeResult[tuple[Reply, Records]]:
+    records = _without_examples(read_records(reply.text, cut_off=reply.is_cut_off), shown)
+    if may_be_none and not reply.is_cut_off and reply.text.strip() and is_empty_list(reply.text):
         records = Records()
     usable = [not flaw(item) for kind in (records.entities, records.relations, records.claims) for item in kind]
     return ExchangeResult((reply, records), read=usable.count(True), lost=len(records.lost) + usable.count(False))
 
 
+@cache
+def _names_of_examples(examples: str) -> frozenset[str]:
+    """Return the names in the examples of a prompt."""
+    found = read_records(examples)
+    return frozenset(map(name_key, (entity.name for entity in found.entities)))
+
+
+def _without_examples(records: Records, shown: str) -> Records:
+    """Return the records without those of names that only the prompt's examples contain; they are lost records."""
+    names = _names_of_examples(prompt_text("index/extract_examples"))
+    text = name_key(shown)
+
+    def is_ours(*ends: str) -> bool:
+        return any(key in names and key not in text for key in map(name_key, ends))
+
+    entities = tuple(each for each in records.entities if not is_ours(each.name))
+    relations = tuple(each for each in records.relations if not is_ours(each.source, each.target))
+    lost = [each.name for each in records.entities if each not in entities]
+    lost += [f"{each.source}, {each.target}" for each in records.relations if each not in relations]
+    reason = "it is from the example in the prompt"
+    more = tuple(LostRecord(text, reason) for text in lost)
+    return replace(records, entities=entities, relations=relations, lost=(*records.lost, *more))
+
+
 def _with_complaint(request: Request, reply: Reply, records: Records) -> Request:
-    """Return the request with a reply of which nothing can be used, and why."""
+    """Return the request with a reply of which nothing can be used, and why; or sampled otherwise if it was cut off."""
+    if reply.is_cut_off:
+        return another_try(request)
     reason = records.lost[0].reason if records.lost else "its records lack a name or an end"
     # Many servers refuse a conversation with an empty model message.
     said = (Message("assistant", reply.text),) if reply.text.strip() else ()
@@ -289,17 +391,18 @@ def _with_complaint(request: Request, reply: Reply, records: Records) -> Request
 
 Result = TypeVar("Result")
 
-_AT_ONCE = 1024
-"""Concurrent passages: more than the calls that any server takes, few enough to keep their prompts in memory."""
-
 
 async def of_each(
-    passages: Sequence[ShownChunk], ask: Callable[[ShownChunk], Awaitable[Result]], stage: str, progress: Progress
+    passages: Sequence[ShownChunk],
+    ask: Callable[[ShownChunk], Awaitable[Result]],
+    stage: str,
+    progress: Progress,
+    at_once: int = AT_ONCE,
 ) -> list[Result]:
     """Return the result of `ask` for each passage, in order; equal passages share one call.
 
-    Passages run concurrently. BudgetReached is raised after the running calls have ended, and no further passage is
-    started.
+    At most `at_once` passages run concurrently. BudgetReached is raised after the running calls have ended, and no
+    further passage is started.
     """
     distinct = list(dict.fromkeys(passages))
     found: dict[ShownChunk, Result] = {}
@@ -319,5 +422,5 @@ async def of_each(
             progress(stage, len(found), len(distinct))
 
     progress(stage, 0, len(distinct))
-    await gather_all(work() for _ in range(min(_AT_ONCE, len(distinct))))
+    await gather_all(work() for _ in range(min(at_once, len(distinct))))
     return [found[passage] for passage in passages]

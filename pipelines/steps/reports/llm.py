@@ -25,6 +25,7 @@ from conspectus.pipelines.steps.reports.prompt import (
     without,
 )
 from conspectus.prompts.client.event_loop import gather_all
+from conspectus.prompts.client.window import window_for
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
@@ -151,7 +152,7 @@ class _Writing:
 
     async def _records(self, community: Community) -> list[Element]:
         """Return the records of a community's prompt, within `max_input_tokens`."""
-        most = self._settings.max_input_tokens
+        most = window_for(self._model, "report").room(self._settings.max_input_tokens)
         shown = (community, *self._beside.get(community.id, ()))
         members = [id_ for each in shown for id_ in each.entity_ids]
         left = self._elements.of(members, [id_ for each in shown for id_ in each.relation_ids])

@@ -1,15 +1,14 @@
 """FastToG's decisions by a language model: it chooses communities and reasons over the chains."""
 
-import re
 from collections.abc import Iterable, Sequence
-from string import ascii_uppercase
 
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages
+from conspectus.prompts.replies.choose import choose, numbered
 from conspectus.prompts.replies.in_words import list_in_words
-from conspectus.prompts.replies.structured import ask_choice, ask_for
-from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import is_unknown
+from conspectus.query.answer_writing.own_words import told_anew
 from conspectus.query.citations.forms import Numbers
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.fasttog import ChainVerdict, CommunityChain, CommunityPick
@@ -24,11 +23,8 @@ from conspectus.storage.errors import ModelError
 from pydantic import BaseModel
 
 SUBJECTS, PRUNE, REASON = "fasttog_subjects", "fasttog_prune", "fasttog_reason"
-NONE = "none"
 MAX_TOKENS = 1024
 """Maximum number of tokens in a reply."""
-_LONGEST_PICK = 60
-"""In replies of more characters, letters are read only from JSON, since "A" and "I" may be words."""
 _PRUNE_TEMPERATURE, _REASONING_TEMPERATURE = 0.4, 0.1
 """Temperatures of choosing communities, and of answering (FastToG)."""
 
@@ -43,20 +39,6 @@ class SubjectReply(BaseModel):
         """Parse a list with one subject per line."""
         listed = list_in_words(reply)
         return cls(subjects=listed) if listed else None
-
-
-class PickReply(BaseModel):
-    """The letters of communities."""
-
-    reason: str = ""
-    picks: list[str]
-
-    @classmethod
-    def in_words(cls, reply: str) -> "PickReply | None":
-        """Parse letters that stand alone: "B, D", "[B]", "B. and D."."""
-        text = without_thinking(reply).strip()
-        letters = re.findall(r"(?<![\w'])[A-Z]{1,2}(?![\w'])", text) if len(text) <= _LONGEST_PICK else []
-        return cls(picks=letters) if letters else None
 
 
 class AnswerReply(BaseModel):
@@ -94,45 +76,21 @@ class LlmCommunityPolicy:
     async def pick(
         self, chain: Sequence[CommunityCandidate], candidates: Sequence[CommunityCandidate], most: int
     ) -> CommunityPick:
-        """Return the model's choice among lettered texts; at the start the premise is the subjects."""
+        """Return the model's choice among numbered texts; at the start the premise is the subjects."""
         shown = [*chain, *candidates]
         texts = [join_statements(statements) for statements in self._text.statements(shown)]
         rows = [row for candidate in shown for row in candidate.relations]
-        letters = [lettered(place) for place in range(len(candidates))]
-        selections = "\n".join(f"{letter}. {text}" for letter, text in zip(letters, texts[len(chain) :], strict=True))
+        own = texts[len(chain) :]
+        given = {"question": self._as_question(), "selections": numbered(own)}
+        if chain:
+            most, prompt = 1, messages("query/fasttog/step", premise=numbered(texts[: len(chain)]), **given)
+        else:
+            prompt = messages("query/fasttog/start", premise=self._origins(candidates), most=str(most), **given)
         try:
-            if chain:
-                premise = "\n".join(f"{number}. {text}" for number, text in enumerate(texts[: len(chain)], start=1))
-                return await self._pick_one(premise, selections, letters, rows)
-            return await self._pick_several(self._origins(candidates), selections, letters, rows, most)
+            picked = await choose(self._model, self._request(PRUNE, prompt, rows), own)
         except ModelError as error:
             return CommunityPick((), failure_reason(error), calls=1)
-
-    async def _pick_one(
-        self, premise: str, selections: str, letters: Sequence[str], rows: Sequence[int]
-    ) -> CommunityPick:
-        prompt = messages("query/fasttog/step", question=self._as_question(), premise=premise, selections=selections)
-        picked = await ask_choice(self._model, self._request(PRUNE, prompt, rows), [*letters, NONE], reasoned=True)
-        if picked == NONE:
-            return CommunityPick((), "the model chose none", calls=1)
-        return CommunityPick((letters.index(picked),), "", calls=1)
-
-    async def _pick_several(
-        self, premise: str, selections: str, letters: Sequence[str], rows: Sequence[int], most: int
-    ) -> CommunityPick:
-        prompt = messages(
-            "query/fasttog/start",
-            question=self._as_question(),
-            premise=premise,
-            selections=selections,
-            most=str(most),
-        )
-        reply = (await ask_for(self._model, self._request(PRUNE, prompt, rows), PickReply)).picks
-        named = [letter.strip().strip(".()").upper() for letter in reply]
-        places = dict.fromkeys(letters.index(letter) for letter in named if letter in letters)
-        unknown = [letter for letter in named if letter not in letters and letter != NONE.upper()]
-        why = f"the model chose {', '.join(unknown)}, not among the candidates" if unknown else ""
-        return CommunityPick(tuple(places)[:most], why or ("" if places else "the model chose none"), calls=1)
+        return CommunityPick(tuple(picked)[:most], "" if picked else "the model chose none", calls=1)
 
     async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
         """Return the model's answer from all chains, including ended ones; every fact is numbered once."""
@@ -159,6 +117,8 @@ class LlmCommunityPolicy:
             reply = await ask_for(self._model, request, AnswerReply)
         except ModelError as error:
             return ChainVerdict(False, why=failure_reason(error), calls=1)
+        if self._task == "qa":
+            reply.answer = told_anew(reply.answer, prompt, self._question)
         if is_unknown(reply.answer):
             return ChainVerdict(False, why="the model says that the facts are not enough", calls=1)
         graph, rows = self._graph, {row for fact in facts for row in fact.relations}
@@ -197,16 +157,6 @@ class LlmCommunityPolicy:
             temperature=temperature,
             sources=sources,
         )
-
-
-def lettered(place: int) -> str:
-    """Return the letter of a candidate.
-
-    >>> lettered(0), lettered(25), lettered(26)
-    ('A', 'Z', 'AA')
-    """
-    first, last = divmod(place, len(ascii_uppercase))
-    return (ascii_uppercase[first - 1] if first else "") + ascii_uppercase[last]
 
 
 async def name_subjects(context: Context, model: LanguageModel, question: str) -> tuple[list[str], str]:

@@ -73,7 +73,7 @@ class GlobalSearch:
         Raises:
             ModelError: Every map call fails, or the final one does.
         """
-        limit = self._settings.context_tokens
+        limit = self._context.room("map", self._settings.context_tokens)
         with assembling(question, self._name) as assembly:
             selected = await self._selector.select(question)
             windows = pack(shuffled(selected.units, _SEED), limit)

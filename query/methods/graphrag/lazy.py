@@ -24,7 +24,7 @@ import numpy as np
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
-from conspectus.prompts.replies.scored import Score, read_scores
+from conspectus.prompts.replies.choose import choose
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.answer_writing.context_windows import Unit, Units, passage_unit, sources
 from conspectus.query.context import Context
@@ -62,19 +62,6 @@ class SubQuestions(BaseModel):
     """Smaller questions."""
 
     questions: list[str]
-
-
-class PassageScore(BaseModel):
-    """The score of a numbered passage."""
-
-    number: int
-    score: Score
-
-
-class Relevance(BaseModel):
-    """The scores of some passages."""
-
-    passages: list[PassageScore]
 
 
 class Judge(Protocol):
@@ -120,14 +107,8 @@ class ModelJudge:
         asked = messages("query/graphrag/lazy_relevance", question=question, passages=told)
         request = Request(asked, TEST, sources=sources(self.context, units))
 
-        def in_words(text: str) -> Relevance | None:
-            found = read_scores(text, [unit.title for unit in units])
-            scored = [PassageScore(number=place + 1, score=round(score)) for place, score in found.items()]
-            return Relevance(passages=scored) if scored else None
-
-        reply = await ask_for(self.model, request, Relevance, in_words=in_words)
-        relevant = {one.number for one in reply.passages if one.score >= _RELEVANT}
-        return [number in relevant for number in range(1, len(units) + 1)]
+        scores = await choose(self.model, request, [unit.title for unit in units])
+        return [scores.get(place, 0.0) >= _RELEVANT / 10 for place in range(len(units))]
 
 
 class SimilarityJudge:

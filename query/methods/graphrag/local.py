@@ -70,7 +70,7 @@ class _Candidate:
 def local_context(context: Context, selection: LocalSelection) -> LocalContext:
     """Fill the window of a selection, within `local_search.context_tokens`."""
     settings = context.settings.local_search
-    limit = settings.context_tokens
+    limit = context.room(STEP, settings.context_tokens)
     records = int(limit * (1 - REPORT_SHARE - TEXT_SHARE) + 1e-6)
     filling = _Filling()
     filling.add("Reports", _reports(context, selection), int(limit * REPORT_SHARE), "\n\n")

@@ -79,7 +79,7 @@ class NearestPassages:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._limit = context.settings.global_search.context_tokens
+        self._limit = context.room("passages", context.settings.global_search.context_tokens)
 
     def nearest(self, question: str) -> tuple[list[ScoredUnit], Step]:
         """Return chunks by the cosine of their best window, nearest first, and the step of the trace."""

@@ -40,7 +40,8 @@ class VectorSearch:
 
     async def _written(self, assembly: Assembly, model: LanguageModel, scored: list[ScoredUnit], say: Say) -> Answer:
         context = self._context
-        window = filled([passage.unit for passage in scored], context.settings.global_search.context_tokens)
+        room = context.room(STEP, context.settings.global_search.context_tokens)
+        window = filled([passage.unit for passage in scored], room)
         text, units, n_tokens = (window.text, window.units, window.n_tokens) if window else ("", (), 0)
         written = await write(
             context, model, assembly.question, text, units, say, prompt="query/graphrag/vector_answer", step=STEP

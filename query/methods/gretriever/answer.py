@@ -13,6 +13,7 @@ from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import NO_ANSWER, is_unknown, uncited
+from conspectus.query.answer_writing.own_words import told_anew
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Step
@@ -102,6 +103,7 @@ async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question:
         said = await ask_for(model, request, FORMS[chosen.prompt])
     except BadAnswer as error:
         return _nothing(f"the reply cannot be used ({error.reason})")
+    said.answer = told_anew(said.answer, prompt, question)
     if is_unknown(said.answer):
         return _nothing("the model does not know")
     if not isinstance(said, SubgraphReply):  # there is nothing to cite

@@ -145,9 +145,8 @@ def retrieve_subgraph(
     searched = (len(distinct(np.concatenate([graph.sources[relations], graph.targets[relations]]))), len(relations))
     by_relation = {int(row): float(prize) for row, prize in zip(relations, prize_of_edge, strict=True) if prize > 0}
     filling = relations_at_starts(graph, relations, closeness, distance) if chosen.fill else {}
-    found = textualised(
-        graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, chosen.context_tokens, searched, filling
-    )
+    room = context.room("subgraph", chosen.context_tokens)
+    found = textualised(graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, room, searched, filling)
     return Retrieved(found, rows, (topic_step, *_steps(graph, found, part.nodes, here, cost, part.solver, part.why)))
 
 

@@ -96,7 +96,7 @@ def nearest_triples(context: Context, question: str) -> RetrievedSubgraph:
     other_rows, other_cosines = _without_vectors(context, graph, vector, _CANDIDATES)
     rows, cosines = np.concatenate([rows, other_rows]), np.concatenate([cosines, other_cosines])
     order = np.lexsort((rows, -np.round(cosines, 6)))
-    left = chosen.context_tokens
+    left = context.room("subgraph", chosen.context_tokens)
     kept: list[int] = []
     for place in order.tolist():
         left -= count_tokens(triple_line(graph, int(rows[place])))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
+from conspectus.prompts.replies.choose import choose, numbered
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
 from conspectus.query.question.bounds import MOST_WORDS, first_words
@@ -39,13 +40,6 @@ class QuestionEntities(BaseModel):
     """A model's reply: the named entities of a question."""
 
     entities: list[str]
-
-
-class HelpfulFacts(BaseModel):
-    """A model's reply: the reasoning, and the numbers of the helpful facts, best first."""
-
-    reason: str = ""
-    facts: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +113,14 @@ async def helpful_facts(context: Context, model: LanguageModel, question: str, f
         ModelError: The server gives no reply.
     """
     sentences = fact_sentences(context, facts.rows)
-    numbered = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(sentences, start=1))
-    asked = messages("query/hipporag/fact_filter", question=question, facts=numbered, most=str(len(sentences)))
+    most = str(len(sentences))
+    asked = messages("query/hipporag/fact_filter", question=question, facts=numbered(sentences), most=most)
     relations = context.index.each(Relation)
     sources = context.sources(id_ for row in facts.rows for id_ in relations[row].chunk_ids)
     try:
-        reply = await ask_for(model, Request(asked, FILTER_STEP, sources=sources), HelpfulFacts)
+        places = sorted(await choose(model, Request(asked, FILTER_STEP, sources=sources), sentences))
     except BadAnswer as bad:
         return facts, Step("filter", f"the model's choice is unusable ({bad.reason}); all {len(sentences)} are kept")
-    picked = set(reply.facts)
-    places = [place for place in range(len(sentences)) if place + 1 in picked]
     return facts.at(places), Step("filter", f"the model keeps {len(places)} of {len(sentences)} facts")
 
 

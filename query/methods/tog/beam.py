@@ -214,6 +214,7 @@ class BeamVerdict:
         considered: Candidate answers, for the trace.
         path: Without a model: the path that ends at the answer.
         lack: Without a model: what the graph lacks for an answer, "" if unknown.
+        repeats: The model's answer only repeats itself, the question or the prompt.
     """
 
     sufficient: bool
@@ -227,6 +228,7 @@ class BeamVerdict:
     why: str = ""
     path: BeamPath | None = None
     lack: str = ""
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)

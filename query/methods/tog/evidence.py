@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 from conspectus.prompts.embedding.reranker import open_reranker
-from conspectus.query.answer_writing.extractive import choose
+from conspectus.query.answer_writing.extractive import choose, quoted_instead
 from conspectus.query.answer_writing.quotes import Quote, quotes_for
 from conspectus.query.answer_writing.short_answer import short_answer
 from conspectus.query.answer_writing.support import term_weights, unsupported
@@ -20,7 +20,7 @@ from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import CONTEXT_CHUNKS, BeamPath, BeamState, BeamVerdict, EvidenceText, hops_to
-from conspectus.query.types import Answer, Evidence, Passage
+from conspectus.query.types import Answer, Evidence, Passage, ignore_pieces
 from conspectus.query.walk.graph import is_id, predicate_words, sentence, spoken
 from conspectus.query.walk.graph_protocol import ReadableGraph, open_walk_graph
 from conspectus.query.walk.log import WalkLog
@@ -311,6 +311,9 @@ def beam_answer(
     An insufficient verdict is marked as a best effort, an answer without support in the shown evidence as unverified.
     """
     verdict = state.verdict
+    if verdict.repeats and passages:
+        evidence = Evidence(passages, trace=log.steps(), walk=log.trace())
+        return quoted_instead(assembly, context, evidence, ignore_pieces)
     relations = verdict.relations
     grounds = open_grounds(context) if relations else None
     citations = Citations(context)

@@ -5,16 +5,17 @@ recorded in the trace and the decision keeps nothing, except that topics fall ba
 ranking by embedding.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages, prompt_text
-from conspectus.prompts.replies.structured import CountedModel, ask_for, ask_in_words
+from conspectus.prompts.replies.choose import choose, numbered
+from conspectus.prompts.replies.structured import CountedModel, ask
 from conspectus.query.abstention import is_unknown
+from conspectus.query.answer_writing.own_words import told_anew
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import (
     CONTEXT_CHUNKS,
@@ -31,15 +32,6 @@ from conspectus.query.methods.tog.beam import (
     restrict,
 )
 from conspectus.query.methods.tog.evidence import NumberedEvidence, most_relevant, path_step, rank_texts, with_title
-from conspectus.query.methods.tog.scores import (
-    EntityReply,
-    RelationReply,
-    TextReply,
-    read_entities,
-    read_pieces,
-    read_relations,
-    scores_by_place,
-)
 from conspectus.query.question.tasks import as_question, prompt_for
 from conspectus.query.types import Passage
 from conspectus.query.types.trace import Considered
@@ -51,7 +43,7 @@ from conspectus.query.walk.graph import (
 )
 from conspectus.query.walk.graph_protocol import open_walk_graph
 from conspectus.query.walk.log import failure_reason
-from conspectus.query.walk.verdicts import asked_question, in_braces, listed_names, read_named, read_reasoning
+from conspectus.query.walk.verdicts import asked_question, in_braces, listed_names, read_reasoning
 from conspectus.storage.errors import ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.normalise import entity_key
@@ -78,10 +70,16 @@ _MAX_TOKENS, _ENTITIES_SHOWN = 1024, 3
 """Maximum number of tokens in a reply, and of entities of a path in a prompt."""
 
 
-Form = TypeVar("Form", bound=BaseModel)
-Said = TypeVar("Said")
-_NO_TOPIC = "it names none of the entities"
-_NO_VERDICT = "it begins with neither {Yes} nor {No}, or gives no answer"
+_NO_VERDICT = "it has no verdict, or no answer"
+
+
+class Reasoned(BaseModel):
+    """The schema of a verdict; `read_reasoning` reads the reply."""
+
+    reason: str
+    sufficient: bool
+    answer: str
+    facts: list[int]
 
 
 class LlmBeamPolicy:
@@ -114,11 +112,10 @@ class LlmBeamPolicy:
         width = self._settings.width
         if len(rows) == 1:
             return Choice((0,), considered=_considered(names, (0,), "the only one"))
-        prompt = messages("query/tog2/topics", question=self._question, entities=_numbered(names), most=str(width))
+        prompt = messages("query/tog2/topics", question=self._question, entities=numbered(names), most=str(width))
         before = self._model.calls
         try:
-            # The reply has no fixed keys, so no JSON schema can be requested.
-            picked = await self._said(self._request(TOPICS, prompt), lambda reply: read_named(reply, names), _NO_TOPIC)
+            picked = await choose(self._model, self._request(TOPICS, prompt), names)
         except ModelError as error:
             kept = tuple(range(len(rows)))[:width]
             why = f"{failure_reason(error)}: the first {len(kept)} are taken"
@@ -162,16 +159,16 @@ class LlmBeamPolicy:
             "query/tog/relations",
             question=self._question,
             clue=query or _FIRST_STEP,
-            relations=_numbered(drawn),
+            relations=numbered(drawn),
             most=str(self._settings.width),
         )
         counted = CountedModel(self._model)  # others ask at the same time
         try:
-            reply = await self._ask(counted, RELATIONS, prompt, RelationReply, lambda text: read_relations(text, lines))
+            short = [line.partition(": ")[2] for line in lines]
+            scores = await choose(counted, self._request(RELATIONS, prompt), short, lines)
         except ModelError as error:
             reason = failure_reason(error)
             return [_failed(lines, error, counted.calls), *(Choice((), why=reason) for _ in paths[1:])]
-        scores = scores_by_place(reply.relations, len(shown))
         least = _RELATION_THRESHOLD
         choices = []
         for number in range(len(paths)):
@@ -212,15 +209,14 @@ class LlmBeamPolicy:
             "query/tog/entities",
             question=self._question,
             path=self._step(path, candidates[0].relations[-1]),
-            entities=_numbered(names),
+            entities=numbered(names),
             most=str(width),
         )
         counted = CountedModel(self._model)  # others ask at the same time
         try:
-            reply = await self._ask(counted, ENTITIES, prompt, EntityReply, lambda text: read_entities(text, names))
+            scores = await choose(counted, self._request(ENTITIES, prompt), names)
         except ModelError as error:
             return _failed(names, error, counted.calls)
-        scores = scores_by_place(reply.entities, len(candidates))
         helpful = sorted(
             (at for at, score in scores.items() if score >= _LEAST_SCORE), key=lambda at: (-scores[at], at)
         )
@@ -248,13 +244,11 @@ class LlmBeamPolicy:
         prompt = messages("query/tog2/score", question=self._question, clue=state.query or _FIRST_STEP, pieces=pieces)
         before = self._model.calls
         try:
-            reply = await self._ask(
-                self._model, SCORE, prompt, TextReply, lambda text: read_pieces(text, len(near)), near
-            )
+            pieces_of = [f"piece {number}" for number in range(1, len(near) + 1)]
+            scores = await choose(self._model, self._request(SCORE, prompt, near), pieces_of)
         except ModelError as error:
             calls = self._model.calls - before
             return RankedTexts(near, calls, f"not scored by the model, ranked by embedding: {failure_reason(error)}")
-        scores = scores_by_place(reply.pieces, len(near))
         scored = [replace(text, score=scores.get(place, 0.0)) for place, text in enumerate(near)]
         why = "" if any(scores.values()) else "the model finds no text that helps"
         return RankedTexts(sorted(scored, key=lambda text: -text.score), self._model.calls - before, why)
@@ -276,12 +270,15 @@ class LlmBeamPolicy:
         before = self._model.calls
         request = self._request(REASON, prompt, state.texts, explores=False)
         try:
-            read = await self._said(request, lambda reply: read_reasoning(reply, len(shown.items)), _NO_VERDICT)
+            read = await ask(
+                self._model, request, Reasoned, lambda reply: read_reasoning(reply, len(shown.items)), _NO_VERDICT
+            )
         except ModelError as error:
             calls = self._model.calls - before
             return BeamVerdict(False, clues=state.clues, calls=calls, why=failure_reason(error))
-        answered = (read.sufficient or state.last) and not is_unknown(read.text)
-        names = self._as_written(read.text, state.paths) if answered else ()
+        text = told_anew(read.text, prompt, self._statement) if task == "qa" else read.text
+        answered = (read.sufficient or state.last) and not is_unknown(text)
+        names = self._as_written(text, state.paths) if answered else ()
         cited = [shown.items[number - 1] for number in read.numbers if 1 <= number <= len(shown.items)]
         relations = tuple(item for item in cited if isinstance(item, int))
         passages = tuple(item for item in cited if isinstance(item, Passage))
@@ -290,13 +287,14 @@ class LlmBeamPolicy:
             relations, passages = self._behind(names, state.paths, shown_passages)
         return BeamVerdict(
             read.sufficient and answered,
-            read.text if answered else "",
-            "" if read.sufficient else read.text,
+            text if answered else "",
+            "" if read.sufficient else text,
             names,
             relations,
             passages,
             calls=self._model.calls - before,
             why="" if read.sufficient else "the model finds this insufficient",
+            repeats=bool(read.text and not text),
         )
 
     def _evidence(self, state: BeamState) -> NumberedEvidence:
@@ -376,10 +374,11 @@ class LlmBeamPolicy:
             reply = await self._model.complete(self._request(ANSWER, prompt, explores=False))
         except ModelError as error:
             return BeamVerdict(False, calls=1, why=failure_reason(error))
-        text = in_braces(reply.text)
+        said = in_braces(reply.text)
+        text = told_anew(said, prompt, self._statement) if self._settings.task == "qa" else said
         if is_unknown(text):
             why = "the model does not know" if reply.text.strip() else "the reply is empty"
-            return BeamVerdict(False, calls=1, why=why)
+            return BeamVerdict(False, calls=1, why=why, repeats=bool(said and not text))
         names = self._as_written(text, found)
         return BeamVerdict(False, text, names=names, calls=1, why="from the model's own knowledge")
 
@@ -408,21 +407,6 @@ class LlmBeamPolicy:
         words = predicate_words(self._graph.predicates[relation.predicate]) or "related to"
         return f"{words} ({'forward' if relation.outgoing else 'backward'})"
 
-    async def _ask(
-        self,
-        model: LanguageModel,
-        step: str,
-        prompt: tuple[Message, ...],
-        form: type[Form],
-        in_words: Callable[[str], Form | None],
-        texts: Sequence[EvidenceText] = (),
-    ) -> Form:
-        return await ask_for(model, self._request(step, prompt, texts), form, in_words=in_words)
-
-    async def _said(self, request: Request, read: Callable[[str], Said | None], reason: str) -> Said:
-        """Return the value read from a free-text reply; ask once more if it cannot be read."""
-        return await ask_in_words(self._model, request, read, reason)
-
     def _request(
         self, step: str, prompt: tuple[Message, ...], texts: Sequence[EvidenceText] = (), *, explores: bool = True
     ) -> Request:
@@ -433,10 +417,6 @@ class LlmBeamPolicy:
             temperature=_EXPLORE_TEMPERATURE if explores else _REASON_TEMPERATURE,
             sources=tuple(sorted({digest(text.passage.text) for text in texts if text.passage})),
         )
-
-
-def _numbered(lines: Sequence[str]) -> str:
-    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
 
 
 def _considered(names: Sequence[str], kept: Sequence[int], why: str) -> tuple[Considered, ...]:

@@ -34,13 +34,13 @@ def knowing(task: str) -> list[Rule]:
         said = TRUTH[inside(request.last, task.removesuffix("s"))]
         if '"facts": [1]' in request.prompt:
             return json.dumps({"answer": said, "names": [] if task == "claims" else [said], "facts": [1]})
-        if "{Yes}" in request.prompt:
+        if '"sufficient"' in request.prompt:
             return f"{{Yes}} {{{said}}} [1]"
         return f"{{{said}}}" if "in braces" in request.prompt else f"So the answer is: {said}"
 
     return [
         Rule('{"subjects": ["Grey Heron", "Night Ferry", "Salt Pans", "Mary Quill"]}', "You name the subjects"),
-        Rule('{"picks": ["A"]}', "Choose the groups of facts from which"),
+        Rule('{"picks": [1]}', "Choose the groups of facts from which"),
         Rule('{"answer": "A"}', "Choose the group to go to next"),
         Rule('{"1": "x"}', "You choose the entities of a knowledge graph"),
         Rule('{"relations": [{"number": 1, "score": 9}]}', "you choose the relations to follow"),

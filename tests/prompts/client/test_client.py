@@ -81,6 +81,8 @@ def test_a_reply_and_what_it_took() -> None:
             "messages": [{"role": "user", "content": "Where is the Eiffel Tower?"}],
             "max_tokens": 4096,
             "temperature": 0.0,
+            "stream": True,
+            "stream_options": {"include_usage": True},
         }
 
 
@@ -587,6 +589,36 @@ def test_what_cannot_be_kept_is_not_bought_any_more(memo: Memo) -> None:
         replies = complete(model, *(str(each) for each in range(300)))
         assert all(isinstance(each, IndexUnusable) for each in replies)
         assert len(server.requests) < 100, "the others were not sent"
+
+
+def test_a_request_that_timed_out_is_not_sent_again_unchanged() -> None:
+    with FakeServer(echo, faults=Faults({"timeout": 1.0})) as server:
+        (error,) = complete(client(server, timeout=0.5), "a")
+        assert isinstance(error, ModelUnavailable)
+        assert "no sign of life" in str(error)
+        first, second = (each.body for each in server.requests)
+        assert first["messages"] == second["messages"]
+        assert (first["temperature"], second["temperature"]) == (0.0, 0.7)
+        assert second["frequency_penalty"] > 0
+
+
+def test_a_call_may_wait_longer_than_the_timeout_while_the_server_works_on_others() -> None:
+    def say(request: FakeRequest) -> FakeReply:
+        late = request.last == "b"
+        return FakeReply("late" if late else "word " * 40, latency=2 if late else 0)
+
+    with FakeServer(say, piece=5, piece_delay=0.1) as server:
+        assert texts_of(complete(client(server, timeout=1), "a", "b")) == ["word " * 40, "late"]
+        assert len(server.requests) == 2
+
+
+def test_a_loop_ends_and_what_came_before_is_the_reply() -> None:
+    with FakeServer("The film is of 1962. " + "It rains in the town by the sea. " * 2000, piece=20) as server:
+        (reply,) = complete(client(server), "a")
+        assert reply.finish == "loop"
+        assert reply.is_cut_off
+        assert reply.text.startswith("The film is of 1962. It rains")
+        assert len(reply.text) < 100
 
 
 def test_a_reply_that_trickles_in_is_given_up() -> None:

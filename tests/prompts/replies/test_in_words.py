@@ -2,7 +2,7 @@
 
 import pytest
 from conspectus.prompts.replies.in_words import comparison_in_words, list_in_words, triples_in_words
-from conspectus.prompts.replies.scored import as_score, read_scores
+from conspectus.prompts.replies.scored import as_score, read_chosen, read_scores
 
 OFFERED = ["film.director", "film.writer", "person.born in"]
 
@@ -75,3 +75,25 @@ def test_lists() -> None:
 )
 def test_which_answer_is_better(reply: str, better: str | None) -> None:
     assert comparison_in_words(reply) == better
+
+
+@pytest.mark.parametrize(
+    ("reply", "places"),
+    [
+        ('{"1": "Ada Mirren"}', [0]),
+        ('{"Grey Heron": "2"}', [1]),
+        ('["2", "Ada Mirren"]', [1, 0]),
+        ("1. Ada Mirren\n2. Grey Heron", [0, 1]),
+        ("One should begin from Grey Heron.", [1]),
+        ("{}", []),
+        ('{"chosen": [{"number": 2, "why": "It is named.", "score": 9}]}', [1]),
+        ('{"picks": [2]}', [1]),
+        ('{"reason": "Neither helps.", "facts": []}', []),
+        ('{"answer": "none"}', []),
+        ("None of them.", []),
+        ("A nice question!", None),
+    ],
+)
+def test_which_items_are_chosen(reply: str, places: list[int] | None) -> None:
+    read = read_chosen(reply, ["Ada Mirren", "Grey Heron"])
+    assert (read if read is None else list(read)) == places

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conspectus.prompts.client.client import ModelClient
 from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.answer_writing.extractive import QUOTED_INSTEAD
 from conspectus.query.answer_writing.generative import ModelReader
 from conspectus.query.citations.marks import NOTHING_FOUND, UNVERIFIED, without_verdicts
 from conspectus.query.context import Context
@@ -58,6 +59,21 @@ def test_every_citation_is_a_sentence_of_the_passage_that_the_model_named(sample
         assert f"[{number}] {passage.title}\n{passage.text}" in prompt
     assert first.document_id not in prompt, "prompts hold no ids"
     assert "uri" not in prompt
+
+
+def test_an_answer_that_only_repeats_the_question_gives_way_to_a_quotation(sample_context: Context) -> None:
+    answer, said, _ = read(sample_context, f"{QUESTION} " * 20)
+    assert QUESTION not in answer.text
+    assert answer.text.endswith(QUOTED_INSTEAD)
+    assert "".join(said) == answer.text
+    assert answer.citations
+    assert all(citation.quote in answer.text for citation in answer.citations)
+
+
+def test_nothing_is_said_twice(sample_context: Context) -> None:
+    answer, said, _ = read(sample_context, "Eva Brandt wrote the novel [1]. " * 20)
+    assert answer.text == "Eva Brandt wrote the novel [1]."
+    assert "".join(said).strip() == answer.text
 
 
 def test_numbers_that_name_no_passage_are_dropped_and_counted(sample_context: Context) -> None:

@@ -5,12 +5,12 @@ import time
 import pytest
 from conspectus.prompts.replies.in_words import comparison_in_words, list_in_words, triples_in_words
 from conspectus.prompts.replies.records import read_records
-from conspectus.prompts.replies.scored import read_scores
+from conspectus.prompts.replies.scored import read_chosen, read_scores
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import abstains
 from conspectus.query.citations.forms import marks_in, numbers_in
 from conspectus.query.citations.streaming import Citing
-from conspectus.query.walk.verdicts import asked_question, final_answer, in_braces, read_named, read_reasoning
+from conspectus.query.walk.verdicts import asked_question, final_answer, in_braces, read_reasoning
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,7 +74,7 @@ READERS = {
     "braces": in_braces,
     "chain of thought": final_answer,
     "next question": asked_question,
-    "topics": lambda text: read_named(text, ["Ada Mirren", "Grey Heron"]),
+    "topics": lambda text: read_chosen(text, ["Ada Mirren", "Grey Heron"]),
     "scores": lambda text: read_scores(text, ["born in", "directed by"]),
     "triples": triples_in_words,
     "list": list_in_words,

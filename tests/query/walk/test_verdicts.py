@@ -1,7 +1,7 @@
 """Verdicts, short answers and choices in the words of models."""
 
 import pytest
-from conspectus.query.walk.verdicts import asked_question, final_answer, in_braces, read_named, read_reasoning
+from conspectus.query.walk.verdicts import asked_question, final_answer, in_braces, read_reasoning
 
 
 @pytest.mark.parametrize(
@@ -69,23 +69,6 @@ def test_a_final_answer(reply: str, answer: str) -> None:
 def test_the_answer_behind_the_question_that_was_asked() -> None:
     reply = "Q: Who ran?\nA: The answer is Ada.\n\nQ: Who swam?\nA: The answer is Ivo."
     assert final_answer(reply, "Who swam?") == "Ivo"
-
-
-@pytest.mark.parametrize(
-    ("reply", "places"),
-    [
-        ('{"1": "Ada Mirren"}', [0]),
-        ('{"Grey Heron": "2"}', [1]),
-        ('["2", "Ada Mirren"]', [1, 0]),
-        ("1. Ada Mirren\n2. Grey Heron", [0, 1]),
-        ("One should begin from Grey Heron.", [1]),
-        ("{}", []),
-        ("None of them.", []),
-        ("A nice question!", None),
-    ],
-)
-def test_which_entities_are_taken(reply: str, places: list[int] | None) -> None:
-    assert read_named(reply, ["Ada Mirren", "Grey Heron"]) == places
 
 
 def test_the_next_question_alone() -> None:

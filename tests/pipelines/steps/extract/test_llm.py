@@ -1,6 +1,7 @@
 """Extraction with a model, against a server that plays one."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -48,7 +49,7 @@ def is_claims(request: FakeRequest) -> bool:
 
 
 def is_choice(request: FakeRequest) -> bool:
-    return request.schema is not None
+    return "answer" in (request.schema or {}).get("properties", {})
 
 
 def text_of(request: FakeRequest) -> str:
@@ -189,7 +190,7 @@ def test_replies_are_remembered_with_the_chunk_they_came_from(tmp_path: Path) ->
 def test_equal_texts_are_asked_for_once_and_fail_each() -> None:
     with FakeServer(scripted("I cannot.", "I cannot.", more="No")) as server:
         found, failures = extract(server, TEXT, "Another text.", TEXT)
-        assert len(server.requests) == 6
+        assert len(server.requests) == 4, "each text once more in JSON, and no gleaning"
         assert found[0] is found[2]
         assert [(each.stage, each.item_id, each.reason) for each in failures] == [
             ("extract", id_, "lost record") for id_ in ("c000", "c001", "c002")
@@ -216,38 +217,47 @@ def test_what_came_before_a_failed_gleaning_is_kept(where: str, step: str) -> No
         assert [each.reason for each in failures] == [f"the call of step {step} failed"]
 
 
-def test_a_reply_without_a_record_is_asked_for_once_more(tmp_path: Path) -> None:
+IN_JSON = {
+    "entities": [{"name": "Ada Lovelace", "type": "person", "description": "She wrote programs."}],
+    "relationships": [
+        {"source": "Ada Lovelace", "predicate": "met", "target": "Charles Babbage", "description": "In 1833."}
+    ],
+}
+
+
+def test_a_model_that_writes_no_records_is_asked_for_json_and_then_at_once(tmp_path: Path) -> None:
     memo = Memo(tmp_path / "memo.sqlite")
-    for _ in range(2):
-        with FakeServer(scripted("Ada met Charles in London.", reply(entity("Ada Lovelace")), more="Yes")) as server:
-            (found,), failures = extract(server, TEXT, memo=memo, max_gleanings=0)
-            assert [each.name for each in found.entities] == ["Ada Lovelace"]
-            assert not failures
-            asked = [each.body["messages"] for each in server.requests if each.body]
-            if not asked:
-                break
-            assert [message["role"] for message in asked[1]] == ["system", "user", "assistant", "user"]
-            assert asked[1][-1]["content"].startswith("Your reply could not be used: it holds no record.")
-    assert not asked, "both replies are remembered, each under its own request"
 
-
-def test_the_gleaning_goes_on_from_the_reply_that_could_be_used() -> None:
     def say(request: FakeRequest) -> str:
-        if is_choice(request):
-            return '{"answer": "Yes"}'
-        is_again = request.prompt.count("could not be used") > 0
-        gleans = "missed many records" in request.prompt
-        usable = reply(entity("London" if gleans else "Ada Lovelace"))
-        return usable if is_again else "I am sorry, I cannot do that."
+        return "Ada met Charles in London." if request.schema is None else json.dumps(IN_JSON)
 
-    with FakeServer(say) as server:
-        (found,), failures = extract(server, TEXT)
-        assert [each.name for each in found.entities] == ["Ada Lovelace", "London"]
-        assert not failures
-        asked = [each.body["messages"] for each in server.requests if each.body]
-        glean = [text for text in asked if "missed many records" in text[-1]["content"]]
-        assert [message["role"] for message in glean[0]] == ["system", "user", "assistant", "user"]
-        assert "Ada Lovelace" in glean[0][2]["content"]
+    for sent in (4, 0):
+        with FakeServer(say) as server:
+            model = client(server, memo)
+            texts = chunks_of(TEXT, "Second.", "Third.")
+            found, failures = asyncio.run(extract_chunks([], texts, ExtractionSettings(), model, at_once=1))
+            assert [[each.name for each in one.entities] for one in found] == [["Ada Lovelace"]] * 3
+            assert found[2].relations == (RelationRecord("Ada Lovelace", "Charles Babbage", "In 1833.", None, "met"),)
+            assert not failures
+            schemas = [each.body.get("response_format") for each in server.requests if each.body]
+            assert [bool(each) for each in schemas] == [False, True, True, True][:sent]
+
+
+def test_a_loop_in_json_is_asked_for_once_more_with_another_temperature() -> None:
+    looping = '{"entities": [' + '{"name": "Rain", "type": "person", "description": "It rains in the town."}, ' * 300
+
+    def say(request: FakeRequest) -> str:
+        return "I cannot." if request.schema is None else looping
+
+    with FakeServer(say, piece=8) as server:
+        (found, second), failures = asyncio.run(
+            extract_chunks([], chunks_of(TEXT, "Second."), ExtractionSettings(), client(server), at_once=1)
+        )
+        assert {each.name for each in (*found.entities, *second.entities)} == {"Rain"}
+        assert [each.reason for each in failures] == ["lost record"] * 2
+        assert all("cut off" in each.detail for each in failures)
+        assert len(server.requests) == 3
+        assert sum(len(each.name) for each in found.entities) < 60, "it is not read to its end"
 
 
 @pytest.mark.parametrize("nothing", ["```\n\n```", "Here are the claims that are still missing:", "[]"])
@@ -269,7 +279,7 @@ def test_an_empty_list_of_claims_or_of_what_was_missed_is_no_loss(nothing: str) 
 
 
 def test_nothing_is_asked_of_a_model_that_said_nothing() -> None:
-    with FakeServer(scripted(" ")) as server:
+    with FakeServer(" ") as server:
         _, failures = extract(server, TEXT)
         assert len(server.requests) == 2, "once more, and no gleaning"
         assert [each.detail for each in failures] == ["it holds no record: "]

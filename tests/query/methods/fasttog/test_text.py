@@ -36,7 +36,7 @@ def test_prompts_hold_what_the_model_wrote_and_its_facts_can_be_cited(
     save_t5(tmp_path, [linearised([each]) for each in TRIPLES])
     chosen = {"graph2text": str(tmp_path)}
     reason = json.dumps({"answer": "In Pelluci.", "names": ["Pelluci"], "facts": [1]})
-    with served(films_index, memo, rules(start='{"picks": ["A"]}', reason=reason), fasttog=chosen) as (context, server):
+    with served(films_index, memo, rules(start='{"picks": [1]}', reason=reason), fasttog=chosen) as (context, server):
         answer = ask(context, ["Grey Heron"])
         (asked,) = [each for each in prompts(server) if REASON in each]
     walk = answer.evidence.walk

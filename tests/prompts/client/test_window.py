@@ -1,0 +1,144 @@
+"""Prompts are cut to what a model reads: as its server tells, as it refuses, or as the settings say."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.client.window import Window, window_of
+from conspectus.prompts.language_model import Message, Request
+from conspectus.storage.errors import ModelRefused
+from conspectus.storage.settings import LlmSettings
+
+from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
+from benchmarks.fake_server.protocol import fake_token_count
+
+FACTS = "\n".join(f"{number}. Fact {number} says that the harbour has {number} boats." for number in range(2000))
+
+
+def ask(text: str = FACTS, step: str = "local") -> Request:
+    return Request((Message("system", "You answer."), Message("user", f"How many?\n<facts>\n{text}\n</facts>")), step)
+
+
+def tokens(request: FakeRequest) -> int:
+    return sum(fake_token_count(text) for _, text in request.messages)
+
+
+@pytest.mark.parametrize("window", [2048, 4096, 8192])
+def test_a_prompt_is_cut_to_the_context_of_the_settings_which_is_said_once(
+    window: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[FakeRequest] = []
+    with FakeServer(lambda request: seen.append(request) or "Nine.") as server, caplog.at_level(logging.WARNING):
+        model = ModelClient(LlmSettings(model="m", base_url=server.url, context=window))
+        for _ in range(3):
+            assert asyncio.run(model.complete(ask())).text == "Nine."
+    for request in seen:
+        limit = request.body["max_tokens"]
+        assert tokens(request) + limit <= window
+        assert limit == window // 4
+        assert tokens(request) > window / 3, "no more is cut than needed"
+        assert "0. Fact 0 says" in request.last
+        assert request.last.endswith("boats.\n</facts>"), "whole lines are left"
+    assert len([record for record in caplog.records if "are cut to the context" in record.message]) == 1
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "request ({sent} tokens) exceeds the available context size ({window} tokens), try increasing it",
+        "This model's maximum context length is {window} tokens. However, your messages resulted in {sent} tokens.",
+        "This model's maximum context length is {window} tokens. However, you requested {sent} tokens",
+    ],
+)
+@pytest.mark.parametrize("window", [2048, 4096, 8192])
+def test_a_refusal_tells_the_context(window: int, refusal: str) -> None:
+    def say(request: FakeRequest) -> str | FakeReply:
+        sent = tokens(request)
+        if sent + request.body["max_tokens"] <= window:
+            return "Nine."
+        return FakeReply(refusal.format(sent=sent, window=window), status=400)
+
+    with FakeServer(say) as server:
+        model = ModelClient(LlmSettings(model="m", base_url=server.url))
+        assert asyncio.run(model.complete(ask())).text == "Nine."
+        assert 2 <= len(server.requests) <= 4
+        assert model.window("local").tokens == window
+
+
+def test_a_prompt_that_cannot_be_cut_is_refused_with_the_setting() -> None:
+    with FakeServer("Nine.") as server:
+        model = ModelClient(LlmSettings(model="m", base_url=server.url, context=1024))
+        request = Request((Message("user", "word " * 5000),), "local")
+        with pytest.raises(ModelRefused, match=r"about \d+ tokens, and m reads 1024 \(llm.context\)"):
+            asyncio.run(model.complete(request))
+        assert not server.requests
+
+
+@pytest.mark.parametrize(
+    ("paths", "window"),
+    [
+        (
+            {
+                "/v1/models": {"data": [{"id": "a.gguf", "owned_by": "llamacpp"}]},
+                "/props": {"default_generation_settings": {"n_ctx": 8192}, "total_slots": 2},
+            },
+            Window(8192, 2),
+        ),
+        ({"/v1/models": {"data": [{"id": "m", "owned_by": "vllm", "max_model_len": 4096}]}}, Window(4096)),
+        (
+            {
+                "/v1/models": {"data": [{"id": "m", "owned_by": "library"}]},
+                "/api/show": {"parameters": 'stop "x"\nnum_ctx                        2048'},
+            },
+            Window(2048),
+        ),
+        ({"/v1/models": {"data": [{"id": "m", "owned_by": "openai"}]}}, Window()),
+        ({"/v1/models": {"data": []}}, Window()),
+        ({}, Window()),
+    ],
+    ids=["llama.cpp", "vLLM", "Ollama", "silent", "empty", "no list"],
+)
+def test_what_servers_tell_of_themselves(paths: dict[str, object], window: Window) -> None:
+    with telling(paths) as url:
+        assert window_of(LlmSettings(model="m", base_url=url)) == window
+        assert window_of(LlmSettings(model="m", base_url=url, context=1500)).tokens == 1500
+
+
+def test_nothing_is_asked_of_a_server_that_is_not_there() -> None:
+    assert window_of(LlmSettings(model="m", base_url="http://127.0.0.1:9/v1")) == Window()
+
+
+@contextmanager
+def telling(paths: dict[str, object]) -> Iterator[str]:
+    """A server that tells of itself at some paths."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            content = json.dumps(paths.get(self.path, {"error": "no such path"})).encode()
+            self.send_response(200 if self.path in paths else 404)
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.do_GET()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

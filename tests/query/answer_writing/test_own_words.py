@@ -1,0 +1,50 @@
+"""Sentences that only repeat the answer, the question or the prompt are not shown."""
+
+import pytest
+from conspectus.prompts.language_model import Message
+from conspectus.query.answer_writing.own_words import NewSentences, told_anew
+
+PROMPT = (
+    Message("system", 'You answer.\n\nExample: The theatre of Tarnow opened with the opera "The Reed Cutter".'),
+    Message("user", "Who directed Cold Harbour?\n<facts>\nCold Harbour was directed by Nadia Frey.\n</facts>"),
+)
+QUESTION = "Who directed Cold Harbour?"
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize(
+    ("answer", "shown", "dropped"),
+    [
+        ("It was Nadia Frey [1]. It was made in 1962 [2].", "It was Nadia Frey [1]. It was made in 1962 [2].", 0),
+        ("It was Nadia Frey [1]. It was Nadia Frey [2]. Yes. Yes.", "It was Nadia Frey [1]. Yes. Yes.", 1),
+        ("Who directed Cold Harbour? It was Nadia Frey.", "It was Nadia Frey.", 1),
+        ('The theatre of Tarnow opened with the opera "The Reed Cutter". ' * 20, "", 20),
+        ("Cold Harbour was directed by Nadia Frey.", "Cold Harbour was directed by Nadia Frey.", 0),
+        ("- One film is long.\n- One is short.\n- One film is long.", "- One film is long.\n- One is short.", 1),
+    ],
+)
+def test_what_is_shown_of_an_answer(answer: str, shown: str, dropped: int, size: int) -> None:
+    new = NewSentences(PROMPT, QUESTION)
+    pieces = [new.take(answer[start : start + size]) for start in range(0, len(answer), size)]
+    assert "".join([*pieces, new.end()]).strip() == shown
+    assert new.dropped == dropped
+
+
+def test_a_sentence_is_passed_on_as_soon_as_it_differs() -> None:
+    new = NewSentences(PROMPT, QUESTION)
+    assert new.take("Who dir") == ""
+    assert new.take("ects films") == "Who directs films"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("Tarnow", ""),
+        ("Nadia Frey", "Nadia Frey"),
+        ("Yes", "Yes"),
+        ("Brennick", "Brennick"),
+        ("Who directed Cold Harbour?", ""),
+    ],
+)
+def test_a_short_answer_that_only_our_example_has_is_none(answer: str, told: str) -> None:
+    assert told_anew(answer, PROMPT, QUESTION) == told
