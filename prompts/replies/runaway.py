@@ -12,7 +12,7 @@ from conspectus.prompts.replies.thinking import ThinkingStream
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+")
 _NUMBER_OF_A_LINE = re.compile(r"^\W*\d{1,4}[.):\]]", re.MULTILINE)
 """The number of an item: a list that repeats itself counts on."""
-_GRAM, _SEEN, _LEAST_NEW = 5, 100, 0.1
+_GRAM, _SEEN, _LEAST_NEW = 5, 100, 0.03
 """A reply repeats itself if less than this share of its last `_SEEN` sequences of `_GRAM` words is new."""
 _MOST_BLANK = 400
 """Characters without a word after which nothing more is expected: grammars let models write spaces for ever."""

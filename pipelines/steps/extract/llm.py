@@ -284,8 +284,8 @@ class _Conversation:
     async def go_on(self, step: str, text: str = "") -> int:
         """Send the conversation, plus `text` if not empty, and parse the reply. Return the number of usable records.
 
-        A reply of which nothing can be used is asked for once more: in JSON, which ends the conversation, or with the
-        reason. Neither that reply nor the complaint stays in the conversation.
+        A reply of which nothing can be used is asked for once more, with the reason, and from a model that has written
+        no record yet a third time, in JSON, which ends the conversation. Only the last reply stays in the conversation.
         """
         if text:
             self._messages = (*self._messages, Message("user", text))
@@ -300,9 +300,10 @@ class _Conversation:
             first = in_json if in_json and is_json else request
             found = _result(await model.complete(first), may_be_none, self._shown)
             if found.lost and not found.read:
-                again = in_json if in_json and not is_json else _with_complaint(first, *found.value)
-                is_json = is_json or again is in_json
-                found = _result(await model.complete(again), may_be_none, self._shown)
+                found = _result(await model.complete(_with_complaint(first, *found.value)), may_be_none, self._shown)
+            if found.lost and not found.read and in_json and not is_json and not form.in_records:
+                is_json = True
+                found = _result(await model.complete(in_json), may_be_none, self._shown)
             form.in_json |= is_json and found.read > 0
             form.in_records |= not is_json and found.read > 0
             return found

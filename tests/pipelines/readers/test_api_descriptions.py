@@ -31,7 +31,8 @@ def test_an_operation_is_a_section(tmp_path: Path) -> None:
     assert [place.label for place in row.places] == ["Lamps", "PUT /lamps/{id} Light a lamp", "Lamp"]
     assert row.text == (
         "Lamps\n\nVersion: 1.2\n\nBase URL: https://l.example/v1\n\nAPI key (key): header X-Key\n\n"
-        "Light a lamp: PUT /lamps/{id}\n\nOperation: light\n\nParameter id (path, required)\n\n"
+        "Light a lamp: PUT /lamps/{id}\n\nRequest: PUT /lamps/{id}\n\n"
+        "Operation: light\n\nParameter id (path, required)\n\n"
         "Parameter hours (query): For how long; type: integer; default: 3\n\nRequest body (application/json): Lamp\n\n"
         "Response 409: It burns\n\nLamp\nRequired fields of Lamp: oil\noil: Kind of oil; string"
     )

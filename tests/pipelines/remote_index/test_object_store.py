@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import random
+import signal
 import sys
 import threading
 import time
@@ -29,7 +31,7 @@ from mcp import Client, StdioServerParameters
 from tests.command_line import conspectus as command
 from tests.command_line import conspectus_apart, start
 from tests.pipelines.remote_index.stores import SECRET, Server, objects_of, on_machine, on_server, put
-from tests.waiting import LIMIT, free_port, wait_until
+from tests.waiting import LIMIT, free_port
 
 REGEX = ("--set", "extraction.pipeline=regex")
 SETTINGS = {"extraction": {"pipeline": "regex"}}
@@ -58,26 +60,26 @@ def test_a_version_travels_unchanged(url: str, notes: Path, tmp_path: Path, monk
 
 
 def test_changes_from_two_machines_follow_each_other_and_old_versions_go(
-    memory: str, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    url: str, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = conspectus.load_settings(overrides=SETTINGS)
-    first = conspectus.build(notes / "lamp.txt", memory, settings)
+    first = conspectus.build(notes / "lamp.txt", url, settings)
     on_machine("second", tmp_path, monkeypatch)
-    both = conspectus.add(notes / "ferry.txt", memory, settings)
+    both = conspectus.add(notes / "ferry.txt", url, settings)
     assert both.report is not None
     assert both.manifest.rows["documents"] == 2
     on_machine("first", tmp_path, monkeypatch)
-    assert conspectus.open(memory).manifest.version == both.manifest.version
+    assert conspectus.open(url).manifest.version == both.manifest.version
     assert [each.title for each in first.retrieve("lamp", "bm25", k=1).passages] == ["lamp"], "it keeps its version"
 
-    put(memory, "versions/0123456789ab-0123456789abcdef/chunks.parquet", b"left by a writer that was killed")
-    pruned = conspectus.prune(memory)
+    put(url, "versions/0123456789ab-0123456789abcdef/chunks.parquet", b"left by a writer that was killed")
+    pruned = conspectus.prune(url)
     assert set(pruned.pruned.versions) == {"0123456789ab", first.manifest.version}
-    assert {name.split("/")[1].partition("-")[0] for name in objects_of(memory) if name.startswith("versions/")} == {
+    assert {name.split("/")[1].partition("-")[0] for name in objects_of(url) if name.startswith("versions/")} == {
         both.manifest.version
     }
-    assert conspectus.remove("lamp.txt", memory, settings).manifest.rows["documents"] == 1
-    assert verify_remote(memory) == []
+    assert conspectus.remove("lamp.txt", url, settings).manifest.rows["documents"] == 1
+    assert verify_remote(url) == []
 
 
 def test_of_two_writers_exactly_one_publishes(url: str, notes: Path, tmp_path: Path) -> None:
@@ -113,22 +115,20 @@ def test_of_many_that_publish_at_the_same_moment_one_does(url: str) -> None:
         assert sum(pool.map(publish, range(16))) == 1
 
 
-def test_a_prune_stops_a_writer_whose_parts_it_deletes(
-    memory: str, notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    conspectus.build(notes / "lamp.txt", memory, conspectus.load_settings(overrides=SETTINGS))
-    store = Store(memory)
+def test_a_prune_stops_a_writer_whose_parts_it_deletes(url: str, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    conspectus.build(notes / "lamp.txt", url, conspectus.load_settings(overrides=SETTINGS))
+    store = Store(url)
     base = store.current()
     assert base is not None
-    put(memory, "versions/0123456789ab-0123456789abcdef/chunks.parquet", b"a part of a version that is being uploaded")
-    assert prune_remote(memory).pruned.versions == ("0123456789ab",)
+    put(url, "versions/0123456789ab-0123456789abcdef/chunks.parquet", b"a part of a version that is being uploaded")
+    assert prune_remote(url).pruned.versions == ("0123456789ab",)
     with pytest.raises(IndexBusy, match="another writer published"):
         store.republish(base)
-    assert conspectus.open(memory).manifest.rows["documents"] == 1
+    assert conspectus.open(url).manifest.rows["documents"] == 1
 
 
-def test_an_answer_that_was_lost_is_not_a_lost_race(memory: str, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    conspectus.build(notes / "lamp.txt", memory, conspectus.load_settings(overrides=SETTINGS))
+def test_an_answer_that_was_lost_is_not_a_lost_race(url: str, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    conspectus.build(notes / "lamp.txt", url, conspectus.load_settings(overrides=SETTINGS))
     create = Store.create
 
     def twice(self: Store, name: str, data: bytes) -> bool:
@@ -136,23 +136,35 @@ def test_an_answer_that_was_lost_is_not_a_lost_race(memory: str, notes: Path, mo
         return create(self, name, data) if name.startswith("published/") else made  # the library sends it again
 
     monkeypatch.setattr(Store, "create", twice)
-    store = Store(memory)
+    store = Store(url)
     base = store.current()
     assert base is not None
     assert store.republish(base).number == base.number + 1
 
 
-def test_a_writer_that_is_killed_leaves_the_old_version_whole(url: str, notes: Path) -> None:
-    conspectus.build(notes, url, conspectus.load_settings(overrides=SETTINGS))
-    for number in range(KILLS):
+def test_a_writer_that_is_killed_leaves_the_old_version_whole(url: str, notes: Path, tmp_path: Path) -> None:
+    first = conspectus.build(notes, url, conspectus.load_settings(overrides=SETTINGS)).manifest
+    chance = random.Random(0)
+    took = 0.0
+    versions = {first.version}
+    killed = number = 0
+    while killed < KILLS and number < 10 * KILLS:
         (notes / "lamp.txt").write_text(f"The keeper Orla Finch repaired lamp {number} of Vey.", "utf-8")
-        before = objects_of(url).keys()
+        began = time.monotonic()
         writer = start("index", notes, "--index", url, "--quiet", *REGEX)
-        wait_until(lambda held=before: any(name.startswith("versions/") for name in objects_of(url).keys() - held))
-        writer.kill()
+        if number:  # the first one shows how long a build takes, as does each that ends before it is killed
+            time.sleep(chance.uniform(0.3, 1.0) * took)
+            writer.send_signal(signal.SIGKILL)
         writer.communicate(timeout=LIMIT)
+        killed += writer.returncode == -signal.SIGKILL
+        number += 1
+        manifest = conspectus.open(url).manifest
+        if writer.returncode == 0:
+            took = time.monotonic() - began
+            assert manifest.version not in versions
+        versions.add(manifest.version)
         assert verify_remote(url) == [], "what is in force is whole"
-        assert conspectus.open(url).manifest.rows["documents"] == 2
+    assert killed == KILLS
     conspectus.prune(url)
     assert len({name.split("/")[1] for name in objects_of(url) if name.startswith("versions/")}) == 1
 
@@ -227,32 +239,32 @@ def test_a_reader_goes_on_offline_and_a_writer_does_not(
 
 @pytest.mark.parametrize("what", ["chunks.parquet", "manifest.json"])
 def test_a_tampered_object_is_refused(
-    what: str, memory: str, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    what: str, url: str, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    conspectus.build(notes, memory, conspectus.load_settings(overrides=SETTINGS))
-    name = next(each for each in objects_of(memory) if each.endswith(f"/{what}"))
-    data = objects_of(memory)[name]
-    put(memory, name, data[:-1] + bytes([data[-1] ^ 1]))
+    conspectus.build(notes, url, conspectus.load_settings(overrides=SETTINGS))
+    name = next(each for each in objects_of(url) if each.endswith(f"/{what}"))
+    data = objects_of(url)[name]
+    put(url, name, data[:-1] + bytes([data[-1] ^ 1]))
     on_machine("second", tmp_path, monkeypatch)
     with pytest.raises(IndexCorrupt, match="is not what its checksum says"):
-        conspectus.open(memory)
+        conspectus.open(url)
     assert not list((tmp_path / "second").rglob(what))
     if what == "chunks.parquet":
-        assert [problem.where.rpartition("/")[2] for problem in verify_remote(memory)] == [what]
-    put(memory, name, data)
-    assert conspectus.open(memory).verify() == []
+        assert [problem.where.rpartition("/")[2] for problem in verify_remote(url)] == [what]
+    put(url, name, data)
+    assert conspectus.open(url).verify() == []
 
 
-def test_a_damaged_copy_is_fetched_again_by_verify(memory: str, notes: Path) -> None:
-    conspectus.build(notes, memory, conspectus.load_settings(overrides=SETTINGS))
-    copy = located(memory)
+def test_a_damaged_copy_is_fetched_again_by_verify(url: str, notes: Path) -> None:
+    conspectus.build(notes, url, conspectus.load_settings(overrides=SETTINGS))
+    copy = located(url)
     chunks = next(copy.rglob("chunks.parquet"))
     chunks.chmod(0o644)
     chunks.write_bytes(b"no table")
     with pytest.raises(IndexCorrupt, match=r"chunks\.parquet"):
-        conspectus.open(memory).outline()
-    assert verify_remote(memory) == []
-    assert conspectus.open(memory).outline()
+        conspectus.open(url).outline()
+    assert verify_remote(url) == []
+    assert conspectus.open(url).outline()
 
 
 @pytest.mark.parametrize(

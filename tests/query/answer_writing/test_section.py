@@ -30,8 +30,8 @@ We thank the parish of Lower Ebb. This work was funded by the Hollis Trust.
 
 ## What was not measured
 
-- wind
-- salt
+- the wind of winter
+- salt in the air
 - the age of the nails
 """
 

@@ -288,7 +288,7 @@ def test_what_is_no_rewriting_is_told_and_the_offline_way_taken(reply: str, film
     answer, server = asked_of_model(films, tmp_path, reply)
     assert answer.standalone == "Who directed it? (Cold Harbour; Lanterns)"
     assert "rewriting cannot be used" in answer.trace[0].detail
-    is_asked_again = not reply.startswith('{"question"')
+    is_asked_again = not reply.startswith('{"question": " "')  # nothing of the form, or a loop
     assert answer.usage.calls == len(prompts(server)) == 2 + is_asked_again
 
 

@@ -190,7 +190,7 @@ def test_replies_are_remembered_with_the_chunk_they_came_from(tmp_path: Path) ->
 def test_equal_texts_are_asked_for_once_and_fail_each() -> None:
     with FakeServer(scripted("I cannot.", "I cannot.", more="No")) as server:
         found, failures = extract(server, TEXT, "Another text.", TEXT)
-        assert len(server.requests) == 4, "each text once more in JSON, and no gleaning"
+        assert len(server.requests) == 6, "each text once more, then in JSON, and no gleaning"
         assert found[0] is found[2]
         assert [(each.stage, each.item_id, each.reason) for each in failures] == [
             ("extract", id_, "lost record") for id_ in ("c000", "c001", "c002")
@@ -231,7 +231,7 @@ def test_a_model_that_writes_no_records_is_asked_for_json_and_then_at_once(tmp_p
     def say(request: FakeRequest) -> str:
         return "Ada met Charles in London." if request.schema is None else json.dumps(IN_JSON)
 
-    for sent in (4, 0):
+    for sent in (5, 0):
         with FakeServer(say) as server:
             model = client(server, memo)
             texts = chunks_of(TEXT, "Second.", "Third.")
@@ -240,7 +240,7 @@ def test_a_model_that_writes_no_records_is_asked_for_json_and_then_at_once(tmp_p
             assert found[2].relations == (RelationRecord("Ada Lovelace", "Charles Babbage", "In 1833.", None, "met"),)
             assert not failures
             schemas = [each.body.get("response_format") for each in server.requests if each.body]
-            assert [bool(each) for each in schemas] == [False, True, True, True][:sent]
+            assert [bool(each) for each in schemas] == [False, False, True, True, True][:sent]
 
 
 def test_a_loop_in_json_is_asked_for_once_more_with_another_temperature() -> None:
@@ -256,7 +256,7 @@ def test_a_loop_in_json_is_asked_for_once_more_with_another_temperature() -> Non
         assert {each.name for each in (*found.entities, *second.entities)} == {"Rain"}
         assert [each.reason for each in failures] == ["lost record"] * 2
         assert all("cut off" in each.detail for each in failures)
-        assert len(server.requests) == 3
+        assert len(server.requests) == 4
         assert sum(len(each.name) for each in found.entities) < 60, "it is not read to its end"
 
 
@@ -281,7 +281,7 @@ def test_an_empty_list_of_claims_or_of_what_was_missed_is_no_loss(nothing: str) 
 def test_nothing_is_asked_of_a_model_that_said_nothing() -> None:
     with FakeServer(" ") as server:
         _, failures = extract(server, TEXT)
-        assert len(server.requests) == 2, "once more, and no gleaning"
+        assert len(server.requests) == 3, "once more, then in JSON, and no gleaning"
         assert [each.detail for each in failures] == ["it holds no record: "]
 
 
