@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conspectus.query.walk.verdicts import read_reasoning
-
 from benchmarks.fake_server import answers, indexing
 from benchmarks.fake_server.filled_prompt import FilledPrompt, asked
 from benchmarks.fake_server.habits import Form, Habits, spoken
@@ -109,9 +107,7 @@ class Plausible:
         if isinstance(made, dict):
             made = _fitted(made, request)
         elif request.schema is not None and "properties" in request.schema:
-            told = read_reasoning(made) if form == "verdict" else None
-            verdict = {"reason": "", "sufficient": told.sufficient, "facts": [*told.numbers]} if told else {}
-            made, form = _fitted({**verdict, "answer": told.text if told else made}, request), "json"
+            made = _fitted({"answer": made}, request)
         # A model that is shown the error in its reply takes more care.
         return spoken(made, form, "none" if wanted.again else self._habits, self._drawing(request))
 
