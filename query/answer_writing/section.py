@@ -36,18 +36,17 @@ def quotes_of_section(context: Context, asked: Asked, question: str, quotes: Seq
         question: Its text.
         quotes: The statements of the passages found for it.
     """
-    language = open_question(context, question).language
+    quotes = quotes if (measure := section_of(question)) or asked.kind in _WHOLE else ()
     headings = [_heading(context, quote) for quote in quotes]
-    found: list[Quote] = []
-    if (measure := section_of(question)) is not None:
-        keys = [frozenset(word_keys(heading)) for heading in headings]
+    if measure is not None:
+        keys = list(map(word_keys, headings))
         wanted = next((word for word in measure.words if any(word in own for own in keys)), None)
         found = [quote for quote, own in zip(quotes, keys, strict=True) if wanted in own]
-    elif asked.kind in _WHOLE:
+    else:
         found = [
             quote
             for quote, heading in zip(quotes, headings, strict=True)
-            if heading and asked.weights.keys() == _content(context, quote, heading, language)
+            if heading and asked.weights.keys() == _content(context, quote, heading, question)
         ]
     return sorted(found, key=lambda quote: (quote.excerpt.rank, quote.span.document_id, quote.span.start))
 
@@ -58,6 +57,7 @@ def _heading(context: Context, quote: Quote) -> str:
     return above[-1] if above and above[-1] != quote.excerpt.passage.title else ""
 
 
-def _content(context: Context, quote: Quote, heading: str, language: str) -> frozenset[str]:
-    content = " ".join(key for key in word_keys(heading) if is_content_word(key, language))
-    return frozenset(context.bm25.analysis.terms(content, context.chunk_rows[quote.excerpt.passage.chunk_id]))
+def _content(context: Context, quote: Quote, heading: str, question: str) -> frozenset[str]:
+    language, row = open_question(context, question).language, context.chunk_rows[quote.excerpt.passage.chunk_id]
+    content = (key for key in word_keys(heading) if is_content_word(key, language))
+    return frozenset(context.bm25.analysis.terms(" ".join(content), row))

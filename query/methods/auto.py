@@ -17,7 +17,6 @@ from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import ABOUT_THE_WHOLE, closeness_in_translation, closeness_to_whole
 from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
 from conspectus.query.walk.passages import has_documents, has_imported_graph
-from conspectus.storage.structure.outline import outline
 
 if TYPE_CHECKING:
     from conspectus.query.graph_question.reader import GraphReading
@@ -95,7 +94,7 @@ class Auto:
         return _first(tried, f"{tried.method}: {why}")
 
     async def _from_documents(self, question: str, say: Say) -> Answer:
-        if section_of(question) and len(outline(self._context.index)) <= _FEW_DOCUMENTS:
+        if section_of(question) and self._context.index.manifest.rows["documents"] <= _FEW_DOCUMENTS:
             answer = await self._passages().answer(question, ignore_pieces)
             if answer.known:
                 say(answer.text)
