@@ -186,7 +186,7 @@ class AsyncIndex:
             paths: the maximum number of paths shown for a passage.
 
         Returns:
-            The explanation; `conspectus.render.explanation_svg` draws it.
+            The explanation; `conspectus.render.drawings.explanation_svg` draws it.
 
         Raises:
             UsageError: the question is empty, the method cannot be explained, or no such passage exists.

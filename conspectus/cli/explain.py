@@ -59,13 +59,13 @@ def explain(
     the passage's PageRank score. bm25, dense and hybrid are explained by shared words, cosines and ranks.
     """
     from conspectus.render.answers import explanation_json, explanation_text
-    from conspectus.render.explanation_svg import svg as drawn
+    from conspectus.render.drawings import explanation_svg
 
     check_folder_of("--svg", svg)
     opened = open_filtered(index, settings, overrides, where, access)
     found = opened.explain(question, method, k, passage=passage, chunk=chunk, paths=paths)
     if svg:
-        svg.write_text(drawn(found), "utf-8")
+        svg.write_text(explanation_svg(found), "utf-8")
     if as_json:
         print_json(explanation_json(found))
     else:

@@ -6,9 +6,8 @@ from conspectus.query.types import Answer
 from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
 from conspectus.query.walk.graph import spoken
 from conspectus.query.walk.graph_protocol import ReadableGraph, open_walk_graph
-from conspectus.render.subgraph_svg import subgraph_html, subgraph_svg
+from conspectus.render.drawings import subgraph_html, subgraph_svg, walk_svg
 from conspectus.render.terminal import count, visible
-from conspectus.render.walk_svg import walk_svg
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:

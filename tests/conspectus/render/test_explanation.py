@@ -10,7 +10,7 @@ from conspectus.query.types import Step
 from conspectus.render import answers as explaining
 
 from tests.command_line import conspectus
-from tests.conspectus.render.test_explanation_svg import NASTY, told
+from tests.conspectus.render.test_drawings import NASTY, told
 
 QUESTION = "Who directed the film shot at Marrow, Vey in 1962?"
 

@@ -41,7 +41,9 @@ def test_the_picture_shows_the_chains(index: conspectus.Index, answer: Answer) -
     assert words.count("Grey Heron") == 1, "what all chains begin at stands once"
     for word in ("Ada Mirren", "Pelluci", "directed by", "born in", "fasttog:offline: Pelluci"):
         assert word in words
-    (answered,) = [each for each in tree.iter(f"{SVG}rect") if each.get("stroke") == "#b8572f"]
+    (answered,) = [
+        each for each in tree.iter(f"{SVG}rect") if each.get("stroke") == "#b8572f" and each.get("width") == "250"
+    ]
     assert answered.get("stroke-width") == "2.2"
     width, height = (float(tree.get(side) or 0) for side in ("width", "height"))
     for each in tree.iter(f"{SVG}rect"):
@@ -87,7 +89,7 @@ def test_the_command_line_draws_and_tells(root: Path, tmp_path: Path) -> None:
 
 
 def test_long_questions_names_and_reasons_stay_in_the_picture(index: conspectus.Index, answer: Answer) -> None:
-    asked = f"{QUESTION[:-1]} and of what else does one know there, in which year was it, and who told them?"
+    asked = f"{QUESTION[:-1]} and of what else does one know there, in which year was it, and who told them? {QUESTION}"
     walk = answer.evidence.walk
     assert walk
     why = "none of the communities around it matches more of the question than what it has come to already, by far"
@@ -105,12 +107,3 @@ def test_long_questions_names_and_reasons_stay_in_the_picture(index: conspectus.
             assert float(each.get("x") or 0) + len(each.text or "") * size * 0.54 <= width + 1, each.text
         assert float(each.get("y") or 0) <= height
     assert any((each.text or "").endswith("…") for each in texts)
-
-
-def test_lines_are_drawn_over_the_boxes_that_they_lead_into(index: conspectus.Index, answer: Answer) -> None:
-    drawn = index.draw(answer)
-    boxes = [place for place in range(len(drawn)) if drawn.startswith('rx="8"', place)]
-    lines = [place for place in range(len(drawn)) if drawn.startswith('fill="none"', place)]
-    assert boxes
-    assert lines
-    assert max(boxes) < min(lines), "else the boxes would hide the arrows"

@@ -38,11 +38,12 @@ def test_the_picture_shows_nodes_edges_and_the_answer(index: conspectus.Index, a
     words = [each.text or "" for each in tree.iter(f"{SVG}text")]
     assert words[0] == QUESTION
     assert {"Grey Heron", "Drama", "has genre"} <= set(words)
-    assert len([each for each in words if each.startswith("answer")]) == 1
+    assert len([each for each in words if each == "answer"]) == 1, "in the legend"
     assert any(each.startswith("prize 3") for each in words)
     assert answer.evidence.subgraph
-    boxes = [each for each in tree.iter(f"{SVG}rect") if each.get("rx") == "20"]
+    boxes = [each for each in tree.iter(f"{SVG}rect") if each.get("width") == "250"]
     assert len(boxes) == len(answer.evidence.subgraph.nodes)
+    assert len([each for each in boxes if each.get("stroke") == "#b8572f"]) == 1
 
 
 def test_the_page_holds_the_picture_and_the_tables(index: conspectus.Index, answer: Answer) -> None:

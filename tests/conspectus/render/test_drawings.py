@@ -9,7 +9,7 @@ from conspectus.query.context import Context
 from conspectus.query.explain.explain import explain
 from conspectus.query.explain.types import Explained, Explanation, Path, PathHop, PathNode
 from conspectus.query.types import Passage, Step
-from conspectus.render.explanation_svg import svg, wrapped
+from conspectus.render.drawings import explanation_svg
 from conspectus.storage.errors import UsageError
 
 QUESTION = "Who directed the film shot at Marrow, Vey in 1962?"
@@ -42,11 +42,12 @@ def told(name: str = "Marrow", why: str = "the question names it", *, paths: int
 
 
 def test_everything_is_drawn_once() -> None:
-    drawn = words_of(svg(told()))
+    drawn = words_of(explanation_svg(told()))
     assert sorted(drawn) == sorted(
         [
             "Marrow", "the question", "seed Marrow", "the question names it", "name Marrow", "entity", "1. Marrow",
-            "passage", 'names "Marrow"', "mentions", "is mentioned in",
+            "passage", 'names "Marrow"', "mentions", "is mentioned in", "paths of ppr",
+            "the question", "passage", "explained passage", "entity",
         ]
     )  # fmt: skip
 
@@ -54,7 +55,7 @@ def test_everything_is_drawn_once() -> None:
 def test_the_line_of_most_mass_is_thickest() -> None:
     widths = {
         (each.findtext(f"{_SVG}title") or ""): number(line, "stroke-width")
-        for each in read(svg(told())).iter(f"{_SVG}g")
+        for each in read(explanation_svg(told())).iter(f"{_SVG}g")
         if (line := each.find(f"{_SVG}path")) is not None
     }
     assert widths['seed Marrow names "Marrow" Marrow'] == 8.0
@@ -64,7 +65,7 @@ def test_the_line_of_most_mass_is_thickest() -> None:
 
 @pytest.mark.parametrize("name", [NASTY, "", "x" * 5000, "ZeroWidth\u200b\u200d", "\udcff\ud800", "&amp;"])
 def test_texts_cannot_break_out(name: str) -> None:
-    picture = svg(told(name, why=name))
+    picture = explanation_svg(told(name, why=name))
     picture.encode("utf-8")
     root = read(picture)
     tags = {each.tag.removeprefix(_SVG) for each in root.iter()}
@@ -77,16 +78,16 @@ def test_texts_cannot_break_out(name: str) -> None:
 
 
 def test_a_chinese_name_takes_two_columns_a_sign() -> None:
-    (name,) = [each for each in words_of(svg(told("北京大学" * 20))) if each.startswith("1. ")]
-    assert name == "1. " + ("北京大学" * 20)[:12] + "…"
+    (name,) = [each for each in words_of(explanation_svg(told("北京大学" * 20))) if each.startswith("1. ")]
+    assert name == "1. " + ("北京大学" * 20)[:13] + "…"
 
 
 def test_nothing_stands_outside_or_on_anything_else(context: Context) -> None:
     found = asyncio.run(explain(context, QUESTION, "ppr", 5, paths=8))
-    picture = svg(found)
-    assert picture == svg(found), "the same bytes"
+    picture = explanation_svg(found)
+    assert picture == explanation_svg(found), "the same bytes"
     root = read(picture)
-    background, *boxes = [each for each in root.iter(f"{_SVG}rect") if each.get("class") != "ground"]
+    background, *boxes = root.iter(f"{_SVG}rect")
     width, height = number(background, "width"), number(background, "height")
     places = [tuple(number(each, name) for name in ("x", "y", "width", "height")) for each in boxes]
     assert len(places) > 10
@@ -106,28 +107,24 @@ def test_a_passage_that_is_its_own_seed() -> None:
     own = Path("the question names it", (PathHop(PathNode("passage", "t", "Marrow"), "", 1.0),), 1.0)
     found = told()
     alone = replace(found, passages=(replace(found.passages[0], paths=(own,)),))
-    assert words_of(svg(alone)) == ["Marrow", "the question", "1. Marrow", "the question names it"]
+    assert words_of(explanation_svg(alone)) == [
+        "Marrow", "paths of ppr", "the question", "1. Marrow", "the question names it", "the question",
+        "explained passage",
+    ]  # fmt: skip
 
 
 def test_without_paths_there_is_no_picture() -> None:
     with pytest.raises(UsageError, match="the walk did not reach the passage"):
-        svg(told(paths=0))
+        explanation_svg(told(paths=0))
     with pytest.raises(UsageError, match="'bm25' walks over no graph; ask with ppr"):
-        svg(replace(told(paths=0), method="bm25"))
+        explanation_svg(replace(told(paths=0), method="bm25"))
     with pytest.raises(UsageError, match="nothing is near"):
-        svg(replace(told(), passages=()))
+        explanation_svg(replace(told(), passages=()))
 
 
 def test_a_heading_is_broken_where_it_would_pass_the_edge() -> None:
     asked = QUESTION * 5
-    picture = svg(replace(told(), question=asked))
+    picture = explanation_svg(replace(told(), question=asked))
     lines = [each for each in read(picture).iter(f"{_SVG}text") if each.get("font-size") == "15"]
     assert len(lines) > 1
     assert " ".join(each.text or "" for each in lines) == asked
-    assert svg(told()).count("translate(") == 0
-
-
-def test_wrapping_keeps_every_sign() -> None:
-    assert wrapped("北京大学在哪里", 4) == ["北京", "大学", "在哪", "里"]
-    assert wrapped("incomprehensibilities of it", 8) == ["incompre", "hensibil", "ities of", "it"]
-    assert wrapped("", 8) == [""]
