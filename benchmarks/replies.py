@@ -24,8 +24,8 @@ from conspectus.pipelines.evaluation.questions import Questions
 from conspectus.pipelines.steps.extract.openie import NamedEntities, Triples
 from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.prompts.replies.json_repair import read_values
+from conspectus.prompts.replies.prose import read_scores
 from conspectus.prompts.replies.records import read_records
-from conspectus.prompts.replies.scored import read_scores
 from conspectus.prompts.replies.structured import read_reply
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.prompts.replies.typed import read_choice

@@ -18,7 +18,7 @@ from conspectus.pipelines.evaluation.suites import SuiteQuestion
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages, prompt_text
-from conspectus.prompts.replies.in_words import comparison_in_words
+from conspectus.prompts.replies.prose import comparison_in_words
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.citations.marks import without_marks
 from conspectus.query.context import Context

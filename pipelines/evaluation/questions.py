@@ -13,7 +13,7 @@ from typing import Annotated
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages, render
-from conspectus.prompts.replies.in_words import list_in_words, without_number
+from conspectus.prompts.replies.prose import list_in_words, without_number
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.answer_writing.context_windows import report_unit, sources
 from conspectus.query.context import Context

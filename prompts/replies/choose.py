@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from conspectus.prompts.language_model import LanguageModel, Request
-from conspectus.prompts.replies.scored import read_chosen
+from conspectus.prompts.replies.prose import read_chosen
 from conspectus.prompts.replies.structured import ask
 from pydantic import BaseModel
 

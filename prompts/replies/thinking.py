@@ -104,18 +104,13 @@ def after_thinking(text: str) -> str | None:
     '4'
     """
     text = _without_start(text)
-    for opens, closes in _IN_WORDS:
-        if opens.match(text) and (end := closes.search(text)):
-            return _bare(text[end.end() :])
-    opened = _TOP.match(text) or _FINAL_ALONE.match(text)
-    if not opened and text.lstrip().startswith(("{", "[", "```", "~~~")):
-        return _bare(text)  # a closing tag further on is part of the answer
-    end_of_it = None
-    for match in _TAIL.finditer(text):
-        end_of_it = match.end()
-    if end_of_it is None:
-        return None if opened else _bare(text)
-    return _bare(_END_OF_TURN.split(text[end_of_it:], maxsplit=1)[0])
+    if _TOP.match(text) or not text.lstrip().startswith(("{", "[", "```", "~~~")):  # in JSON such a tag is content
+        ends = [match.end() for match in _TAIL.finditer(text)]
+        text = _END_OF_TURN.split(text[ends[-1] :], maxsplit=1)[0] if ends else text
+    stream = ThinkingStream()
+    told = stream.take(text, whole=True)
+    last = _LAST_WRAPPED.search(told)
+    return None if stream.open else last[2] if last else told
 
 
 def without_thinking(reply: str) -> str:
@@ -127,22 +122,6 @@ def _without_start(text: str) -> str:
     while start := _START.match(text):
         text = text[start.end() :]
     return text
-
-
-def _bare(text: str) -> str:
-    """Return an answer without the marks of a chat template, and without tags around all of it."""
-    text = _without_start(text)
-    at = 0
-    while end := _END.search(text, at):
-        rest = text[end.end() :].lstrip()
-        if not rest or rest.startswith((*_NEXT_TURN, *_ENDS)):
-            text = text[: end.start()]
-            break
-        at = end.end()
-    if wrapped := _WRAPPED.match(text):
-        return text[wrapped.end() :].replace(f"</{wrapped[1]}>", "", 1)
-    last = _LAST_WRAPPED.search(text)
-    return last[2] if last else text
 
 
 class ThinkingStream:

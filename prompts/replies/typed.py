@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from types import UnionType
 from typing import TypeVar, Union, get_args, get_origin
 
@@ -19,9 +20,6 @@ LONGEST_CHOICE = 500
 """Characters: a forced choice is a word or a sentence, not an error page or an essay."""
 
 _WRAPPERS = {"answer", "result", "output", "response", "data", "json", "reply", "object"}
-_ARGUMENTS = frozenset({"arguments", "parameters", "args", "input"})
-_OF_A_CALL = _ARGUMENTS | {"name", "type", "id", "index"}
-"""The keys of a call of a function: Mistral's, Hermes', Llama's and OpenAI's."""
 _SPELLED_OUT = ("yes", "no", "true", "false")
 _NEGATION = re.compile(r"\b(?:no|not|never|neither|nor|cannot)\b|n['’ʼ]t\b")
 _TRUTH = re.compile(r"\W*(true|false)\b")
@@ -132,7 +130,10 @@ def _records(schema: type[T], values: Sequence[Value], reasons: list[str]) -> li
 
 
 def _fitted(schema: type[T], value: Value, reasons: list[str]) -> T | None:
-    names, content = _names_of(schema), _unpacked(value.content, _names_of(schema))
+    names, content = _names_of(schema), value.content
+    if isinstance(content, str) and content.lstrip().startswith(("{", "[")):
+        with suppress(ValueError):
+            content = json.loads(content)
     if isinstance(content, dict) and names:
         content = _with_known_keys(schema, names, content)
     if isinstance(content, dict) and len(content) == 1 and not names & content.keys() and names:
@@ -147,23 +148,6 @@ def _fitted(schema: type[T], value: Value, reasons: list[str]) -> T | None:
         elif field and (value.alone or (content and all(isinstance(element, dict) for element in content))):
             content = {field: content}
     return _validated(schema, content, value.alone, reasons)
-
-
-def _unpacked(content: object, names: frozenset[str]) -> object:
-    """Return what a value holds: the arguments where it is a call of a function, the JSON in a string."""
-    call = content[0] if isinstance(content, list) and len(content) == 1 else content
-    if isinstance(call, dict) and isinstance(call.get("function"), dict) and "function" not in names:
-        call = call["function"]
-    if isinstance(call, dict) and "name" in call and call.keys() <= _OF_A_CALL:
-        given = call.keys() & _ARGUMENTS
-        if len(given) == 1 and not given & names:
-            content = call[given.pop()]
-    if isinstance(content, str) and content.lstrip().startswith(("{", "[")):
-        try:
-            return json.loads(content)
-        except ValueError:
-            return content
-    return content
 
 
 def _with_known_keys(schema: type[BaseModel], names: frozenset[str], content: dict[str, object]) -> dict[str, object]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conspectus.prompts.replies.json_repair import read_values
+from conspectus.prompts.replies.prose import bare_words
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import abstains, is_unknown
 from conspectus.query.citations.forms import marks_in, numbers_in
@@ -28,6 +29,9 @@ _BRACED = re.compile(r"\{([^{}]*)\}")
 _BETWEEN_BRACES = re.compile(r"[ \t,;/&]*(?:(?:and|or|und|et|y)\s*)?")
 _TEMPLATES = frozenset(("yes", "no", "answer", "the answer", "your answer", "name", ""))
 _NEXT_QUESTION = re.compile(r"\n[ \t]*(?:\*\*)?(?:Q|Question|Next question|Frage)\s*\d*\s*[:.]", re.IGNORECASE)
+_QUESTION_LABEL = re.compile(
+    r"^\W*(?:[\w!,' ]{0,40}\s)?(?:next )?(?:question|query|clue|answer|reply)(?: is)?\s*[:：]", re.IGNORECASE
+)
 _ANSWER_IS = re.compile(
     r"\banswer(?:s)?(?: (?:to|regarding|for)(?: \w+){1,8}?| based on [^\n.]{1,60}?| here)? (?:is|are|would be|"
     r"would then be)(?: that)?[ \t]*[:：]?[ \t]*"
@@ -110,7 +114,7 @@ def _verdict(text: str) -> tuple[bool, int] | None:
         _AT_ONCE.match, _BEHIND_LABEL.search, _IN_BRACES.search, _BEFORE_BRACES.search, _IN_WORDS.search,
     ):  # fmt: skip
         if found := form(text):
-            goes_on = form == _AT_ONCE.match or len(_words(text[found.end() :])) >= _LEAST_BEHIND
+            goes_on = form == _AT_ONCE.match or len(bare_words(text[found.end() :]).split()) >= _LEAST_BEHIND
             return found[1].casefold() == "yes", found.end(1) if goes_on else 0
     if found := _LAST_WORD.search(text):
         return found[1].casefold() == "yes", 0
@@ -241,10 +245,6 @@ def _members(content: object) -> dict[str, object]:
     return found
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.casefold())
-
-
 def asked_question(reply: str) -> str:
     """Return the question in a reply: in braces, else the last line with a question mark, else the whole reply.
 
@@ -260,17 +260,7 @@ def asked_question(reply: str) -> str:
     text = first if first.endswith(("?", "？")) else text
     if braced := _braced(text):
         return braced
-    lines = [
-        _clean(
-            re.sub(
-                r"^\W*(?:[\w!,' ]{0,40}\s)?(?:next )?(?:question|query|clue|answer|reply)(?: is)?\s*[:：]",
-                "",
-                line,
-                flags=re.IGNORECASE,
-            )
-        )
-        for line in text.splitlines()
-    ]
+    lines = [_clean(_QUESTION_LABEL.sub("", line)) for line in text.splitlines()]
     asked = [line for line in lines if line.endswith(("?", "？"))]
     return asked[-1] if asked else " ".join(" ".join(lines).split())
 
@@ -297,8 +287,8 @@ def mention(text: str, names: Sequence[str]) -> bool:
     >>> mention("Ada Mirren was born in Pelluci", ["pelluci"]), mention("Pelluciville", ["Pelluci"])
     (True, False)
     """
-    held = f" {' '.join(_words(text))} "
-    return any(f" {' '.join(_words(name))} " in held for name in names if _words(name))
+    held = f" {bare_words(text)} "
+    return any(f" {words} " in held for words in map(bare_words, names) if words)
 
 
 def listed_names(text: str) -> tuple[str, ...]:

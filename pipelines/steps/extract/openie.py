@@ -29,7 +29,7 @@ from conspectus.pipelines.steps.extract.sightings import Sightings
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages, prompt_text
-from conspectus.prompts.replies.in_words import list_in_words, triples_in_words
+from conspectus.prompts.replies.prose import list_in_words, triples_in_words
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.prompts.replies.typed import CUT_OFF
 from conspectus.storage.errors import BadAnswer, ModelError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from conspectus.pipelines.steps.reports.prompt import CitedRecord, in_text_order
-from conspectus.prompts.replies.scored import Rating
+from conspectus.prompts.replies.prose import Rating
 from conspectus.storage.records import Chunk, Finding, Span
 from conspectus.storage.text.sentences import sentence_spans
 from pydantic import BaseModel, Field, field_validator

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.choose import choose, numbered
-from conspectus.prompts.replies.in_words import list_in_words
+from conspectus.prompts.replies.prose import list_in_words
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import is_unknown
 from conspectus.query.answer_writing.own_words import told_anew

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
-from conspectus.prompts.replies.scored import Score
+from conspectus.prompts.replies.prose import Score
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.answer_writing.cited_answer import Written, write

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
-from conspectus.prompts.replies.scored import Score
+from conspectus.prompts.replies.prose import Score
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.answer_writing.context_windows import ScoredUnit, Unit, Window, cut_tokens, sources
 from conspectus.query.citations.forms import Numbers, marks_in

@@ -3,9 +3,14 @@
 import time
 
 import pytest
-from conspectus.prompts.replies.in_words import comparison_in_words, list_in_words, triples_in_words
+from conspectus.prompts.replies.prose import (
+    comparison_in_words,
+    list_in_words,
+    read_chosen,
+    read_scores,
+    triples_in_words,
+)
 from conspectus.prompts.replies.records import read_records
-from conspectus.prompts.replies.scored import read_chosen, read_scores
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import abstains
 from conspectus.query.citations.forms import marks_in, numbers_in

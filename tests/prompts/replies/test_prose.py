@@ -1,8 +1,14 @@
 """Scores, triples, lists and comparisons where models write no JSON."""
 
 import pytest
-from conspectus.prompts.replies.in_words import comparison_in_words, list_in_words, triples_in_words
-from conspectus.prompts.replies.scored import as_score, read_chosen, read_scores
+from conspectus.prompts.replies.prose import (
+    as_score,
+    comparison_in_words,
+    list_in_words,
+    read_chosen,
+    read_scores,
+    triples_in_words,
+)
 
 OFFERED = ["film.director", "film.writer", "person.born in"]
 

@@ -1,21 +1,23 @@
-"""Scores that a model gives to the items of a list, read from JSON or from prose.
+"""Replies in prose, and JSON of another form than asked for: scores, choices, triples, lists, a comparison.
 
 When asked for numbers and scores as JSON, models also write `{name (Score: 0.6)}` (as in Think-on-Graph), `name: 0.6`,
 several names before one score or one list of scores, or bare scores in the order of the list. An item is identified by
 its name, by a part of its name that no other item has, or by its number. Names that are not on the list are ignored.
+
+`triples_in_words`, `list_in_words` and `comparison_in_words` return None if a reply contains nothing of their kind; it
+then counts as unusable.
 """
 
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from conspectus.prompts.replies.json_repair import read_values
 from conspectus.prompts.replies.thinking import without_thinking
 from pydantic import BeforeValidator
 
-LONGEST = 50_000
+LONGEST = 100_000
 """At most this many characters of a reply are read."""
 _VALUE = r"-?\d{1,3}(?:\.\d{1,6})?"
 _SAYS = r"(?:score|rating|relevance|contribution|weight)s?\s*[:=]?\s*"
@@ -57,10 +59,10 @@ def read_scores(reply: str, offered: Sequence[str]) -> dict[int, float]:
         {0: 0.0, 1: 1.0}
     """
     text = without_thinking(reply)[:LONGEST]
-    items = _Items.of(offered)
+    places = _places(offered)
     found: dict[int, float] = {}
-    for name, score in [*_of_json(text), *_of_lines(text)]:
-        place = items.place(name)
+    for name, score in [*_scored(read_values(text).contents), *_of_lines(text)]:
+        place = _place(name, places, len(offered))
         if place is not None:
             found.setdefault(place, score)
     return found or _in_order(text, len(offered))
@@ -84,17 +86,17 @@ def read_chosen(reply: str, offered: Sequence[str]) -> dict[int, float] | None:
 
 def _named(text: str, offered: Sequence[str]) -> list[int] | None:
     """Return the positions of the items that a text names: as JSON by number or name, in a list, or in prose."""
-    keys = {" ".join(_words_of(name)): place for place, name in reversed(list(enumerate(offered)))}
+    keys = _places(offered)
     values = read_values(text).contents
     found: dict[int, None] = {}
     for token in (token for value in values for token in _tokens(value)):
-        key = " ".join(_words_of(token))
+        key = bare_words(token)
         place = int(key) - 1 if key.isdigit() and len(key) < 4 and key not in keys else keys.get(key, -1)
         if 0 <= place < len(offered):
             found.setdefault(place)
     if found or any(map(_is_none, values)):
         return list(found)
-    told = f" {' '.join(_words_of(text))} "
+    told = f" {bare_words(text)} "
     named = {place: told.find(f" {key} ") for key, place in keys.items() if key and f" {key} " in told}
     if named:
         return sorted(named, key=named.__getitem__)
@@ -126,48 +128,32 @@ def _tokens(content: object) -> Iterator[str]:
         yield str(content)
 
 
-@dataclass(frozen=True, slots=True)
-class _Items:
-    """The items of a list by their words."""
+def bare_words(text: str) -> str:
+    """Return the words of a text in lower case with single spaces, without punctuation.
 
-    places: dict[str, int]
-    count: int
-
-    @classmethod
-    def of(cls, offered: Sequence[str]) -> "_Items":
-        places: dict[str, int] = {}
-        for place, name in enumerate(offered):
-            places.setdefault(_key(name), place)
-        return cls(places, len(offered))
-
-    def place(self, name: str) -> int | None:
-        """Return the position of the named item."""
-        key = _key(name)
-        if key in self.places:
-            return self.places[key]
-        number = _NUMBERED.match(name)
-        if number:
-            place = int(number[1]) - 1
-            return place if 0 <= place < self.count else None
-        if key.count(" ") + 1 < _LEAST_PART:
-            return None
-        near = {
-            place for known, place in self.places.items() if f" {key} " in f" {known} " or f" {known} " in f" {key} "
-        }
-        return near.pop() if len(near) == 1 else None
+    >>> bare_words("film.born_in (Ada's)")
+    'film born in ada s'
+    """
+    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
-def _words_of(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.casefold())
+def _places(offered: Sequence[str]) -> dict[str, int]:
+    """Return the position of each item by its words, the first of equal ones."""
+    return {bare_words(name): place for place, name in reversed(list(enumerate(offered)))}
 
 
-def _key(name: str) -> str:
-    return " ".join(_words_of(name))
-
-
-def _of_json(text: str) -> Iterator[tuple[str, float]]:
-    for content in read_values(text).contents:
-        yield from _scored(content)
+def _place(name: str, places: dict[str, int], count: int) -> int | None:
+    """Return the position of the named item."""
+    key = bare_words(name)
+    if key in places:
+        return places[key]
+    if number := _NUMBERED.match(name):
+        place = int(number[1]) - 1
+        return place if 0 <= place < count else None
+    if key.count(" ") + 1 < _LEAST_PART:
+        return None
+    near = {place for known, place in places.items() if f" {key} " in f" {known} " or f" {known} " in f" {key} "}
+    return near.pop() if len(near) == 1 else None
 
 
 def _scored(content: object) -> Iterator[tuple[str, float]]:
@@ -180,8 +166,7 @@ def _scored(content: object) -> Iterator[tuple[str, float]]:
         score = next((number for key in _SCORE_KEYS if (number := _number(members.get(key))) is not None), None)
         named = [members[key] for key in ("number", *_NAME_KEYS) if isinstance(members.get(key), str | int)]
         if score is not None and named:
-            for name in named[:1]:
-                yield str(name), score
+            yield str(named[0]), score
             return
         for key, value in content.items():
             if (number := _number(value)) is not None:
@@ -260,3 +245,127 @@ Score = Annotated[int, BeforeValidator(as_score)]
 """A whole number from a model, in any notation."""
 Rating = Annotated[float, BeforeValidator(as_number)]
 """A number from a model, in any notation."""
+
+
+_SENTENCE_LABEL = re.compile(r"(?im)^[^\w\n]*+(?:test |next )?(?:sentence|text|input)\s*\d*\s*:")
+_CALL = re.compile(r"(?<![\w\\])(?P<relation>[^\W\d][\w\\,'-]{0,80})\((?P<inside>(?:[^()\n]|\([^()\n]*\)){1,300})\)")
+_BRACKETED = re.compile(r"[(\[<](?P<inside>[^()\[\]<>\n]{3,400})[)\]>]")
+_PARTS = re.compile(r"\s*(?:\||;|\t|->|→|—)\s*|\s*,\s*")
+_STRONG_PARTS = re.compile(r"\s*(?:\||\t|->|→)\s*")
+_LISTED = re.compile(
+    r"^(?:#{1,6}\s)?\s{0,3}(?:\*\*)?(?:(?P<number>\d{1,3})[.)、]|[-*•])\s*(?P<item>\S.*)$", re.MULTILINE
+)
+_ITEM_NUMBER = re.compile(r"^\s*\(?\d{1,3}[.)、:]\s*")
+_OUTER = re.compile(r"^[\s*_`\"'“”]+|[\s*_`\"'“”]+$")
+_SCORE = r"(\d{1,3}(?:\.\d{1,3})?)"
+_FIRST_LINE = re.compile(rf"^\W*{_SCORE}\s*(?:/\s*\d+)?[\s,;:/]+{_SCORE}\s*(?:/\s*\d+)?\s*(?:$|\n)")
+_TWO = r"(?:assistant|answer|response|model|candidate)"
+_SCORED = re.compile(
+    rf"{_TWO}\W{{0,4}}(?P<which>[12AB])\W{{1,6}}(?:score\W{{1,4}})?{_SCORE}(?=\s|[.,;/)(]|$)(?!\s*[=+*^])",
+    re.IGNORECASE,
+)
+_PAIR = re.compile(rf"\(\s*{_SCORE}\s*,\s*{_SCORE}\s*\)\s*(?:$|[.\n]|for )")
+_BETTER = re.compile(
+    rf"{_TWO} (?P<which>[12AB])(?:'s (?:answer|response|\w+))? (?:\w+ ){{0,3}}?(?:performed|performs|is|was|did|"
+    rf"does|wins|provided)\b(?: \w+){{0,2}}? "
+    rf"?(?:better|best|superior|the winner|stronger)|{_TWO} (?P<wins>[12AB]) wins|(?:better|best|winner|"
+    rf"prefer(?:red)?)\W{{0,4}}(?:is|:)?\W{{0,4}}(?:{_TWO} )?(?P<choice>[12AB])\b",
+    re.IGNORECASE,
+)
+_TIE = re.compile(
+    r"\b(?:tie|tied|draw|equally (?:good|well|bad)|both (?:answers|assistants) are (?:equal|equally)|"
+    r"neither (?:answer )?is (?:clearly )?better)\b",
+    re.IGNORECASE,
+)
+
+
+def triples_in_words(reply: str) -> list[list[str]] | None:
+    """Return the triples (subject, predicate, object) of a reply that is no JSON.
+
+    They are read as `relation(subject, object)`, and as `(subject, relation, object)` or `subject | relation | object`
+    on a line. If the model continues with texts that it invented, only the triples of the first text are read.
+
+    >>> triples_in_words("Triples:\\n- born\\\\_in(Ada Mirren, Pelluci)\\n\\nText: Bern ...\\n- located_in(Bern, Aar)")
+    [['Ada Mirren', 'born in', 'Pelluci']]
+    """
+    text = without_thinking(reply)[:LONGEST]
+    for block in _SENTENCE_LABEL.split(text):
+        found = [list(triple) for triple in dict.fromkeys(_triples(block))]
+        if found:
+            return found
+    return None
+
+
+def _triples(block: str) -> Iterator[tuple[str, str, str]]:
+    for line in block.splitlines():
+        calls = list(_CALL.finditer(line))
+        for call in calls:
+            subject, comma, target = call["inside"].partition(",")
+            triple = _triple(subject, call["relation"].replace("_", " "), target) if comma else None
+            if triple:
+                yield triple
+        if calls:
+            continue
+        inside = [line] if _STRONG_PARTS.search(line) else [found["inside"] for found in _BRACKETED.finditer(line)]
+        for part in inside:
+            bare = part.strip().strip("()[]<>|") if part is line and part.strip()[:1] in "([<|" else part
+            parts = _STRONG_PARTS.split(bare.strip()) if part is line else _PARTS.split(part, maxsplit=2)
+            if len(parts) == 3 and (triple := _triple(*parts)):
+                yield triple
+
+
+def _triple(subject: str, relation: str, target: str) -> tuple[str, str, str] | None:
+    parts = [
+        " ".join(_OUTER.sub("", part.replace("\\", "").strip(" -*•")).split()) for part in (subject, relation, target)
+    ]
+    return (parts[0], parts[1], parts[2]) if all(re.search(r"\w", part) for part in parts) else None
+
+
+def list_in_words(reply: str) -> list[str] | None:
+    """Return the items of a numbered or bulleted list, without their numbers.
+
+    If items are numbered, bullets below them belong to them and are left out.
+
+    >>> list_in_words("Sure! Here are two:\\n1. Who built it?\\n   - a hint\\n2) When?")
+    ['Who built it?', 'When?']
+    """
+    found = list(_LISTED.finditer(without_thinking(reply)[:LONGEST]))
+    numbered = [one for one in found if one["number"]]
+    return [without_number(one["item"]) for one in numbered or found] or None
+
+
+def without_number(item: str) -> str:
+    """Return an item of a list without a number and markup around it.
+
+    >>> without_number("2. **Who built it?**")
+    'Who built it?'
+    """
+    return _OUTER.sub("", _ITEM_NUMBER.sub("", item.strip(), count=1)).strip() or item.strip()
+
+
+def comparison_in_words(reply: str) -> str | None:
+    """Return which of two answers a judge prefers, "1", "2" or "tie": by its scores, or by its words.
+
+    >>> comparison_in_words("8 9\\nBoth are good."), comparison_in_words("In all, Assistant 1 performed better.")
+    ('2', '1')
+    """
+    text = without_thinking(reply)[:LONGEST].strip().replace("*", "")
+    if first := _FIRST_LINE.match(text):
+        return _higher(float(first[1]), float(first[2]))
+    said = list(_BETTER.finditer(text))
+    if said:
+        which = next(name for name in said[-1].groups() if name)
+        return {"A": "1", "B": "2"}.get(which.upper(), which)
+    scores: dict[str, float] = {}
+    for found in _SCORED.finditer(text):
+        scores[{"A": "1", "B": "2"}.get(found["which"].upper(), found["which"])] = float(found[2])
+    if len(scores) == 2:
+        return _higher(scores["1"], scores["2"])
+    pairs = list(_PAIR.finditer(text))
+    if pairs:
+        return _higher(float(pairs[-1][1]), float(pairs[-1][2]))
+    return "tie" if _TIE.search(text) else None
+
+
+def _higher(one: float, two: float) -> str:
+    return "tie" if one == two else "1" if one > two else "2"
