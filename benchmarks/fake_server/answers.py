@@ -145,16 +145,22 @@ def helpful_facts(asked: FilledPrompt) -> dict[str, object]:
     listed = _pieces(asked.values.get("facts", ""))
     order = ranked(_question(asked), [text for _, text in listed])
     most = int(asked.values.get("most", "5") or 5)
-    return {"facts": [listed[place][0] for place in order][:most]}
+    return _chosen([(listed[place][0], 8) for place in order][:most])
 
 
 def picks(asked: FilledPrompt) -> dict[str, object]:
     """Return the numbers of the groups that share most words with the question."""
     listed = _LISTED.findall(asked.values.get("selections", ""))
     order = ranked(_question(asked), [text for _, text in listed])
-    chosen = [listed[place][0] for place in order][: int(asked.values.get("most", "1") or 1)]
+    return _chosen([(int(listed[place][0]), 8) for place in order][: int(asked.values.get("most", "1") or 1)])
+
+
+def _chosen(scores: Sequence[tuple[int, int]]) -> dict[str, object]:
+    """Return the form of every choice, from pairs of a number and a score."""
     return {
-        "chosen": [{"number": int(each), "why": "Words of the question stand in it.", "score": 8} for each in chosen]
+        "chosen": [
+            {"number": number, "why": "Words of the question stand in it.", "score": score} for number, score in scores
+        ]
     }
 
 
@@ -173,7 +179,7 @@ def topics(asked: FilledPrompt) -> dict[str, object]:
     question = asked.values.get("question", "").casefold()
     listed = _LISTED.findall(asked.values.get("entities", ""))
     held = [(number, name) for number, name in listed if name.casefold().strip() in question] or listed
-    return dict(held[: int(asked.values.get("most", "3") or 3)])
+    return _chosen([(int(number), 8) for number, _ in held][: int(asked.values.get("most", "3") or 3)])
 
 
 def scores(asked: FilledPrompt, key: str) -> dict[str, object]:
@@ -182,18 +188,19 @@ def scores(asked: FilledPrompt, key: str) -> dict[str, object]:
     listed, question = _pieces(given), _question(asked)
     ends = sorted((-min(10, 1 + 3 * shared(question, text)), number) for number, text in listed)
     most = len(ends) if key in ("pieces", "passages") else 3 * int(asked.values.get("most", "3") or 3)
-    return {key: [{"number": number, "score": -score} for score, number in ends[:most]]}
+    return _chosen([(number, -score) for score, number in ends[:most]])
 
 
-def reasoning(asked: FilledPrompt) -> str:
+def reasoning(asked: FilledPrompt) -> dict[str, object]:
     """Return a ToG-2 verdict with the answer, or the known facts, and the numbers that support it."""
     question, found = _question(asked), _best(asked, 1)
     if not found:
-        return "{No} {Nothing that was found bears on the question.}"
-    marks = "".join(f"[{number}]" for number in found[0].numbers[:2])
+        told = "Nothing that was found bears on the question."
+        return {"reason": told, "sufficient": False, "answer": told, "facts": []}
     named = new_names(found[0].text, question)
-    settles = shared(question, found[0].text) >= _SETTLED * len(key_words(question))
-    return f"{{Yes}} {{{named[0]}}} {marks}" if settles and named else f"{{No}} {{{found[0].text}}} {marks}"
+    settles = shared(question, found[0].text) >= _SETTLED * len(key_words(question)) and bool(named)
+    said = named[0] if settles else found[0].text
+    return {"reason": found[0].text, "sufficient": settles, "answer": said, "facts": list(found[0].numbers[:2])}
 
 
 def next_question(asked: FilledPrompt) -> str:

@@ -25,9 +25,11 @@ _SURROGATE = re.compile(
     r"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\ud800-\udfff])|\\."
 )
 _TOKEN = re.compile(
-    r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|[{}\[\]\"']|,(?=\s*+[}\]])|```|~~~|\b(?:True|False|None)\b", re.DOTALL
+    r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|“(?:[^“”\\]|\\.)*+”|[{}\[\]\"'“]|,(?=\s*+[}\]])|```|~~~"
+    r"|\b(?:True|False|None)\b",
+    re.DOTALL,
 )
-_CUTS = {'"': "0", "'": "0", "```": "", "~~~": ""}  # half a string is left out as half a number is
+_CUTS = {'"': "0", "'": "0", "“": "0", "```": "", "~~~": ""}  # half a string is left out as half a number is
 _SPELLING = {"True": "true", "False": "false", "None": "null", ",": ""}
 _ESCAPES = {"\\'": "'", '"': '\\"', **{chr(code): f"\\u{code:04x}" for code in range(32)}}
 _TO_ESCAPE = re.compile(r"\\.|[\"\x00-\x1f]", re.DOTALL)
@@ -64,8 +66,8 @@ class JsonReading:
 def read_values(reply: str) -> JsonReading:
     """Return the JSON values of a reply, without the thinking, prose and fences around them.
 
-    A value may also have Python's quotes and literals, and commas before closing brackets. Half of a surrogate pair,
-    which no file can store, is read as U+FFFD.
+    A value may also have curly quotes, Python's quotes and literals, and commas before closing brackets. Half of a
+    surrogate pair, which no file can store, is read as U+FFFD.
 
     >>> read_values("Here you are: {'a': [1, 2,]} Anything else?").values[0].content
     {'a': [1, 2]}
@@ -126,7 +128,7 @@ def _value_at(text: str, start: int) -> tuple[object, int | None]:
             unclosed.append((token, len(parts)))
         elif token in ("}", "]") and unclosed.pop()[0] + token not in ("{}", "[]"):
             raise ValueError("its brackets do not match")
-        elif token[0] in "\"'":
+        elif token[0] in "\"'“":
             token = f'"{_TO_ESCAPE.sub(lambda found: _ESCAPES.get(found[0], found[0]), token[1:-1])}"'
         parts.append(_SPELLING.get(token, token))
         if not unclosed:

@@ -55,7 +55,7 @@ _ADVICE = re.compile(
 )
 _LEAST_BEHIND = 3
 """Minimum number of words after a verdict to be read as its content; with fewer, the whole reply is read."""
-_BROKEN_JSON = re.compile(r'\{\s*"\w+"\s*:')
+_BROKEN_JSON = re.compile(r'\{\s*+["“]\w++["”]\s*+:')
 """How an object begins; if it has no answer, none follows in prose."""
 _MOST_OF_PROSE = 150
 """A reply of more words without a verdict or an answer is advice or an essay."""
@@ -86,7 +86,7 @@ def read_reasoning(reply: str, shown: int = 999) -> ReasoningReply | None:
     text = without_thinking(reply)[:LONGEST].strip()
     if told := _of_json(text):
         return _reasoned(told[0], told[1], told[2] or numbers_in(text))
-    if _BROKEN_JSON.match(text):
+    if _BROKEN_JSON.search(text):
         return None
     first = _NEXT_QUESTION.split(text, maxsplit=1)[0]
     found = _verdict(first) or _verdict(text)

@@ -108,9 +108,14 @@ def test_a_passage_that_is_its_own_seed() -> None:
     found = told()
     alone = replace(found, passages=(replace(found.passages[0], paths=(own,)),))
     assert words_of(explanation_svg(alone)) == [
-        "Marrow", "paths of ppr", "the question", "1. Marrow", "the question names it", "the question",
+        "Marrow",
+        "paths of ppr",
+        "the question",
+        "1. Marrow",
+        "the question names it",
+        "the question",
         "explained passage",
-    ]  # fmt: skip
+    ]
 
 
 def test_without_paths_there_is_no_picture() -> None:

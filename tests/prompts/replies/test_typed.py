@@ -78,6 +78,7 @@ CUT = "cut off"
 
 # What comes of a reply: the kind of damage, the reply, the schema, and the record or the beginning of the reason.
 READ: list[tuple[str, str, type[BaseModel], BaseModel]] = [
+    ("typographic quotes", '{“score”: 8, "reason": “it is "clear"”}', Score, Score(score=8, reason='it is "clear"')),
     ("strict", PLAIN, Graph, BOTH),
     ("strict, indented", BOTH.model_dump_json(indent=4), Graph, BOTH),
     ("byte order mark", "\ufeff" + PLAIN, Graph, BOTH),
@@ -197,7 +198,7 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
     ("half a literal", '{"source": "a", "target": "b", "weight": 1, "directed": tru}', Relationship, "not JSON"),
     ("comment", '{"score": 8, // of 10\n"reason": "it is clear"}', Score, "not JSON"),
     ("apostrophe", "{'score': 8, 'reason': 'it's clear'}", Score, "not JSON"),
-    ("typographic quotes", "{“score”: 8, “reason”: “it is clear”}", Score, "not JSON"),
+    ("typographic quotes inside typographic ones", "{“score”: 8, “reason”: “it “is” clear”}", Score, "cut off"),
     ("quotes not escaped", '{"score": 8, "reason": "he said "humbug" twice"}', Score, "not JSON"),
     ("bare keys", '{score: 8, reason: "it is clear"}', Score, "not JSON"),
     ("comma missing between objects", '{"entities": [{"name": "a"}\n{"name": "b"}]}', Entities, "not JSON"),

@@ -27,7 +27,15 @@ def test_a_verdict_is_heard(reply: str, sufficient: bool, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["", "{Yes}", "You are on the right track! " + "Think of it. " * 60, "Let's begin.", "<think>{Yes} {Bern}"]
+    "reply",
+    [
+        "",
+        "{Yes}",
+        'Here it is: {"sufficient": true, "answer": "a "b" c"}',
+        "You are on the right track! " + "Think of it. " * 60,
+        "Let's begin.",
+        "<think>{Yes} {Bern}",
+    ],
 )
 def test_what_holds_no_verdict_is_none(reply: str) -> None:
     assert read_reasoning(reply) is None
