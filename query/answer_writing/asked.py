@@ -21,14 +21,12 @@ from conspectus.query.question.terms import is_content_word
 from conspectus.storage.arrays import Bools, Floats, Vectors
 from conspectus.storage.index import per_index
 from conspectus.storage.text.names import UNSPACED, Word
-from conspectus.storage.text.word_lists import shares_of_common_words
+from conspectus.storage.text.word_lists import cut_run, shares_of_common_words
 
 _PASSAGES, _LENGTH = 1_000, 100
 """The passages, and the words of each, of which the word list of a language is worth as a corpus."""
-_UNLISTED, _RARE = 1e-7, 2e-4
-"""The share of a character that is no word of a language, and the most of one that is rare as a word."""
-_LONGEST_WORD = 6
-"""The most characters of a word of a language without spaces."""
+_RARE = 2e-4
+"""The largest share of a character that is rare as a word."""
 _DATE = (
     r"\p{N}{4}|\p{N}{1,2}[:.]\p{N}\p{N}|\p{N}+\s?[年月日년월일時时시]"
     r"|\p{N}{1,2}(?:st|nd|rd|th|er|\.|º)?\s(?:of |de )?\p{L}{3,}"
@@ -294,20 +292,10 @@ def _terms_of_run(run: str, language: str) -> dict[str, float]:
     stays together, and so are all of a language without a list.
     """
     listed = shares_of_common_words(language) if language in ("zh", "ja") else {}
-    best: list[tuple[float, int]] = [(0.0, 0)]
-    for end in range(1, len(run) + 1):
-        best.append(
-            max(
-                (best[start][0] + log(listed.get(run[start:end], _UNLISTED if end - start == 1 else 1e-30)), start)
-                for start in range(max(0, end - _LONGEST_WORD), end)
-            )
-        )
-    cuts = [len(run)]
-    while cuts[-1]:
-        cuts.append(best[cuts[-1]][1])
     found: dict[str, float] = {}
-    for end, start in pairwise(cuts):
-        word = run[start:end]
+    at = 0
+    for word in cut_run(run, language):
+        start, at = at, at + len(word)
         share = listed.get(word, 0.0)
         for pair in map("".join, pairwise(word)):
             found[pair] = share
@@ -315,7 +303,7 @@ def _terms_of_run(run: str, language: str) -> dict[str, float]:
             if share:
                 found[word] = share
             if start and share < _RARE and run[start - 1] not in listed:
-                found[run[start - 1 : end]] = 0.0
+                found[run[start - 1 : at]] = 0.0
     if not found:
         found = dict.fromkeys(map("".join, pairwise(run)), 0.0)
     return found

@@ -1,4 +1,4 @@
-"""Entailment of a sentence by its citations: shared names and numbers, and cosine similarity.
+"""Entailment of a sentence by its citations: names and numbers, who did what (`claim_check.py`), cosine similarity.
 
 A sentence that goes beyond its source, or cites the wrong one, usually contains a name that the source lacks; without
 names, its embedding is far from the source's. benchmarks/citations.py measures the threshold.
@@ -12,7 +12,9 @@ from importlib.util import find_spec
 import numpy as np
 import regex
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
+from conspectus.query.citations.claim_check import KNOWN_TO_CHECK, doubt
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.storage.text.language import detect
 from conspectus.storage.text.names import words
 from conspectus.storage.text.regex_annotator import RegexAnnotator
 from conspectus.storage.text.sentences import sentence_spans
@@ -85,6 +87,15 @@ def quotes(sentence: str, sources: Sequence[CitedText]) -> bool:
     return any(f" {wanted} " in f" {' '.join(word.key for word in words(source.quote))} " for source in sources)
 
 
+def doubted(sentence: str, sources: Sequence[CitedText]) -> str:
+    """Return why neither a source nor all together say what a sentence says; "" if one does."""
+    if len(words(sentence)) < _FEW_WORDS:
+        return ""
+    texts = [". ".join(filter(None, (source.above, source.quote))) for source in sources]
+    reasons = [doubt(sentence, text) for text in dict.fromkeys((*texts, " ".join(texts)))]
+    return "" if "" in reasons else reasons[-1]
+
+
 def names_alone(sentence: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return the names that a sentence consists of; none if it has other words too.
 
@@ -103,14 +114,15 @@ def closeness(sentence: str, sources: Sequence[CitedText], question: str = "") -
     """Return the highest cosine of a sentence with a source, a sentence of one, or all sources together.
 
     A short sentence is embedded with its question. The packaged encoder is always used, even if the index has another
-    embedder, because the threshold was measured with it. Returns None where it is not installed (extra `local`).
+    embedder, because the threshold was measured with it. Returns None where it is not installed (extra `local`), and
+    for a sentence that is not English: the encoder knows no other language.
     """
-    if not can_compare():
+    together = " ".join(source.quote for source in sources)
+    if not can_compare() or detect(f"{sentence} {together}", KNOWN_TO_CHECK) != "en":
         return None
     if question and len(words(sentence)) < _FEW_WORDS:
         sentence = f"{question} {sentence}"
     embedder = _encoder()
-    together = " ".join(source.quote for source in sources)
     texts = list(dict.fromkeys([together, *(text for source in sources for text in _texts(source))]))
     vectors = embedder.embed([embedder.windows(text)[0] for text in [sentence, *texts]])
     return float(np.max(vectors[1:] @ vectors[0]))

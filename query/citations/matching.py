@@ -1,9 +1,8 @@
 """Match an answer that cites nothing with the sources that the model was shown.
 
 Models forget marks, especially small models. Each sentence is compared with the sources that share words with it; it
-cites the first one that supports it, by the same check as every citation (`verification.py`): the source contains all
-its names and numbers, and the cosine reaches `citations.threshold`. `citations.unsupported` decides whether a sentence
-without support is marked, dropped or kept.
+cites the first one that supports it, by the same check as every citation (`verification.py`). `citations.unsupported`
+decides whether a sentence without support is marked, dropped or kept.
 """
 
 import re
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 
 from conspectus.query.abstention import UNCITED
 from conspectus.query.citations.alignment import overlaps
-from conspectus.query.citations.entailment import CitedText, closeness, missing, quotes
+from conspectus.query.citations.entailment import CitedText, closeness, doubted, missing, quotes
 from conspectus.query.citations.marks import NOTHING_FOUND, UNVERIFIED, written
 from conspectus.query.context import Context
 from conspectus.storage.text.names import words
@@ -106,8 +105,8 @@ def _supporting(context: Context, question: str, sentence: str, sources: Sequenc
         source = [sources[place]]
         if quotes(sentence, source):
             return place + 1
-        if not missing(sentence, source):
+        if not missing(sentence, source) and not doubted(sentence, source):
             near = closeness(sentence, source, question)
-            if near is not None and near >= least:
+            if near is None or near >= least:
                 return place + 1
     return 0

@@ -1,7 +1,8 @@
 """Citation verification: every cited sentence must be supported by its citations.
 
 Every method's answer passes through here, so support is defined uniformly: the cited text contains each name and
-number of the sentence, and their cosine is at least `citations.threshold`; or a model judges the sentence supported.
+number of the sentence, says the same of the same (`claim_check.py`), and their cosine is at least
+`citations.threshold`; or a model judges the sentence supported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,15 @@ from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.query.abstention import no_answer
 from conspectus.query.answering import measured
-from conspectus.query.citations.entailment import CitedText, can_compare, closeness, missing, names_alone, quotes
+from conspectus.query.citations.entailment import (
+    CitedText,
+    can_compare,
+    closeness,
+    doubted,
+    missing,
+    names_alone,
+    quotes,
+)
 from conspectus.query.citations.marks import NOTHING_SUPPORTED, UNVERIFIED, CitedSentence, cited_sentences
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
@@ -94,7 +103,7 @@ async def _checked(
     for place, entry in enumerate(cited):
         why = lacking[place]
         if why is None:
-            why = judged[place] if place in judged else _far(context, answer, entry)
+            why = judged[place] if place in judged else _unlike(context, answer, entry)
         checks.append(Check(entry.sentence, entry.place.numbers, not why, why))
     return tuple(checks)
 
@@ -111,7 +120,9 @@ def _lacking(cited: _CitedSentence, names: Sequence[str]) -> str | None:
     return f"not there: {', '.join(lost)}" if lost else None
 
 
-def _far(context: Context, answer: Answer, cited: _CitedSentence) -> str:
+def _unlike(context: Context, answer: Answer, cited: _CitedSentence) -> str:
+    if why := doubted(cited.sentence, cited.sources):
+        return why
     least = context.settings.citations.threshold
     found = closeness(cited.sentence, cited.sources, answer.standalone or answer.question)
     return "" if found is None or found >= least else f"cosine {found:.2f}, the least is {least:g}"

@@ -10,11 +10,15 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from itertools import pairwise
+from math import log
 from pathlib import Path
 from typing import Any, cast
 
 from conspectus.storage.errors import MissingPart
 
+_UNLISTED, _LONGEST_WORD = 1e-7, 6
+"""The share of a character that is no word of a language, and the most characters of a word without spaces."""
 _LISTED = ("en", "de", "fr", "es", "it", "nl", "pt")
 """Languages with a large list of words in the Latin alphabet; for others English decides."""
 
@@ -80,6 +84,29 @@ def shares_of_common_words(language: str) -> Mapping[str, float]:
     """
     lists = enumerate(_list(language, "small"))
     return {word: 10 ** (-place / 100) for place, words in lists for word in words}
+
+
+def cut_run(run: str, language: str) -> list[str]:
+    """Return a stretch without spaces cut into the words of a language's list that are together the most probable ones.
+
+    A character that is in no word of the list stands alone, and so does each one of a language without a list.
+
+    >>> cut_run("三年级的学生", "zh")
+    ['三年级', '的', '学生']
+    """
+    listed = shares_of_common_words(language) if language in ("zh", "ja") else {}
+    best: list[tuple[float, int]] = [(0.0, 0)]
+    for end in range(1, len(run) + 1):
+        best.append(
+            max(
+                (best[start][0] + log(listed.get(run[start:end], _UNLISTED if end - start == 1 else 1e-30)), start)
+                for start in range(max(0, end - _LONGEST_WORD), end)
+            )
+        )
+    cuts = [len(run)]
+    while cuts[-1]:
+        cuts.append(best[cuts[-1]][1])
+    return [run[start:end] for end, start in pairwise(cuts)][::-1]
 
 
 @cache

@@ -24,7 +24,7 @@ QUOTES = (
 )
 TRUE = "Paul Marlow published The Oak House in 2012 [1]."
 FALSE = "Paul Marlow was born in Northampton in 1962 [2]."
-FAR = "Every author wants to be read after a long night of rain [1]."
+FAR = "Poets like to be read in a long night of rain [1]."
 
 
 def citation(number: int, quote: str) -> Citation:
