@@ -27,7 +27,7 @@ from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.sayings import name_of_language, saying
-from conspectus.query.types import Answer, Evidence, Retriever, Say, Step
+from conspectus.query.types import Answer, Evidence, Retriever, Say, Step, ignore_pieces
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import word_keys, words
 from conspectus.storage.text.normalise import title_names
@@ -110,14 +110,18 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     )
 
 
-QUOTED_INSTEAD = "(Quoted: the model only repeated itself, the question or its instructions.)"
+REPEATED = "(Quoted: the model only repeated itself, the question or its instructions.)"
+UNSUPPORTED = "(Quoted: nothing that was found supports what the model wrote.)"
+"""Why an answer quotes although a model was asked."""
 
 
-def quoted_instead(assembly: Assembly, context: Context, evidence: Evidence, say: Say) -> Answer:
+def quoted_instead(
+    assembly: Assembly, context: Context, evidence: Evidence, say: Say = ignore_pieces, why: str = REPEATED
+) -> Answer:
     """Return the answer of `quote_evidence`, marked as one that stands in for a model's."""
     answer = quote_evidence(assembly, context, evidence, say)
-    say(f"\n{QUOTED_INSTEAD}")
-    return replace(answer, text=f"{answer.text}\n{QUOTED_INSTEAD}")
+    say(f"\n{why}")
+    return replace(answer, text=f"{answer.text}\n{why}")
 
 
 def _short(context: Context, question: str, chosen: Sequence[Quote]) -> str:

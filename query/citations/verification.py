@@ -13,7 +13,7 @@ from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
 from conspectus.query.abstention import no_answer
-from conspectus.query.answering import measured
+from conspectus.query.answering import assembling, measured
 from conspectus.query.citations.entailment import (
     CitedText,
     can_compare,
@@ -23,7 +23,13 @@ from conspectus.query.citations.entailment import (
     names_alone,
     quotes,
 )
-from conspectus.query.citations.marks import NOTHING_SUPPORTED, UNVERIFIED, CitedSentence, cited_sentences
+from conspectus.query.citations.marks import (
+    NOTHING_FOUND,
+    NOTHING_SUPPORTED,
+    UNVERIFIED,
+    CitedSentence,
+    cited_sentences,
+)
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
 from conspectus.storage.errors import ModelError
@@ -48,14 +54,14 @@ async def verified(context: Context, answer: Answer) -> Answer:
     ones.
 
     `checks` lists the checks, and the trace their count. If no sentence remains, the answer becomes an abstention; if
-    all are marked, the answer says so. With `citations.ask_model` a model decides, which adds to the usage; if it gives
-    no verdict, the cosine decides.
+    all are marked, the passages are quoted instead, or, if they do not answer, the answer says so. With
+    `citations.ask_model` a model decides, which adds to the usage; if it gives no verdict, the cosine decides.
     """
     if answer.computed:
         return replace(answer, trace=(*answer.trace, Step(STEP, "the answer is computed from what it cites")))
     cited = _sentences(answer)
     if not cited:
-        return answer
+        return _quoted(context, answer) if answer.text.endswith(NOTHING_FOUND) else answer
     model = context.model if context.settings.citations.ask_model else None
     with measured() as measure:
         checks = await _checked(context, answer, cited, model)
@@ -65,7 +71,25 @@ async def verified(context: Context, answer: Answer) -> Answer:
     mode = context.settings.citations.unsupported
     if not places or mode == "keep":
         return answer
-    return _without(answer, places) if mode == "drop" else _marked(answer, places)
+    if mode == "drop":
+        return _without(answer, places)
+    marked = _marked(answer, places)
+    return marked if any(check.supported for check in checks) else _quoted(context, marked)
+
+
+def _quoted(context: Context, answer: Answer) -> Answer:
+    """Return what the passages say instead of an answer of a model without support, if that answers the question."""
+    from conspectus.query.answer_writing.extractive import UNSUPPORTED, quoted_instead  # imports much
+
+    with assembling(answer.standalone or answer.question, answer.method) as assembly:
+        quoted = quoted_instead(assembly, context, answer.evidence, why=UNSUPPORTED)
+    if not answer.evidence.passages or not quoted.known:
+        return answer
+    said = Step("model", " ".join(answer.text.split()))
+    return replace(
+        answer, text=quoted.text, citations=quoted.citations, triples=(), names=(), span=quoted.span,
+        trace=(*answer.trace, said, *quoted.trace),
+    )  # fmt: skip
 
 
 def _sentences(answer: Answer) -> list[_CitedSentence]:

@@ -20,7 +20,7 @@ from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import CONTEXT_CHUNKS, BeamPath, BeamState, BeamVerdict, EvidenceText, hops_to
-from conspectus.query.types import Answer, Evidence, Passage, ignore_pieces
+from conspectus.query.types import Answer, Evidence, Passage
 from conspectus.query.walk.graph import is_id, predicate_words, sentence, spoken
 from conspectus.query.walk.graph_protocol import ReadableGraph, open_walk_graph
 from conspectus.query.walk.log import WalkLog
@@ -313,7 +313,7 @@ def beam_answer(
     verdict = state.verdict
     if verdict.repeats and passages:
         evidence = Evidence(passages, trace=log.steps(), walk=log.trace())
-        return quoted_instead(assembly, context, evidence, ignore_pieces)
+        return quoted_instead(assembly, context, evidence)
     relations = verdict.relations
     grounds = open_grounds(context) if relations else None
     citations = Citations(context)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conspectus.prompts.client.client import ModelClient
 from conspectus.query.abstention import NO_ANSWER
-from conspectus.query.answer_writing.extractive import QUOTED_INSTEAD
+from conspectus.query.answer_writing.extractive import REPEATED
 from conspectus.query.answer_writing.generative import ModelReader
 from conspectus.query.citations.marks import NOTHING_FOUND, UNVERIFIED, without_verdicts
 from conspectus.query.context import Context
@@ -64,7 +64,7 @@ def test_every_citation_is_a_sentence_of_the_passage_that_the_model_named(sample
 def test_an_answer_that_only_repeats_the_question_gives_way_to_a_quotation(sample_context: Context) -> None:
     answer, said, _ = read(sample_context, f"{QUESTION} " * 20)
     assert QUESTION not in answer.text
-    assert answer.text.endswith(QUOTED_INSTEAD)
+    assert answer.text.endswith(REPEATED)
     assert "".join(said) == answer.text
     assert answer.citations
     assert all(citation.quote in answer.text for citation in answer.citations)

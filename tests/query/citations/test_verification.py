@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conspectus.api import open_index
 from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.answer_writing.extractive import UNSUPPORTED
 from conspectus.query.citations.marks import NOTHING_SUPPORTED, without_verdicts
 from conspectus.query.citations.verification import verified
 from conspectus.query.context import Context
@@ -155,3 +156,16 @@ def test_what_a_query_computed_is_not_compared_with_its_triples(films_index: Con
     assert "[unverified]" in asyncio.run(verified(films_index, counted)).text
     found = asyncio.run(verified(films_index, replace(counted, computed=True)))
     assert (found.text, found.checks, found.trace[-1].name) == ("3 [1]", (), "verify")
+
+
+def test_what_the_documents_say_stands_in_for_an_answer_that_nothing_supports(build: Build) -> None:
+    context = build([("The Oak House", QUOTES[0]), ("Oxford", QUOTES[1])])
+    for reply in ("It was Agatha Christie [1].", "It was Agatha Christie, in Rome."):
+        with FakeServer(reply) as server:
+            overrides = {"llm": {"model": "m", "base_url": server.url}, "extraction": {"pipeline": "regex"}}
+            found = open_index(context.index.root, load_settings(overrides=overrides)).ask(
+                "Who wrote The Oak House?", "bm25"
+            )
+        assert found.text == f"{QUOTES[0]} [1]\n{UNSUPPORTED}"
+        assert [each.title for each in found.citations] == ["The Oak House"]
+        assert any("Agatha Christie" in step.detail for step in found.trace)
