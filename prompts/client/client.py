@@ -14,6 +14,7 @@ from conspectus.prompts.client.batch import Outbox
 from conspectus.prompts.client.capabilities import Capabilities, requested_schema
 from conspectus.prompts.client.completions import StreamedCompletion, TokenRate, read_completion
 from conspectus.prompts.client.event_loop import cached_per_process, call_loop, run_on_call_loop
+from conspectus.prompts.client.model_file import url_of
 from conspectus.prompts.client.reply_cache import ReplyMemo, SingleFlight, reply_key, step_source
 from conspectus.prompts.client.retry import BadRequest, TimedOut
 from conspectus.prompts.client.server import Address, Call, Parsed, open_server
@@ -358,7 +359,7 @@ def sendable(text: str) -> str:
 def llm_address(settings: LlmSettings) -> Address:
     """Return the address of the model in the settings."""
     return Address(
-        settings.base_url,
+        url_of(settings.model, settings.base_url),
         settings.api_version,
         settings.api_key_variable,
         settings.timeout,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from conspectus.prompts.client.event_loop import cached_per_process
+from conspectus.prompts.client.model_file import url_of
 from conspectus.prompts.language_model import Message
 from conspectus.storage.settings import LlmSettings
 
@@ -66,7 +67,8 @@ def window_for(model: object, step: str) -> Window:
 
 def window_of(settings: LlmSettings) -> Window:
     """Return what the model's server tells of its context, or `llm.context`: asked once per process."""
-    told = _told(settings.base_url, settings.model) if settings.base_url and settings.model else Window()
+    base_url = url_of(settings.model, settings.base_url)
+    told = _told(base_url, settings.model) if base_url and settings.model else Window()
     return replace(told, tokens=settings.context) if settings.context else told
 
 

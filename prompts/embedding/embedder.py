@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Protocol
 
+from conspectus.prompts.client.model_file import SUFFIX
 from conspectus.prompts.embedding.local import SentenceTransformerEmbedder, settled
 from conspectus.prompts.embedding.passes import TokenVectors
 from conspectus.storage.arrays import Vectors
@@ -69,7 +70,7 @@ def open_embedder(
     Nothing is loaded, and no server is called, before its first use.
 
     Args:
-        embedding: Section `embedding`: provider and model.
+        embedding: Section `embedding`: provider and model. The model may be a GGUF file.
         server: Section `embedding_server`, for the provider "endpoint".
         dimension: Length of existing vectors to compare with, if any; a server whose vectors have another length
             is refused.
@@ -85,7 +86,7 @@ def open_embedder(
         scores = embedder.embed(["She wrote the first program.", "A mill burnt down."]) @ question
     """
     embedding = settled(embedding)
-    if embedding.provider == "endpoint":
+    if embedding.provider == "endpoint" or embedding.model.endswith(SUFFIX):
         return _on_a_server(embedding, server, dimension)
     return _local(embedding.model)
 

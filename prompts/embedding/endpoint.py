@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from conspectus.prompts.client.event_loop import wait_for
+from conspectus.prompts.client.model_file import url_of
 from conspectus.prompts.client.retry import BadRequest, TryAgain
 from conspectus.prompts.client.server import Address, Call, ModelServer, Parsed, open_server
 from conspectus.prompts.client.usage_and_cost import Meter, Reservation, Spending, record
@@ -174,7 +175,7 @@ class EndpointEmbedder:
 
     def _vectors(self, texts: Sequence[str], job: _Job) -> Vectors:
         try:
-            return wait_for(self._all(texts, job))
+            return wait_for(self._all(_address(self._settings, self._embedding.model), texts, job))
         except (ModelUnavailable, ModelRefused, SettingsError) as error:
             kind = next(kind for kind in (ModelUnavailable, ModelRefused, SettingsError) if isinstance(error, kind))
             raise kind(f"embedding with {self.name}: {error}") from error
@@ -182,8 +183,8 @@ class EndpointEmbedder:
             for spending in job.spent:
                 record(spending)
 
-    async def _all(self, texts: Sequence[str], job: _Job) -> Vectors:
-        server = open_server(_address(self._settings))
+    async def _all(self, address: Address, texts: Sequence[str], job: _Job) -> Vectors:
+        server = open_server(address)
         # Batch texts of similar length: a server that pads them has less to pad.
         order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
         size = self._settings.batch_size
@@ -323,9 +324,9 @@ async def _no_budget() -> AsyncIterator[Reservation]:
     yield Reservation(0, 0.0)
 
 
-def _address(server: EmbeddingServerSettings) -> Address:
+def _address(server: EmbeddingServerSettings, model: str) -> Address:
     return Address(
-        server.base_url,
+        url_of(model, server.base_url, embeddings=True),
         server.api_version,
         server.api_key_variable,
         _SECONDS,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import combinations, pairwise
-from math import ceil, exp, log10
+from math import ceil, exp, log10, sqrt
 
 import regex
 from conspectus.query.answer_writing.asked import NEGATION
@@ -383,7 +383,7 @@ def _quantity(claim: str, found: Sequence[_Token], source: _Source) -> tuple[flo
 def _held(found: Sequence[_Token], source: _Source, at: int) -> float:
     """Return how much of a claim, its end above all, is in the clause of an offset."""
     return sum(
-        token.weight * (0.5 + (place + 1) / len(found)) / len(token.at) ** 0.5
+        token.weight * (0.5 + (place + 1) / len(found)) / sqrt(len(token.at))
         for place, token in enumerate(found)
         if any(source.in_one_clause(at, other) for other in token.at)
     )

@@ -18,7 +18,10 @@ class Price(SettingsSection):
 class LlmSettings(SettingsSection):
     """The language model: any server with an OpenAI-compatible API. Optional."""
 
-    model: str = Field("", description="name of the model on its server; empty: work without a model")
+    model: str = Field(
+        "",
+        description="name of the model on its server, or a GGUF file, served on this machine; empty: no model",
+    )
     step_models: dict[str, str] = Field(
         {}, description="other models for some steps, {step: model}; the usage report names the steps"
     )

