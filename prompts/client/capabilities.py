@@ -6,6 +6,7 @@ or expressed in another way from then on. `max_tokens` is tried first because se
 """
 
 import json
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from pydantic import BaseModel
 
 StructuredOutput = Literal["json_schema", "json_object", "none"]
 
+_log = logging.getLogger("conspectus")
 _UNKNOWN = re.compile("unsupported|not support|unrecognized|unknown|unexpected|extra|not permitted|deprecated", re.I)
 """How servers complain about an unknown parameter, but not about a value out of range."""
 _TOO_LONG = re.compile("context length|context window|too large|too long", re.I)
@@ -33,6 +35,8 @@ class Capabilities:
     frequency_penalty: bool = True
     stream_usage: bool = True
     system_role: bool = True
+    extra: str = ""
+    """`llm.extra` as JSON."""
 
     def lowered(self, refusal: str) -> "Capabilities | None":
         """Return the capabilities without the feature that a refusal (the server's message) names, None if it names
@@ -57,6 +61,11 @@ class Capabilities:
             yield replace(self, temperature=False)
         if self.frequency_penalty and "penalty" in refusal:
             yield replace(self, frequency_penalty=False)
+        for key in json.loads(self.extra) if self.extra else ():
+            if key.lower() in refusal:
+                _log.warning("the server refuses %s: it is left out (llm.extra)", key)
+                left = {name: value for name, value in json.loads(self.extra).items() if name != key}
+                yield replace(self, extra=json.dumps(left) if left else "")
         if self.stream_usage and "stream_options" in refusal:
             yield replace(self, stream_usage=False)
         if self.system_role and "system" in refusal and ("role" in refusal or _UNKNOWN.search(refusal)):
@@ -75,6 +84,8 @@ class Capabilities:
             body["response_format"] = {"type": "json_schema", "json_schema": named}
         elif schema and self.structured_output == "json_object":
             body["response_format"] = {"type": "json_object"}
+        if self.extra:
+            body |= json.loads(self.extra)
         if stream:
             body["stream"] = True
             if self.stream_usage:

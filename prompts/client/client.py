@@ -1,6 +1,7 @@
 """The language model of the settings: its replies are remembered, and its calls limited, metered and budgeted."""
 
 import asyncio
+import json
 import logging
 import os
 from collections import defaultdict
@@ -32,7 +33,7 @@ from conspectus.prompts.client.window import Window, cut_to, refused_for, window
 from conspectus.prompts.language_model import Reply, Request, another_try
 from conspectus.prompts.render import render, replace_prompts
 from conspectus.prompts.replies.runaway import Runaway, longest_reply
-from conspectus.storage.errors import IndexUnusable, ModelRefused, NeedsModel
+from conspectus.storage.errors import IndexUnusable, ModelRefused, NeedsModel, SettingsError
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 from conspectus.storage.tracing import span
@@ -94,7 +95,10 @@ class ModelClient:
             settings.max_tokens, settings.max_cost, settings.prices, models, resumable=memo is not None
         )
         form = settings.structured_output
-        self._capabilities = dict.fromkeys(models, Capabilities("json_schema" if form == "auto" else form))
+        self._extra = json.dumps(settings.extra, sort_keys=True) if settings.extra else ""
+        self._capabilities = dict.fromkeys(
+            models, Capabilities("json_schema" if form == "auto" else form, extra=self._extra)
+        )
         self._rates: dict[tuple[str, str], TokenRate] = defaultdict(TokenRate)
         self._running: SingleFlight[Reply] = SingleFlight()
         self._memo_error: IndexUnusable | None = None
@@ -270,7 +274,7 @@ class ModelClient:
             max_tokens,
             n_bytes=sum(len(message.content.encode()) for message in messages),
             most_prompt_tokens=most_prompt_tokens(messages, in_words),
-            key=reply_key(request, model, max_tokens, schema),
+            key=reply_key(request, model, max_tokens, schema, self._extra),
         )
 
     def _call(
@@ -367,7 +371,18 @@ def llm_address(settings: LlmSettings) -> Address:
         settings.concurrency,
         settings.requests_per_minute,
         settings.tokens_per_minute,
+        headers=tuple(sorted((name, _from_environment(value)) for name, value in settings.headers.items())),
     )
+
+
+def _from_environment(value: str) -> str:
+    """Return a header's value, that of an environment variable if it begins with $."""
+    if not value.startswith("$"):
+        return value
+    try:
+        return os.environ[value[1:]]
+    except KeyError:
+        raise SettingsError(f"the environment has no variable {value[1:]}, which llm.headers names") from None
 
 
 def open_client(settings: LlmSettings, memo: Path) -> ModelClient:

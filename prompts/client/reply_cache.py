@@ -25,11 +25,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def reply_key(request: Request, model: str, max_tokens: int, schema: str) -> str:
-    """Return the key of the reply to a request; its step and sources do not enter it."""
+def reply_key(request: Request, model: str, max_tokens: int, schema: str, extra: str = "") -> str:
+    """Return the key of the reply to a request; its step and sources do not enter it.
+
+    `extra` is what else the body has (`llm.extra`), as JSON.
+    """
     messages = [[message.role, message.content] for message in request.messages]
     shape = [PROMPTS, model, messages, schema, max_tokens, float(request.temperature), request.sample]
-    return digest(json.dumps(shape))
+    return digest(json.dumps([*shape, extra] if extra else shape))
 
 
 def step_source(step: str) -> str:

@@ -63,6 +63,7 @@ class Address:
     window: float = 60.0
     section: str = "llm"
     model_key: str = "llm.model"
+    headers: tuple[tuple[str, str], ...] = ()
 
     @property
     def shown(self) -> str:
@@ -334,9 +335,9 @@ def _connect(address: Address, key: str) -> "openai.AsyncOpenAI":
         raise SettingsError(f"{address.section}.api_version is for Azure and needs {address.section}.base_url")
     timeout = httpx2.Timeout(None, connect=address.timeout)  # what is sent has a deadline of its own
     options: dict[str, Any] = {"api_key": key or _NO_KEY, "timeout": timeout, "max_retries": 0}
-    if address.base_url.startswith("http://"):
-        # llama.cpp closes a connection just after a stream, so that the next call on it would fail.
-        options["default_headers"] = {"Connection": "close"}
+    # llama.cpp closes a connection just after a stream, so that the next call on it would fail.
+    close = {"Connection": "close"} if address.base_url.startswith("http://") else {}
+    options["default_headers"] = close | dict(address.headers)
     try:
         if address.api_version:
             return openai.AsyncAzureOpenAI(azure_endpoint=address.base_url, api_version=address.api_version, **options)

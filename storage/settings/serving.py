@@ -1,6 +1,6 @@
 """Settings of model servers and of builds, on which no index depends."""
 
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from conspectus.storage.settings.base import Sections, SettingsSection, from_yaml
@@ -37,6 +37,12 @@ class LlmSettings(SettingsSection):
     api_key_variable: str = Field(
         "OPENAI_API_KEY", description="environment variable with the API key; a local server may need none"
     )
+    extra: dict[str, Any] = Field(
+        {}, description="more members of each request, {reasoning_effort: low}; one that the server refuses is left out"
+    )
+    headers: dict[str, str] = Field(
+        {}, description="headers of each request; a value such as $NAME is read from that environment variable"
+    )
     structured_output: Literal["auto", "json_schema", "json_object", "none"] = Field(
         "auto", description="how JSON is requested; `auto` tests what the server supports"
     )
@@ -64,16 +70,27 @@ class LlmSettings(SettingsSection):
         description="US dollars per million tokens, {model: {input: 0.15, output: 0.6}}; without it costs are unknown",
     )
 
-    @field_validator("prices", "step_models", mode="before")
+    @field_validator("prices", "step_models", "extra", "headers", mode="before")
     @classmethod
     def _from_text(cls, value: object) -> object:
         """Parse a mapping given on the command line as text."""
         return from_yaml(value) if isinstance(value, str) else value
 
+    @field_validator("extra")
+    @classmethod
+    def _not_ours(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if ours := sorted(_OURS & value.keys()):
+            raise ValueError(f"{', '.join(ours)} cannot be set here: other settings or the program decide it")
+        return value
+
     @field_validator("base_url")
     @classmethod
     def _without_secrets(cls, value: str) -> str:
         return _address(value)
+
+
+_OURS = {"model", "messages", "n", "stream", "stream_options", "max_tokens", "max_completion_tokens", "response_format"}
+"""Members of a request that budgets and parsers rely on."""
 
 
 class EmbeddingServerSettings(SettingsSection):

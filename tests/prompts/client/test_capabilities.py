@@ -117,3 +117,11 @@ def test_a_stream_asks_for_its_usage_where_the_server_knows_how() -> None:
     assert asked["stream"]
     assert asked["stream_options"] == {"include_usage": True}
     assert "stream_options" not in Capabilities(stream_usage=False).body(Request(ASKED, "t"), "m", 50, stream=True)
+
+
+def test_a_member_of_the_settings_that_is_refused_is_left_out_and_named(caplog: pytest.LogCaptureFixture) -> None:
+    lowered = Capabilities(extra='{"seed": 1, "reasoning_effort": "low"}').lowered("Unknown argument: reasoning_effort")
+    assert lowered
+    assert body(lowered)["seed"] == 1
+    assert "reasoning_effort" not in body(lowered)
+    assert "reasoning_effort" in caplog.text

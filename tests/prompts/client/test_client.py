@@ -687,3 +687,23 @@ def test_a_forked_process_makes_calls_of_its_own() -> None:
             (reply,) = complete(client(server), "inside")
             os._exit(0 if isinstance(reply, Reply) and reply.text == "echo inside" else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_request_has_the_members_and_headers_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_TOKEN", "Bearer secret")
+    with FakeServer(echo) as server:
+        model = client(server, extra={"reasoning_effort": "low"}, headers={"Authorization": "$A_TOKEN"})
+        assert texts_of(complete(model, "one")) == ["echo one"]
+        (sent,) = server.requests
+    assert sent.body
+    assert sent.body["reasoning_effort"] == "low"
+    assert sent.bearer == "secret"
+    monkeypatch.delenv("A_TOKEN")
+    with pytest.raises(SettingsError, match="A_TOKEN"):
+        client(server, headers={"Authorization": "$A_TOKEN"})
+    with pytest.raises(SettingsError, match="max_tokens cannot be set here"):
+        load_settings(overrides={"llm": {"extra": {"max_tokens": 3}}})
+
+
+def test_other_members_are_another_request() -> None:
+    assert reply_key(ask("one"), "m", 9, "", '{"seed": 1}') != reply_key(ask("one"), "m", 9, "")
