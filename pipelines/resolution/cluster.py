@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conspectus.pipelines.resolution.features import NameFeatures, Names
-from conspectus.pipelines.resolution.pairs import NamePair, barred
+from conspectus.pipelines.resolution.rules import NamePair, barred
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, damaged_files
 from conspectus.storage.records import Merge
@@ -32,23 +32,16 @@ def grouped(
     text states explicitly. A chain of doubtful pairs therefore never merges names that must not be merged. The result
     does not depend on the order of the rows.
     """
-    explicit = {(candidate.left, candidate.right) for candidate in pairs if candidate.explicit}
+    explicit = {(pair.left, pair.right) for pair in pairs if pair.explicit}
     group_of: dict[str, list[str]] = {}
     joined_by: dict[str, list[NamePair]] = {}
-    for pair in sorted(pairs, key=lambda candidate: (-candidate.score, candidate.left, candidate.right)):
-        if pair.score < threshold:
-            break
+    for pair in sorted(pairs, key=lambda pair: (-pair.score, pair.left, pair.right)):
         left, right = group_of.get(pair.left, [pair.left]), group_of.get(pair.right, [pair.right])
-        if left is right or len(left) + len(right) > _MOST_OF_A_GROUP:
+        if pair.score < threshold or left is right or len(left) + len(right) > _MOST_OF_A_GROUP:
             continue
+        ends = [(min(one, other), max(one, other)) for one in left for other in right]
         if any(
-            barred(
-                names[one],
-                names[other],
-                explicit=(min(one, other), max(one, other)) in explicit or _linked(pair, explicit),
-            )
-            for one in left
-            for other in right
+            barred(names[one], names[other], explicit=pair.explicit or (one, other) in explicit) for one, other in ends
         ):
             continue
         if any(one in imported for one in left) and any(other in imported for other in right):
@@ -69,10 +62,6 @@ def grouped(
         why = _why(members, kept, pairs_of)
         aliases += [Alias(member, kept, why[member]) for member in members if member != kept]
     return sorted(aliases, key=lambda alias: alias.alias)
-
-
-def _linked(pair: NamePair, explicit: set[tuple[str, str]]) -> bool:
-    return (pair.left, pair.right) in explicit
 
 
 def kept_of(members: Sequence[NameFeatures], pairs: Sequence[NamePair], imported: Collection[str] = frozenset()) -> str:
@@ -117,17 +106,8 @@ def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[Name
 TABLE = "merges"
 
 
-@dataclass(frozen=True, slots=True)
-class UndoneMerge:
-    """An undone merge: the ids of both names as separate entities, and its row in `merges`."""
-
-    alias_id: str
-    entity_id: str
-    row: Merge
-
-
-UndoneMerges = tuple[UndoneMerge, ...]
-"""All undone merges, sorted by the ids of their rows."""
+UndoneMerges = tuple[Merge, ...]
+"""All undone merges, sorted by their ids."""
 
 Deciding = Callable[[Sequence[Merge]], UndoneMerges]
 """Maps the merges of the current version to the merges that are undone from now on."""
@@ -135,8 +115,7 @@ Deciding = Callable[[Sequence[Merge]], UndoneMerges]
 
 def kept_marks(merges: Iterable[Merge]) -> UndoneMerges:
     """Return the undone merges of a version."""
-    rows = sorted((merge for merge in merges if merge.undone), key=lambda merge: merge.id)
-    return tuple(UndoneMerge(row.alias_id, row.entity_id, row) for row in rows)
+    return tuple(sorted((merge for merge in merges if merge.undone), key=lambda merge: merge.id))
 
 
 def merges_of(root: Path, current: Manifest | None) -> list[Merge]:

@@ -8,10 +8,10 @@ from itertools import chain
 
 import numpy as np
 from conspectus.pipelines.resolution.evidence import Evidence, int32_of
-from conspectus.pipelines.resolution.keys import NameKeys
+from conspectus.pipelines.resolution.keys import SHORT, VARIANT, NameKeys
 from conspectus.pipelines.resolution.parsed_name import Form, form_of
 from conspectus.pipelines.resolution.person_names import Person, person_of
-from conspectus.pipelines.resolution.wordlists import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE
+from conspectus.pipelines.resolution.words import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE, NO_FIRST_NAMES
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.records import Chunk, Document, Entity
 from conspectus.storage.spilled import rows_by_id, text_column
@@ -22,19 +22,18 @@ from conspectus.storage.text.nlp import CONCEPT, NAME
 _NO_THINGS = frozenset({"DATE", "TIME", "CARDINAL", "ORDINAL", "PERCENT", "MONEY", "QUANTITY"})
 _NO_NAMES = HONORIFICS | GENERATIONS.keys() | CORPORATE.keys()
 """Words that are no name by themselves."""
-_PERSON = frozenset({"person", "per", "people"})
-_PLACE = frozenset({"gpe", "loc", "fac", "geo", "place", "location", "city", "country", "region"})
-_ORGANISATION = frozenset({"org", "organization", "organisation", "company"})
-_OTHER = frozenset({"work_of_art", "event", "product", "law", "language", "norp", "work"})
+_KINDS = {
+    "person": {"person", "per", "people"},
+    "place": {"gpe", "loc", "fac", "geo", "place", "location", "city", "country", "region"},
+    "organisation": {"org", "organization", "organisation", "company"},
+    "other": {"work_of_art", "event", "product", "law", "language", "norp", "work"},
+}
 _MALE, _FEMALE = re.compile(r"\b(?:he|him|his)\b", re.IGNORECASE), re.compile(r"\b(?:she|her|hers)\b", re.IGNORECASE)
 _AFTER = 160
 """Window after a name, in characters, within which a pronoun probably refers to it."""
-
 _DATE = r"(?:\d{1,2} \w+ \d{4}|\w+ \d{1,2}, \d{4})"
 _DATES = re.compile(rf"[\"”]?\s*\((?:[^()]*\bborn\b|[^()]*; |[^()]*née )?[^()]*{_DATE}")
 _BORN = re.compile(rf"\b(?:was )?born\b|\(\s*(?:[^()]*; )?{_DATE}\s*[–-]\s*{_DATE}")
-
-
 _HEAD = 250
 """Characters at the beginning of a text that may give a date of birth."""
 _ROWS_AT_ONCE, _KEPT = 1 << 12, 1 << 14
@@ -102,7 +101,8 @@ class NameFeatures:
     @cached_property
     def born(self) -> bool:
         """Whether a document with this title gives a date of birth."""
-        return any(_tells_birth(self._evidence.texts[row][:_HEAD]) for row in self.titles)
+        heads = (self._evidence.texts[row][:_HEAD] for row in self.titles)
+        return any(("born" in head or "(" in head) and _BORN.search(head) is not None for head in heads)
 
     @cached_property
     def introduced(self) -> bool:
@@ -119,9 +119,22 @@ class NameFeatures:
         return self.is_untyped and bool(self.gender)
 
     @property
+    def is_persons(self) -> bool:
+        """Whether the name is a person's by type and first word."""
+        return "person" in self.kinds and self.form.words[0] not in NO_FIRST_NAMES
+
+    @property
     def is_untyped(self) -> bool:
         """Whether nothing is known about the type of the name."""
         return not self.kinds and NAME in self.types
+
+    def shares_document(self, other: "NameFeatures") -> bool:
+        """Return whether a document contains both names."""
+        return not self.documents.keys().isdisjoint(other.documents.keys())
+
+    def share_with(self, other: "NameFeatures") -> float:
+        """Return the share of the documents of this name that contain the other one too."""
+        return len(self.documents.keys() & other.documents.keys()) / max(len(self.documents), 1)
 
 
 class Names:
@@ -176,6 +189,15 @@ class Names:
     def __getitem__(self, id_: str) -> NameFeatures:
         return self.at(self._row_of[id_])
 
+    def spelt(self, letters: str) -> list[NameFeatures]:
+        """Return the names that have some letters."""
+        return [self.at(row) for row in self.keys[VARIANT][letters].tolist()]
+
+    def with_short(self, short: str, beside: NameFeatures | None = None) -> list[NameFeatures]:
+        """Return the names that have a short form, on request those in the documents of another name."""
+        rows = self.keys[SHORT][short]
+        return [self.at(row) for row in (self.evidence.sharing(beside.row, rows) if beside else rows.tolist())]
+
 
 def _form_of_name(name: str, types: tuple[str, ...]) -> Form | None:
     """Return the parsed name of an entity that may have variants, None of another."""
@@ -202,26 +224,7 @@ def _is_phrase(types: tuple[str, ...]) -> bool:
     return set(types) <= {CONCEPT} | _NO_THINGS
 
 
-def _tells_birth(text: str) -> bool:
-    return ("born" in text or "(" in text) and _BORN.search(text) is not None
-
-
 @lru_cache(maxsize=1_000)
 def _kinds(types: tuple[str, ...]) -> frozenset[str]:
-    kinds = set()
-    for item in types:
-        folded = item.casefold()
-        for kind, words in (("person", _PERSON), ("place", _PLACE), ("organisation", _ORGANISATION), ("other", _OTHER)):
-            if folded in words:
-                kinds.add(kind)
-    return frozenset(kinds)
-
-
-def share_of_documents(short: NameFeatures, long: NameFeatures) -> float:
-    """Return the share of the short name's documents that contain the long name too."""
-    return len(short.documents.keys() & long.documents.keys()) / max(len(short.documents), 1)
-
-
-def share_document(one: NameFeatures, other: NameFeatures) -> bool:
-    """Return whether a document contains both names."""
-    return not one.documents.keys().isdisjoint(other.documents.keys())
+    folded = {item.casefold() for item in types}
+    return frozenset(kind for kind, words in _KINDS.items() if folded & words)
