@@ -1,8 +1,7 @@
 """Cluster pairs of names, best score first, under cannot-link constraints; and record the merges that were undone."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from conspectus.pipelines.resolution.features import NameFeatures, Names
@@ -14,19 +13,10 @@ from conspectus.storage.records import Merge
 _MOST_OF_A_GROUP = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """A name, the canonical name of its group, and the pair that linked it to the group."""
-
-    alias: str
-    kept: str
-    pair: NamePair
-
-
 def grouped(
     names: Names, pairs: Sequence[NamePair], threshold: float, imported: Collection[str] = frozenset()
-) -> list[Alias]:
-    """Cluster the pairs that reach the threshold, best score first, and return the aliases sorted by id.
+) -> Iterator[tuple[str, dict[str, NamePair]]]:
+    """Cluster the pairs that reach the threshold, best score first; yield each canonical name and why it has its aliases.
 
     Two groups are merged only if no cannot-link constraint holds between any of their names, except for pairs that a
     text states explicitly. A chain of doubtful pairs therefore never merges names that must not be merged. The result
@@ -56,12 +46,9 @@ def grouped(
         if pair.score >= threshold:
             pairs_of[pair.left].append(pair)
             pairs_of[pair.right].append(pair)
-    aliases = []
     for members in {id(item): item for item in group_of.values()}.values():
         kept = kept_of([names[member] for member in members], joined_by[members[0]], imported)
-        why = _why(members, kept, pairs_of)
-        aliases += [Alias(member, kept, why[member]) for member in members if member != kept]
-    return sorted(aliases, key=lambda alias: alias.alias)
+        yield kept, _why(members, kept, pairs_of)
 
 
 def kept_of(members: Sequence[NameFeatures], pairs: Sequence[NamePair], imported: Collection[str] = frozenset()) -> str:
@@ -86,7 +73,7 @@ def kept_of(members: Sequence[NameFeatures], pairs: Sequence[NamePair], imported
     return best.id
 
 
-def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[NamePair]]) -> Mapping[str, NamePair]:
+def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[NamePair]]) -> dict[str, NamePair]:
     """Return each member's pair with the canonical name, or else the first pair on a path to it."""
     own = set(members)
     why: dict[str, NamePair] = {}
@@ -103,9 +90,6 @@ def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[Name
     return why
 
 
-TABLE = "merges"
-
-
 UndoneMerges = tuple[Merge, ...]
 """All undone merges, sorted by their ids."""
 
@@ -120,7 +104,7 @@ def kept_marks(merges: Iterable[Merge]) -> UndoneMerges:
 
 def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
     """Return the merges of the current version; empty if there is no version or its table is damaged."""
-    if current is None or f"{TABLE}.parquet" in damaged_files(root, current):
+    if current is None or "merges.parquet" in damaged_files(root, current):
         return []
     return StoredIndex(root, current).rows(Merge)
 
@@ -128,8 +112,3 @@ def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
 def fingerprinted(marks: UndoneMerges) -> list[list[str]]:
     """Return the undone merges in the form that enters a build's fingerprint."""
     return [[mark.alias_id, mark.entity_id] for mark in marks]
-
-
-def split(group: Collection[str], marks: UndoneMerges) -> set[str]:
-    """Return the members to split off a group: the alias of each undone merge within it."""
-    return {mark.alias_id for mark in marks if mark.alias_id in group and mark.entity_id in group}

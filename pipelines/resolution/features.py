@@ -3,6 +3,7 @@
 import re
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 
@@ -40,10 +41,11 @@ _ROWS_AT_ONCE, _KEPT = 1 << 12, 1 << 14
 """Names that are parsed at once, and names whose features are kept after they were asked for."""
 
 
+@dataclass(eq=False)
 class NameFeatures:
     """A name and the evidence about it in the documents, found when it is asked for.
 
-    Args:
+    Attributes:
         row: The row of the entity.
         name: Its name.
         types: Its types.
@@ -52,16 +54,17 @@ class NameFeatures:
         evidence: What the documents say about entities.
     """
 
-    def __init__(
-        self, row: int, name: str, types: tuple[str, ...], frequency: int, form: Form, evidence: Evidence
-    ) -> None:
-        self.row, self.name, self.types, self.frequency, self.form = row, name, types, frequency, form
-        self._evidence = evidence
+    row: int
+    name: str
+    types: tuple[str, ...]
+    frequency: int
+    form: Form
+    evidence: Evidence
 
     @property
     def id(self) -> str:
         """The id of the entity."""
-        return self._evidence.entity_ids[self.row]
+        return self.evidence.entity_ids[self.row]
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -71,12 +74,12 @@ class NameFeatures:
     @cached_property
     def documents(self) -> dict[int, int]:
         """The rows of the documents that contain the name, and its first offset in each, -1 if it is the title."""
-        return self._evidence.first_offsets(self.row)
+        return self.evidence.first_offsets(self.row)
 
     @property
     def titles(self) -> frozenset[int]:
         """The rows of the documents with the name as title."""
-        return self._evidence.titles(self.row)
+        return self.evidence.titles(self.row)
 
     @cached_property
     def person(self) -> Person | None:
@@ -86,14 +89,12 @@ class NameFeatures:
     @cached_property
     def gender(self) -> str:
         """ "m" or "f" if ranks or pronouns are unambiguous, else empty."""
-        if set(self.form.ranks) & MALE:
+        if not MALE.isdisjoint(self.form.ranks):
             return "m"
-        if set(self.form.ranks) & FEMALE:
+        if not FEMALE.isdisjoint(self.form.ranks):
             return "f"
-        he = she = 0
-        for after in self._evidence.after(self.row, 50, _AFTER):
-            he += len(_MALE.findall(after))
-            she += len(_FEMALE.findall(after))
+        after = "\n".join(self.evidence.after(self.row, 50, _AFTER))
+        he, she = len(_MALE.findall(after)), len(_FEMALE.findall(after))
         if he + she < 2 or max(he, she) < 3 * min(he, she):
             return ""
         return "m" if he > she else "f"
@@ -101,13 +102,13 @@ class NameFeatures:
     @cached_property
     def born(self) -> bool:
         """Whether a document with this title gives a date of birth."""
-        heads = (self._evidence.texts[row][:_HEAD] for row in self.titles)
+        heads = (self.evidence.texts[row][:_HEAD] for row in self.titles)
         return any(("born" in head or "(" in head) and _BORN.search(head) is not None for head in heads)
 
     @cached_property
     def introduced(self) -> bool:
         """Whether a text gives dates in brackets after the name, as after a full name."""
-        return any(_DATES.match(after) for after in self._evidence.after(self.row, 5, 60))
+        return any(_DATES.match(after) for after in self.evidence.after(self.row, 5, 60))
 
     @property
     def is_person(self) -> bool:

@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.resolution.apply import applied, claims_applied
-from conspectus.pipelines.resolution.cluster import Alias, UndoneMerges, grouped, split
+from conspectus.pipelines.resolution.cluster import UndoneMerges, grouped
 from conspectus.pipelines.resolution.features import Names
 from conspectus.pipelines.resolution.llm_vote import DOUBT, voted
 from conspectus.pipelines.resolution.rules import NamePair, barred, best_of, pair_of
@@ -126,53 +126,28 @@ def _near(known: Names, embed: Embed, settings: Settings) -> list[NamePair]:
     return [pair_of("meaning", known[item.source_id], known[item.target_id]) for item in found]
 
 
-def _decided(aliases: Sequence[Alias], marks: UndoneMerges, known: Names) -> tuple[dict[str, str], list[Merge]]:
+def _decided(
+    groups: Iterable[tuple[str, dict[str, NamePair]]], marks: UndoneMerges, known: Names
+) -> tuple[dict[str, str], list[Merge]]:
     """Return the canonical entity of each merged alias, and all rows of `merges`, undone ones included."""
-    groups: dict[str, list[Alias]] = {}
-    for alias in aliases:
-        groups.setdefault(alias.kept, []).append(alias)
     kept_of: dict[str, str] = {}
     rows: list[Merge] = []
-    for kept, group in groups.items():
-        members = {kept, *(member.alias for member in group)}
-        out = split(members, marks)
-        if kept in out:
-            group, kept = _renamed(group, kept, sorted(members - out), known)
-        for member in group:
-            rows.append(_row(member, kept, known, undone=member.alias in out))
-            if member.alias not in out:
-                kept_of[member.alias] = kept
+    for kept, why in groups:
+        members = {kept, *why}
+        out = {mark.alias_id for mark in marks if mark.alias_id in members and mark.entity_id in members}
+        if kept in out and members != out:  # the most frequent name that remains takes its place
+            new = min(members - out, key=lambda id_: (-known[id_].frequency, known[id_].name, id_))
+            why[kept] = why.pop(new)
+            kept = new
+        for alias, pair in why.items():
+            name, other = known[kept].name, known[alias].name
+            id_ = short_id("merge", alias, kept)
+            rows.append(Merge(id_, kept, name, alias, other, pair.reason, pair.score, pair.vote, alias in out))
+            if alias not in out:
+                kept_of[alias] = kept
     held = {row.id for row in rows}
-    rows += [
-        replace(mark, undone=True)
-        for mark in marks
-        if mark.id not in held and mark.alias_id in known and mark.entity_id in known
-    ]
+    rows += [mark for mark in marks if mark.id not in held and mark.alias_id in known and mark.entity_id in known]
     return kept_of, sorted_by_id(rows)
-
-
-def _renamed(group: Sequence[Alias], kept: str, others: Sequence[str], known: Names) -> tuple[list[Alias], str]:
-    """Return a group after its canonical name was split off, under the most frequent remaining name."""
-    new = min(others, key=lambda id_: (-known[id_].frequency, known[id_].name, id_)) if others else kept
-    pair_with = {member.alias: member.pair for member in group}
-    if new == kept:
-        return list(group), kept
-    renamed = [replace(member, kept=new) for member in group if member.alias != new]
-    return [*renamed, Alias(kept, new, pair_with[new])], new
-
-
-def _row(alias: Alias, kept: str, known: Names, *, undone: bool) -> Merge:
-    return Merge(
-        id=short_id("merge", alias.alias, kept),
-        entity_id=kept,
-        name=known[kept].name,
-        alias_id=alias.alias,
-        alias=known[alias.alias].name,
-        reason=alias.pair.reason,
-        score=alias.pair.score,
-        vote=alias.pair.vote,
-        undone=undone,
-    )
 
 
 def _merged(found: Extraction, kept_of: Mapping[str, str]) -> Extraction:

@@ -87,19 +87,14 @@ def _main_word(short: NameFeatures, near: Sequence[NameFeatures]) -> Iterator[Na
     """Yield "Lion" with "Cowardly Lion" if its documents contain no other name with that word."""
     if max(name.frequency for name in near) >= _OFTEN:
         near = [name for name in near if name.frequency > 1]  # drops names that a recogniser cut wrongly
-    if len({name.form.words for name in near}) == 1:
+    if len({name.form.words for name in near}) == 1 and not short.form.is_acronym:
         for long in near:
+            plain = not (long.form.after_comma or long.form.numbers or long.form.form is not None or long.titles)
+            first, *others = long.name.split()
+            head = len(others) == 1 and long.form.words == (long.form.words[0], short.form.letters)
             often = min(short.frequency, long.frequency) >= _OFTEN
-            if often and _is_head(short.form.letters, long) and short.share_with(long) == 1:
+            if plain and head and often and not first[:1].islower() and short.share_with(long) == 1:
                 yield pair_of("main word", short, long, short=short)
-
-
-def _is_head(word: str, long: NameFeatures) -> bool:
-    """Return whether a word is the head noun of a name of two words; M-DEL is not the DEL key."""
-    form = long.form
-    if form.after_comma or form.numbers or form.form is not None or long.titles or form.surfaces[0][:1].islower():
-        return False
-    return len(form.words) == len(long.name.split()) == 2 and form.words[1] == word
 
 
 def _introduced(short: NameFeatures, beside: Sequence[NameFeatures]) -> bool:

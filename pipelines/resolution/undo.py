@@ -1,6 +1,7 @@
 """Undo and redo merges: rebuild the current index under the new decisions."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from conspectus.pipelines.build_index import build_from
@@ -88,7 +89,7 @@ def _rebuilt(
 
 
 def _marks(marks: Iterable[Merge]) -> UndoneMerges:
-    return tuple(sorted({mark.id: mark for mark in marks}.values(), key=lambda mark: mark.id))
+    return tuple(sorted({mark.id: replace(mark, undone=True) for mark in marks}.values(), key=lambda mark: mark.id))
 
 
 def named(names: Sequence[str], merges: Sequence[Merge], index: Path) -> list[Merge]:

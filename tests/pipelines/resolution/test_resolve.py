@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from conspectus.pipelines.resolution.cluster import kept_marks
@@ -28,7 +29,14 @@ OFF = load_settings(overrides={"resolution": {"method": "off"}})
 
 def decided(texts: Sequence[str], undone: Sequence[Merge] = (), chosen: Settings | None = None) -> Resolved:
     documents, chunks, found = corpus(texts)
-    return resolve(documents, chunks, found, chosen or load_settings(), embed=embed, marks=tuple(undone))
+    return resolve(
+        documents,
+        chunks,
+        found,
+        chosen or load_settings(),
+        embed=embed,
+        marks=tuple(replace(each, undone=True) for each in undone),
+    )
 
 
 @settings(max_examples=20)
