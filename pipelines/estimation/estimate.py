@@ -70,38 +70,27 @@ def estimate(
     index: Path,
     settings: Settings,
     *,
+    names: Sequence[str] | None = None,
     latency: float | None = None,
     retry_failed: bool = False,
 ) -> Estimate:
-    """Return the estimated cost of `build_index` with the same arguments. No API key is needed.
+    """Return the estimated cost of `build_index`, or of `change_documents`, with the same arguments.
 
-    Failed calls and retries are not included.
+    No API key is needed. Failed calls and retries are not included.
 
     Args:
         inputs: As for `build_index`.
         index: The folder of the index, which need not exist. Cached results cost nothing.
         settings: Settings of the build.
+        names: As for `change_documents`; None for `build_index`.
         latency: Seconds per call; None to derive it from the length of the replies.
         retry_failed: As for `build_index`.
 
     Raises:
         InputError, UsageError, MissingPart: As for `build_index`.
     """
-    plan = plan_build(source_of(inputs, settings), index, settings, retry_failed=retry_failed)
-    return estimate_plan(plan, settings, latency=latency, retry_failed=retry_failed)
-
-
-def estimate_change(
-    inputs: Sequence[str | Path],
-    names: Sequence[str],
-    index: Path,
-    settings: Settings,
-    *,
-    latency: float | None = None,
-    retry_failed: bool = False,
-) -> Estimate:
-    """Return the estimated cost of `change_documents` with the same arguments, as `estimate` does."""
-    plan = plan_build(changed_source(inputs, names, index, settings), index, settings, retry_failed=retry_failed)
+    source = source_of(inputs, settings) if names is None else changed_source(inputs, names, index, settings)
+    plan = plan_build(source, index, settings, retry_failed=retry_failed)
     return estimate_plan(plan, settings, latency=latency, retry_failed=retry_failed)
 
 

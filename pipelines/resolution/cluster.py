@@ -16,18 +16,23 @@ _MOST_OF_A_GROUP = 60
 def grouped(
     names: Names, pairs: Sequence[NamePair], threshold: float, imported: Collection[str] = frozenset()
 ) -> Iterator[tuple[str, dict[str, NamePair]]]:
-    """Cluster the pairs that reach the threshold, best score first; yield each canonical name and why it has its aliases.
+    """Cluster the pairs that reach the threshold, best score first; yield each canonical id with its aliases' pairs.
 
     Two groups are merged only if no cannot-link constraint holds between any of their names, except for pairs that a
     text states explicitly. A chain of doubtful pairs therefore never merges names that must not be merged. The result
     does not depend on the order of the rows.
     """
+    pairs = sorted(
+        (pair for pair in pairs if pair.score >= threshold), key=lambda pair: (-pair.score, pair.left, pair.right)
+    )
     explicit = {(pair.left, pair.right) for pair in pairs if pair.explicit}
     group_of: dict[str, list[str]] = {}
-    joined_by: dict[str, list[NamePair]] = {}
-    for pair in sorted(pairs, key=lambda pair: (-pair.score, pair.left, pair.right)):
+    pairs_of: defaultdict[str, list[NamePair]] = defaultdict(list)
+    for pair in pairs:
+        pairs_of[pair.left].append(pair)
+        pairs_of[pair.right].append(pair)
         left, right = group_of.get(pair.left, [pair.left]), group_of.get(pair.right, [pair.right])
-        if pair.score < threshold or left is right or len(left) + len(right) > _MOST_OF_A_GROUP:
+        if left is right or len(left) + len(right) > _MOST_OF_A_GROUP:
             continue
         ends = [(min(one, other), max(one, other)) for one in left for other in right]
         if any(
@@ -37,49 +42,34 @@ def grouped(
         if any(one in imported for one in left) and any(other in imported for other in right):
             continue
         both = left + right
-        joined = [*joined_by.get(pair.left, ()), *joined_by.get(pair.right, ()), pair]
-        for item in both:
-            group_of[item] = both
-            joined_by[item] = joined
-    pairs_of: defaultdict[str, list[NamePair]] = defaultdict(list)
-    for pair in pairs:
-        if pair.score >= threshold:
-            pairs_of[pair.left].append(pair)
-            pairs_of[pair.right].append(pair)
+        group_of.update(dict.fromkeys(both, both))
     for members in {id(item): item for item in group_of.values()}.values():
-        kept = kept_of([names[member] for member in members], joined_by[members[0]], imported)
-        yield kept, _why(members, kept, pairs_of)
+        within = {id_: [pair for pair in pairs_of[id_] if {pair.left, pair.right} <= set(members)] for id_ in members}
+        short = {pair.short for pairs in within.values() for pair in pairs}
+        kept = _kept_of([names[member] for member in members], short, imported)
+        yield kept, _why(kept, within)
 
 
-def kept_of(members: Sequence[NameFeatures], pairs: Sequence[NamePair], imported: Collection[str] = frozenset()) -> str:
+def _kept_of(members: Sequence[NameFeatures], short: Collection[str], imported: Collection[str]) -> str:
     """Return the id of the canonical name of a group.
 
     A name of an imported graph comes first, then a document's title, then the most frequent name that is not a short
     form. Ties go to the longest name, then to the first in alphabetical order.
     """
-    short = {pair.short for pair in pairs}
-    best = min(
-        members,
-        key=lambda member: (
-            member.id not in imported,
-            not member.titles,
-            member.id in short,
-            -member.frequency,
-            -len(member.name),
-            member.name,
-            member.id,
-        ),
-    )
-    return best.id
+
+    def order(name: NameFeatures) -> tuple[object, ...]:
+        first = name.id not in imported, not name.titles, name.id in short
+        return *first, -name.frequency, -len(name.name), name.name, name.id
+
+    return min(members, key=order).id
 
 
-def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[NamePair]]) -> dict[str, NamePair]:
+def _why(kept: str, pairs_of: Mapping[str, Sequence[NamePair]]) -> dict[str, NamePair]:
     """Return each member's pair with the canonical name, or else the first pair on a path to it."""
-    own = set(members)
     why: dict[str, NamePair] = {}
     reached = {kept}
-    while len(reached) < len(own):
-        steps = [item for id_ in reached for item in pairs_of[id_] if {item.left, item.right} <= own]
+    while len(reached) < len(pairs_of):
+        steps = [item for id_ in reached for item in pairs_of[id_]]
         step = min(
             (item for item in steps if (item.left in reached) != (item.right in reached)),
             key=lambda item: (kept not in (item.left, item.right), -item.score, item.left, item.right),
