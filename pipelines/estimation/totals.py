@@ -147,14 +147,15 @@ def _step(spent: Spending, seconds: float) -> StepEstimate:
 def _total(steps: Sequence[StepEstimate]) -> StepEstimate:
     """Return the total of some steps. Embedding and model calls overlap, so the longer time counts."""
     names = ("calls", "remembered", "prompt_tokens", "completion_tokens")
-    counts = [sum(getattr(step, name) for step in steps) for name in names]
+    calls, remembered, prompt, completion = (sum(getattr(step, name) for step in steps) for name in names)
     by_endpoint = sum(step.seconds for step in steps if step.step == EMBED)
     seconds = max(by_endpoint, sum(step.seconds for step in steps) - by_endpoint)
     low, high = (
         Range(sum(end.calls for end in ends), sum(end.tokens for end in ends), _sum(end.cost for end in ends))
         for ends in ([step.low for step in steps], [step.high for step in steps])
     )
-    return StepEstimate("total", "", *counts, _sum(step.cost for step in steps), round(seconds, 1), low, high)
+    dollars = _sum(step.cost for step in steps)
+    return StepEstimate("total", "", calls, remembered, prompt, completion, dollars, round(seconds, 1), low, high)
 
 
 def _sum(costs: Iterable[float | None]) -> float | None:

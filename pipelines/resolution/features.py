@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 from conspectus.pipelines.resolution.evidence import Evidence, int32_of
-from conspectus.pipelines.resolution.keys import SHORT, VARIANT, NameKeys
+from conspectus.pipelines.resolution.keys import KINDS, SHORT, VARIANT, Blocks, keys_of
 from conspectus.pipelines.resolution.parsed_name import Form, form_of
 from conspectus.pipelines.resolution.person_names import Person, person_of
 from conspectus.pipelines.resolution.words import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE, NO_FIRST_NAMES
@@ -153,11 +153,11 @@ class Names:
         known: (n,) whether each entity is a name that may have variants.
         at: The features of a name, by the row of its entity.
         evidence: What the documents say about entities.
-        keys: Which names may be variants of each other.
+        keys: The names by their keys, for each kind of key.
     """
 
     def __init__(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Knowledge) -> None:
-        evidence, keys = Evidence(documents, chunks, found.entities, found.mentions), NameKeys()
+        evidence, keys = Evidence(documents, chunks, found.entities, found.mentions), [Blocks() for _ in KINDS]
         table = arrow_of(Entity, found.entities, ["name", "types", "frequency"])
         self.names, frequencies = text_column(found.entities, "name"), int32_of(table["frequency"])
         number_of: dict[tuple[str, ...], int] = {}
@@ -171,8 +171,10 @@ class Names:
             form = _form_of_name(name, own_types) if frequencies[row] else None
             if form is not None:
                 self.known[row] = True
-                keys.add(NameFeatures(row, name, own_types, int(frequencies[row]), form, evidence))
-        keys.close()
+                for kind, key in keys_of(NameFeatures(row, name, own_types, int(frequencies[row]), form, evidence)):
+                    keys[kind].add(key, row)
+        for blocks in keys:
+            blocks.close()
         names, types_of = self.names, list(number_of)
 
         def made(row: int) -> NameFeatures:
@@ -190,6 +192,11 @@ class Names:
     def __getitem__(self, id_: str) -> NameFeatures:
         return self.at(self._row_of[id_])
 
+    def shortened(self) -> list[NameFeatures]:
+        """Return the names whose letters are those of a short form of a name."""
+        own, short = self.keys[VARIANT], self.keys[SHORT]
+        return [self.at(row) for row in np.unique(own.rows[np.isin(own.hashes, short.hashes)]).tolist()]
+
     def spelt(self, letters: str) -> list[NameFeatures]:
         """Return the names that have some letters."""
         return [self.at(row) for row in self.keys[VARIANT][letters].tolist()]
@@ -201,28 +208,18 @@ class Names:
 
 
 def _form_of_name(name: str, types: tuple[str, ...]) -> Form | None:
-    """Return the parsed name of an entity that may have variants, None of another."""
-    if not _may_vary(types) or not any(map(str.isalpha, name)):
+    """Return the parsed name of an entity that may have variants, None of another.
+
+    Identifiers are distinguished by case and punctuation: CFLAGS is not --cflags.
+    """
+    own = set(types) - _NO_THINGS
+    if not own or own & IDENTIFIERS or not any(map(str.isalpha, name)):
         return None
-    if _is_phrase(types):
+    if own == {CONCEPT}:
         capitals = all(word[:1] != word[:1].lower() for word in name.split() if len(word) > 3)
         return form_of(name) if capitals else None
     form = form_of(name)
     return None if _NO_NAMES.issuperset(form.words) else form
-
-
-@lru_cache(maxsize=1_000)
-def _may_vary(types: tuple[str, ...]) -> bool:
-    """Return whether things of such types may have several names.
-
-    Identifiers are distinguished by case and punctuation: CFLAGS is not --cflags.
-    """
-    return not (set(types) <= _NO_THINGS or set(types) & IDENTIFIERS)
-
-
-@lru_cache(maxsize=1_000)
-def _is_phrase(types: tuple[str, ...]) -> bool:
-    return set(types) <= {CONCEPT} | _NO_THINGS
 
 
 @lru_cache(maxsize=1_000)

@@ -4,7 +4,6 @@ A key is kept as its 64-bit hash with the row of its name. Two keys have one has
 """
 
 from array import array
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ _LONG_WORD = 7
 """Letters of a word in which one letter may be wrong."""
 _NOT_COUNTED = frozenset({"the", "of"})
 
-VARIANT, SHORT, SLIP, FAMILY = range(4)
+VARIANT, SHORT, SLIP, FAMILY = KINDS = range(4)
 """Kinds of keys: of names that differ in spelling or order, of a name's short forms, of names with a slip of the pen,
 of the persons of one family."""
 
@@ -69,29 +68,6 @@ class Blocks:
 def _hash_of(key: str) -> int:
     """Return the 64-bit hash of a key; unlike Python's own, it is the same in every process."""
     return int.from_bytes(bytes.fromhex(short_id(key)), "big", signed=True)
-
-
-class NameKeys(defaultdict[int, Blocks]):
-    """The names by their keys, for each kind of key."""
-
-    def __init__(self) -> None:
-        super().__init__(Blocks)
-
-    def add(self, name: "NameFeatures") -> None:
-        """Add the keys of a name, in the order of rows."""
-        for kind, key in keys_of(name):
-            self[kind].add(key, name.row)
-
-    def close(self) -> None:
-        """Sort the keys; to be called once, after all names were added."""
-        for kind in (VARIANT, SHORT, SLIP, FAMILY):
-            self[kind].close()
-
-    def shortened(self) -> list[int]:
-        """Return the rows of the names whose letters are those of a short form of a name."""
-        own = self[VARIANT]
-        rows: list[int] = np.unique(own.rows[np.isin(own.hashes, self[SHORT].hashes)]).tolist()
-        return rows
 
 
 def keys_of(name: "NameFeatures") -> Iterator[tuple[int, str]]:

@@ -1,6 +1,6 @@
 """A language model's vote on pairs of names that the rules leave open."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -81,9 +81,8 @@ async def voted(
             else:
                 why = str(reply) if isinstance(reply, ModelError) else "the reply leaves the pair out"
                 failures.append(Failure(STAGE, pair.left, "no vote on whether two names are one thing's", why))
-    return [_counted(candidate, votes) for candidate in pairs], sorted(
-        set(failures), key=lambda failure: (failure.item_id, failure.detail)
-    )
+    failures = sorted(set(failures), key=lambda failure: (failure.item_id, failure.detail))
+    return [_counted(pair, votes.get((pair.left, pair.right))) for pair in pairs], failures
 
 
 def _batches(pairs: Sequence[NamePair], names: Names) -> Iterator[list[NamePair]]:
@@ -103,11 +102,8 @@ def _batches(pairs: Sequence[NamePair], names: Names) -> Iterator[list[NamePair]
         yield batch
 
 
-def _counted(pair: NamePair, votes: Mapping[tuple[str, str], bool]) -> NamePair:
-    vote = votes.get((pair.left, pair.right))
-    if vote is None:
-        return pair
-    return replace(pair, score=SURE if vote else 0.0, vote=YES if vote else NO)
+def _counted(pair: NamePair, vote: bool | None) -> NamePair:
+    return pair if vote is None else replace(pair, score=SURE if vote else 0.0, vote=YES if vote else NO)
 
 
 async def _ask(batch: Sequence[NamePair], shown: "_Shown", model: LanguageModel) -> dict[int, bool]:

@@ -115,8 +115,3 @@ def agree(left: Person, right: Person) -> str:
     if mine and yours and (len(mine) != len(yours) or not all(map(same_first, mine, yours))):
         return ""
     return first
-
-
-def conflict(left: Person | None, right: Person | None) -> bool:
-    """Return whether two names share a family name and belong to different persons."""
-    return bool(left and right and left.family == right.family and not agree(left, right))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from conspectus.pipelines.resolution.features import NameFeatures
 from conspectus.pipelines.resolution.parsed_name import Form
-from conspectus.pipelines.resolution.person_names import conflict
+from conspectus.pipelines.resolution.person_names import agree
 from conspectus.pipelines.resolution.words import FEMALE, MALE
 
 
@@ -145,4 +145,6 @@ def _things_differ(left: NameFeatures, right: NameFeatures) -> bool:
     person_and_place = {left.kinds, right.kinds} == {frozenset({"person"}), frozenset({"place"})}
     if person_and_place and min(left.frequency, right.frequency) > 1:
         return True
-    return left.is_person and right.is_person and conflict(left.person, right.person)
+    if not (left.is_person and right.is_person and left.person and right.person):
+        return False
+    return left.person.family == right.person.family and not agree(left.person, right.person)

@@ -23,7 +23,7 @@ _LONG_ACRONYM = 4
 
 def short_forms(names: Names) -> Iterator[NamePair]:
     """Yield each name that is a short form of others with those that it stands for."""
-    for short in map(names.at, names.keys.shortened()):
+    for short in names.shortened():
         form = short.form
         if len(form.words) == 1 and form.is_acronym and len(form.letters) > 2 and not form.ranks:
             yield from _acronym(short, names)
