@@ -186,9 +186,8 @@ class _Counting:
         if current and "llm" in current.settings:  # a model made the current version
             cached = min(cached, current.rows["reports"]) if step == REPORT else cached
             expected = round(cached * len(self._chunks) / max(current.rows["chunks"], 1))
-            now = self._plan.index_settings
-            if step == REPORT and any(current.settings.get(name) != now.get(name) for name in _RESHAPES):
-                kept = 0.0
+            differ = [name for name in _RESHAPES if current.settings.get(name) != self._plan.index_settings.get(name)]
+            kept = 0.0 if step == REPORT and differ else kept
         remembered = min(cached, round(max(expected, cached) * kept))
         failures = self._plan.previous_failures() if self._retry else []
         again = len({failure.item_id for failure in failures if failure.stage == step})
