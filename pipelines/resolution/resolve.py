@@ -25,7 +25,7 @@ from conspectus.storage.settings import Settings
 from conspectus.storage.tables import sorted_by_id
 
 _SPELT = 0.9
-"""Minimum score of a pair that is merged though a text names both: "Renée and Renee"."""
+"""Minimum score of a pair that is merged though a text contrasts its names: "Renée and Renee"."""
 _NEAR_ENOUGH = 0.86
 """Minimum cosine at which a pair that no rule proposes is put to the model's vote."""
 
@@ -33,14 +33,12 @@ Embed = Callable[[Sequence[str]], Vectors]
 """Embeds n texts as unit vectors (n, d)."""
 
 
-def candidates(
-    names: Names, imported: Collection[str], near: Iterable[NamePair] = (), least: float = DOUBT
-) -> list[NamePair]:
+def candidates(names: Names, imported: Collection[str], least: float, near: Iterable[NamePair] = ()) -> list[NamePair]:
     """Return the candidate pairs, sorted by their ends, that have evidence and violate no cannot-link constraint.
 
     `imported` are the ids of the entities of an imported graph; two of them are never paired, because the graph already
-    distinguishes them. `near` are further pairs, of names with similar embeddings. A pair with a lower score than
-    `least` is discarded.
+    distinguishes them. A pair with a lower score than `least` is discarded. `near` are further pairs, of names with
+    similar embeddings.
     """
     explicit, apart = stated(names)
 
@@ -106,9 +104,9 @@ def resolve(
     names = Names(documents, chunks, found.knowledge)
     failures: list[Failure] = []
     if model is None or section.vote == "off":
-        pairs = candidates(names, imported, least=section.threshold)
+        pairs = candidates(names, imported, section.threshold)
     else:
-        pairs = candidates(names, imported, _near(names, embed, settings))
+        pairs = candidates(names, imported, min(DOUBT, section.threshold), _near(names, embed, settings))
         pairs, failures = wait_for(voted(pairs, names, model, progress))
     kept_of, rows = _decided(grouped(names, pairs, section.threshold, imported), marks, names)
     del names, pairs  # their memory is needed for the tables
