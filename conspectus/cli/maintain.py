@@ -145,10 +145,10 @@ def prune(
 def _print_estimate(
     inputs: Sequence[str], names: Sequence[str], index: str, chosen: "Settings", *, as_json: bool
 ) -> None:
-    from conspectus.pipelines.estimation.estimate import estimate_change
+    from conspectus.pipelines.estimation.estimate import estimate
     from conspectus.pipelines.estimation.totals import summary
     from conspectus.pipelines.remote_index.local_copy import written
 
     with written(index, publishes=False) as folder:
-        made = {**summary(estimate_change(inputs, names, folder, chosen)), "index": index}
+        made = {**summary(estimate(inputs, folder, chosen, names=names)), "index": index}
     print_json(made) if as_json else typer.echo(estimate_text(made))

@@ -7,6 +7,7 @@ A quarter of the tokens gives half the records: in the same text 600-token chunk
 2,400-token chunks (Edge et al. 2024, section 3.1.1). So a reply grows with the square root of the text.
 """
 
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -48,13 +49,8 @@ _RECORD = '("entity"<|>"A"<|>"thing"<|>"WORDS")<|COMPLETE|>'
 class Tally:
     """The sums over the requests of one step: those to be paid for, and those with a cached reply.
 
-    Attributes:
-        calls: Calls to the server, an expected number.
-        prompt_tokens: Tokens of their prompts.
-        sizes: What the length of their replies is in proportion to (`PER_ROOT`), or their number (`FIXED`).
-        remembered: Replies from the cache.
-        remembered_tokens: Tokens of these replies.
-        remembered_sizes: The same as `sizes` for these replies.
+    Calls are an expected number. Sizes are what the length of replies is in proportion to: the square roots of the
+    tokens of their chunks (`PER_ROOT`), or the number of replies (`FIXED`).
     """
 
     calls: float = 0.0
@@ -73,16 +69,15 @@ class CountingModel:
         self._settings = settings
         self._memo = ReplyMemo(memo)
         self._chunk_tokens = chunk_tokens
-        self.by_step: dict[str, Tally] = {}
+        self.by_step = defaultdict[str, Tally](Tally)
         self.new: set[str] = set()
         """Digests of the chunks with a reply that is not cached."""
 
     async def complete(self, request: Request) -> Reply:
         """Return a reply and count it."""
-        step = request.step
+        step, tally = request.step, self.by_step[request.step]
         name = self._settings.step_models.get(step, self._settings.model)
         most = request.max_tokens or self._settings.max_output_tokens
-        tally = self.by_step.setdefault(step, Tally())
         size = 1.0 if step in FIXED else sqrt(max(self._chunk_tokens[request.sources[0]], 1))
         reply = await self._remembered(request, name, most)
         if reply is not None:

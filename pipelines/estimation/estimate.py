@@ -10,7 +10,7 @@ from math import ceil
 from pathlib import Path
 
 from conspectus.pipelines.build_plan import BuildPlan, plan_build, source_of
-from conspectus.pipelines.estimation.counting import ENOUGH, SAYS_YES, CountingModel, Tally
+from conspectus.pipelines.estimation.counting import ENOUGH, SAYS_YES, CountingModel
 from conspectus.pipelines.estimation.totals import Estimate, totals
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.incremental import changed_source
@@ -32,7 +32,6 @@ from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import MEMO
-from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk
 from conspectus.storage.settings import Settings, read_tuned
 from conspectus.storage.text.tokens import count_each
@@ -71,38 +70,27 @@ def estimate(
     index: Path,
     settings: Settings,
     *,
+    names: Sequence[str] | None = None,
     latency: float | None = None,
     retry_failed: bool = False,
 ) -> Estimate:
-    """Return the estimated cost of `build_index` with the same arguments. No API key is needed.
+    """Return the estimated cost of `build_index`, or of `change_documents`, with the same arguments.
 
-    Failed calls and retries are not included.
+    No API key is needed. Failed calls and retries are not included.
 
     Args:
         inputs: As for `build_index`.
         index: The folder of the index, which need not exist. Cached results cost nothing.
         settings: Settings of the build.
+        names: As for `change_documents`; None for `build_index`.
         latency: Seconds per call; None to derive it from the length of the replies.
         retry_failed: As for `build_index`.
 
     Raises:
         InputError, UsageError, MissingPart: As for `build_index`.
     """
-    plan = plan_build(source_of(inputs, settings), index, settings, retry_failed=retry_failed)
-    return estimate_plan(plan, settings, latency=latency, retry_failed=retry_failed)
-
-
-def estimate_change(
-    inputs: Sequence[str | Path],
-    names: Sequence[str],
-    index: Path,
-    settings: Settings,
-    *,
-    latency: float | None = None,
-    retry_failed: bool = False,
-) -> Estimate:
-    """Return the estimated cost of `change_documents` with the same arguments, as `estimate` does."""
-    plan = plan_build(changed_source(inputs, names, index, settings), index, settings, retry_failed=retry_failed)
+    source = source_of(inputs, settings) if names is None else changed_source(inputs, names, index, settings)
+    plan = plan_build(source, index, settings, retry_failed=retry_failed)
     return estimate_plan(plan, settings, latency=latency, retry_failed=retry_failed)
 
 
@@ -119,13 +107,11 @@ def estimate_plan(
     if plan.is_unchanged:
         return totals(plan, 0, (), settings, latency)
     chunks = split_documents(plan.documents, settings.chunks) if chunks is None else chunks
-    memo = open_memo_reader(plan.index / MEMO, shares=settings.build.share_results)
     if not (settings.extracts_with or settings.reports_with or settings.embedding.provider == "endpoint"):
         return totals(plan, len(chunks), (), settings, latency)
-    counting = _Counting(plan, settings, chunks, memo, retry_failed=retry_failed)
+    counting = _Counting(plan, settings, chunks, retry_failed=retry_failed)
     with prompts_of(settings.llm.prompts):
-        if settings.extracts_with:
-            counting.count_chunks()
+        counting.count_chunks()
         counting.count_later_steps()
         counting.count_embedding()
     return totals(plan, len(chunks), counting.spending, settings, latency, observed=counting.observed)
@@ -134,13 +120,11 @@ def estimate_plan(
 class _Counting:
     """The counts of one estimate, from step to step."""
 
-    def __init__(
-        self, plan: BuildPlan, settings: Settings, chunks: Sequence[Chunk], memo: Memo, *, retry_failed: bool
-    ) -> None:
+    def __init__(self, plan: BuildPlan, settings: Settings, chunks: Sequence[Chunk], *, retry_failed: bool) -> None:
         self._plan = plan
         self._settings = settings
         self._chunks = chunks
-        self._memo = memo
+        self._memo = open_memo_reader(plan.index / MEMO, shares=settings.build.share_results)
         self._retry = retry_failed
         self._graph = read_graph(settings.kg)
         texts = [chunk.text for chunk in chunks]
@@ -155,6 +139,8 @@ class _Counting:
 
     def count_chunks(self) -> None:
         """Count the calls about chunks: those of extraction, gleaning, claims and OpenIE."""
+        if not self._settings.extracts_with:
+            return
         settings, documents = self._settings.extraction, self._plan.documents
         counting = CountingModel(self._settings.llm, self._memo, self._tokens)
         tuned, model = read_tuned(settings), Retrying(counting) if self._retry else counting
@@ -163,25 +149,25 @@ class _Counting:
         else:
             guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
             asyncio.run(extract_chunks(documents, self._chunks, settings, model, guidance=guidance))
-        checks, gleaned = (counting.by_step.get(step, Tally()).remembered for step in ("glean_check", "glean"))
+        checks, gleaned = (counting.by_step[step].remembered for step in ("glean_check", "glean"))
         yes = min(gleaned / checks, 1.0) if checks >= ENOUGH else SAYS_YES
-        self._written = 0.0
+        self._written, self.observed = 0.0, counting.by_step["extract"].remembered
         for step, tally in counting.by_step.items():
             times = yes / SAYS_YES if step == "glean" else 1.0
             written = times * counting.completion_tokens(step)
             self._add(step, times * tally.calls, tally.remembered, times * tally.prompt_tokens, written)
             self._written += tally.remembered_tokens + written
-        self.observed = counting.by_step["extract"].remembered if "extract" in counting.by_step else 0
         gone = _texts_of(self._plan) - self._tokens.keys()
         self._changed = (len(counting.new) + len(gone)) / max(len(self._tokens) + len(gone), 1)
 
     def count_later_steps(self) -> None:
         """Count the votes on names, the summaries and the reports."""
-        settings = self._settings
-        if settings.extracts_with and settings.resolution.vote != "off":
-            self._count_later(VOTE, self._written / TOKENS_A_CALL[VOTE], PROMPT_TOKENS[VOTE])
-        if settings.extracts_with and settings.extraction.method != "openie":
-            self._count_later(SUMMARISE, self._written / TOKENS_A_CALL[SUMMARISE], PROMPT_TOKENS[SUMMARISE])
+        settings, by_model = self._settings, self._settings.extracts_with
+        votes = by_model and settings.resolution.vote != "off"
+        summaries = by_model and settings.extraction.method != "openie"
+        for step, is_asked in ((VOTE, votes), (SUMMARISE, summaries)):
+            if is_asked:
+                self._count_later(step, self._written / TOKENS_A_CALL[step], PROMPT_TOKENS[step])
         if settings.reports_with:
             # By default only communities that documents name get a report.
             of_graph = len(self._graph.names) if self._graph and settings.reports.method == "model" else 0
@@ -200,9 +186,8 @@ class _Counting:
         if current and "llm" in current.settings:  # a model made the current version
             cached = min(cached, current.rows["reports"]) if step == REPORT else cached
             expected = round(cached * len(self._chunks) / max(current.rows["chunks"], 1))
-            now = self._plan.index_settings
-            if step == REPORT and any(current.settings.get(name) != now.get(name) for name in _RESHAPES):
-                kept = 0.0
+            differ = [name for name in _RESHAPES if current.settings.get(name) != self._plan.index_settings.get(name)]
+            kept = 0.0 if step == REPORT and differ else kept
         remembered = min(cached, round(max(expected, cached) * kept))
         failures = self._plan.previous_failures() if self._retry else []
         again = len({failure.item_id for failure in failures if failure.stage == step})

@@ -107,37 +107,32 @@ def totals(
     observed: int = 0,
 ) -> Estimate:
     """Return the estimate of a build with so many chunks from the spending of each step; see `Estimate`."""
-    asking = [spent for spent in spending if spent.calls or spent.remembered]
-    steps = tuple(
-        _step(spent, _seconds(spent, settings, latency))
-        for spent in sorted(asking, key=lambda spent: _ORDER.index(spent.step))
+    asking = sorted(
+        (item for item in spending if item.calls or item.remembered), key=lambda item: _ORDER.index(item.step)
     )
-    total = _total(steps)
-    by_model = [step for step in steps if step.step != EMBED]
-    tokens, dollars = sum(step.tokens for step in by_model), _sum(step.cost for step in by_model)
-    llm, warnings = settings.llm, []
-    if llm.max_tokens is not None and tokens > llm.max_tokens:
+    steps = tuple(_step(spent, _seconds(spent, settings, latency)) for spent in asking)
+    by_model, llm, warnings = _total([step for step in steps if step.step != EMBED]), settings.llm, []
+    if llm.max_tokens is not None and by_model.tokens > llm.max_tokens:
         warnings.append(f"llm.max_tokens is {llm.max_tokens:,}: one run will not suffice")
-    if llm.max_cost is not None and dollars is not None and dollars > llm.max_cost:
+    if llm.max_cost is not None and by_model.cost is not None and by_model.cost > llm.max_cost:
         warnings.append(f"llm.max_cost is ${llm.max_cost:g}: one run will not suffice")
     return Estimate(
-        plan.index,
-        len(plan.documents),
-        chunks,
-        chunks if settings.extracts_with else 0,
-        observed,
-        plan.is_unchanged,
-        steps,
-        total,
-        _assumed(settings, latency),
-        tuple(warnings),
+        index=plan.index,
+        documents=len(plan.documents),
+        chunks=chunks,
+        rehearsed=chunks if settings.extracts_with else 0,
+        observed=observed,
+        unchanged=plan.is_unchanged,
+        steps=steps,
+        total=_total(steps),
+        time_assumes=_assumed(settings, latency),
+        warnings=tuple(warnings),
     )
 
 
 def _step(spent: Spending, seconds: float) -> StepEstimate:
     is_exact = spent.step in _FROM_DOCUMENTS
-    exact = spent.prompt_tokens if is_exact else 0
-    tokens = spent.prompt_tokens + spent.completion_tokens
+    exact, tokens = spent.prompt_tokens if is_exact else 0, spent.prompt_tokens + spent.completion_tokens
     dollars = spent.cost if spent.calls else 0.0
 
     def end(times: float) -> Range:
@@ -145,39 +140,22 @@ def _step(spent: Spending, seconds: float) -> StepEstimate:
         calls = spent.calls if is_exact else round(spent.calls * times)
         return Range(calls, round(found), None if dollars is None else dollars * found / max(tokens, 1))
 
-    return StepEstimate(
-        spent.step,
-        spent.model,
-        spent.calls,
-        spent.remembered,
-        spent.prompt_tokens,
-        spent.completion_tokens,
-        dollars,
-        round(seconds, 1),
-        end(1 / WITHIN),
-        end(WITHIN),
-    )
+    counts = spent.calls, spent.remembered, spent.prompt_tokens, spent.completion_tokens
+    return StepEstimate(spent.step, spent.model, *counts, dollars, round(seconds, 1), end(1 / WITHIN), end(WITHIN))
 
 
 def _total(steps: Sequence[StepEstimate]) -> StepEstimate:
-    """Return the total of all steps. Embedding and model calls overlap, so the longer time counts."""
+    """Return the total of some steps. Embedding and model calls overlap, so the longer time counts."""
+    names = ("calls", "remembered", "prompt_tokens", "completion_tokens")
+    calls, remembered, prompt, completion = (sum(getattr(step, name) for step in steps) for name in names)
     by_endpoint = sum(step.seconds for step in steps if step.step == EMBED)
-    by_model = sum(step.seconds for step in steps if step.step != EMBED)
-    ends = [
-        Range(sum(end.calls for end in side), sum(end.tokens for end in side), _sum(end.cost for end in side))
-        for side in ([step.low for step in steps], [step.high for step in steps])
-    ]
-    return StepEstimate(
-        "total",
-        "",
-        sum(step.calls for step in steps),
-        sum(step.remembered for step in steps),
-        sum(step.prompt_tokens for step in steps),
-        sum(step.completion_tokens for step in steps),
-        _sum(step.cost for step in steps),
-        round(max(by_model, by_endpoint), 1),
-        *ends,
+    seconds = max(by_endpoint, sum(step.seconds for step in steps) - by_endpoint)
+    low, high = (
+        Range(sum(end.calls for end in ends), sum(end.tokens for end in ends), _sum(end.cost for end in ends))
+        for ends in ([step.low for step in steps], [step.high for step in steps])
     )
+    dollars = _sum(step.cost for step in steps)
+    return StepEstimate("total", "", calls, remembered, prompt, completion, dollars, round(seconds, 1), low, high)
 
 
 def _sum(costs: Iterable[float | None]) -> float | None:
@@ -206,12 +184,10 @@ def _assumed(settings: Settings, latency: float | None) -> str:
     """Return the assumptions behind the time."""
     usual = f"{_FIRST_TOKEN:g} s and 1 s for {_TOKENS_A_SECOND:.0f} tokens of reply"
     call = f"a call takes {usual if latency is None else f'{latency:g} s'} (--latency)"
-    limits = [f"{settings.llm.concurrency} calls at once"]
-    if settings.llm.requests_per_minute:
-        limits.append(f"{settings.llm.requests_per_minute:,} requests a minute")
-    if settings.llm.tokens_per_minute:
-        limits.append(f"{settings.llm.tokens_per_minute:,} tokens a minute")
-    return f"{call}; {', '.join(limits)}"
+    llm = settings.llm
+    limits = ((llm.requests_per_minute, "requests"), (llm.tokens_per_minute, "tokens"))
+    told = [f"{limit:,} {name} a minute" for limit, name in limits if limit]
+    return f"{call}; {', '.join([f'{llm.concurrency} calls at once', *told])}"
 
 
 def summary(made: Estimate) -> dict[str, Any]:

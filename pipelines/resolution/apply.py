@@ -95,7 +95,9 @@ def _one_relation(group: Sequence[Relation], kept_of: Mapping[str, str]) -> Rela
     predicate = entity_key(group[0].predicate)
     own = [member for member in group if member.source_id not in kept_of and member.target_id not in kept_of]
     # The id that this relation gets if only canonical names are used.
-    id_ = min(mention.id for mention in own) if own else short_id("relation", *_of_id(source, predicate, target))
+    id_ = (
+        min(mention.id for mention in own) if own else short_id("relation", "merged", source, f"{predicate}\n{target}")
+    )
     strengths = [(member.strength, member.weight) for member in group if member.strength is not None]
     total = sum(weight for _, weight in strengths)
     descriptions = sorted({member.description for member in group} - {""}, key=lambda text: (len(text), text))
@@ -119,10 +121,6 @@ def _all_qualifiers(group: Sequence[Relation]) -> tuple[Qualifier, ...]:
         first = found[-1].statement + 1 if found else 0
         found += [replace(qualifier, statement=first + qualifier.statement) for qualifier in member.qualifiers]
     return tuple(found)
-
-
-def _of_id(source: str, predicate: str, target: str) -> tuple[str, str, str]:
-    return ("merged", source, f"{predicate}\n{target}")
 
 
 def _mentions(

@@ -1,12 +1,11 @@
 """Cluster pairs of names, best score first, under cannot-link constraints; and record the merges that were undone."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from conspectus.pipelines.resolution.features import NameFeatures, Names
-from conspectus.pipelines.resolution.pairs import NamePair, barred
+from conspectus.pipelines.resolution.rules import NamePair, barred
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, damaged_files
 from conspectus.storage.records import Merge
@@ -14,96 +13,63 @@ from conspectus.storage.records import Merge
 _MOST_OF_A_GROUP = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """A name, the canonical name of its group, and the pair that linked it to the group."""
-
-    alias: str
-    kept: str
-    pair: NamePair
-
-
 def grouped(
     names: Names, pairs: Sequence[NamePair], threshold: float, imported: Collection[str] = frozenset()
-) -> list[Alias]:
-    """Cluster the pairs that reach the threshold, best score first, and return the aliases sorted by id.
+) -> Iterator[tuple[str, dict[str, NamePair]]]:
+    """Cluster the pairs that reach the threshold, best score first; yield each canonical id with its aliases' pairs.
 
     Two groups are merged only if no cannot-link constraint holds between any of their names, except for pairs that a
     text states explicitly. A chain of doubtful pairs therefore never merges names that must not be merged. The result
     does not depend on the order of the rows.
     """
-    explicit = {(candidate.left, candidate.right) for candidate in pairs if candidate.explicit}
+    pairs = sorted(
+        (pair for pair in pairs if pair.score >= threshold), key=lambda pair: (-pair.score, pair.left, pair.right)
+    )
+    explicit = {(pair.left, pair.right) for pair in pairs if pair.explicit}
     group_of: dict[str, list[str]] = {}
-    joined_by: dict[str, list[NamePair]] = {}
-    for pair in sorted(pairs, key=lambda candidate: (-candidate.score, candidate.left, candidate.right)):
-        if pair.score < threshold:
-            break
+    pairs_of: defaultdict[str, list[NamePair]] = defaultdict(list)
+    for pair in pairs:
+        pairs_of[pair.left].append(pair)
+        pairs_of[pair.right].append(pair)
         left, right = group_of.get(pair.left, [pair.left]), group_of.get(pair.right, [pair.right])
         if left is right or len(left) + len(right) > _MOST_OF_A_GROUP:
             continue
+        ends = [(min(one, other), max(one, other)) for one in left for other in right]
         if any(
-            barred(
-                names[one],
-                names[other],
-                explicit=(min(one, other), max(one, other)) in explicit or _linked(pair, explicit),
-            )
-            for one in left
-            for other in right
+            barred(names[one], names[other], explicit=pair.explicit or (one, other) in explicit) for one, other in ends
         ):
             continue
         if any(one in imported for one in left) and any(other in imported for other in right):
             continue
         both = left + right
-        joined = [*joined_by.get(pair.left, ()), *joined_by.get(pair.right, ()), pair]
-        for item in both:
-            group_of[item] = both
-            joined_by[item] = joined
-    pairs_of: defaultdict[str, list[NamePair]] = defaultdict(list)
-    for pair in pairs:
-        if pair.score >= threshold:
-            pairs_of[pair.left].append(pair)
-            pairs_of[pair.right].append(pair)
-    aliases = []
+        group_of.update(dict.fromkeys(both, both))
     for members in {id(item): item for item in group_of.values()}.values():
-        kept = kept_of([names[member] for member in members], joined_by[members[0]], imported)
-        why = _why(members, kept, pairs_of)
-        aliases += [Alias(member, kept, why[member]) for member in members if member != kept]
-    return sorted(aliases, key=lambda alias: alias.alias)
+        within = {id_: [pair for pair in pairs_of[id_] if {pair.left, pair.right} <= set(members)] for id_ in members}
+        short = {pair.short for pairs in within.values() for pair in pairs}
+        kept = _kept_of([names[member] for member in members], short, imported)
+        yield kept, _why(kept, within)
 
 
-def _linked(pair: NamePair, explicit: set[tuple[str, str]]) -> bool:
-    return (pair.left, pair.right) in explicit
-
-
-def kept_of(members: Sequence[NameFeatures], pairs: Sequence[NamePair], imported: Collection[str] = frozenset()) -> str:
+def _kept_of(members: Sequence[NameFeatures], short: Collection[str], imported: Collection[str]) -> str:
     """Return the id of the canonical name of a group.
 
     A name of an imported graph comes first, then a document's title, then the most frequent name that is not a short
     form. Ties go to the longest name, then to the first in alphabetical order.
     """
-    short = {pair.short for pair in pairs}
-    best = min(
-        members,
-        key=lambda member: (
-            member.id not in imported,
-            not member.titles,
-            member.id in short,
-            -member.frequency,
-            -len(member.name),
-            member.name,
-            member.id,
-        ),
-    )
-    return best.id
+
+    def order(name: NameFeatures) -> tuple[object, ...]:
+        first = name.id not in imported, not name.titles, name.id in short
+        return *first, -name.frequency, -len(name.name), name.name, name.id
+
+    return min(members, key=order).id
 
 
-def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[NamePair]]) -> Mapping[str, NamePair]:
+def _why(kept: str, pairs_of: Mapping[str, Sequence[NamePair]]) -> dict[str, NamePair]:
     """Return each member's pair with the canonical name, or else the first pair on a path to it."""
-    own = set(members)
     why: dict[str, NamePair] = {}
     reached = {kept}
-    while len(reached) < len(own):
-        steps = [item for id_ in reached for item in pairs_of[id_] if {item.left, item.right} <= own]
+    while len(reached) < len(pairs_of):
+        steps = [item for id_ in reached for item in pairs_of[id_]]
         step = min(
             (item for item in steps if (item.left in reached) != (item.right in reached)),
             key=lambda item: (kept not in (item.left, item.right), -item.score, item.left, item.right),
@@ -114,20 +80,8 @@ def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[Name
     return why
 
 
-TABLE = "merges"
-
-
-@dataclass(frozen=True, slots=True)
-class UndoneMerge:
-    """An undone merge: the ids of both names as separate entities, and its row in `merges`."""
-
-    alias_id: str
-    entity_id: str
-    row: Merge
-
-
-UndoneMerges = tuple[UndoneMerge, ...]
-"""All undone merges, sorted by the ids of their rows."""
+UndoneMerges = tuple[Merge, ...]
+"""All undone merges, sorted by their ids."""
 
 Deciding = Callable[[Sequence[Merge]], UndoneMerges]
 """Maps the merges of the current version to the merges that are undone from now on."""
@@ -135,13 +89,12 @@ Deciding = Callable[[Sequence[Merge]], UndoneMerges]
 
 def kept_marks(merges: Iterable[Merge]) -> UndoneMerges:
     """Return the undone merges of a version."""
-    rows = sorted((merge for merge in merges if merge.undone), key=lambda merge: merge.id)
-    return tuple(UndoneMerge(row.alias_id, row.entity_id, row) for row in rows)
+    return tuple(sorted((merge for merge in merges if merge.undone), key=lambda merge: merge.id))
 
 
 def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
     """Return the merges of the current version; empty if there is no version or its table is damaged."""
-    if current is None or f"{TABLE}.parquet" in damaged_files(root, current):
+    if current is None or "merges.parquet" in damaged_files(root, current):
         return []
     return StoredIndex(root, current).rows(Merge)
 
@@ -149,8 +102,3 @@ def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
 def fingerprinted(marks: UndoneMerges) -> list[list[str]]:
     """Return the undone merges in the form that enters a build's fingerprint."""
     return [[mark.alias_id, mark.entity_id] for mark in marks]
-
-
-def split(group: Collection[str], marks: UndoneMerges) -> set[str]:
-    """Return the members to split off a group: the alias of each undone merge within it."""
-    return {mark.alias_id for mark in marks if mark.alias_id in group and mark.entity_id in group}

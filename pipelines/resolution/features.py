@@ -3,15 +3,16 @@
 import re
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 
 import numpy as np
 from conspectus.pipelines.resolution.evidence import Evidence, int32_of
-from conspectus.pipelines.resolution.keys import NameKeys
+from conspectus.pipelines.resolution.keys import KINDS, SHORT, VARIANT, Blocks, keys_of
 from conspectus.pipelines.resolution.parsed_name import Form, form_of
 from conspectus.pipelines.resolution.person_names import Person, person_of
-from conspectus.pipelines.resolution.wordlists import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE
+from conspectus.pipelines.resolution.words import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE, NO_FIRST_NAMES
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.records import Chunk, Document, Entity
 from conspectus.storage.spilled import rows_by_id, text_column
@@ -22,29 +23,29 @@ from conspectus.storage.text.nlp import CONCEPT, NAME
 _NO_THINGS = frozenset({"DATE", "TIME", "CARDINAL", "ORDINAL", "PERCENT", "MONEY", "QUANTITY"})
 _NO_NAMES = HONORIFICS | GENERATIONS.keys() | CORPORATE.keys()
 """Words that are no name by themselves."""
-_PERSON = frozenset({"person", "per", "people"})
-_PLACE = frozenset({"gpe", "loc", "fac", "geo", "place", "location", "city", "country", "region"})
-_ORGANISATION = frozenset({"org", "organization", "organisation", "company"})
-_OTHER = frozenset({"work_of_art", "event", "product", "law", "language", "norp", "work"})
+_KINDS = {
+    "person": {"person", "per", "people"},
+    "place": {"gpe", "loc", "fac", "geo", "place", "location", "city", "country", "region"},
+    "organisation": {"org", "organization", "organisation", "company"},
+    "other": {"work_of_art", "event", "product", "law", "language", "norp", "work"},
+}
 _MALE, _FEMALE = re.compile(r"\b(?:he|him|his)\b", re.IGNORECASE), re.compile(r"\b(?:she|her|hers)\b", re.IGNORECASE)
 _AFTER = 160
 """Window after a name, in characters, within which a pronoun probably refers to it."""
-
 _DATE = r"(?:\d{1,2} \w+ \d{4}|\w+ \d{1,2}, \d{4})"
 _DATES = re.compile(rf"[\"”]?\s*\((?:[^()]*\bborn\b|[^()]*; |[^()]*née )?[^()]*{_DATE}")
 _BORN = re.compile(rf"\b(?:was )?born\b|\(\s*(?:[^()]*; )?{_DATE}\s*[–-]\s*{_DATE}")
-
-
 _HEAD = 250
 """Characters at the beginning of a text that may give a date of birth."""
 _ROWS_AT_ONCE, _KEPT = 1 << 12, 1 << 14
 """Names that are parsed at once, and names whose features are kept after they were asked for."""
 
 
+@dataclass(eq=False)
 class NameFeatures:
     """A name and the evidence about it in the documents, found when it is asked for.
 
-    Args:
+    Attributes:
         row: The row of the entity.
         name: Its name.
         types: Its types.
@@ -53,16 +54,17 @@ class NameFeatures:
         evidence: What the documents say about entities.
     """
 
-    def __init__(
-        self, row: int, name: str, types: tuple[str, ...], frequency: int, form: Form, evidence: Evidence
-    ) -> None:
-        self.row, self.name, self.types, self.frequency, self.form = row, name, types, frequency, form
-        self._evidence = evidence
+    row: int
+    name: str
+    types: tuple[str, ...]
+    frequency: int
+    form: Form
+    evidence: Evidence
 
     @property
     def id(self) -> str:
         """The id of the entity."""
-        return self._evidence.entity_ids[self.row]
+        return self.evidence.entity_ids[self.row]
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -72,12 +74,12 @@ class NameFeatures:
     @cached_property
     def documents(self) -> dict[int, int]:
         """The rows of the documents that contain the name, and its first offset in each, -1 if it is the title."""
-        return self._evidence.first_offsets(self.row)
+        return self.evidence.first_offsets(self.row)
 
     @property
     def titles(self) -> frozenset[int]:
         """The rows of the documents with the name as title."""
-        return self._evidence.titles(self.row)
+        return self.evidence.titles(self.row)
 
     @cached_property
     def person(self) -> Person | None:
@@ -87,14 +89,12 @@ class NameFeatures:
     @cached_property
     def gender(self) -> str:
         """ "m" or "f" if ranks or pronouns are unambiguous, else empty."""
-        if set(self.form.ranks) & MALE:
+        if not MALE.isdisjoint(self.form.ranks):
             return "m"
-        if set(self.form.ranks) & FEMALE:
+        if not FEMALE.isdisjoint(self.form.ranks):
             return "f"
-        he = she = 0
-        for after in self._evidence.after(self.row, 50, _AFTER):
-            he += len(_MALE.findall(after))
-            she += len(_FEMALE.findall(after))
+        after = "\n".join(self.evidence.after(self.row, 50, _AFTER))
+        he, she = len(_MALE.findall(after)), len(_FEMALE.findall(after))
         if he + she < 2 or max(he, she) < 3 * min(he, she):
             return ""
         return "m" if he > she else "f"
@@ -102,12 +102,13 @@ class NameFeatures:
     @cached_property
     def born(self) -> bool:
         """Whether a document with this title gives a date of birth."""
-        return any(_tells_birth(self._evidence.texts[row][:_HEAD]) for row in self.titles)
+        heads = (self.evidence.texts[row][:_HEAD] for row in self.titles)
+        return any(("born" in head or "(" in head) and _BORN.search(head) is not None for head in heads)
 
     @cached_property
     def introduced(self) -> bool:
         """Whether a text gives dates in brackets after the name, as after a full name."""
-        return any(_DATES.match(after) for after in self._evidence.after(self.row, 5, 60))
+        return any(_DATES.match(after) for after in self.evidence.after(self.row, 5, 60))
 
     @property
     def is_person(self) -> bool:
@@ -119,9 +120,22 @@ class NameFeatures:
         return self.is_untyped and bool(self.gender)
 
     @property
+    def is_persons(self) -> bool:
+        """Whether the name is a person's by type and first word."""
+        return "person" in self.kinds and self.form.words[0] not in NO_FIRST_NAMES
+
+    @property
     def is_untyped(self) -> bool:
         """Whether nothing is known about the type of the name."""
         return not self.kinds and NAME in self.types
+
+    def shares_document(self, other: "NameFeatures") -> bool:
+        """Return whether a document contains both names."""
+        return not self.documents.keys().isdisjoint(other.documents.keys())
+
+    def share_with(self, other: "NameFeatures") -> float:
+        """Return the share of the documents of this name that contain the other one too."""
+        return len(self.documents.keys() & other.documents.keys()) / max(len(self.documents), 1)
 
 
 class Names:
@@ -139,11 +153,11 @@ class Names:
         known: (n,) whether each entity is a name that may have variants.
         at: The features of a name, by the row of its entity.
         evidence: What the documents say about entities.
-        keys: Which names may be variants of each other.
+        keys: The names by their keys, for each kind of key.
     """
 
     def __init__(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Knowledge) -> None:
-        evidence, keys = Evidence(documents, chunks, found.entities, found.mentions), NameKeys()
+        evidence, keys = Evidence(documents, chunks, found.entities, found.mentions), [Blocks() for _ in KINDS]
         table = arrow_of(Entity, found.entities, ["name", "types", "frequency"])
         self.names, frequencies = text_column(found.entities, "name"), int32_of(table["frequency"])
         number_of: dict[tuple[str, ...], int] = {}
@@ -157,8 +171,10 @@ class Names:
             form = _form_of_name(name, own_types) if frequencies[row] else None
             if form is not None:
                 self.known[row] = True
-                keys.add(NameFeatures(row, name, own_types, int(frequencies[row]), form, evidence))
-        keys.close()
+                for kind, key in keys_of(NameFeatures(row, name, own_types, int(frequencies[row]), form, evidence)):
+                    keys[kind].add(key, row)
+        for blocks in keys:
+            blocks.close()
         names, types_of = self.names, list(number_of)
 
         def made(row: int) -> NameFeatures:
@@ -176,12 +192,30 @@ class Names:
     def __getitem__(self, id_: str) -> NameFeatures:
         return self.at(self._row_of[id_])
 
+    def shortened(self) -> list[NameFeatures]:
+        """Return the names whose letters are those of a short form of a name."""
+        own, short = self.keys[VARIANT], self.keys[SHORT]
+        return [self.at(row) for row in np.unique(own.rows[np.isin(own.hashes, short.hashes)]).tolist()]
+
+    def spelt(self, letters: str) -> list[NameFeatures]:
+        """Return the names that have some letters."""
+        return [self.at(row) for row in self.keys[VARIANT][letters].tolist()]
+
+    def with_short(self, short: str, beside: NameFeatures | None = None) -> list[NameFeatures]:
+        """Return the names that have a short form, on request those in the documents of another name."""
+        rows = self.keys[SHORT][short]
+        return [self.at(row) for row in (self.evidence.sharing(beside.row, rows) if beside else rows.tolist())]
+
 
 def _form_of_name(name: str, types: tuple[str, ...]) -> Form | None:
-    """Return the parsed name of an entity that may have variants, None of another."""
-    if not _may_vary(types) or not any(map(str.isalpha, name)):
+    """Return the parsed name of an entity that may have variants, None of another.
+
+    Identifiers are distinguished by case and punctuation: CFLAGS is not --cflags.
+    """
+    own = set(types) - _NO_THINGS
+    if not own or own & IDENTIFIERS or not any(map(str.isalpha, name)):
         return None
-    if _is_phrase(types):
+    if own == {CONCEPT}:
         capitals = all(word[:1] != word[:1].lower() for word in name.split() if len(word) > 3)
         return form_of(name) if capitals else None
     form = form_of(name)
@@ -189,39 +223,6 @@ def _form_of_name(name: str, types: tuple[str, ...]) -> Form | None:
 
 
 @lru_cache(maxsize=1_000)
-def _may_vary(types: tuple[str, ...]) -> bool:
-    """Return whether things of such types may have several names.
-
-    Identifiers are distinguished by case and punctuation: CFLAGS is not --cflags.
-    """
-    return not (set(types) <= _NO_THINGS or set(types) & IDENTIFIERS)
-
-
-@lru_cache(maxsize=1_000)
-def _is_phrase(types: tuple[str, ...]) -> bool:
-    return set(types) <= {CONCEPT} | _NO_THINGS
-
-
-def _tells_birth(text: str) -> bool:
-    return ("born" in text or "(" in text) and _BORN.search(text) is not None
-
-
-@lru_cache(maxsize=1_000)
 def _kinds(types: tuple[str, ...]) -> frozenset[str]:
-    kinds = set()
-    for item in types:
-        folded = item.casefold()
-        for kind, words in (("person", _PERSON), ("place", _PLACE), ("organisation", _ORGANISATION), ("other", _OTHER)):
-            if folded in words:
-                kinds.add(kind)
-    return frozenset(kinds)
-
-
-def share_of_documents(short: NameFeatures, long: NameFeatures) -> float:
-    """Return the share of the short name's documents that contain the long name too."""
-    return len(short.documents.keys() & long.documents.keys()) / max(len(short.documents), 1)
-
-
-def share_document(one: NameFeatures, other: NameFeatures) -> bool:
-    """Return whether a document contains both names."""
-    return not one.documents.keys().isdisjoint(other.documents.keys())
+    folded = {item.casefold() for item in types}
+    return frozenset(kind for kind, words in _KINDS.items() if folded & words)

@@ -1,12 +1,12 @@
 """A language model's vote on pairs of names that the rules leave open."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from conspectus.pipelines.resolution.evidence import Located
 from conspectus.pipelines.resolution.features import Names
-from conspectus.pipelines.resolution.pairs import NamePair
+from conspectus.pipelines.resolution.rules import NamePair
 from conspectus.pipelines.runner import Progress
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
@@ -81,9 +81,8 @@ async def voted(
             else:
                 why = str(reply) if isinstance(reply, ModelError) else "the reply leaves the pair out"
                 failures.append(Failure(STAGE, pair.left, "no vote on whether two names are one thing's", why))
-    return [_counted(candidate, votes) for candidate in pairs], sorted(
-        set(failures), key=lambda failure: (failure.item_id, failure.detail)
-    )
+    failures = sorted(set(failures), key=lambda failure: (failure.item_id, failure.detail))
+    return [_counted(pair, votes.get((pair.left, pair.right))) for pair in pairs], failures
 
 
 def _batches(pairs: Sequence[NamePair], names: Names) -> Iterator[list[NamePair]]:
@@ -103,11 +102,8 @@ def _batches(pairs: Sequence[NamePair], names: Names) -> Iterator[list[NamePair]
         yield batch
 
 
-def _counted(pair: NamePair, votes: Mapping[tuple[str, str], bool]) -> NamePair:
-    vote = votes.get((pair.left, pair.right))
-    if vote is None:
-        return pair
-    return replace(pair, score=SURE if vote else 0.0, vote=YES if vote else NO)
+def _counted(pair: NamePair, vote: bool | None) -> NamePair:
+    return pair if vote is None else replace(pair, score=SURE if vote else 0.0, vote=YES if vote else NO)
 
 
 async def _ask(batch: Sequence[NamePair], shown: "_Shown", model: LanguageModel) -> dict[int, bool]:
@@ -149,8 +145,7 @@ class _Shown:
 
     def _mentions(self, id_: str) -> list[Located]:
         evidence = self._names.evidence
-        rows = evidence.mentions(self._names[id_].row, aliases=True).tolist()
-        found = map(evidence.located, rows)
+        found = evidence.located(evidence.mentions(self._names[id_].row, aliases=True))
         return sorted(found, key=lambda item: (item.start < 0, self._digest_of(item.chunk), max(item.start, 0)))
 
     def _name(self, id_: str) -> str:
@@ -158,15 +153,12 @@ class _Shown:
         lines = [f"- {' '.join(name.name.split())[:_NAME_CHARACTERS]} ({', '.join(name.types)})"]
         said: dict[str, None] = {}
         for mention in self._mentions(id_):
-            if len(said) == _SENTENCES:
-                break
-            said.setdefault(self._sentence(mention))
+            if len(said) < _SENTENCES:
+                said.setdefault(self._sentence(mention))
         return "\n".join([*lines, *(f"  {sentence}" for sentence in said if sentence)])
 
     def _sentence(self, mention: Located) -> str:
-        evidence = self._names.evidence
-        text = evidence.chunk_texts[mention.chunk]
-        at = 0 if mention.start < 0 else mention.start - int(evidence.begins[mention.chunk])
+        text, at = self._names.evidence.chunk_texts[mention.chunk], max(mention.start, 0)
         start, end = next((span for span in sentence_spans(text) if span[0] <= at < span[1]), (0, len(text)))
         start = max(start, at - _SENTENCE_CHARACTERS // 2)
         return " ".join(text[start : min(end, start + _SENTENCE_CHARACTERS)].split())

@@ -4,7 +4,7 @@ import html
 import re
 from typing import NamedTuple
 
-from conspectus.pipelines.resolution.wordlists import (
+from conspectus.pipelines.resolution.words import (
     ABBREVIATIONS,
     ARTICLES,
     CORPORATE,

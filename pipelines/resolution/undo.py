@@ -1,13 +1,14 @@
 """Undo and redo merges: rebuild the current index under the new decisions."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from conspectus.pipelines.build_index import build_from
 from conspectus.pipelines.build_plan import BuildSource
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.incremental import held_documents
-from conspectus.pipelines.resolution.cluster import UndoneMerge, UndoneMerges, kept_marks
+from conspectus.pipelines.resolution.cluster import UndoneMerges, kept_marks
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.storage.errors import UsageError, did_you_mean
 from conspectus.storage.index import StoredIndex
@@ -50,7 +51,7 @@ def undo(
 
     def decide(merges: Sequence[Merge]) -> UndoneMerges:
         chosen = merges if names is None else named(names, merges, index)
-        return _marks([*kept_marks(merges), *(UndoneMerge(item.alias_id, item.entity_id, item) for item in chosen)])
+        return _marks([*kept_marks(merges), *chosen])
 
     return _rebuilt(decide, index, settings, run, progress)
 
@@ -68,7 +69,7 @@ def redo(
         undone = [merge for merge in merges if merge.undone]
         chosen = undone if names is None else named(names, undone, index)
         again = {item.id for item in chosen}
-        return _marks(merge for merge in kept_marks(merges) if merge.row.id not in again)
+        return _marks(merge for merge in kept_marks(merges) if merge.id not in again)
 
     return _rebuilt(decide, index, settings, run, progress)
 
@@ -87,8 +88,8 @@ def _rebuilt(
     return build_from(BuildSource(read), index, settings, run, progress, decide=decide)
 
 
-def _marks(marks: Iterable[UndoneMerge]) -> UndoneMerges:
-    return tuple(sorted({mark.row.id: mark for mark in marks}.values(), key=lambda mark: mark.row.id))
+def _marks(marks: Iterable[Merge]) -> UndoneMerges:
+    return tuple(sorted({mark.id: replace(mark, undone=True) for mark in marks}.values(), key=lambda mark: mark.id))
 
 
 def named(names: Sequence[str], merges: Sequence[Merge], index: Path) -> list[Merge]:

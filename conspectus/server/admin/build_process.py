@@ -77,14 +77,14 @@ def told(error: ConspectusError, request: dict[str, Any]) -> str:
 
 
 def _estimate(request: dict[str, Any], index: Path, settings: Settings, tell: Tell) -> None:
-    from conspectus.pipelines.estimation.estimate import estimate_change
+    from conspectus.pipelines.estimation.estimate import estimate
     from conspectus.pipelines.estimation.totals import summary
     from conspectus.render.builds import estimate_text
 
     tell({"step": "estimate", "done": 0, "total": 0})
     inputs, names = _changes(request, index)
     again = request["kind"] == "estimate_retry"
-    made = summary(estimate_change(inputs, names, index, settings, retry_failed=again))
+    made = summary(estimate(inputs, index, settings, names=names, retry_failed=again))
     made["index"] = request["name"]
     tell({"step": "estimate", "done": 1, "total": 1})
     tell({"estimate": {**made, "text": estimate_text(made)}})

@@ -2,9 +2,10 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
-from conspectus.pipelines.resolution.cluster import UndoneMerge, kept_marks
+from conspectus.pipelines.resolution.cluster import kept_marks
 from conspectus.pipelines.resolution.llm_vote import Votes
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.prompts.language_model import Reply, Request
@@ -28,8 +29,14 @@ OFF = load_settings(overrides={"resolution": {"method": "off"}})
 
 def decided(texts: Sequence[str], undone: Sequence[Merge] = (), chosen: Settings | None = None) -> Resolved:
     documents, chunks, found = corpus(texts)
-    marks = tuple(UndoneMerge(each.alias_id, each.entity_id, each) for each in undone)
-    return resolve(documents, chunks, found, chosen or load_settings(), embed=embed, marks=marks)
+    return resolve(
+        documents,
+        chunks,
+        found,
+        chosen or load_settings(),
+        embed=embed,
+        marks=tuple(replace(each, undone=True) for each in undone),
+    )
 
 
 @settings(max_examples=20)
@@ -57,7 +64,7 @@ def test_taking_some_back_splits_these_and_merging_again_is_the_identity(data: s
         assert each.entity_id in ids
     assert decided(TEXTS, ()) == whole
     again = kept_marks(back.merges)
-    assert decided(TEXTS, [each.row for each in again]) == back
+    assert decided(TEXTS, again) == back
 
 
 def test_a_kept_name_that_is_taken_out_leaves_the_others_together() -> None:
