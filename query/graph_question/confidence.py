@@ -90,7 +90,7 @@ def confidence_features(predicates: Predicates, reading: "GraphReading", answer:
         reading.likeness,
         float(best.form == "yes_no"),
         float(best.form == "yes_no" and not answer.verdict),
-        _skips(best, account, edges.predicate),
+        _skips(best, account, edges.predicate.astype(np.int64)),
     ])  # fmt: skip
 
 

@@ -370,7 +370,7 @@ class _Execution:
         while frontier:
             for at in frontier:
                 _, ends, taken = self._edges(np.array([at]), own)
-                kept = np.flatnonzero(np.isin(ends, starts)) if not upward else ()
+                kept = np.flatnonzero(np.isin(ends, starts)) if not upward else ends[:0]
                 if len(kept):
                     return int(ends[kept[0]]), [*ways[at], int(taken[kept[0]])]
                 if upward and ways[at] and at in starts:
