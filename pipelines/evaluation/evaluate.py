@@ -31,7 +31,7 @@ from conspectus.pipelines.evaluation.metrics import (
 from conspectus.pipelines.evaluation.metrics import answered as named_in
 from conspectus.pipelines.evaluation.suites import ReadyMethod, Suite, SuiteQuestion, Topic, asked
 from conspectus.prompts.client.usage_and_cost import metered
-from conspectus.query.citations.marks import without_marks
+from conspectus.query.citations.marks import BEST_EFFORT, without_marks
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
 from conspectus.query.types import Answer, Evidence, Retriever
@@ -54,8 +54,9 @@ class MethodScores:
     `hits@1`, `exact_match` and `f1` compare things, `depth` and `calls` describe the walks, and `recall@1` is the share
     of questions with an accepted answer in the retrieved subgraph, for methods that retrieve one; `accuracy` is of
     claims. `declined@unanswerable` is the share of unanswerable questions that the method declines,
-    `declined@answerable` that of the others. `by_hops` and `by_kind` are the same metrics, grouped by the hops or the
-    kind that questions state. `answers` lists each answered question with its answer and its own metrics.
+    `declined@answerable` that of the others, and `best_effort@...` the shares that are only best efforts. `by_hops` and
+    `by_kind` are the same metrics, grouped by the hops or the kind that questions state. `answers` lists each answered
+    question with its answer and its own metrics.
     """
 
     metrics: dict[str, Interval]
@@ -292,6 +293,7 @@ class _OfGraph:
         if answer and (question.answers or question.unanswerable):
             side = "unanswerable" if question.unanswerable else "answerable"
             found[f"declined@{side}"] = float(not answer.known and not answer.names)
+            found[f"best_effort@{side}"] = float(BEST_EFFORT in answer.text)
         if answer is None:
             return found
         walked = {"depth": float(answer.usage.depth), "calls": float(answer.usage.calls)}

@@ -20,6 +20,8 @@ _AFTER_MARKS = " \t\r\n.!?。！？…"
 
 UNVERIFIED = "[unverified]"
 """Added after the marks of a sentence that its sources do not support (`citations.unsupported: mark`)."""
+BEST_EFFORT = "(best effort: what was found does not settle it)"
+"""Added to an answer that is shown although it may well be wrong."""
 NOTHING_SUPPORTED = "Nothing that this answer cites supports it."
 """The last line of an answer if none of its cited sentences is supported."""
 NOTHING_FOUND = "Nothing that was found supports this answer."

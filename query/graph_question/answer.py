@@ -1,6 +1,7 @@
 """Turn a reading into an answer with its triples: entities, a number, yes or no, or the reason for declining."""
 
 from conspectus.query.answering import Assembly
+from conspectus.query.citations.marks import BEST_EFFORT
 from conspectus.query.context import Context
 from conspectus.query.graph_question.candidates import Candidate
 from conspectus.query.graph_question.meanings import Predicates, open_predicates
@@ -14,6 +15,8 @@ from conspectus.query.walk.provenance import numbers_of, open_grounds
 
 _CITED = 30
 """Maximum number of triples that an answer cites."""
+_LISTED = 50
+"""Maximum number of names in the text of an answer; `Answer.names` has all."""
 _SHOWN = 5
 """Number of candidates shown in a trace."""
 
@@ -29,15 +32,16 @@ def answer_of(assembly: Assembly, context: Context, reading: GraphReading, evide
     """
     assembly.add(*steps_of(context, reading))
     found = reading.answer
-    if not reading.answered or found is None:
+    if not (reading.answered or reading.best_effort) or found is None:
         nothing = unanswered(context, assembly.question)
         return assembly.assemble(f"{nothing} {_sentence(reading.declined)}", evidence=evidence)
     relations = found.relations[:_CITED]
     text, names = said(context, reading)
     grounds = open_grounds(context)
     assembly.depth = len(reading.best.steps) if reading.best else 0
+    doubt = f" {BEST_EFFORT} {_sentence(reading.declined)}" if reading.best_effort else ""
     return assembly.assemble(
-        f"{text} {numbers_of(len(relations))}",
+        f"{text} {numbers_of(len(relations))}{doubt}",
         citations=grounds.citations(relations),
         evidence=evidence,
         names=names,
@@ -54,8 +58,10 @@ def said(context: Context, reading: GraphReading) -> tuple[str, tuple[str, ...]]
     names = tuple(graph.names[each.entity] for each in found.found)
     listed = ", ".join(
         spoken(name) + (f" ({each.value})" if each.value and each.value != name else "")
-        for name, each in zip(names, found.found, strict=True)
+        for name, each in zip(names[:_LISTED], found.found, strict=False)
     )
+    if len(names) > _LISTED:
+        listed += f" ({_LISTED} of {len(names):,})"
     query = reading.query
     if query is None or query.form in ("things", "compare"):
         return listed, names
@@ -90,6 +96,7 @@ def steps_of(context: Context, reading: GraphReading) -> tuple[Step, ...]:
         Step("asked", kind),
         Step("candidates", best or "none"),
     )
+    found += (Step("confidence", f"{reading.probability:.0%} that the first candidate is right"),)
     return (*found, Step("declined", reading.declined)) if reading.declined else found
 
 

@@ -10,7 +10,7 @@ from conspectus.query.graph_question.question_form import ReadQuestion
 from conspectus.query.graph_question.structured_query import (
     Bound,
     Condition,
-    Direction,
+    Form,
     GraphQuery,
     Order,
     PredicateStep,
@@ -20,21 +20,21 @@ from conspectus.query.graph_question.structured_query import (
 
 def query_of(predicates: Predicates, asked: ReadQuestion, candidate: Candidate) -> GraphQuery:
     """Return a candidate as a structured query."""
-    conditions = [replace(_condition(predicates, leg), negated=leg.negated) for leg in candidate.legs]
+    conditions = [replace(_condition(predicates, leg, candidate.form), negated=leg.negated) for leg in candidate.legs]
     if candidate.members >= 0:
         predicate, objects = divmod(candidate.members, 2)
         name = predicates.graph.predicates[predicate]
         conditions.append(Condition(None, (PredicateStep((name,), "forward" if objects else "backward"),)))
     things = Things(tuple(conditions))
     if candidate.tail:
-        things = Things((Condition(things, tuple(_step(predicates, step) for step in candidate.tail)),))
+        things = Things((Condition(things, tuple(predicates.step(step, candidate.form) for step in candidate.tail)),))
     ends_back = [leg for leg in candidate.legs if len(leg.steps) > 1 and leg.steps[-1][0] == leg.steps[-2][0]]
     others = candidate.legs if asked.others else ends_back if candidate.returns else ()
     if others and candidate.form != "yes_no" and asked.negated < 0:
         away = tuple(Condition((leg.start,), (), negated=True) for leg in others)
         things = replace(things, conditions=(*things.conditions, *away))
     if candidate.literal:
-        steps = (_step(predicates, candidate.literal.step),) if candidate.literal.step else ()
+        steps = (predicates.step(candidate.literal.step, candidate.form),) if candidate.literal.step else ()
         if asked.bounds and not asked.order:
             bounds = tuple(Bound(steps, bound.comparison, bound.value) for bound in asked.bounds)
             things = replace(things, bounds=bounds)
@@ -44,9 +44,9 @@ def query_of(predicates: Predicates, asked: ReadQuestion, candidate: Candidate) 
     return GraphQuery(candidate.form, things, tuple(row for _, row in candidate.subjects))
 
 
-def _condition(predicates: Predicates, leg: Leg) -> Condition:
+def _condition(predicates: Predicates, leg: Leg, form: Form) -> Condition:
     """Return a leg as a condition; a leg that goes back along a predicate and on must not pass through its start."""
-    steps = tuple(_step(predicates, step) for step in leg.steps)
+    steps = tuple(predicates.step(step, form) for step in leg.steps)
     back = [
         number + 2
         for number, (one, other) in enumerate(pairwise(leg.steps))
@@ -56,8 +56,3 @@ def _condition(predicates: Predicates, leg: Leg) -> Condition:
         return Condition((leg.start,), steps)
     others = Condition((leg.start,), (), negated=True)
     return Condition(Things((Condition((leg.start,), steps[: back[0]]), others)), steps[back[0] :])
-
-
-def _step(predicates: Predicates, step: tuple[int, bool]) -> PredicateStep:
-    direction: Direction = "either" if predicates.symmetric[step[0]] else "forward" if step[1] else "backward"
-    return PredicateStep((predicates.graph.predicates[step[0]],), direction)

@@ -5,7 +5,7 @@ entity with an opaque id only connects others, so a step to such entities is tak
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +13,7 @@ from conspectus.query.graph_question.meanings import Predicates
 from conspectus.query.graph_question.mentions import EntityMention
 from conspectus.query.graph_question.question_form import ReadQuestion
 from conspectus.query.graph_question.structured_query import Form
+from conspectus.query.walk.run_query import reached
 from conspectus.storage.arrays import Ints, distinct
 from conspectus.storage.cancellation import check
 
@@ -77,6 +78,7 @@ class Candidate:
         members: The class whose members the answers are restricted to; -1 for none.
         verdict: The answer to a yes_no question.
         score: The weighted sum of the features.
+        likeness: The cosine of the words of its path with the question, for the best candidates.
     """
 
     form: Form
@@ -88,7 +90,7 @@ class Candidate:
     members: int = -1
     verdict: bool | None = None
     score: float = 0.0
-    features: tuple[float, ...] = field(default=())
+    likeness: float = 0.0
 
     @property
     def mentions(self) -> tuple[EntityMention, ...]:
@@ -215,10 +217,18 @@ class CandidateSearch:
         edges = self._graph.edges_of(rows[:_MOST_ROWS])
         keys = distinct(2 * edges.predicate.astype(np.int64) + edges.outgoing)
         steps = dict.fromkeys((int(key // 2), bool(key % 2) or self._predicates.symmetric[key // 2]) for key in keys)
+        steps |= {
+            (before, False): None
+            for key in keys
+            if not key % 2
+            for before in self._predicates.leading.get(int(key // 2), ())
+        }
         return sorted(steps, key=lambda step: (-self._worth[step[0]], step))[:_KEYS]
 
     def _along(self, rows: Ints, step: tuple[int, bool]) -> Ints:
         """Return the entities that a step leads to, in both directions if the predicate is symmetric."""
+        if self._predicates.through(step, self._asked.form):
+            return reached(self._graph, rows[:_MOST_ROWS], (self._predicates.step(step, self._asked.form),))
         edges = self._graph.edges_of(rows[:_MOST_ROWS])
         taken = edges.predicate == step[0]
         if not self._predicates.symmetric[step[0]]:

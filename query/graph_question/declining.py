@@ -3,29 +3,19 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+from conspectus.query.graph_question.confidence import like_a_name
 from conspectus.query.graph_question.lexicon import stem_of
 from conspectus.query.graph_question.meanings import Predicates
 from conspectus.query.walk.graph import spoken
 from conspectus.storage.text.names import words
-from conspectus.storage.text.word_lists import zipf
-from conspectus.storage.text.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from conspectus.query.graph_question.reader import GraphReading
 
-LEAST_SCORE = 2.2
-"""Minimum score of a candidate that may answer."""
-_LEAST_EXPLAINED = 0.5
-"""Minimum mean share of the question's content words that must be explained."""
-_LEAST_OF_A_WORD = 0.25
-"""Minimum share of each content word that must be explained: "who married the director of ..." asks for a marriage. On
-the four natural graphs this loses one of 94 right answers."""
 _UNMET = 0.5
 """A word explained less than this is reported as unmatched."""
 _SAYS = 0.8
 """Nearness from which a word says a relation: where a thing lacks just that one, the graph knows what is asked."""
-_UNUSUAL = 2.5
-"""Zipf frequency below which an unmatched lower-case word is taken for a name."""
 
 
 def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
@@ -53,20 +43,17 @@ def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
     explained = reading.scoring.account(best).explained
     content = _content(reading, named)
     unmet = [place for place in content if explained[place] < _UNMET]
-    names = [place for place in unmet if _is_name(reading, place)]
+    names = [place for place in unmet if like_a_name(reading, place)]
     if names:
         return f"the graph has nothing called {' '.join(asked.surface(place) for place in names)!r}"
-    if lacking := _skipped(predicates, reading, content):
-        return lacking
-    shares = explained[content] if content else np.ones(1)
-    if best.score >= LEAST_SCORE and shares.mean() >= _LEAST_EXPLAINED and shares.min() >= _LEAST_OF_A_WORD:
-        return ""
-    said = ", ".join(repr(asked.surface(place)) for place in unmet or content)
-    if not said:
+    if not content:
         return "the question does not say which relation it asks for"
     if lacking := _lacking(predicates, reading, unmet or content):
         return lacking
-    return f"no relation of the graph expresses {said}{_of(reading)}; {_nearest(predicates, reading, unmet or content)}"
+    if not unmet:
+        return "it is not certain that the question asks for this"
+    said = ", ".join(repr(asked.surface(place)) for place in unmet)
+    return f"no relation of the graph expresses {said}{_of(reading)}; {_nearest(predicates, reading, unmet)}"
 
 
 def says_what_was_unmet(reading: "GraphReading", text: str) -> bool:
@@ -93,31 +80,6 @@ def unmet_words(reading: "GraphReading") -> list[str]:
 def _content(reading: "GraphReading", named: frozenset[int]) -> list[int]:
     asked = reading.asked
     return [place for place, weight in enumerate(asked.weights) if weight >= 1 and place not in named]
-
-
-def _is_name(reading: "GraphReading", place: int) -> bool:
-    """Return whether an unmatched word is a name: capitalised within the question, with a digit, or rare."""
-    asked = reading.asked
-    surface = asked.surface(place)
-    capital = place > 0 and surface[:1].isupper() and surface.lower() not in FUNCTION_WORDS
-    if asked.translation:
-        return any(sign.isdigit() for sign in surface)  # nouns may have capitals, rare English words may be common
-    if capital or any(sign.isdigit() for sign in surface):
-        return True
-    return surface.islower() and zipf(surface) < _UNUSUAL
-
-
-def _skipped(predicates: Predicates, reading: "GraphReading", content: list[int]) -> str:
-    """Return that a thing lacks the relation asked for, if it only has it by way of two steps that no word says.
-
-    "Where was Otto Brand born?" does not ask for the place of birth of the director of a film that he acted in.
-    """
-    best = reading.best
-    if best is None or len(best.legs) != 1 or len(best.steps) < 2 or reading.asked.form not in ("things", "count"):
-        return ""
-    words = reading.scoring.account(best).words[: len(best.steps) - 1]
-    unsaid = sum(word < 0 for number, word in enumerate(words) if number not in best.joining)
-    return _lacking(predicates, reading, content) if unsaid > 1 else ""
 
 
 def _lacking(predicates: Predicates, reading: "GraphReading", places: list[int]) -> str:

@@ -12,13 +12,13 @@ from importlib.resources import files
 from conspectus.storage.text.words import base_form, irregular_forms
 from snowballstemmer import stemmer
 
-PERSON, PLACE, DATE, NUMBER, THING = "person", "place", "date", "number", "thing"
+PERSON, PLACE, CLASS, DATE, NUMBER, TEXT, THING = "person", "place", "class", "date", "number", "text", "thing"
 LONGEST_PHRASE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class RelationWords:
-    """A relation: the kind of its objects, whether it is symmetric, and its words.
+    """A relation: the kind of its objects, whether it is symmetric or transitive, and its words.
 
     `named` contains the phrases used in predicates, `inverse` those of them that lead the other way ("works written"),
     and `asked` the phrases used in questions. Each phrase is a tuple of stems.
@@ -26,6 +26,7 @@ class RelationWords:
 
     kind: str
     symmetric: bool
+    transitive: bool
     named: frozenset[tuple[str, ...]]
     inverse: frozenset[tuple[str, ...]]
     asked: frozenset[tuple[str, ...]]
@@ -46,6 +47,16 @@ def stems_of(text: str) -> tuple[str, ...]:
     return tuple(stem_of(word) for word in text.replace("-", " ").split())
 
 
+def verbs_of(word: str) -> set[str]:
+    """Return the stems of the verbs that a noun for a person may come from.
+
+    >>> sorted(verbs_of("keeper")), sorted(verbs_of("director")), sorted(verbs_of("film"))
+    (['keep'], ['direct'], [])
+    """
+    bare = word[:-2] if len(word) > 4 and word.endswith(("er", "or")) else ""
+    return {stem_of(bare)} if bare else set()
+
+
 @cache
 def relations() -> tuple[RelationWords, ...]:
     """Return the relations in `relation_words.txt`, read once."""
@@ -56,7 +67,11 @@ def relations() -> tuple[RelationWords, ...]:
             named, _, asked = said.partition("<")
             own = frozenset(_phrases(named.replace("^", "")))
             inverse = frozenset(_phrases(",".join(part.strip()[1:] for part in named.split(",") if "^" in part)))
-            found.append(RelationWords(kind.rstrip(" ~"), "~" in kind, own, inverse, own | frozenset(_phrases(asked))))
+            found.append(
+                RelationWords(
+                    kind.rstrip(" ~>"), "~" in kind, ">" in kind, own, inverse, own | frozenset(_phrases(asked))
+                )
+            )
     return tuple(found)
 
 

@@ -13,21 +13,25 @@ from functools import cached_property
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.graph_question.lexicon import (
+    CLASS,
     DATE,
     NUMBER,
     PERSON,
     PLACE,
+    TEXT,
     asked_at,
     nouns,
     relations,
     relations_in,
     stem_of,
     stems_of,
+    verbs_of,
 )
 from conspectus.query.graph_question.question_form import KINDS_OF_NOUNS, ReadQuestion
+from conspectus.query.graph_question.structured_query import Direction, Form, PredicateStep
 from conspectus.query.graph_question.translation import label_in_english, language_of_labels
 from conspectus.query.question.question import EmbedSpans, span_vectors
-from conspectus.query.walk.graph import KnowledgeGraph, all_ids, open_graph, predicate_vectors, predicate_words
+from conspectus.query.walk.graph import KnowledgeGraph, all_ids, open_graph, predicate_vectors, predicate_words, spoken
 from conspectus.storage.arrays import Bools, Floats, Ints, Vectors, distinct
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import per_index
@@ -35,7 +39,7 @@ from conspectus.storage.text.literals import is_time, parse_literal, year_in
 from conspectus.storage.text.words import FUNCTION_WORDS
 
 _SAMPLE = 24
-_SOME_IDS = 0.1
+_SOME_IDS, _OFTEN = 0.1, 0.25
 _SAID, _MEANT, _LIGHTLY = 0.95, 0.8, 0.6
 """Nearness to a predicate of the same listed relation: by a predicate's phrase, a question's phrase, a light word."""
 _UNRELATED, _RELATED = 0.25, 0.7
@@ -56,6 +60,10 @@ _BACKWARD = 0.99
 """Factor on the nearness of a step against a predicate's direction, so that the plain reading wins a tie."""
 _AWAY = 0.6
 """Factor on the nearness of the noun for a predicate's objects if the step leads away from them."""
+_WORDS = 5
+"""Mean number of words from which names are texts about something."""
+_LEAST_JOINED, _CLOSED = 5, 0.9
+"""Pairs that two steps along a relation join, and the share of them that it states, from which it is transitive."""
 _KINDS = {PERSON: "person", PLACE: "place, city, country", DATE: "date, year"}
 
 
@@ -104,8 +112,9 @@ class Predicates:
         found = []
         for predicate, text in zip(self.graph.predicates, self.texts, strict=True):
             whole = stems_of(text)
-            last = predicate.rsplit(".", 1)[-1] if "." in predicate and " " not in predicate else predicate
-            own = frozenset(stems_of(self._in_english(_without_inverse(predicate_words(last))))) or frozenset(whole)
+            own = frozenset(stems_of(self._in_english(_without_inverse(predicate_words(_last(predicate))))))
+            own = own or frozenset(whole)
+            own |= {verb for word in text.split() for verb in verbs_of(word)}
             found.append((own, frozenset(whole) - own))
         return tuple(found)
 
@@ -137,6 +146,16 @@ class Predicates:
         return frozenset(own | {stem for relation in relations() for phrase in relation.asked for stem in phrase})
 
     @cached_property
+    def classes_named(self) -> frozenset[int]:
+        """The entities that are classes: others have them as type, or they are above or below another."""
+        found = [
+            self.members(2 * number + 1)
+            for number, own in enumerate(self.relations)
+            if any(relations()[relation].kind == CLASS for relation in own)
+        ]
+        return frozenset(np.concatenate([np.zeros(0, np.int64), *found]).tolist())
+
+    @cached_property
     def vocabulary(self) -> frozenset[str]:
         """Words that a misspelled word may be corrected to."""
         from conspectus.query.graph_question.lexicon import question_words
@@ -151,8 +170,16 @@ class Predicates:
         for number in range(len(self.texts)):
             literal = self._literal(self.members(2 * number + 1, _SAMPLE))
             said = {relations()[relation].kind for relation in self.relations[number]} - {"thing", DATE, NUMBER}
+            if not literal and self._is_text(self.members(2 * number + 1, _SAMPLE)):
+                literal = TEXT
             found.append(literal or (said.pop() if len(said) == 1 and not self.inverse[number] else ""))
         return tuple(found)
+
+    def _is_text(self, rows: Ints) -> bool:
+        """Return whether names are descriptions: sentences of many words."""
+        return (
+            bool(len(rows)) and float(np.mean([len(self.graph.names[row].split()) for row in rows.tolist()])) >= _WORDS
+        )
 
     def _literal(self, rows: Ints) -> str:
         literals = [parse_literal(self.graph.names[int(row)]) for row in rows]
@@ -198,8 +225,94 @@ class Predicates:
 
     @cached_property
     def symmetric(self) -> tuple[bool, ...]:
-        """For each predicate, whether the list marks it as symmetric."""
-        return tuple(any(relations()[number].symmetric for number in own) for own in self.relations)
+        """For each predicate, whether the list marks it as symmetric, or the graph declares it."""
+        declared = self._declared("symmetricproperty")
+        return tuple(
+            place in declared or any(relations()[number].symmetric for number in own)
+            for place, own in enumerate(self.relations)
+        )
+
+    def step(self, step: tuple[int, bool], form: Form) -> PredicateStep:
+        """Return a step (predicate, outgoing) as a part of a query of some form."""
+        names = self.graph.predicates
+        direction: Direction = "either" if self.symmetric[step[0]] else "forward" if step[1] else "backward"
+        return PredicateStep((names[step[0]],), direction, tuple(names[number] for number in self.through(step, form)))
+
+    def through(self, step: tuple[int, bool], form: Form) -> tuple[int, ...]:
+        """Return the transitive predicates that a step may follow on: in yes-or-no questions, and downward in others.
+
+        "Which things are in Spain?" asks for those in its towns too, "Where is Ada based?" only for the town.
+        """
+        down = step[1] == (self.transitive[step[0]] < 0)
+        return self._following[step[0]] if form == "yes_no" or down else ()
+
+    @cached_property
+    def leading(self) -> dict[int, list[int]]:
+        """The predicates that each transitive one may follow on: a class has the members of those below it."""
+        found: dict[int, list[int]] = {}
+        for number, following in enumerate(self._following):
+            for transitive in following:
+                found.setdefault(transitive, []).append(number)
+        return found
+
+    @cached_property
+    def transitive(self) -> tuple[int, ...]:
+        """For each predicate, 0 if it is not transitive, 1 if its object is the larger or higher thing, -1 the subject.
+
+        It is transitive by the list, if the graph declares it, or if nearly all that two steps join is stated.
+        """
+        declared = self._declared("transitiveproperty")
+        found = []
+        for number, name in enumerate(self.graph.predicates):
+            said = _runs(stems_of(self._in_english(_without_inverse(predicate_words(_last(name))))))
+            own = [relations()[relation] for relation in self.relations[number]]
+            listed = [relation for relation in own if relation.transitive and said & relation.named]
+            turned = self.inverse[number] or any(said & relation.inverse for relation in listed)
+            chained = bool(len(np.intersect1d(self.members(2 * number), self.members(2 * number + 1))))
+            holds = chained and (bool(listed) or number in declared or self._closed(number))
+            found.append((-1 if turned else 1) if holds else 0)
+        return tuple(found)
+
+    def _declared(self, kind: str) -> set[int]:
+        """Return the predicates that the graph states to be of a kind of OWL ("partOf type TransitiveProperty")."""
+        rows = [row for row, name in enumerate(self.graph.names) if name.rsplit(":")[-1].lower() == kind]
+        said = {predicate_words(self.graph.names[row]) for row in self.graph.edges_of(rows).neighbours.tolist()}
+        return {number for number, name in enumerate(self.graph.predicates) if predicate_words(name) in said}
+
+    def _closed(self, predicate: int) -> bool:
+        """Return whether the graph states nearly all that two steps along a predicate join, in a sample."""
+        rows = self.relations_of(predicate)
+        pairs = set(zip(self.graph.sources[rows].tolist(), self.graph.targets[rows].tolist(), strict=True))
+        both = np.intersect1d(self.graph.sources[rows], self.graph.targets[rows])[:_SAMPLE]
+        edges = self.graph.edges_of(both)
+        own = edges.predicate == predicate
+        joined = [
+            (before, after) in pairs
+            for middle in both.tolist()
+            for before in edges.neighbours[own & ~edges.outgoing & (edges.at == middle)][:_SAMPLE].tolist()
+            for after in edges.neighbours[own & edges.outgoing & (edges.at == middle)][:_SAMPLE].tolist()
+            if before != after
+        ]
+        return len(joined) >= _LEAST_JOINED and float(np.mean(joined)) >= _CLOSED
+
+    @cached_property
+    def _following(self) -> tuple[tuple[int, ...], ...]:
+        """For each predicate, itself if it is transitive, or those that lead on from its classes or places."""
+        upward = [number for number, way in enumerate(self.transitive) if way > 0]
+        kinds = [{relations()[relation].kind for relation in own} & {PLACE, CLASS} for own in self.relations]
+        return tuple(
+            ()
+            if self.symmetric[number]
+            else (number,)
+            if self.transitive[number]
+            else tuple(
+                other
+                for other in upward
+                if kinds[number] & kinds[other]
+                and len(np.intersect1d(self.members(2 * number + 1), self.members(2 * other)))
+            )
+            for number in range(len(self.texts))
+        )
 
     @cached_property
     def mediators(self) -> Bools:
@@ -222,6 +335,9 @@ class Predicates:
                 value = _NOUN if count >= 2 else 0.6 if count and len(stated) <= 2 else 0.0
                 for stem in said if value else ():
                     fits[stem] = max(fits.get(stem, 0.0), value)
+            names = [self.graph.names[row] for row in self.members(cls, _SAMPLE).tolist()]
+            lasts = Counter(stem_of(spoken(name).lower().rpartition(" ")[2]) for name in names if not is_literal(name))
+            fits |= {stem: _NOUN for stem, count in lasts.items() if count > 1 and count >= _OFTEN * 2 * len(names)}
             found.append(fits)
         return tuple(found)
 
@@ -262,15 +378,29 @@ class Predicates:
             found = np.maximum(found, weight * near)
         return found
 
+    @cached_property
+    def kinds_of_subjects(self) -> tuple[str, ...]:
+        """For each predicate, the kind of its subjects if many are also objects of that kind, or ""."""
+        found = [""] * len(self.texts)
+        for kind in (PERSON, PLACE):
+            objects = [self.members(2 * number + 1) for number, own in enumerate(self.kinds) if own == kind]
+            known = np.unique(np.concatenate([np.zeros(0, np.int64), *objects]))
+            for number in range(len(self.texts)):
+                if np.isin(self.members(2 * number, _SAMPLE), known).mean() > _OFTEN:
+                    found[number] = kind
+        return tuple(found)
+
     def kind_of_class(self, kind: str, cls: int) -> float:
         """Return how well a class's members fit a kind, -1 to 1: by their texts, the list, or their names."""
-        own = self.kinds[cls // 2] if cls % 2 else ""
+        own = self.kinds[cls // 2] if cls % 2 else self.kinds_of_subjects[cls // 2]
         if kind in (DATE, NUMBER):
             return 1.0 if own in ((DATE,) if kind == DATE else (NUMBER, DATE)) else -1.0
         if own in (DATE, NUMBER):
             return -1.0
         if own in (PERSON, PLACE):
             return 1.0 if own == kind else -0.4
+        if kind == PERSON and cls % 2 and verbs_of(self.texts[cls // 2].rpartition(" ")[2]):
+            return 0.8
         said = self.nouns[cls]
         if any(said.get(noun, 0.0) >= _NOUN for noun in _NOUNS_OF[kind]):
             return 1.0
@@ -414,6 +544,8 @@ def _types(predicates: Predicates, asked: ReadQuestion, places: list[int], said:
         if kind := KINDS_OF_NOUNS.get(asked.words[place].key):
             fits_kind = np.array([own == kind for own in predicates.kinds])
             types[place, 1::2] = np.maximum(types[place, 1::2], 0.7 * fits_kind)
+            fits_kind = np.array([own == kind for own in predicates.kinds_of_subjects])
+            types[place, 0::2] = np.maximum(types[place, 0::2], 0.7 * fits_kind)
         for number, head in enumerate(predicates.heads):
             if head == asked.stems[place]:
                 led = 2 * number + (not predicates.inverse[number])
@@ -427,6 +559,11 @@ def _types(predicates: Predicates, asked: ReadQuestion, places: list[int], said:
                     if asked.weights[place] >= 1:
                         types[place, 2 * number + (not turned)] = max(types[place, 2 * number + (not turned)], 0.7)
     return types
+
+
+def _last(predicate: str) -> str:
+    """Return the last part of a predicate of Freebase ("containedby"), of others the whole."""
+    return predicate.rsplit(".", 1)[-1] if "." in predicate and " " not in predicate else predicate
 
 
 def _without_inverse(text: str) -> str:

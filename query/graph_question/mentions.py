@@ -298,7 +298,7 @@ def _at(
                 if slips:
                     return [EntityMention(start, end, _best_known(names, slips), _MISSPELLED)]
         return []
-    if span[0] in FUNCTION_WORDS or span[-1] in FUNCTION_WORDS:
+    if span[0] in FUNCTION_WORDS or span[-1] in FUNCTION_WORDS or "or" in span:
         return []
     if all(asked.stems[place] in known or asked.weights[place] < 1 for place in range(start, end)):
         singular = [*span[:-1], _singular(span[-1])]

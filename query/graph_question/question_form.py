@@ -72,7 +72,8 @@ _IRREGULAR = {
     "lighter": "light", "cheapest": "cheap", "cheaper": "cheap", "richest": "rich", "richer": "rich", "fastest": "fast",
     "faster": "fast", "slowest": "slow", "slower": "slow", "deepest": "deep", "deeper": "deep", "best": "good",
     "better": "good", "worst": "bad", "worse": "bad", "fewest": "few", "fewer": "few", "first": "first",
-    "last": "last", "final": "final", "most": "most", "least": "least", "more": "more", "less": "less",
+    "last": "last", "final": "final", "before": "early",
+    "after": "late", "most": "most", "least": "least", "more": "more", "less": "less",
 }  # fmt: skip
 _SUPERLATIVE = regex.compile(r"(?:\w+est|first|last|final|best|worst|most|least)")
 _AFTER_MOST = ("recent", "expensive", "populous", "old", "new", "highly")
@@ -208,7 +209,8 @@ def read_asked(text: str, names: frozenset[int] = frozenset()) -> ReadQuestion:
     bounds = tuple(_bounds(text, found))
     bounded = {place for bound in bounds for place in range(bound.start, bound.end)}
     named = _capitalised(text, found)
-    order = _order(keys, bounded | named | names)
+    loose = set() if _YES_NO.match(text) else {place for place, key in enumerate(keys) if key in ("before", "after")}
+    order = _order(keys, bounded | named | names | loose)
     form = _form(text, keys, order)
     kind, head = _kind(keys, form)
     if _HOW_MUCH.search(text):
@@ -297,6 +299,9 @@ def _kind(keys: Sequence[str], form: Form) -> tuple[str, int]:
     start = at + 1 if at >= 0 else 0
     if at >= 0 and keys[at] == "how" and start < len(keys) and keys[start] in ("many", "much"):
         start += 1
+    counted = form == "count" and start < len(keys) and KINDS_OF_NOUNS.get(keys[start]) == PERSON
+    if counted:
+        return PERSON, -1  # "how many people": a light word that still says what is counted
     while start < len(keys) and (_weight(keys[start]) in (_OF_PREPOSITION, _OF_LIGHT) or keys[start] in _BEFORE_HEAD):
         start += 1
     if at >= 0 and keys[at] == "whose":
@@ -315,8 +320,9 @@ def _order(keys: Sequence[str], bounded: set[int]) -> AskedOrder | None:
         base = _IRREGULAR.get(key)
         if base in ("most", "least") and keys[max(0, place - 1)] not in _BEFORE_MOST and not _orders(keys, place):
             continue  # "what language do most people speak"
-        if base in ("most", "least", "more", "less") and place + 1 < len(keys) and keys[place + 1] in ORDERS:
-            by = ORDERS[keys[place + 1]]
+        behind = keys[place + 1].removesuffix("ly") if place + 1 < len(keys) else ""  # "most recently"
+        if base in ("most", "least", "more", "less") and behind in ORDERS:
+            by = ORDERS[behind]
             turned = tuple((kind, -sign) for kind, sign in by) if base in ("least", "less") else by
             return AskedOrder(place, turned, base in ("most", "least"))
         if base and not (base in ("first", "last") and place + 1 < len(keys) and keys[place + 1] == "name"):
@@ -329,7 +335,7 @@ _BEFORE_MOST = frozenset("the has have had is are was were with".split())
 
 def _orders(keys: Sequence[str], place: int) -> bool:
     """Return whether an adjective of order follows a word ("most recent")."""
-    return place + 1 < len(keys) and keys[place + 1] in ORDERS
+    return place + 1 < len(keys) and keys[place + 1].removesuffix("ly") in ORDERS
 
 
 _SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,

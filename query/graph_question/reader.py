@@ -9,6 +9,7 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.graph_question.candidate_query import query_of
 from conspectus.query.graph_question.candidates import Candidate, CandidateSearch, Leg, LiteralStep
+from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of
 from conspectus.query.graph_question.declining import why_declined
 from conspectus.query.graph_question.lexicon import DATE, NUMBER
 from conspectus.query.graph_question.meanings import (
@@ -27,7 +28,7 @@ from conspectus.query.graph_question.structured_query import (
 )
 from conspectus.query.graph_question.translation import in_english
 from conspectus.query.question.bounds import MOST_CLOSELY, first_words
-from conspectus.query.walk.graph import spoken
+from conspectus.query.walk.graph import sentence, spoken
 from conspectus.query.walk.run_query import run
 from conspectus.storage.arrays import Ints
 from conspectus.storage.index import per_index
@@ -54,12 +55,14 @@ _COMPARED = 6
 """Best candidates whose paths are compared with the question as a text."""
 _LIKENESS, _USUAL = 3.0, 0.45
 """What the cosine of a path with the question counts, beyond a cosine that adds nothing."""
+_INSTEAD = 3
+"""Number of statements that tell what the graph says instead of what was asked."""
+_UNSAID = 0.3
+"""Support below which a question does not say a step."""
 _TURNED = 0.2
 """What the way of a path counts: it only decides between a predicate and the same against its direction."""
 _UNSTARTED = 0.6
 """The cosine of what starts nowhere ("all films"): no text is like the question where it lacks the names in it."""
-_INSTEAD = 6
-"""Number of entities whose relations a "no" cites: who did write the film."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +76,7 @@ class GraphReading:
         scoring: Scores candidates and reports which words they account for.
         query: The best candidate as a query; None if there is no candidate.
         answer: The answer to `query`; None without a query.
+        probability: How likely the answer is right.
         declined: Why the answer is not reliable; "" if it is.
     """
 
@@ -82,6 +86,7 @@ class GraphReading:
     scoring: Scoring
     query: GraphQuery | None = None
     answer: GraphAnswer | None = None
+    probability: float = 0.0
     declined: str = ""
 
     @property
@@ -91,13 +96,23 @@ class GraphReading:
 
     @property
     def answered(self) -> bool:
-        """Whether the best candidate accounts for the question and has an answer."""
+        """Whether the best candidate has an answer that is very likely right."""
         return self.answer is not None and not self.declined
+
+    @property
+    def best_effort(self) -> bool:
+        """Whether the answer is rather right than wrong, but not reliable."""
+        return self.answer is not None and bool(self.declined) and self.probability >= RATHER
 
     @property
     def score(self) -> float:
         """The score of the best candidate."""
         return self.best.score if self.best else 0.0
+
+    @property
+    def likeness(self) -> float:
+        """The cosine of the best candidate's path with the question."""
+        return self.best.likeness if self.best else 0.0
 
 
 def read_graph_question(context: Context, question: str, topics: Sequence[int] | None = None) -> GraphReading:
@@ -140,18 +155,30 @@ def _executed(context: Context, reading: GraphReading, best: Candidate) -> Graph
     predicates = open_predicates(context)
     query = query_of(predicates, reading.asked, best)
     answer = run(predicates.graph, query)
-    if query.form == "yes_no" and not answer.verdict and not answer.relations and not query.things.order:
-        instead = run(predicates.graph, replace(query, form="things", subjects=()), cited=_INSTEAD)
-        answer = replace(answer, relations=instead.relations, known=bool(instead.relations))
-    declined = _why(predicates, reading)
+    long = query.form == "yes_no" and len(best.steps) - len(best.joining) > 1
+    if long and not answer.verdict and min(reading.scoring.account(best).supports) < _UNSAID:
+        answer = replace(answer, known=False)  # a way that the question does not say cannot deny it
+    probability = 0.0
+    if answer.known and (answer.found or answer.relations):
+        probability = probability_of(predicates, reading, answer)
+    declined = "" if probability >= SURE else _why(predicates, reading)
+    if not answer.known:
+        declined = _unstated(predicates, query)
     if context.part and not declined:
         answer, declined = context.part.completed(predicates.graph, query, answer)
     elif context.part:
         declined += "; only a part of the graph was read"
     answer = _named_first(predicates, reading, query, answer)
-    if not declined and (not answer.known or not (answer.found or answer.relations)):
-        declined = "no statement of the graph meets all conditions"
-    return replace(reading, query=query, answer=answer, declined=declined)
+    return replace(reading, query=query, answer=answer, probability=probability, declined=declined)
+
+
+def _unstated(predicates: Predicates, query: GraphQuery) -> str:
+    """Return that nothing states or contradicts what was asked, with the first things stated of its subject."""
+    if query.form != "yes_no":
+        return "no statement of the graph meets all conditions"
+    graph = predicates.graph
+    stated = dict.fromkeys(graph.edges_of(query.subjects[:1]).relation[:_INSTEAD].tolist())
+    return f"the graph does not say so; it states: {'; '.join(sentence(graph, relation) for relation in stated)}"
 
 
 def _why(predicates: Predicates, reading: GraphReading) -> str:
@@ -196,8 +223,14 @@ def read_candidates(
         asked = read_asked(question)
     bounded = {place for bound in asked.bounds for place in range(bound.start, bound.end)}
     found = [item for item in find_mentions(context, asked, predicates.known) if not item.places & bounded]
+    found = [
+        replace(item, likeness=max(item.likeness, _SURE)) if predicates.classes_named.issuperset(item.rows) else item
+        for item in found
+    ]
     mentions = found if topics is None else _about(found, topics) if topics else []
     mentions = mentions[:_MENTIONS]
+    if asked.form == "yes_no" and not asked.order:  # "is the light automated?"
+        mentions += [EntityMention(0, 0, (row,), 1.0) for row in open_names(context).whole(["true"])[:1]]
     names = [mention.places for mention in mentions if mention.likeness >= _SURE and len(mention.places) > 1]
     if asked.order and any(asked.order.place in places for places in names):
         asked = read_asked(question, frozenset().union(*names))  # "the father of Ada the Elder"
@@ -225,7 +258,11 @@ def _compared(
     vectors = np.asarray(predicates.embed([question, *texts]), np.float64)
     cosines = np.where([bool(each.legs) for each in best], vectors[1:] @ vectors[0], _UNSTARTED)
     scored = [
-        replace(candidate, score=candidate.score + _LIKENESS * (float(cosine) - _USUAL) + _TURNED * turned(candidate))
+        replace(
+            candidate,
+            score=candidate.score + _LIKENESS * (float(cosine) - _USUAL) + _TURNED * turned(candidate),
+            likeness=float(cosine),
+        )
         for candidate, cosine in zip(best, cosines, strict=True)
     ]
     least = min((candidate.score for candidate in scored), default=0.0)
@@ -269,10 +306,15 @@ def _formed(
     if asked.order:
         classes = _classes(predicates, asked, meanings, search)
         ordered = search.with_literals([*things[:_ORDERED], *classes], lambda rows: _ordering(predicates, asked, rows))
-        return [*ordered, *_counted(asked, meanings, search, [*things[:_ORDERED], *classes])]
+        return [*ordered, *_counted(predicates, asked, meanings, search, [*things[:_ORDERED], *classes])]
     if asked.form == "count":
         counted = [*things, *_classes(predicates, asked, meanings, search)]
-        return [search.scored(replace(candidate, form="count")) for candidate in counted]
+        return [
+            search.scored(
+                replace(candidate, form="things" if _kind_at(predicates, candidate.end) == NUMBER else "count")
+            )
+            for candidate in counted  # "how many minutes" asks for the number that the graph states
+        ]
     return [*things, *_narrowed(predicates, asked, meanings, search, things)]
 
 
@@ -344,7 +386,11 @@ def _ordering(predicates: Predicates, asked: ReadQuestion, rows: Ints) -> list[L
 
 
 def _counted(
-    asked: ReadQuestion, meanings: Meanings, search: CandidateSearch, things: Sequence[Candidate]
+    predicates: Predicates,
+    asked: ReadQuestion,
+    meanings: Meanings,
+    search: CandidateSearch,
+    things: Sequence[Candidate],
 ) -> list[Candidate]:
     """Return the candidates ordered by how many entities a step leads to that words after "most" or "fewest" say."""
     assert asked.order is not None
@@ -356,10 +402,13 @@ def _counted(
 
     def steps(rows: Ints) -> list[LiteralStep]:
         return [
-            LiteralStep(step, float(fit[2 * step[0] + step[1]]), by[1] > 0, counted=True)
+            LiteralStep(
+                step, float(fit[2 * step[0] + step[1]]), by[1] > 0,
+                counted=_kind_at(predicates, 2 * step[0] + step[1]) != NUMBER,  # seats may be numbers or things
+            )
             for step in search.steps(rows[:_SAMPLED])
             if fit[2 * step[0] + step[1]] >= _NAMED_CLASS
-        ]
+        ]  # fmt: skip
 
     return search.with_literals(things, steps)
 
@@ -399,7 +448,14 @@ def _bounded(
     def literals(rows: Ints) -> list[LiteralStep]:
         return [LiteralStep(step, fit) for step, fit in _literal_steps(predicates, rows, wanted)]
 
-    return search.with_literals(things, literals)
+    literal = (DATE, NUMBER)
+    stating = [each for each in things if asked.kind in literal or _kind_at(predicates, each.end) not in literal]
+    return search.with_literals(stating, literals)
+
+
+def _kind_at(predicates: Predicates, cls: int) -> str:
+    """Return the kind of a predicate's objects, "" for its subjects."""
+    return predicates.kinds[cls // 2] if cls >= 0 and cls % 2 else ""
 
 
 def _comparisons(

@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 from conspectus.query.graph_question.candidates import Candidate, Leg
-from conspectus.query.graph_question.lexicon import DATE, NUMBER, stems_of
+from conspectus.query.graph_question.lexicon import CLASS, DATE, NUMBER, PERSON, TEXT, relations, stems_of
 from conspectus.query.graph_question.meanings import Meanings, Predicates
+from conspectus.query.graph_question.mentions import EntityMention
 from conspectus.query.graph_question.question_form import ReadQuestion
 from conspectus.query.walk.graph import KnowledgeGraph
 from conspectus.storage.arrays import Floats, Ints
@@ -30,6 +31,8 @@ _TYPED = 0.55
 """Support of a step by a word that names the things it leads to."""
 _SAYS = 0.7
 """Nearness from which a word expresses a step."""
+_MEMBERS = 0.9
+"""Support of a step from a class to its members, and from a thing to a text about it if no relation is asked for."""
 _OWN = 0.7
 """Support of the first step by an entity all of whose edges follow it ("war movies": War is only ever a genre)."""
 _LEAST_OF_RETURN = 0.5
@@ -110,7 +113,7 @@ class Scoring:
         """Return the support of each step and the place of the word that gives it, -1 for none."""
         best = near.max(axis=1, initial=0.0)
         taken: dict[int, set[int]] = {}
-        first = self._first_steps(candidate)
+        first, classes = self._first_steps(candidate), self._members(candidate)
         supports: list[float] = []
         words: list[int] = []
         for number, (predicate, _) in enumerate(steps):
@@ -126,6 +129,8 @@ class Scoring:
             elif used and self._asked.others:
                 value = _OTHERS
             value = max(value, _TYPED * float(types[:, number].max()), _OWN * first.get(number, 0.0))
+            if number in classes or (self._bare(candidate) and self._predicates.kinds[predicate] == TEXT):
+                value = max(value, _MEMBERS)
             supports.append(value)
             words.append(word)
         if candidate.literal and candidate.literal.step:
@@ -133,6 +138,27 @@ class Scoring:
         for joining in candidate.joining:  # the two steps over an opaque id count as one
             supports[joining] = supports[joining + 1] = max(supports[joining], supports[joining + 1])
         return tuple(supports), tuple(words)
+
+    def _bare(self, candidate: Candidate) -> bool:
+        """Return whether the question only asks what something is or means."""
+        named = {place for mention in candidate.mentions for place in mention.places}
+        free = [place for place, weight in enumerate(self._importance) if weight >= 1 and place not in named]
+        return all(self._asked.stems[place] == "mean" for place in free)
+
+    def _members(self, candidate: Candidate) -> set[int]:
+        """Return the positions of steps from a class to its members, where the question names it as a kind of things.
+
+        "Which taverns are there?", "is the Boar a tavern": a class is its members unless its own relations are asked.
+        """
+        found, number = set(), 0
+        for leg in candidate.legs:
+            for predicate, outgoing in leg.steps[:1]:
+                kinds = {relations()[relation].kind for relation in self._predicates.relations[predicate]}
+                up = candidate.form == "yes_no" and leg.mention.start < candidate.subjects[0][0].start
+                if CLASS in kinds and not self._predicates.transitive[predicate] and outgoing == up:
+                    found.add(number)
+            number += len(leg.steps)
+        return found
 
     def _first_steps(self, candidate: Candidate) -> dict[int, float]:
         """Return, by position, the share of its entity's edges that the first step of each leg follows."""
@@ -211,13 +237,15 @@ class Scoring:
         named = {place for mention in candidate.mentions for place in mention.places}
         head = [place for place in self._head if place not in named]
         fits = []
-        if self._asked.kind and self._asked.form != "count":
+        if self._asked.kind and (self._asked.form != "count" or self._asked.kind == PERSON):
             fits.append(self._predicates.kind_of_class(self._asked.kind, end))
         if head:
             classes = [end, candidate.members] if candidate.members >= 0 else [end]
             fits.append(2 * float(self._meanings.types[head][:, classes].max()) - 1)
         if not fits:
             own = self._predicates.kinds[end // 2] if end % 2 else ""
+            if own == TEXT and self._bare(candidate):
+                return 1.0
             return _LITERAL_UNASKED if own in (DATE, NUMBER) and self._asked.form != "count" else 0.0
         return max(fits)
 
@@ -241,6 +269,8 @@ class Scoring:
         if word < 0:
             return 0
         (predicate, outgoing), mention = candidate.steps[0], candidate.legs[0].mention
+        if self._predicates.transitive[predicate]:
+            return _SURELY * self._upward(predicate, outgoing, mention, word)
         last = self._predicates.texts[predicate].split()[-1:]
         if last not in (["by"], ["on"], ["to"], ["with"], ["from"]) or self._predicates.symmetric[predicate]:
             return 0
@@ -248,6 +278,22 @@ class Scoring:
         behind = word < mention.start  # "depends on curl"; in "directed by Ada" and "did Ada direct" she is the agent
         agent = ("by" in keys[word + 1 : mention.start]) if behind else "by" not in keys[mention.end : word + 2]
         return 1 if outgoing == (agent != (last == ["by"])) else -1
+
+    def _upward(self, predicate: int, outgoing: bool, mention: EntityMention, word: int) -> int:
+        """Return as `turned` does whether a step along a transitive predicate goes up or down as a noun says it.
+
+        "The subclasses of Tavern" are below it, and "Is Tavern a subclass of Shop?" asks for what is above it.
+        """
+        named = [phrase for number in self._predicates.relations[predicate] for phrase in relations()[number].named]
+        below = {phrase[0] for phrase in named if phrase[-1] in ("of", "in", "by")}
+        above = {phrase[-1] for phrase in named} - {"of", "in", "by"} - below
+        stem = self._asked.stems[word]
+        if stem not in below | above:
+            return 0
+        keys = [each.key for each in self._asked.words]
+        owned = word < mention.start or keys[mention.end : mention.end + 1] == ["'s"]
+        up = (stem in above) == owned
+        return 1 if up == (outgoing == (self._predicates.transitive[predicate] > 0)) else -1
 
     def _far(self, leg: Leg, places: Sequence[int]) -> list[int]:
         """Return the distances from the name to the words of a leg's steps; equal steps get the nearer word first.
@@ -286,6 +332,8 @@ def _shared(candidate: Candidate, account: Account) -> float:
     return float(found)
 
 
+_SURELY = 5
+"""How much more the way along a transitive predicate counts: a class has others both above and below it."""
 _LITERAL_UNASKED = -0.3
 """Fit of dates and numbers if the question does not say what kind of thing it asks for."""
 

@@ -16,10 +16,15 @@ Comparison = Literal["before", "after", "less", "more", "equal", "at_least", "at
 
 @dataclass(frozen=True, slots=True)
 class PredicateStep:
-    """A step: `PredicateStep(("directed_by",), "backward")` leads from a person to their films."""
+    """A step: `PredicateStep(("directed_by",), "backward")` leads from a person to their films.
+
+    `through` has predicates that may follow any number of times: ("is_a",) through ("subclass_of",) leads from a thing
+    to its class and all classes above it, and backward from a class to its members and those of the classes below it.
+    """
 
     predicates: tuple[str, ...]
     direction: Direction = "forward"
+    through: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,14 +68,14 @@ class Auto:
         return await self._from_graph(question, self._graph, say)
 
     async def _from_graph(self, question: str, graph: "GraphQuestions", say: Say) -> Answer:
+        from conspectus.query.citations.marks import BEST_EFFORT
         from conspectus.query.graph_question.declining import says_what_was_unmet
-        from conspectus.query.methods.tog.evidence import BEST_EFFORT
         from conspectus.query.question.connection_questions import connected_things
 
         reading = graph.read(question)
         paths = self._paths if connected_things(question) else None
         tried = await (paths or graph).answer(question, ignore_pieces)
-        if tried.known:
+        if tried.known and BEST_EFFORT not in tried.text:
             found_by = "it asks what connects two things" if paths else "a query of the graph accounts for the question"
             say(tried.text)
             return _first(tried, f"{tried.method}: {found_by}")

@@ -16,6 +16,7 @@ from conspectus.prompts.render import messages
 from conspectus.prompts.render import render as prompt_text
 from conspectus.prompts.replies.structured import read_reply
 from conspectus.query.answering import Assembly, TopicMethod, assembling
+from conspectus.query.citations.marks import BEST_EFFORT
 from conspectus.query.context import Context
 from conspectus.query.graph_question.answer import answer_of, steps_of
 from conspectus.query.graph_question.reader import read_graph_question
@@ -84,7 +85,7 @@ class Sparql(TopicMethod):
             say(made.text)
             return made
 
-    def _assembled(self, assembly: Assembly, found: QueryResult | None) -> Answer:
+    def _assembled(self, assembly: Assembly, found: QueryResult | None, doubt: str = "") -> Answer:
         if found is None or not found.names or not found.relations:
             return assembly.no_answer()
         graph, grounds = open_graph(self._context), open_grounds(self._context)
@@ -97,7 +98,7 @@ class Sparql(TopicMethod):
         chains = tuple(Chain(((start,), (end,)), (Hop(row, start, end, True),)) for row, start, end in ends)
         assembly.depth = 1
         return assembly.assemble(
-            f"{listed}{more} {numbers_of(len(cited))}",
+            f"{listed}{more} {numbers_of(len(cited))}{doubt}",
             citations=grounds.citations(cited),
             evidence=Evidence(walk=WalkTrace((), chains)),
             names=found.names,
@@ -108,7 +109,7 @@ class Sparql(TopicMethod):
     def _read(self, assembly: Assembly, question: str, topics: Sequence[int] | None) -> Answer:
         """Return the answer of the rule-based query for the question, or why there is none."""
         reading = read_graph_question(self._context, question, topics)
-        if reading.query is None or reading.answer is None or not reading.answered:
+        if reading.query is None or reading.answer is None or not (reading.answered or reading.best_effort):
             return answer_of(assembly, self._context, reading)
         assembly.add(*steps_of(self._context, reading))
         written = render(open_graph(self._context), reading.query, datatypes_of(self._context))
@@ -118,7 +119,8 @@ class Sparql(TopicMethod):
         except SparqlError as error:
             assembly.step("failed", str(error))
             return assembly.no_answer()
-        return self._assembled(assembly, replace(found, relations=reading.answer.relations))
+        doubt = f" {BEST_EFFORT}" if reading.best_effort else ""
+        return self._assembled(assembly, replace(found, relations=reading.answer.relations), doubt)
 
     async def _written(
         self, assembly: Assembly, question: str, about: Topics, model: LanguageModel

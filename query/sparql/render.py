@@ -200,6 +200,8 @@ def _pattern(start: str, step: PredicateStep, end: str, prefix: str = "p") -> st
     if step.direction == "either":
         names = [*names, *(f"^{name}" for name in names)]
     path = names[0] if len(names) == 1 else f"({'|'.join(names)})"
+    if step.through:
+        path += f"/({'|'.join(prefix + prefixed(predicate)[1:] for predicate in step.through)})*"
     return f"{end} {path} {start} ." if step.direction == "backward" else f"{start} {path} {end} ."
 
 

@@ -27,6 +27,9 @@ _CITED = 50
 _EACH = 6
 """Maximum number of relations cited for a count, or for what the graph states instead if the answer is no."""
 
+_MANY, _ONCE = 5, 0.95
+"""Statements of a relation, and the share of distinct objects, from which it is taken to lead to each object once."""
+
 
 def run(
     graph: KnowledgeGraph, query: GraphQuery, types: Sequence[Sequence[str]] = (), cited: int = _CITED
@@ -126,9 +129,19 @@ class _Execution:
         found = [np.arange(self._graph.n_entities) if start is None else start]
         for number, step in enumerate(steps):
             anywhere = start is None and number == 0
-            _, ends, _ = self._everywhere(step) if anywhere else self._edges(found[-1], step)
-            found.append(distinct(ends))
+            rows = found[-1] if step.direction == "forward" or anywhere else self.closed(found[-1], step)
+            _, ends, _ = self._everywhere(step) if anywhere else self._edges(rows, step)
+            found.append(self.closed(distinct(ends), step) if step.direction == "forward" else distinct(ends))
         return found
+
+    def closed(self, rows: Ints, step: PredicateStep) -> Ints:
+        """Return entities with all that any number of edges `through` leads to from them, in the step's direction."""
+        through = PredicateStep(step.through, step.direction)
+        frontier = rows if step.through else rows[:0]
+        while len(frontier):
+            frontier = np.setdiff1d(self._edges(frontier, through)[1], rows)
+            rows = np.union1d(rows, frontier)
+        return rows
 
     def _edges(self, rows: Ints, step: PredicateStep) -> tuple[Ints, Ints, Ints]:
         """Return for each edge of a step the entity it starts from, the entity it leads to, and its relation."""
@@ -260,16 +273,36 @@ class _Execution:
         return GraphAnswer((), 0, False, tuple(instead[:_EACH]), bool(instead), tuple(sought.unmet))
 
     def _instead(self, query: GraphQuery) -> list[int]:
-        """Return the subjects' relations along the last step of each condition: what the graph states instead."""
+        """Return what the graph states instead: other values that the thing has whose value is asked for.
+
+        "Did Wren direct Port Alma?": Port Alma must have a director. That Wren directed others says nothing, unless
+        nobody else may be the value: a relation that leads to each thing once ("capital of"), or one step of an order
+        that leads the other way.
+        """
         relations: list[int] = []
         for condition in query.things.conditions:
             if condition.steps and not condition.negated:
-                _, _, taken = self._edges(distinct(np.array(query.subjects, np.int64)), _turned(condition.steps[-1]))
-                relations += taken.tolist()
+                step, before = condition.steps[-1], self.layers(condition)[-2]
+                subjects = distinct(np.array(query.subjects, np.int64))
+                if step.direction != "backward":
+                    relations += self._edges(before, PredicateStep(step.predicates, step.direction))[2].tolist()
+                if step.direction != "forward":
+                    relations += self._edges(subjects, PredicateStep(step.predicates, _turned(step).direction))[
+                        2
+                    ].tolist()
+                if step.direction == "backward" and not relations and self._once(step):
+                    relations += self._edges(before, step)[2].tolist()
+                if step.through == step.predicates and not relations:
+                    relations += self._path(before, [_turned(step)], subjects.tolist().__contains__)
         for bound in query.things.bounds:
             for row in query.subjects:
                 relations += self._path(np.array([row]), bound.steps, None)
         return list(dict.fromkeys(relations))
+
+    def _once(self, step: PredicateStep) -> bool:
+        """Return whether a predicate leads to each thing once, in all but a few of many statements."""
+        _, ends, _ = self._everywhere(PredicateStep(step.predicates))
+        return len(ends) >= _MANY and len(np.unique(ends)) >= _ONCE * len(ends)
 
     # Evidence
 
@@ -305,10 +338,8 @@ class _Execution:
         layers = self.layers(condition)
         relations: list[int] = []
         for depth in range(len(condition.steps), 0, -1):
-            _, ends, taken = self._edges(np.array([row]), _turned(condition.steps[depth - 1]))
-            kept = np.flatnonzero(np.isin(ends, layers[depth - 1]))
-            row = int(ends[kept[0]])
-            relations.append(int(taken[kept[0]]))
+            row, taken = self._joined(row, condition.steps[depth - 1], layers[depth - 1])
+            relations += taken
         if isinstance(condition.start, Things):
             inner = self.things(condition.start)
             place = inner.rows.tolist().index(row)
@@ -324,16 +355,41 @@ class _Execution:
         relations: list[int] = []
         row = ends[0]
         for depth in range(len(steps), 0, -1):
-            _, others, taken = self._edges(np.array([row]), _turned(steps[depth - 1]))
-            kept = np.flatnonzero(np.isin(others, layers[depth - 1]))
-            row = int(others[kept[0]])
-            relations.append(int(taken[kept[0]]))
+            row, taken = self._joined(row, steps[depth - 1], layers[depth - 1])
+            relations += taken
         return relations[::-1]
+
+    def _joined(self, row: int, step: PredicateStep, starts: Ints) -> tuple[int, list[int]]:
+        """Return the start of a step that led to an entity, and the relations on the shortest way back to it."""
+        turned = _turned(step)
+        own, through = PredicateStep(step.predicates, turned.direction), PredicateStep(step.through, turned.direction)
+        upward = step.direction == "backward" and bool(step.through)
+        first = through if not upward else own  # backward, the step's own edge is the last of the step
+        ways: dict[int, list[int]] = {row: []}
+        frontier = [row]
+        while frontier:
+            for at in frontier:
+                _, ends, taken = self._edges(np.array([at]), own)
+                kept = np.flatnonzero(np.isin(ends, starts)) if not upward else ends[:0]
+                if len(kept):
+                    return int(ends[kept[0]]), [*ways[at], int(taken[kept[0]])]
+                if upward and ways[at] and at in starts:
+                    return at, ways[at]
+            further: dict[int, list[int]] = {}
+            for at in frontier:
+                _, ends, taken = self._edges(np.array([at]), first)
+                for end, relation in zip(ends.tolist(), taken.tolist(), strict=True):
+                    if end not in ways or end == row:
+                        further.setdefault(end, [*ways[at], relation])
+            first = through
+            frontier = [end for end in further if end not in ways or not ways[end]]
+            ways |= further
+        raise AssertionError("the step led to the entity")
 
 
 def _turned(step: PredicateStep) -> PredicateStep:
     opposite: dict[Direction, Direction] = {"forward": "backward", "backward": "forward", "either": "either"}
-    return PredicateStep(step.predicates, opposite[step.direction])
+    return PredicateStep(step.predicates, opposite[step.direction], step.through)
 
 
 def _distinct(found: Sequence[FoundEntity]) -> tuple[int, ...]:

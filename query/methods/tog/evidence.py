@@ -16,7 +16,7 @@ from conspectus.query.answer_writing.quotes import Quote, quotes_for
 from conspectus.query.answer_writing.short_answer import short_answer
 from conspectus.query.answer_writing.support import term_weights, unsupported
 from conspectus.query.answering import Assembly
-from conspectus.query.citations.marks import UNVERIFIED
+from conspectus.query.citations.marks import BEST_EFFORT, UNVERIFIED
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import CONTEXT_CHUNKS, BeamPath, BeamState, BeamVerdict, EvidenceText, hops_to
@@ -37,7 +37,6 @@ from conspectus.storage.errors import SettingsError
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
 
-BEST_EFFORT = "(best effort: what was found does not settle it)"
 # Texts behind candidates
 
 _CHUNKS_PER_CANDIDATE = 10

@@ -36,8 +36,6 @@ _READINGS = 40
 _CITED = 20
 _UNMATCHED = 0.5
 """A word explained by a path to a smaller degree is part of the clue."""
-_LEAST_EFFORT = 1.3
-"""Score of a declined reading from which it is given as a best effort."""
 
 
 @dataclass(slots=True, eq=False)
@@ -99,7 +97,7 @@ class OfflineBeamPolicy:
         """Return the answer of the best reading, as a best effort if it leaves words unexplained."""
         if self.reading.answered:
             return self._verdict(state, sufficient=True)
-        if self.reading.answer and self.reading.answer.found and self.reading.score >= _LEAST_EFFORT:
+        if self.reading.best_effort:
             return replace(self._verdict(state, sufficient=False), why=self.reading.declined)
         return replace(state.verdict, why=self.reading.declined, lack=self.reading.declined)
 

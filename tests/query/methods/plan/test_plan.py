@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from conspectus.query.abstention import is_no_answer
+from conspectus.query.citations.marks import BEST_EFFORT
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.plan.plan import PlanReply, RelationPath, ground
 from conspectus.query.methods.tog.beam import DirectedPredicate
-from conspectus.query.methods.tog.evidence import BEST_EFFORT
 from conspectus.query.types import Answer, TopicAnswerer, ignore_pieces
 from conspectus.query.walk.graph import open_graph
 

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
+from conspectus.query.citations.marks import BEST_EFFORT
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.evidence import BEST_EFFORT
 
 from benchmarks.fake_server import FakeReply, FakeRequest, Rule
 from tests.query import films

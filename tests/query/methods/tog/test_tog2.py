@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 from conspectus.query.abstention import is_no_answer
-from conspectus.query.citations.marks import UNVERIFIED
+from conspectus.query.citations.marks import BEST_EFFORT, UNVERIFIED
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
-from conspectus.query.methods.tog.evidence import BEST_EFFORT
 from conspectus.query.types import Answer, TopicAnswerer
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Rule
