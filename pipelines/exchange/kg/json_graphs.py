@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.exchange.kg.files import blocks_of, lines_of
-from conspectus.pipelines.exchange.kg.nodes_and_edges import Item, NodesAndEdges, read_nodes_and_edges
+from conspectus.pipelines.exchange.kg.nodes_and_edges import (
+    Item,
+    NodesAndEdges,
+    read_nodes_and_edges,
+    text_of_value,
+)
 from conspectus.pipelines.exchange.kg.rdf import read_rdf
 from conspectus.pipelines.exchange.kg.statements import Statements
-from conspectus.pipelines.exchange.kg.tables import Records, text_of_value
+from conspectus.pipelines.exchange.kg.tables import Records
 from conspectus.pipelines.exchange.kg.wikidata import read_wikidata
 from conspectus.pipelines.readers.encodings import decoded
 from conspectus.storage.errors import InputError
@@ -36,6 +41,9 @@ def read_json(path: Path, into: Statements, settings: KgSettings) -> None:
     try:
         content = json.loads(decoded(b"".join(blocks_of(path))))
     except ValueError as error:
+        if str(error).startswith("Extra data: line 2"):
+            read_jsonl(path, into, settings)
+            return
         raise InputError(f"no triple could be read from {path}: it is not JSON: {error}") from error
     if isinstance(content, dict) and content.keys() & {"@context", "@graph", "@id"}:
         read_rdf(path, into, settings)
@@ -75,7 +83,7 @@ def _is_dump(path: Path) -> bool:
                 first = json.loads(text)
             except ValueError:
                 return False
-            return isinstance(first, dict) and "id" in first and bool(first.keys() & {"claims", "labels"})
+            return "id" in _mapping(first) and ("claims" in first or isinstance(first.get("labels"), dict))
     return False
 
 
@@ -101,6 +109,8 @@ def _flat(row: object) -> Any:  # noqa: ANN401  (any JSON)
     if not isinstance(row, dict):
         return row
     flat = {key: _mapping(value).get("id", value) for key, value in row.items() if key not in _NESTED}
+    if flat.get("type") in {"node", "relationship"}:  # Neo4j
+        del flat["type"]
     for key in _NESTED:
         if isinstance(row.get(key), dict):
             flat |= row[key]
@@ -123,8 +133,9 @@ def _nodes_and_edges(content: object) -> NodesAndEdges | None:
     nodes = whole.get("nodes")
     if isinstance(nodes, dict):  # JSON Graph Format
         nodes = [{"id": id_, **_mapping(node)} for id_, node in nodes.items()]
-    key = next((key for key in _EDGES if isinstance(whole.get(key), list)), None)
-    if not isinstance(nodes, list) or not nodes or (key is None and not isinstance(whole.get("adjacency"), list)):
+    links = next((whole[key] for key in _EDGES if isinstance(whole.get(key), list)), None)
+    adjacency = whole.get("adjacency")
+    if not isinstance(nodes, list) or not nodes or not isinstance(adjacency if links is None else links, list):
         return None
     flat = [_flat(node) if isinstance(node, dict) else {"id": node} for node in nodes]
     ids = [
@@ -134,9 +145,13 @@ def _nodes_and_edges(content: object) -> NodesAndEdges | None:
         Item(id_, "", "", place, _texts(node, ("id", "key")))
         for place, (id_, node) in enumerate(zip(ids, flat, strict=True))
     ]
-    edges = list(map(_flat, whole[key])) if key else list(_adjacent(whole["adjacency"], ids))
+    edges = list(_adjacent(adjacency, ids) if links is None else map(_flat, links))
     known = set(ids)
-    return NodesAndEdges(items, [_edge(edge, place, ids, known) for place, edge in enumerate(edges)])
+    return NodesAndEdges(
+        items,
+        [_edge(edge, place, ids, known) for place, edge in enumerate(edges)],
+        whole.get("directed", True) is not False,
+    )
 
 
 def _adjacent(lists: list[Any], ids: list[str]) -> Iterator[dict[str, Any]]:
@@ -160,12 +175,8 @@ def _edge(edge: Any, place: int, ids: list[str], known: set[str]) -> Item:  # no
 
 
 def _texts(fields: Mapping[str, Any], without: tuple[str, ...]) -> dict[str, str]:
-    """Return the attributes of a node or an edge as texts; lists stay JSON."""
-    return {
-        key: json.dumps([str(each) for each in value]) if isinstance(value, list) else text_of_value(value)
-        for key, value in fields.items()
-        if key not in without
-    }
+    """Return the attributes of a node or an edge as texts."""
+    return {key: text_of_value(value) for key, value in fields.items() if key not in without}
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -6,8 +6,9 @@ nano-graphrag has none. The other attributes of a node are triples, except in fi
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from pathlib import Path
 
 from conspectus.pipelines.exchange.kg.builder import (
@@ -29,29 +30,32 @@ from conspectus.storage.text.normalise import entity_key
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A node, or an edge with a source and a target; `attributes` are by name, `line` is its line or place."""
+    """A node, or an edge with a source and a target; `attributes` are by name, `place` is its number in the file."""
 
     id: str
     source: str
     target: str
-    line: int
+    place: int
     attributes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class NodesAndEdges:
-    """The nodes and edges of a file in file order, and the attribute names that it declares."""
+    """The nodes and edges of a file in file order."""
 
     nodes: list[Item]
     edges: list[Item]
-    declared: frozenset[str] = frozenset()
-    hyperedges: int = 0
+    is_directed: bool
+
+    def has_attributes(self, names: frozenset[str]) -> bool:
+        """Return whether nodes have all these attributes."""
+        return names <= set(chain.from_iterable(node.attributes for node in self.nodes))
 
 
 SEPARATOR = "<SEP>"
 """The separator of LightRAG and nano-graphrag between texts and ids of several chunks."""
 CONNECTED = "connected to"
-"""The predicate of an edge that states none."""
+"""The predicate of an edge that states none; one without a direction is stated in both."""
 _NAMES = ("name", "label", "title", "nodegraphics")
 _TYPES = ("type", "entity_type", "category", "kind", "labels")
 _DESCRIPTIONS = ("description", "desc", "summary")
@@ -59,46 +63,64 @@ _PREDICATES = ("predicate", "relation", "relationship", "label", "edge label", "
 _DRAWING = frozenset("x y z r g b a size color colour shape position viz image nodegraphics timeset interval".split())
 """Attributes that only a drawing has."""
 KEYWORDS = "keywords"
-NETWORKS = (".gml", ".net", ".pajek", ".adjlist", ".edgelist")
+BETWEEN = "\x1f"
+"""What separates the texts of a list in one text."""
+NETWORKS = (".graphml", ".gexf", ".gml", ".net", ".pajek", ".adjlist", ".edgelist")
 """Formats that networkx reads."""
 
 
 def read_network(path: Path, into: Statements, _settings: KgSettings) -> None:
-    """Read GML, Pajek's format, or an adjacency or edge list of networkx; InputError if networkx cannot read it."""
+    """Read GraphML, GEXF, GML, Pajek's format, or an adjacency or edge list of networkx.
+
+    Raises:
+        InputError: networkx cannot read the file.
+    """
+    read_nodes_and_edges(network_of(path), path, into)
+
+
+def network_of(path: Path) -> NodesAndEdges:
+    """Return the nodes and edges of a file that networkx reads; InputError if it cannot."""
     import networkx as nx
 
-    readers = {".gml": lambda: nx.read_gml(path, label=None), ".adjlist": lambda: nx.read_adjlist(path)}
-    readers[".edgelist"] = lambda: nx.read_edgelist(path)
+    readers: dict[str, Callable[[], nx.Graph]] = {
+        ".graphml": lambda: nx.read_graphml(path),
+        ".gexf": lambda: nx.read_gexf(path),
+        ".gml": lambda: nx.read_gml(path, label=None),
+        ".adjlist": lambda: nx.read_adjlist(path),
+        ".edgelist": lambda: nx.read_edgelist(path),
+    }
     try:
         try:
             graph = readers.get(suffix_of(path), lambda: nx.read_pajek(path))()
-        except TypeError:  # its third column is a number
+        except TypeError:  # the third column of an edge list is a number
             graph = nx.read_weighted_edgelist(path)
-    except (nx.NetworkXException, ValueError, TypeError, LookupError, EOFError) as error:
+    except (nx.NetworkXException, SyntaxError, ValueError, TypeError, LookupError, EOFError, OSError) as error:
         raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    nodes = [Item(str(id_), "", "", place, _texts(told)) for place, (id_, told) in enumerate(graph.nodes.items())]
+    of_nodes, of_edges = (graph.graph.get(f"{kind}_default", {}) for kind in ("node", "edge"))
+    nodes = [
+        Item(str(id_), "", "", place, _texts({**of_nodes, **told}))
+        for place, (id_, told) in enumerate(graph.nodes.items())
+    ]
     edges = [
-        Item("", str(source), str(target), place, _texts(told))
+        Item(str(told.get("id", "")), str(source), str(target), place, _texts({**of_edges, **told}))
         for place, (source, target, told) in enumerate(graph.edges(data=True))
     ]
-    read_nodes_and_edges(NodesAndEdges(nodes, edges), path, into)
+    return NodesAndEdges(nodes, edges, graph.is_directed())
 
 
 def _texts(attributes: Mapping[str, object]) -> dict[str, str]:
-    return {str(key): str(value) for key, value in attributes.items() if value is not None}
+    return {str(key): text_of_value(value) for key, value in attributes.items() if key != "id"}
 
 
 def read_nodes_and_edges(graph: NodesAndEdges, path: Path, into: Statements) -> None:
     """State what the nodes and edges of a file are.
 
     A node without a name, a second node with the same id, an edge to a missing node and an invalid weight are failures
-    with the line as item. Attributes that our tables have no column for are stored in the table origins.
+    with the place as item. Attributes that our tables have no column for are stored in the table origins.
     """
     into.form(f"{path.name}: {len(graph.nodes):,} nodes, {len(graph.edges):,} edges")
     if not graph.nodes:
         into.fail(path.name, "no nodes")
-    if graph.hyperedges:
-        into.note(f"{graph.hyperedges:,} hyperedges of {path.name} left out: they join more than two things")
     reading = _Reader(path, into, graph)
     reading.nodes(graph.nodes)
     for ordinal, edge in enumerate(graph.edges):
@@ -107,11 +129,22 @@ def read_nodes_and_edges(graph: NodesAndEdges, path: Path, into: Statements) -> 
 
 def is_rag(graph: NodesAndEdges) -> bool:
     """Return whether LightRAG or nano-graphrag wrote the file: their nodes list the chunks that they come from."""
-    return {"entity_type", "source_id"} <= graph.declared
+    return graph.has_attributes(frozenset(("entity_type", "source_id")))
 
 
-_OWN = {"types", "frequency", "degree", "chunk_ids"}
-"""Attributes of our own export."""
+_OWN = frozenset(("types", "frequency", "degree"))
+"""Attributes of nodes in our own export."""
+
+
+def text_of_value(value: object) -> str:
+    """Return a value of JSON or of networkx as a text; the texts of a list have `BETWEEN` between them."""
+    if isinstance(value, list):
+        return BETWEEN.join(text_of_value(each) for each in value if isinstance(each, str | int | float))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None or isinstance(value, dict) else str(value)
 
 
 class _Reader:
@@ -121,7 +154,8 @@ class _Reader:
         self._path = path
         self._into = into
         self._is_rag = is_rag(graph)
-        self._has_own_columns = self._is_rag or graph.declared >= _OWN
+        self._has_own_columns = self._is_rag or graph.has_attributes(_OWN)
+        self._is_directed = graph.is_directed
         self._thing_of: dict[str, Thing] = {}
 
     def nodes(self, nodes: Iterable[Item]) -> None:
@@ -159,7 +193,7 @@ class _Reader:
         if used.get("label", "").strip() == predicate.strip():
             used.pop("label", None)
         description = self._text(used, _DESCRIPTIONS)
-        item = f"{self._path.name}:{edge.line}"
+        item = f"{self._path.name}#{edge.place}"
         weight = self._into.measured(item, "weight", used.pop("weight", "").strip(), weight_of)
         strength = self._into.measured(item, "strength", used.pop("strength", "").strip(), strength_of)
         content = TripleAttributes(
@@ -168,7 +202,9 @@ class _Reader:
             description,
             (self._row(edge.id or f"{edge.source} -> {edge.target}", ordinal, used, description),),
         )
-        self._into.add_with_attributes(source, self._into.shown_predicate(clean(predicate)), target, content)
+        ends = (source, target) if self._is_directed or predicate != CONNECTED else (source, target, source)
+        for one, other in pairwise(ends):
+            self._into.add_with_attributes(one, self._into.shown_predicate(clean(predicate)), other, content)
 
     def _name(self, node: Item) -> str:
         if self._is_rag:
@@ -183,7 +219,7 @@ class _Reader:
             if key.lower() not in _NAMES or " ".join(text.split()) != name
         }
         kind = self._text(used, _TYPES)
-        types = types_of(used.pop("types", "")) or types_of(kind) or tuple(filter(None, [kind]))
+        types = types_of(used.pop("types", "")) or tuple(filter(None, kind.split(BETWEEN)))
         used.pop("type", None)
         if self._is_rag:
             types = tuple(map(unquoted, types))
@@ -196,7 +232,7 @@ class _Reader:
             self._into.add(thing, "type", kind)
         for key, text in used.items():
             if text.strip() and key.lower() not in _DRAWING and text.strip() != node.id:
-                for value in types_of(text) or (clean(text),):
+                for value in clean(text).split(BETWEEN):
                     self._into.add(thing, self._into.shown_predicate(clean(key)), literal(" ".join(value.split())))
 
     def _row(
@@ -217,7 +253,7 @@ class _Reader:
         return " ".join(dict.fromkeys(filter(None, parts)))
 
     def _fail(self, item: Item, reason: str, detail: str = "") -> None:
-        self._into.fail(f"{self._path.name}:{item.line}", reason, detail or item.id)
+        self._into.fail(f"{self._path.name}#{item.place}", reason, detail or item.id)
 
 
 def predicate_of_keywords(text: str) -> str:

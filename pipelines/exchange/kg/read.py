@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from conspectus.pipelines.exchange.kg.builder import GraphBuilder, ImportedGraph
 from conspectus.pipelines.exchange.kg.files import suffix_of
-from conspectus.pipelines.exchange.kg.graphml import read_graphml
 from conspectus.pipelines.exchange.kg.json_graphs import read_json, read_jsonl
 from conspectus.pipelines.exchange.kg.nodes_and_edges import NETWORKS, read_network
 from conspectus.pipelines.exchange.kg.rdf import FORMATS, read_rdf
@@ -23,7 +22,6 @@ READERS: dict[str, Callable[[Path, Statements, KgSettings], None]] = {
     **dict.fromkeys(FORMATS, read_rdf),
     **dict.fromkeys((".jsonl", ".ndjson"), read_jsonl),
     ".json": read_json,
-    **dict.fromkeys((".graphml", ".gexf"), read_graphml),
     **dict.fromkeys(NETWORKS, read_network),
 }
 _UNKNOWN = f"a graph is read from {' '.join(READERS)}, each also .gz or .bz2"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from conspectus.pipelines.exchange.kg.builder import ThingAttributes, TripleAttributes, strength_of, weight_of
 from conspectus.pipelines.exchange.kg.files import suffix_of, text_of
-from conspectus.pipelines.exchange.kg.nodes_and_edges import CONNECTED
+from conspectus.pipelines.exchange.kg.nodes_and_edges import BETWEEN, CONNECTED, text_of_value
 from conspectus.pipelines.exchange.kg.statements import Statements, literal
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings
@@ -51,8 +51,6 @@ _NO_RELATION = frozenset(("", "directed", "undirected", "mutual"))
 """What Gephi has as the type of an edge."""
 _MIDNIGHT = "T00:00:00Z"
 """The end of a date of Wikidata."""
-_BETWEEN = "\x1f"
-"""What separates the values of a list in a cell."""
 _Places = tuple[int, int | None, int]
 """The places of source, relation and target; the relation may be missing."""
 _LONE = re.compile("[\udc80-\udcff]")
@@ -79,8 +77,8 @@ class _Column:
     def values(self, cell: str) -> list[str]:
         """Return the values in a cell."""
         for sign in self.separators:
-            cell = cell.replace(sign, _BETWEEN)
-        found = cell.removesuffix(_MIDNIGHT).split(_BETWEEN)
+            cell = cell.replace(sign, BETWEEN)
+        found = cell.removesuffix(_MIDNIGHT).split(BETWEEN)
         return [value.strip() for value in found if value.strip()]
 
 
@@ -273,7 +271,12 @@ class _Table:
         found = {}
         for place, column in enumerate(self._columns):
             base = column.word.removesuffix("label").removesuffix("name")
-            if base and base != column.word and place != self._name and place_of.get(base, place) != place:
+            if (
+                base
+                and base != column.word
+                and (self._ends or place != self._name)
+                and place_of.get(base, place) != place
+            ):
                 found[place_of[base]] = place
         return found
 
@@ -309,11 +312,15 @@ class _Table:
         weight = None
         if self._weight is not None:
             weight = self._into.measured(item, "weight", cells[self._weight].replace(",", "."), weight_of)
-        if weight is None:
-            self._into.add_qualified(source, relation, target, told, ())
-        else:
-            statements = (tuple(told),) if told else ()
-            self._into.add_with_attributes(source, relation, target, TripleAttributes(weight, statements=statements))
+        ways = [(source, target)]
+        if relation == CONNECTED and any(cells[place].casefold() == "undirected" for place in self._perhaps):
+            ways.append((target, source))
+        for one, other in ways:
+            if weight is None:
+                self._into.add_qualified(one, relation, other, told, ())
+            else:
+                attributes = TripleAttributes(weight, statements=(tuple(told),) if told else ())
+                self._into.add_with_attributes(one, relation, other, attributes)
 
     def _perhaps_relation(self, cells: list[str]) -> str:
         texts = (cells[place] for place in self._perhaps)
@@ -370,15 +377,6 @@ class Records:
             table.row(item, cells, ", ")
         else:
             self._into.fail(item, "neither a triple nor a thing", repr(row))
-
-
-def text_of_value(value: object) -> str:
-    """Return a JSON value as the text of a cell."""
-    if isinstance(value, list):
-        return _BETWEEN.join(text_of_value(each) for each in value if isinstance(each, str | int | float))
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None or isinstance(value, dict) else str(value)
 
 
 def read_labels(path: Path, into: Statements) -> None:

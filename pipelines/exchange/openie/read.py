@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.build_report import EXTRACT
-from conspectus.pipelines.exchange.kg.graphml import parse_graphml
 from conspectus.pipelines.exchange.kg.nodes_and_edges import (
     KEYWORDS,
     SEPARATOR,
     Item,
     NodesAndEdges,
     is_rag,
+    network_of,
     predicate_of_keywords,
     unquoted,
 )
@@ -168,7 +168,7 @@ def read_lightrag(file: Path) -> OpenResults:
     A chunk that only the graph names, and a chunk without a text, are failures. InputError if the graph lists no
     chunks, or the files of the chunks are missing.
     """
-    graph = parse_graphml(file)
+    graph = network_of(file)
     if not is_rag(graph):
         raise InputError(f"{file} does not list the chunks that it comes from: import it with --kg")
     chunks = _store(file.with_name(CHUNKS))
