@@ -41,9 +41,17 @@ def network(index: StoredIndex) -> "nx.MultiDiGraph":
         for id_ in community.entity_ids:
             graph.nodes[id_][f"c{community.level}"] = community.id
     for relation in index.rows(Relation):
-        told = {"label": relation.predicate, "predicate": relation.predicate, "description": relation.description}
-        told |= {"weight": relation.weight, "strength": relation.strength, "chunk_ids": list(relation.chunk_ids)}
-        graph.add_edge(relation.source_id, relation.target_id, relation.id, **told)
+        graph.add_edge(
+            relation.source_id,
+            relation.target_id,
+            relation.id,
+            label=relation.predicate,
+            predicate=relation.predicate,
+            description=relation.description,
+            weight=relation.weight,
+            strength=relation.strength,
+            chunk_ids=list(relation.chunk_ids),
+        )
     return graph
 
 

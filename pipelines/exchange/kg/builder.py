@@ -10,7 +10,7 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import IO, Any
 
@@ -178,13 +178,12 @@ class GraphBuilder:
         self._triple_attributes: dict[int, TripleAttributes] = {}
         self._quantities: dict[str, tuple[str, str]] = {}
         self._also_labelled: set[str] = set()
-        self._qualified: dict[int, tuple[tuple[str, str], ...]] = {}
+        self._qualified: dict[int, Sequence[Sequence[Sequence[str]]]] = {}
         self._files: list[tuple[str, int]] = []
         self.failures: list[Failure] = []
         self.notes: list[str] = []
         self._take: dict[str, Callable[..., None]] = {
-            "add": self._add, "attributes": self._add_with_attributes, "qualified": self._add_qualified,
-            "thing": self._thing, "label": self.label, "fail": self.fail, "note": self.notes.append,
+            "add": self._add, "thing": self._thing, "label": self.label, "fail": self.fail, "note": self.notes.append,
             "form": lambda form: self._files.append((form, len(self._triples[0]))),
         }  # fmt: skip
 
@@ -207,32 +206,26 @@ class GraphBuilder:
         self._count += number == self._count
         return number
 
-    def _add(self, source: Sequence[str], predicate: str, target: Sequence[str]) -> None:
-        sources, stated, targets = self._triples  # called for every triple, so written without a loop
-        sources.append(self._number(source))
-        stated.append(self._predicates.setdefault(predicate, len(self._predicates)))
-        targets.append(self._number(target))
-
-    def _add_with_attributes(
-        self, source: Sequence[str], predicate: str, target: Sequence[str], fields: Sequence[Any]
-    ) -> None:
-        weight, strength, description, rows, statements = fields
-        told = tuple(tuple((said, value) for said, value in each) for each in statements)
-        rows = tuple(ForeignRow(*row) for row in rows)
-        self._triple_attributes[len(self._triples[0])] = TripleAttributes(weight, strength, description, rows, told)
-        self._add(source, predicate, target)
-
-    def _add_qualified(
+    def _add(
         self,
         source: Sequence[str],
         predicate: str,
         target: Sequence[str],
-        qualifiers: Sequence[Sequence[str]],
-        ids: Sequence[str],
+        fields: Sequence[Any] | None = None,
+        ids: Sequence[str] = (),
     ) -> None:
-        self._also_labelled.update(ids)
-        self._qualified[len(self._triples[0])] = tuple((said, value) for said, value in qualifiers)
-        self._add(source, predicate, target)
+        sources, stated, targets = self._triples  # called for every triple, so written without a loop
+        if fields:
+            weight, strength, description, rows, statements = fields
+            if ids:
+                self._also_labelled.update(ids)
+                self._qualified[len(sources)] = statements
+            told = tuple(tuple((said, value) for said, value in each) for each in statements)
+            rows = tuple(ForeignRow(*row) for row in rows)
+            self._triple_attributes[len(sources)] = TripleAttributes(weight, strength, description, rows, told)
+        sources.append(self._number(source))
+        stated.append(self._predicates.setdefault(predicate, len(self._predicates)))
+        targets.append(self._number(target))
 
     def _thing(self, thing: Sequence[str], fields: Sequence[Any]) -> None:
         types, description, rows = fields
@@ -250,11 +243,12 @@ class GraphBuilder:
     def graph(self) -> ImportedGraph:
         """Return the graph. A thing with a label is displayed by it, an id without a label by the id itself."""
         labels, others = self._known_labels()
-        for row, qualifiers in self._qualified.items():
+        for row, statements in self._qualified.items():
             told = tuple(
-                (_shown(labels.get(said, said)), _shown(labels.get(value, value))) for said, value in qualifiers
+                tuple((_shown(labels.get(said, said)), _shown(labels.get(value, value))) for said, value in each)
+                for each in statements
             )
-            self._triple_attributes[row] = TripleAttributes(statements=(told,))
+            self._triple_attributes[row] = replace(self._triple_attributes[row], statements=told)
         sources, stated, targets = (np.array(triple, dtype=np.int64) for triple in self._triples)
         counts = np.bincount(np.concatenate([sources, targets]), minlength=self._count)
         ids = {**self._ids, **{text: number for text, number in self._names.items() if text in labels}}

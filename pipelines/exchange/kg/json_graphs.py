@@ -154,7 +154,7 @@ def _nodes_and_edges(content: object) -> NodesAndEdges | None:
     )
 
 
-def _adjacent(lists: list[Any], ids: list[str]) -> Iterator[dict[str, Any]]:
+def _adjacent(lists: Any, ids: list[str]) -> Iterator[dict[str, Any]]:  # noqa: ANN401  (any JSON)
     """Yield the edges of networkx's adjacency data."""
     for source, targets in zip(ids, lists, strict=False):
         for target in targets if isinstance(targets, list) else ():

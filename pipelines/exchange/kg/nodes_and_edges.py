@@ -204,7 +204,7 @@ class _Reader:
         )
         ends = (source, target) if self._is_directed or predicate != CONNECTED else (source, target, source)
         for one, other in pairwise(ends):
-            self._into.add_with_attributes(one, self._into.shown_predicate(clean(predicate)), other, content)
+            self._into.add(one, self._into.shown_predicate(clean(predicate)), other, content)
 
     def _name(self, node: Item) -> str:
         if self._is_rag:

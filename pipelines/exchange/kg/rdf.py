@@ -203,7 +203,7 @@ class OwnStatements:
                 (self._row(iri, ordinal, description),),
                 _statements_of(about.get("qualifiers", "")),
             )
-            into.add_with_attributes(thing_with_id(source), predicate_of(into, said), thing_with_id(target), attributes)
+            into.add(thing_with_id(source), predicate_of(into, said), thing_with_id(target), attributes)
         if self._left_out:
             into.note(
                 f"{self._left_out:,} statements of {self._path.name} about documents and mentions left out: "

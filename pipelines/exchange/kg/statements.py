@@ -1,6 +1,6 @@
 """What readers of a graph state, sent to the process that builds the graph."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from conspectus.pipelines.exchange.kg.builder import ThingAttributes, TripleAttributes
@@ -30,22 +30,27 @@ class Statements:
         """State how a file is understood, before its triples."""
         self._send(("form", text))
 
-    def add(self, source: Thing, predicate: str, target: Thing) -> None:
-        """Add a triple; the predicate is a name or an id."""
-        self._send(("add", source, predicate, target))
-
-    def add_with_attributes(self, source: Thing, predicate: str, target: Thing, attributes: TripleAttributes) -> None:
-        """Add a triple with its attributes."""
-        self._send(("attributes", source, predicate, target, attributes))
-
-    def add_qualified(
-        self, source: Thing, predicate: str, target: Thing, qualifiers: Sequence[tuple[str, str]], ids: Iterable[str]
+    def add(
+        self,
+        source: Thing,
+        predicate: str,
+        target: Thing,
+        attributes: TripleAttributes | None = None,
+        ids: Iterable[str] = (),
     ) -> None:
-        """Add a triple with its qualifiers; `ids` are the ids in these that are displayed by their labels."""
-        if qualifiers:
-            self._send(("qualified", source, predicate, target, qualifiers, list(ids)))
+        """Add a triple.
+
+        Args:
+            source: Its subject.
+            predicate: A name, or an id that is displayed by its label.
+            target: Its object.
+            attributes: What is stated about it.
+            ids: The predicates and values of its qualifiers that are displayed by their labels.
+        """
+        if attributes is None:
+            self._send(("add", source, predicate, target))
         else:
-            self.add(source, predicate, target)
+            self._send(("add", source, predicate, target, attributes, list(ids)))
 
     def shown_predicate(self, text: str) -> str:
         """Return a predicate that is displayed unchanged, even if it looks like an IRI."""

@@ -14,6 +14,7 @@ from conspectus.pipelines.exchange.kg.builder import ThingAttributes, TripleAttr
 from conspectus.pipelines.exchange.kg.files import suffix_of, text_of
 from conspectus.pipelines.exchange.kg.nodes_and_edges import BETWEEN, CONNECTED, text_of_value
 from conspectus.pipelines.exchange.kg.statements import Statements, literal
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings
 
@@ -308,19 +309,18 @@ class _Table:
         for place in ends:
             if place is not None and place in self._label_of and cells[self._label_of[place]]:
                 self._into.label(cells[place], cells[self._label_of[place]])
-        told = [(name, cells[place]) for place, name in self._qualifiers if cells[place]]
+        told = [(clean(name), clean(cells[place])) for place, name in self._qualifiers if cells[place]]
         weight = None
         if self._weight is not None:
             weight = self._into.measured(item, "weight", cells[self._weight].replace(",", "."), weight_of)
         ways = [(source, target)]
         if relation == CONNECTED and any(cells[place].casefold() == "undirected" for place in self._perhaps):
             ways.append((target, source))
+        attributes = None
+        if told or weight is not None:
+            attributes = TripleAttributes(weight or 1.0, statements=(tuple(told),) if told else ())
         for one, other in ways:
-            if weight is None:
-                self._into.add_qualified(one, relation, other, told, ())
-            else:
-                attributes = TripleAttributes(weight, statements=(tuple(told),) if told else ())
-                self._into.add_with_attributes(one, relation, other, attributes)
+            self._into.add(one, relation, other, attributes)
 
     def _perhaps_relation(self, cells: list[str]) -> str:
         texts = (cells[place] for place in self._perhaps)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.exchange.kg.builder import ALTERNATIVE, LAST_LABEL
+from conspectus.pipelines.exchange.kg.builder import ALTERNATIVE, LAST_LABEL, TripleAttributes
 from conspectus.pipelines.exchange.kg.files import lines_of
 from conspectus.pipelines.exchange.kg.statements import Statements, Thing, thing_with_id
 from conspectus.storage.settings import KgSettings
@@ -76,7 +76,8 @@ def read_wikidata(path: Path, into: Statements, settings: KgSettings) -> None:
             if value is not None:
                 qualifiers = _qualifiers(statement, language, left_out)
                 ids = [part for each in qualifiers for part in each]
-                into.add_qualified(thing_with_id(id_), predicate, _thing(value), qualifiers, ids)
+                attributes = TripleAttributes(statements=(tuple(qualifiers),)) if qualifiers else None
+                into.add(thing_with_id(id_), predicate, _thing(value), attributes, ids)
     for unit, label in _UNIT_LABELS.items():
         into.label(unit, label, LAST_LABEL)
     if left_out:
