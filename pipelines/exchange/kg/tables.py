@@ -5,7 +5,7 @@ Of a table without a header, the rows say which column is the relation: the name
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -45,11 +45,13 @@ _NEO4J = re.compile(r"(.*):([A-Za-z_]+)(\[\])?(?:\(.*\))?", re.DOTALL)
 """The header of a column for neo4j-admin: a name, and a type or what the column is for."""
 _SEPARATORS = {".csv": ",;\t|", ".tsv": "\t,;|", ".tab": "\t,;|", ".txt": "\t|,; "}
 _COMMENTS = ("# ", "#\n", "#/", "%")
-_SAMPLE = 200
-"""Rows that show what the columns of a table are."""
+_SAMPLE, _SHOWN = 200, 500
+"""Lines that show what the columns of a table are, and characters of each."""
 _ALIKE = 0.9
 _NO_RELATION = frozenset(("", "directed", "undirected", "mutual"))
 """What Gephi has as the type of an edge."""
+_NO_LIMIT, _LONGEST = (1 << 31) - 1, 200_000
+"""The longest cell of the module csv, and the longest row that is read, in characters."""
 _MIDNIGHT = "T00:00:00Z"
 """The end of a date of Wikidata."""
 _Places = tuple[int, int | None, int]
@@ -118,53 +120,34 @@ def read_table(path: Path, into: Statements, settings: KgSettings) -> None:
             break
         comments += 1
     sample = [first, *islice(lines, _SAMPLE)]
-    separator = _separator(sample, _SEPARATORS[suffix_of(path)])
+    shown = [line[:_SHOWN] for line in sample]
+    separator = _separator(shown, _SEPARATORS[suffix_of(path)])
     rows = _rows(chain(sample, lines), separator)
-    shown = [row for row in _rows(sample, separator) if isinstance(row, list)]
-    columns, ends, is_headed = _understood(path, shown, settings.columns)
+    columns, ends, is_headed = _understood(path, list(_rows(shown, separator)), settings.columns)
     table = _Table(into, columns, ends)
     into.form(f"{path.name}: {table.form}" if is_headed else f"{path.name}: {table.form} (there is no header)")
-    for row in rows:
-        item = f"{path.name}:{rows.line_num + comments}"
-        if isinstance(row, csv.Error):
-            into.fail(item, "not a row of a table", str(row))
-        elif is_headed:
-            is_headed = False
-        else:
-            table.row(item, row, separator)
+    usual = csv.field_size_limit(_NO_LIMIT)  # of this process, which may read documents next
+    try:
+        for row in islice(rows, int(is_headed), None):
+            table.row(f"{path.name}:{rows.line_num + comments}", row, separator)
+    finally:
+        csv.field_size_limit(usual)
 
 
-class _rows(Iterator["list[str] | csv.Error"]):  # noqa: N801  (used as a function)
-    """The rows of a table. Cells between tabs are not quoted, unless all of the first row are."""
-
-    def __init__(self, lines: Iterable[str], separator: str) -> None:
-        lines = iter(lines)
-        first = next(lines, "")
-        quoted = separator != "\t" or all(re.fullmatch('".*"', cell) for cell in first.rstrip("\n").split("\t"))
-        self._reader = csv.reader(
-            chain([first], lines),
-            delimiter=separator,
-            quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-            skipinitialspace=separator == " ",
-        )
-
-    @property
-    def line_num(self) -> int:
-        """The number of the last line."""
-        return self._reader.line_num
-
-    def __next__(self) -> "list[str] | csv.Error":
-        try:
-            return next(self._reader)
-        except csv.Error as error:
-            return error
+def _rows(lines: Iterable[str], separator: str) -> "csv._reader":
+    """Return the rows of a table. Cells between tabs are not quoted, unless all of the first row are."""
+    first = next(lines := iter(lines), "")
+    quoted = separator != "\t" or all(re.fullmatch('".*"', cell) for cell in first.rstrip("\n").split("\t"))
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    spaced = separator == " "
+    return csv.reader(chain([first], lines), delimiter=separator, quoting=quoting, skipinitialspace=spaced)
 
 
 def _separator(sample: Sequence[str], signs: str) -> str:
     """Return the sign with which the header is understood or, failing that, the first rows are alike."""
     alike = [signs[0]]
     for sign in reversed(signs):
-        rows = [row for row in _rows(sample, sign) if isinstance(row, list) and row]
+        rows = [row for row in _rows(sample, sign) if row]
         header = [_Column.of(cell) for cell in rows[0]] if rows else []
         if len(header) > 1 and (_ends(header) or (_has_things(header) and _is_header(rows))):
             return sign
@@ -246,6 +229,7 @@ class _Table:
         )
         if self._id is None:
             self._id, self._name = self._name, None
+        self._needed = max(filter(None, ends), default=0) if ends else self._id or 0
         self._label_of = self._labels()
         used = {self._weight, *self._label_of.values(), *(ends or ())}
         self._perhaps = [
@@ -287,13 +271,15 @@ class _Table:
         if not any(cells):
             return
         missing = len(self._columns) - len(cells)
-        needed = max(filter(None, self._ends), default=0) if self._ends else self._id or 0
-        if missing < 0 or needed >= len(cells):
+        if missing < 0 or self._needed >= len(cells):
             if not cells[0].startswith("#"):
                 self._into.fail(item, f"{len(cells)} columns, not {len(self._columns)}", separator.join(cells))
             return
         cells += [""] * missing
-        if not all(cell.isascii() or not _LONE.search(cell) for cell in cells):
+        text = "".join(cells)
+        if len(text) > _LONGEST:  # probably a quotation mark that is not closed
+            self._into.fail(item, "a row is too long", text[:100])
+        elif not text.isascii() and _LONE.search(text):
             self._into.fail(item, "not UTF-8", separator.join(cells))
         elif self._ends and (cells[self._ends[0]] or cells[self._ends[2]] or self._types is None or self._id is None):
             self._edge(item, cells, self._ends)
@@ -306,21 +292,19 @@ class _Table:
         if not (source and relation and target):
             self._into.fail(item, "a column is empty", ", ".join(cells))
             return
-        for place in ends:
-            if place is not None and place in self._label_of and cells[self._label_of[place]]:
-                self._into.label(cells[place], cells[self._label_of[place]])
+        for place, label in self._label_of.items():
+            if place in ends and cells[label]:
+                self._into.label(cells[place], cells[label])
         told = [(clean(name), clean(cells[place])) for place, name in self._qualifiers if cells[place]]
         weight = None
         if self._weight is not None:
             weight = self._into.measured(item, "weight", cells[self._weight].replace(",", "."), weight_of)
-        ways = [(source, target)]
-        if relation == CONNECTED and any(cells[place].casefold() == "undirected" for place in self._perhaps):
-            ways.append((target, source))
         attributes = None
         if told or weight is not None:
             attributes = TripleAttributes(weight or 1.0, statements=(tuple(told),) if told else ())
-        for one, other in ways:
-            self._into.add(one, relation, other, attributes)
+        self._into.add(source, relation, target, attributes)
+        if relation == CONNECTED and any(cells[place].casefold() == "undirected" for place in self._perhaps):
+            self._into.add(target, relation, source, attributes)
 
     def _perhaps_relation(self, cells: list[str]) -> str:
         texts = (cells[place] for place in self._perhaps)
