@@ -60,7 +60,7 @@ def read_rdf(path: Path, into: Statements, settings: KgSettings) -> None:
     own = OwnStatements(path, into)
     blanks: dict[str, str] = {}
     format_ = FORMATS.get(suffix_of(path), "JSON_LD")
-    into.form(f"{path.name}: {format_.replace('_', ' ').title()}")
+    into.form(f"{path.name}: RDF")
 
     def id_of(node: "ox.NamedNode | ox.BlankNode") -> str:
         if isinstance(node, ox.NamedNode):
