@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from conspectus.pipelines.exchange.kg.builder import ThingAttributes, TripleAttributes, strength_of, weight_of
 from conspectus.pipelines.exchange.kg.files import suffix_of, text_of
@@ -17,6 +18,9 @@ from conspectus.pipelines.exchange.kg.statements import Statements, literal
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 FORMS = (
     "a table has a header with source, target, relation and weight (or subject, predicate, object; head, relation, "
@@ -134,13 +138,16 @@ def read_table(path: Path, into: Statements, settings: KgSettings) -> None:
         csv.field_size_limit(usual)
 
 
-def _rows(lines: Iterable[str], separator: str) -> "csv._reader":
+def _rows(lines: Iterable[str], separator: str) -> "Reader":
     """Return the rows of a table. Cells between tabs are not quoted, unless all of the first row are."""
     first = next(lines := iter(lines), "")
     quoted = separator != "\t" or all(re.fullmatch('".*"', cell) for cell in first.rstrip("\n").split("\t"))
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    spaced = separator == " "
-    return csv.reader(chain([first], lines), delimiter=separator, quoting=quoting, skipinitialspace=spaced)
+    return csv.reader(
+        chain([first], lines),
+        delimiter=separator,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        skipinitialspace=separator == " ",
+    )
 
 
 def _separator(sample: Sequence[str], signs: str) -> str:
