@@ -44,7 +44,7 @@ def read_json(path: Path, into: Statements, settings: KgSettings) -> None:
         if str(error).startswith("Extra data: line 2"):
             read_jsonl(path, into, settings)
             return
-        raise InputError(f"no triple could be read from {path}: it is not JSON: {error}") from error
+        raise InputError(f"it is not JSON: {error}") from error
     if isinstance(content, dict) and content.keys() & {"@context", "@graph", "@id"}:
         read_rdf(path, into, settings)
     elif graph := _nodes_and_edges(content):
@@ -52,7 +52,7 @@ def read_json(path: Path, into: Statements, settings: KgSettings) -> None:
     else:
         rows = _rows(content)
         if not rows:
-            raise InputError(f"no triple could be read from {path}: its form is unknown; {_FORMS} can be read")
+            raise InputError(f"its form is unknown; {_FORMS} can be read")
         records = Records(path, into)
         for place, row in enumerate(rows):
             records.take(f"{path.name}#{place}", row)

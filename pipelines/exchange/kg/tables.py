@@ -127,7 +127,7 @@ def read_table(path: Path, into: Statements, settings: KgSettings) -> None:
     shown = [line[:_SHOWN] for line in sample]
     separator = _separator(shown, _SEPARATORS[suffix_of(path)])
     rows = _rows(chain(sample, lines), separator)
-    columns, ends, is_headed = _understood(path, list(_rows(shown, separator)), settings.columns)
+    columns, ends, is_headed = _understood(list(_rows(shown, separator)), settings.columns)
     table = _Table(into, columns, ends)
     into.form(f"{path.name}: {table.form}" if is_headed else f"{path.name}: {table.form} (there is no header)")
     usual = csv.field_size_limit(_NO_LIMIT)  # of this process, which may read documents next
@@ -168,13 +168,11 @@ def _is_header(rows: Sequence[Sequence[str]]) -> bool:
     return not any(cell in rows[0][place : place + 1] for row in rows[1:] for place, cell in enumerate(row))
 
 
-def _understood(
-    path: Path, rows: Sequence[Sequence[str]], given: Sequence[str]
-) -> tuple[list[_Column], _Places | None, bool]:
+def _understood(rows: Sequence[Sequence[str]], given: Sequence[str]) -> tuple[list[_Column], _Places | None, bool]:
     """Return the columns, the places of source, relation and target, and whether the first row is a header."""
     rows = [row for row in rows if any(map(str.strip, row))]
     if not rows:
-        raise InputError(f"no triple could be read from {path}: it has no rows")
+        raise InputError("it has no rows")
     columns = [_Column.of(cell) for cell in rows[0]]
     if given and (named := _given(columns, given)):
         return named
@@ -186,9 +184,7 @@ def _understood(
     if _has_things(columns) and _is_header(rows):
         return columns, None, True
     if len(columns) not in (2, 3):
-        raise InputError(
-            f"no triple could be read from {path}: its columns ({', '.join(rows[0])[:200]}) are not understood; {FORMS}"
-        )
+        raise InputError(f"its columns ({', '.join(rows[0])[:200]}) are not understood; {FORMS}")
     return _of_rows([row for row in rows if len(row) == len(columns)])
 
 
