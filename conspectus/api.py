@@ -261,11 +261,37 @@ class Index:
         stored = self.filter().context.index
         return {name: stored.arrow(record) for name, record in TABLES.items()}
 
+    def graph(self, library: Literal["networkx", "igraph"] = "networkx") -> Any:  # noqa: ANN401  (of the library)
+        """Return entities and relations as a directed graph with parallel edges, for algorithms of other libraries.
+
+        Args:
+            library: "networkx" for a MultiDiGraph whose nodes and edges are our ids, or "igraph" for a Graph.
+
+        Returns:
+            The graph. Nodes have the attributes name, type, types, description, frequency, degree, and their community
+            on each level (c0, c1, ...); edges have predicate, description, weight, strength and chunk_ids.
+
+        Raises:
+            UsageError: there is no such library.
+            MissingPart: igraph is not installed (it is under the GPL, and the extra `igraph`).
+
+        Example:
+            >>> len(index.graph()) == index.tables()["entities"].num_rows
+            True
+        """
+        from conspectus.pipelines.exchange.network_export import igraph_of, network
+
+        if library not in ("networkx", "igraph"):
+            raise UsageError(f"a graph is given to networkx or igraph, not to {library!r}")
+        graph = network(self.filter().context.index)
+        return graph if library == "networkx" else igraph_of(graph)
+
     def export(self, name: str, to: str | Path, *, force: bool = False) -> "ExportResult":
         """Write the index, or the view of a filter, in a format that other programs read.
 
         Args:
-            name: "html", "graphrag", "graphml", "ntriples", "openie", "csv" or "csv:spreadsheet".
+            name: "html", "graphrag", "graphml", "gexf", "cypher", "ntriples", "nquads", "openie", "csv" or
+                "csv:spreadsheet".
             to: the file or folder to write, atomically.
             force: replace what exists there, if it is of the same format.
 

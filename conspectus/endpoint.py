@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 class LiveIndex(Index):
     """The source of the answer to one question: the live graph, or an in-memory index of the part around the question.
 
-    `graph` is the part that has been read.
+    `part` is what has been read of the graph.
     """
 
-    graph: "LiveGraph | None" = field(default=None)
+    part: "LiveGraph | None" = field(default=None)
 
     def ask(
         self,
@@ -41,8 +41,8 @@ class LiveIndex(Index):
     ) -> Answer:
         """Answer the question; see `Index.ask`. The trace starts with what was and was not read from the endpoint."""
         answer = Index.ask(self, question, method, say, history, topics)
-        assert self.graph is not None, "it was made with one"
-        return replace(answer, trace=(*self.graph.steps(), *answer.trace))
+        assert self.part is not None, "it was made with one"
+        return replace(answer, trace=(*self.part.steps(), *answer.trace))
 
 
 class GraphEndpoint:

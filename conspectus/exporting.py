@@ -39,11 +39,19 @@ EXPORTS: dict[str, ExportFormat] = {
     ),
     "graphml": ExportFormat(
         "entities, relations and communities for Gephi, igraph, networkx",
-        "pipelines.exchange.graphml_export:write_graphml",
+        "pipelines.exchange.network_export:write_graphml",
+    ),
+    "gexf": ExportFormat("the same for Gephi", "pipelines.exchange.network_export:write_gexf"),
+    "cypher": ExportFormat(
+        "entities and relations as statements for Neo4j", "pipelines.exchange.cypher_export:write_cypher"
     ),
     "ntriples": ExportFormat(
         "entities, relations and their places in the documents as RDF",
         "pipelines.exchange.ntriples_export:write_ntriples",
+    ),
+    "nquads": ExportFormat(
+        "the same, each relation in a named graph for every passage that states it",
+        "pipelines.exchange.ntriples_export:write_nquads",
     ),
     "openie": ExportFormat(
         "names and triples of each passage, in HippoRAG's format",

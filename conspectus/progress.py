@@ -92,6 +92,11 @@ class _Step:
         return ", ".join([*parts, duration(passed)])
 
 
+def _is_message(what: str, done: int, total: int) -> bool:
+    """Return whether a first report is no step, which is reported when it begins, but a sentence for the user."""
+    return (done, total) == (1, 1) and what not in _ITEMS
+
+
 @contextmanager
 def _bars() -> "Iterator[Progress]":
     from rich.console import Console
@@ -112,6 +117,8 @@ def _bars() -> "Iterator[Progress]":
         tasks: dict[str, TaskID] = {}
 
         def report(what: str, done: int, total: int) -> None:
+            if what not in tasks and _is_message(what, done, total):
+                bars.console.print(what, markup=False, highlight=False)
             if what not in tasks:
                 tasks[what] = bars.add_task(what, total=None, start=True, visible=False)
                 steps[tasks[what]] = _Step(what)
@@ -135,6 +142,8 @@ class _Lines:
         self._last = time.monotonic()
 
     def __call__(self, what: str, done: int, total: int) -> None:
+        if what not in self._steps and _is_message(what, done, total):
+            sys.stderr.write(f"{what}\n")
         step = self._steps.setdefault(what, _Step(what))
         step.update(done, total)
         if timer := self._timers.pop(what, None):

@@ -30,7 +30,7 @@ from conspectus.pipelines.runner import (
 from conspectus.pipelines.steps.chunks import languages_of_chunks, split_documents
 from conspectus.pipelines.steps.communities import earlier_communities, not_divided
 from conspectus.pipelines.steps.documents import Texts
-from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
+from conspectus.pipelines.steps.join_graph import further_names, ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import synonyms_of
 from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, Embedding, Windows, texts_of_chunks
 from conspectus.prompts.client.server import import_package
@@ -134,7 +134,9 @@ def build_from(
                 index, plan.current, plan.previous_failures(), began, is_unchanged=True, retried=nothing
             )
         memo = open_memo(index / MEMO, shares=settings.build.share_results, progress=progress)
-        graph = read_graph(settings.kg)
+        graph = read_graph(settings.kg, settings.input)
+        for line in graph.understood if graph else ():
+            progress(line, 1, 1)
         earlier = earlier_communities(index, plan.current, settings)
         backend = source.backend or open_backend(settings, memo, run, progress, earlier, retry_failed=retry_failed)
         embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
@@ -240,7 +242,8 @@ def index_steps(build: Build) -> StepResults:
         knowledge = extraction.knowledge
         overlap.start(writer.table, "mentions", knowledge.mentions)
         overlap.start(writer.table, "claims", extraction.claims)
-        overlap.start(writer.table, "merges", resolved.merges)
+        merges = [*resolved.merges, *further_names(graph, knowledge.entities)] if graph else resolved.merges
+        overlap.start(writer.table, "merges", sorted_by_id(merges))
         resolved_failures = resolved.failures
         del resolved
 
@@ -313,7 +316,9 @@ def _join_graph(extraction: Extraction, graph: ImportedGraph | None) -> Extracti
         return extraction
     knowledge = join(extraction.knowledge, graph)
     left_out = not_divided(knowledge.relations)
-    return replace(extraction, knowledge=knowledge, notes=(*extraction.notes, *graph.notes, *left_out))
+    return replace(
+        extraction, knowledge=knowledge, notes=(*extraction.notes, *graph.understood, *graph.notes, *left_out)
+    )
 
 
 def _write_descriptions(described: Descriptions, embedding: Embedding, writer: IndexWriter, *, linked: bool) -> None:

@@ -93,8 +93,7 @@ KgOption = Annotated[
     typer.Option(
         "--kg",
         exists=True,
-        dir_okay=False,
-        help="A knowledge graph to import. Repeatable.",
+        help="A knowledge graph to import, or a folder of its files. Repeatable.",
         metavar="FILE",
     ),
 ]

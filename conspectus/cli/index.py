@@ -113,9 +113,8 @@ def index(
     extraction.pipeline. Unusable rows are listed as failures. In HippoRAG's openie_results_*.json the rows are
     passages; without INPUT these are the documents.
 
-    --kg imports a knowledge graph, with documents or without: .tsv and .csv (head, relation, tail), .nt (N-Triples),
-    .graphml (also LightRAG's and nano-graphrag's), or a Wikidata dump (.json), each also as .gz. Entities of documents
-    and of the graph are joined by name.
+    --kg imports a knowledge graph, with documents or without: tables (.csv, .tsv) of triples, edges or nodes, RDF,
+    GraphML, GEXF, JSON, a Wikidata dump, each also as .gz. Entities of documents and of the graph are joined by name.
 
     The exit status is 5 if more items of one kind (documents, chunks, descriptions, reports) lost something than
     build.failure_threshold allows. An item counts once, whether it lost a part or everything.

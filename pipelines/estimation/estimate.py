@@ -126,7 +126,7 @@ class _Counting:
         self._chunks = chunks
         self._memo = open_memo_reader(plan.index / MEMO, shares=settings.build.share_results)
         self._retry = retry_failed
-        self._graph = read_graph(settings.kg)
+        self._graph = read_graph(settings.kg, settings.input)
         texts = [chunk.text for chunk in chunks]
         self._tokens = dict(zip(map(digest, texts), count_each(texts), strict=True))
         self._changed = 1.0

@@ -1,11 +1,11 @@
-"""Export the graph of an index as N-Triples (W3C recommendation of 2014), with the sources of every statement.
+"""Export the graph of an index as N-Triples or N-Quads (W3C recommendations of 2014), with the sources of statements.
 
 Names and descriptions are exact; the texts of documents are not included. `conspectus index --kg` reads the graph (see
 kg/rdf.py). The IRIs are explained in rdf_terms.py.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
@@ -19,9 +19,24 @@ from conspectus.storage.records import Chunk, Document, Entity, Mention, Relatio
 
 def write_ntriples(index: StoredIndex, to: Path) -> ExportResult:
     """Write entities, relations, and the mentions, chunks and documents that they come from, to the file `to`."""
+    return _write(index, to, _relation)
+
+
+def write_nquads(index: StoredIndex, to: Path) -> ExportResult:
+    """Write the same as N-Quads: a relation is in the graph of each chunk that states it, named by the chunk's IRI."""
+    return _write(index, to, _relation_by_chunk)
+
+
+def _relation_by_chunk(relation: Relation) -> Iterator[str]:
+    triple, *others = _relation(relation)
+    yield from (f"{triple} {iri(terms.CHUNK + chunk)}" for chunk in relation.chunk_ids)
+    yield from others if relation.chunk_ids else (triple, *others)
+
+
+def _write(index: StoredIndex, to: Path, lines_of: Callable[[Relation], Iterable[str]]) -> ExportResult:
     tables = (
         ("entities", (_entity(entity) for entity in index.rows(Entity))),
-        ("relations", (_relation(relation) for relation in index.rows(Relation))),
+        ("relations", (lines_of(relation) for relation in index.rows(Relation))),
         ("mentions", (_mention(mention) for mention in index.rows(Mention))),
         ("chunks", (_chunk(chunk) for chunk in index.rows(Chunk))),
         ("documents", (_document(document) for document in index.rows(Document))),

@@ -99,12 +99,12 @@ def text_encoding(path: Path) -> str:
     characters (including NUL), or bytes that no encoding decodes plausibly.
     """
     with path.open("rb") as stream:
-        return _encoding(stream)
+        return encoding_of_stream(stream)
 
 
 def encoding_of(content: bytes) -> str:
     """Return the codec of bytes, as `text_encoding` does for a file."""
-    return _encoding(io.BytesIO(content))
+    return encoding_of_stream(io.BytesIO(content))
 
 
 def open_text(path: Path, newline: str | None = None) -> IO[str]:
@@ -135,7 +135,8 @@ def clean(text: str) -> str:
     return _UNSTORABLE.sub("\ufffd", _COLOUR.sub("", text) if "\x1b" in text else text)
 
 
-def _encoding(stream: IO[bytes]) -> str:
+def encoding_of_stream(stream: IO[bytes]) -> str:
+    """Return the codec of a stream, as `text_encoding` does for a file; the stream is read."""
     head = stream.read(_BLOCK)
     if not head:
         raise Unreadable("empty")

@@ -15,7 +15,7 @@ from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.child_process import ChildProcess
 from conspectus.storage.plugins import SWITCH
 from conspectus.storage.records import Anchor, Hyperlink, Place
-from conspectus.storage.settings import InputSettings
+from conspectus.storage.settings import InputSettings, KgSettings
 
 _WORKER = str(Path(__file__).with_name("worker.py"))
 _START = 60.0
@@ -38,19 +38,22 @@ class FileReader:
         self._asked: deque[Path] = deque()
         self._unpacker = _unpacker()
 
-    def rows(self, paths: Sequence[object], folder: str, settings: InputSettings) -> Iterator[Row | Lost]:
+    def rows(
+        self, paths: Sequence[object], folder: str, settings: InputSettings, graph: KgSettings | None = None
+    ) -> Iterator[Row | Lost]:
         """Yield the rows of the first of some files; those after it will be asked for next, and are read meanwhile.
 
         Args:
             paths: The files, up to the first that is not a path: a remote file is not asked for ahead.
             folder: A folder for temporary files.
             settings: The section input.
+            graph: The section kg if the files are those of a graph; then its statements are the rows.
         """
         seconds = settings.max_seconds
         try:
             for path in takewhile(lambda each: isinstance(each, Path), paths[len(self._asked) : MOST_AHEAD]):
                 assert isinstance(path, Path)
-                request = [os.fsencode(path.absolute()), folder, settings.model_dump()]
+                request = [os.fsencode(path.absolute()), folder, settings.model_dump(), graph and graph.model_dump()]
                 seconds += _START * self._process.send(msgpack.packb(request))
                 self._asked.append(path)
         except BrokenPipeError:
@@ -84,7 +87,7 @@ class FileReader:
 
 
 @contextmanager
-def file_reader(settings: InputSettings) -> Iterator[ReadFiles]:
+def file_reader(settings: InputSettings, graph: KgSettings | None = None) -> Iterator[ReadFiles]:
     """Lend `FileReader.rows` of a process: one that was used before, because to start one takes half a second."""
     try:
         reader = _idle.pop()
@@ -95,7 +98,7 @@ def file_reader(settings: InputSettings) -> Iterator[ReadFiles]:
         reader = FileReader(settings)
     with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
         try:
-            yield lambda paths: reader.rows(paths, folder, settings)
+            yield lambda paths: reader.rows(paths, folder, settings, graph)
         finally:
             if not reader.is_idle():
                 reader.stop()
@@ -111,7 +114,9 @@ def _unpacker() -> msgpack.Unpacker:
     return msgpack.Unpacker(max_buffer_size=0, unicode_errors="surrogatepass")
 
 
-def _made(values: list[Any]) -> Row | Lost:
+def _made(values: list[Any]) -> Any:  # noqa: ANN401  (a row, a loss, or a statement of a graph, which has a name)
+    if isinstance(values[0], str):
+        return values
     if len(values) == len(Lost.__slots__):
         return Lost(*values)
     number, id_, title, text, metadata, places, within, links, anchors = values

@@ -1,4 +1,6 @@
-"""The process that reads files: requests from its input, rows and losses to its output, both as MessagePack.
+"""The process that reads files: requests from its input; rows and losses, or the statements of a graph, to its output.
+
+All are MessagePack.
 
 It is run by path (see `process`): a file that takes too long, needs too much memory or crashes a library ends this
 process and nothing else.
@@ -7,14 +9,16 @@ process and nothing else.
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgpack
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable
 from conspectus.pipelines.readers.formats import read_rows
-from conspectus.pipelines.readers.rows import Lost, Row
-from conspectus.storage.settings import InputSettings
+from conspectus.pipelines.readers.rows import Lost
+from conspectus.storage.errors import InputError
+from conspectus.storage.settings import InputSettings, KgSettings
 
 _BLOCK = 1 << 16
 
@@ -22,41 +26,72 @@ _BLOCK = 1 << 16
 def main() -> None:
     """Say true, then answer requests until the input ends: rows and losses, then nil.
 
-    A request is a list of the path, a folder for temporary files, and the settings.
+    A request is a list of the path, a folder for temporary files, the settings, and the section kg if the file is one
+    of a graph, whose statements are the rows then.
     """
-    output = os.dup(1)
+    output = _Output(os.dup(1))
     os.dup2(2, 1)  # what a library or plug-in prints is no row
-    _write(output, _packed(True))
+    output.end(True)
     requests = msgpack.Unpacker()
     while block := os.read(0, _BLOCK):
         requests.feed(block)
-        for path, tempfile.tempdir, fields in requests:
+        for path, tempfile.tempdir, fields, graph in requests:
             settings = InputSettings(**fields)
-            waiting = b""
+            output.seconds = settings.max_seconds
             _limit_time(settings.max_seconds)
-            for row in _rows_and_losses(Path(os.fsdecode(path)), settings):
-                waiting += _packed(row)
-                if len(waiting) > _BLOCK:
-                    _write(output, waiting)
-                    waiting = b""
-                    _limit_time(settings.max_seconds)
-            _write(output, waiting + _packed(None))
+            _read(Path(os.fsdecode(path)), settings, KgSettings(**graph) if graph else None, output.add)
+            output.end(None)
 
 
-def _rows_and_losses(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
-    """Yield the rows of a file; an error becomes the last loss."""
+def _read(path: Path, settings: InputSettings, graph: KgSettings | None, add: Callable[[Any], None]) -> None:
+    """Add the rows of a document or the statements of a graph; an error becomes the last loss."""
     try:
-        yield from read_rows(path, settings)
+        if graph:
+            from conspectus.pipelines.exchange.kg.read import read_statements
+
+            read_statements(path, graph, add)
+        else:
+            for row in read_rows(path, settings):
+                add(row)
     except Unreadable as error:
-        yield Lost(None, error.reason, error.detail, skipped=isinstance(error, UnknownFormat))
+        add(Lost(None, error.reason, error.detail, skipped=isinstance(error, UnknownFormat)))
+    except InputError as error:
+        add(Lost(None, str(error)))
     except OSError as error:
-        yield Lost(None, "cannot be read", error.strerror or str(error))
+        add(Lost(None, "cannot be read", error.strerror or str(error)))
     except MemoryError:
-        yield Lost(None, "takes too much memory", "input.max_memory limits it")
+        add(Lost(None, "takes too much memory", "input.max_memory limits it"))
     except RecursionError:
-        yield Lost(None, "nested too deeply")
+        add(Lost(None, "nested too deeply"))
     except Exception as error:  # noqa: BLE001  (a mistake of ours; its message may name a temporary file)
-        yield Lost(None, "its reader failed", type(error).__name__)
+        add(Lost(None, "its reader failed", type(error).__name__))
+
+
+class _Output:
+    """Writes rows in blocks; the process may compute for `seconds` until the next block."""
+
+    def __init__(self, file: int) -> None:
+        self.seconds = 0.0
+        self._file = file
+        self._waiting = bytearray()
+
+    def add(self, row: object) -> None:
+        """Write a row with the next block."""
+        self._waiting += _packed(row)
+        if len(self._waiting) > _BLOCK:
+            self._write()
+            _limit_time(self.seconds)
+
+    def end(self, last: object) -> None:
+        """Write a last row and all before it."""
+        self._waiting += _packed(last)
+        self._write()
+
+    def _write(self) -> None:
+        left = memoryview(bytes(self._waiting))
+        while left:
+            left = left[os.write(self._file, left) :]
+        self._waiting.clear()
 
 
 def _limit_time(seconds: float) -> None:
@@ -69,17 +104,11 @@ def _limit_time(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
 
 
-def _packed(row: Row | Lost | bool | None) -> bytes:
+def _packed(row: object) -> bytes:
     def fields(record: object) -> list[object]:
         return [getattr(record, name) for name in type(record).__slots__]  # type: ignore[attr-defined]
 
     return bytes(msgpack.packb(row, default=fields, unicode_errors="surrogatepass"))
-
-
-def _write(output: int, content: bytes) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(output, left) :]
 
 
 if __name__ == "__main__":

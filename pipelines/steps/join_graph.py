@@ -14,7 +14,7 @@ from conspectus.pipelines.exchange.kg.builder import ForeignRow, ImportedGraph, 
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.arrays import distinct
 from conspectus.storage.hashing import short_id, short_id_of, sized
-from conspectus.storage.records import GRAPH_FILE, Entity, Origin, Qualifier, Relation
+from conspectus.storage.records import GRAPH_FILE, Entity, Merge, Origin, Qualifier, Relation
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.nlp import CONCEPT, NAME
 from conspectus.storage.text.normalise import entity_key
@@ -128,6 +128,18 @@ def _told_alone(entity: Entity, told: ThingAttributes | None) -> Entity:
 def _types(types: tuple[str, ...], brought: tuple[str, ...]) -> tuple[str, ...]:
     """Return the merged types of an entity: a thing of a graph has a name, whatever phrase the texts use."""
     return types if any(kind != CONCEPT for kind in types) else (*(brought or (NAME,)), *types)
+
+
+def further_names(graph: ImportedGraph, entities: Iterable[Entity]) -> list[Merge]:
+    """Return the further names of a graph's things as merges; a name that an entity has is left out."""
+    name_of = {entity.id: entity.name for entity in entities}
+    made: dict[str, Merge] = {}
+    for name, row in graph.other_names:
+        id_, alias_id = (short_id("entity", entity_key(each)) for each in (graph.names[row], name))
+        if entity_key(name) and alias_id not in name_of:
+            merge_id = short_id("merge", alias_id, id_)
+            made[merge_id] = Merge(merge_id, id_, name_of[id_], alias_id, name, "label in the graph", 1.0, None, False)
+    return list(made.values())
 
 
 def origins(graph: ImportedGraph, found: Knowledge) -> list[Origin]:

@@ -3,6 +3,8 @@
 To add a section, add a class here and a line in `IndexSections`.
 """
 
+from itertools import chain
+from pathlib import Path
 from typing import Literal, Self
 
 from conspectus.storage.settings.base import Sections, SettingsSection, listed
@@ -170,18 +172,36 @@ class KgSettings(SettingsSection):
 
     files: tuple[str, ...] = Field(
         (),
-        description="files of triples: .tsv .csv .nt .graphml, or a Wikidata dump .json, also as .gz or .bz2; "
+        description="files of a graph, or folders of them: tables, RDF, GraphML, GEXF, JSON, also as .gz or .bz2; "
         "comma-separated on the command line; relative to the settings file",
+    )
+    columns: tuple[str, ...] = Field(
+        (),
+        max_length=4,
+        description="the columns of source, relation, target and weight in tables, or of source and target, by name or "
+        "by number from 1; without them, they follow from the header",
     )
     labels: tuple[str, ...] = Field(
         (), description="files of `id<TAB>label` for triples that use ids; given like files"
     )
     language: str = Field("en", min_length=1, description="language of the labels, for files with several")
 
-    @field_validator("files", "labels", mode="before")
+    @field_validator("files", "labels", "columns", mode="before")
     @classmethod
     def _from_commas(cls, value: object) -> object:
         return listed(value)
+
+    @field_validator("files")
+    @classmethod
+    def _without_folders(cls, files: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(chain.from_iterable(map(_files_in, files)))
+
+
+def _files_in(path: str) -> list[str]:
+    """Return the files in a folder that are not hidden, or the path of what is no folder."""
+    if not Path(path).is_dir():
+        return [path]
+    return sorted(str(file) for file in Path(path).iterdir() if file.is_file() and not file.name.startswith("."))
 
 
 class IndexSections(Sections):

@@ -61,6 +61,12 @@ def test_lines_tell_what_is_done(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("_no_time_passes")
+def test_a_sentence_that_is_no_step_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress() as report:
+        report("edges.csv: source,target: 2 triples", 1, 1)
+    assert capsys.readouterr().err == "edges.csv: source,target: 2 triples\n"
+
+
 def test_lines_come_in_between_where_it_takes_long(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,8 +96,8 @@ def test_mistakes_are_told(graph: Path) -> None:
     assert conspectus("index", "--index", "i").status == 2
     assert "give documents, or a graph with --kg" in conspectus("index", "--index", "i").err
     assert conspectus("index", "--kg", "absent.tsv", "--index", "i").status == 2
-    Path("films.n3").write_text("x", "utf-8")
-    assert "a graph is read from" in conspectus("index", "--kg", "films.n3", "--index", "i").err
+    Path("films.xyz").write_text("x", "utf-8")
+    assert "a graph is read from" in conspectus("index", "--kg", "films.xyz", "--index", "i").err
     build("--kg", graph)
     done = conspectus("ask", "Who?", "--method", "ppr", "--topic", "Grey Heron", "--index", "i")
     assert (done.status, "does not walk from topics" in done.err) == (2, True)

@@ -9,9 +9,9 @@ import json
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import IO, Any
 
 import numpy as np
@@ -108,7 +108,7 @@ def strength_of(text: str) -> float | None:
 
 
 def types_of(text: str) -> tuple[str, ...]:
-    """Return the types in a JSON list, empty if the text is not a JSON list."""
+    """Return the texts in a JSON list, such as types; empty if the text is not a JSON list."""
     try:
         values = json.loads(text) if text.lstrip().startswith("[") else []
     except (ValueError, RecursionError):
@@ -134,6 +134,9 @@ class ImportedGraph:
         sources, stated, targets: For each distinct triple, the row in `names`, `predicates` and `names` (n_triples,).
         failures: Items that could not be read.
         notes: Sentences about omitted content.
+        understood: For each file, how it was read, with an example.
+        other_names: Further names of things and the row of the thing in `names`: labels in other languages, and
+            alternative ones.
         thing_attributes: The attributes of things that have any, by their row in `names`.
         triple_attributes: The attributes of triples that have any, by their row.
     """
@@ -145,6 +148,8 @@ class ImportedGraph:
     targets: Ints
     failures: list[Failure]
     notes: tuple[str, ...] = ()
+    understood: tuple[str, ...] = ()
+    other_names: tuple[tuple[str, int], ...] = ()
     thing_attributes: Mapping[int, ThingAttributes] = field(default_factory=dict)
     triple_attributes: Mapping[int, TripleAttributes] = field(default_factory=dict)
 
@@ -155,7 +160,7 @@ class ImportedGraph:
 
 
 class GraphBuilder:
-    """Takes triples of names and ids, and labels of ids, in any order, and builds the graph.
+    """Takes what readers state about a graph (see `Statements`), in any order, and builds the graph.
 
     A label may precede the triple that uses its id, or belong to an id that no triple uses. Labels are therefore
     stored in the file `label_file`, and memory is needed only for the triples and what they use.
@@ -164,6 +169,7 @@ class GraphBuilder:
     def __init__(self, label_file: IO[str]) -> None:
         self._labels = label_file
         self._names: dict[str, int] = {}
+        self._literals: dict[str, int] = {}
         self._ids: dict[str, int] = {}
         self._predicates: dict[str, int] = {}
         self._count = 0
@@ -172,64 +178,59 @@ class GraphBuilder:
         self._triple_attributes: dict[int, TripleAttributes] = {}
         self._quantities: dict[str, tuple[str, str]] = {}
         self._also_labelled: set[str] = set()
-        self._qualified: dict[int, tuple[tuple[str, str], ...]] = {}
+        self._qualified: dict[int, Sequence[Sequence[Sequence[str]]]] = {}
+        self._files: list[tuple[str, int]] = []
         self.failures: list[Failure] = []
         self.notes: list[str] = []
+        self._take: dict[str, Callable[..., None]] = {
+            "add": self._add, "thing": self._thing, "label": self.label, "fail": self.fail, "note": self.notes.append,
+            "form": lambda form: self._files.append((form, len(self._triples[0]))),
+        }  # fmt: skip
 
-    def name(self, text: str) -> int:
-        """Return the number of the thing with this name."""
-        number = self._names.setdefault(text, self._count)
+    def take(self, statement: Sequence[Any]) -> None:
+        """Take a statement: its name and its values."""
+        self._take[statement[0]](*statement[1:])
+
+    def _number(self, thing: Sequence[str]) -> int:
+        """Return the number of a thing: a text is its name; a list has a kind and an id, a literal or a quantity."""
+        if isinstance(thing, str):
+            numbers, text = self._names, thing
+        else:
+            kind, text, *unit = thing
+            numbers = {"id": self._ids, "literal": self._literals, "quantity": self._names}[kind]
+            if unit:
+                self._also_labelled.update(unit)
+                self._quantities[f"{text} {unit[0]}"] = (text, unit[0])
+                text = f"{text} {unit[0]}"
+        number = numbers.setdefault(text, self._count)
         self._count += number == self._count
         return number
 
-    def id(self, text: str) -> int:
-        """Return the number of the thing with this id."""
-        number = self._ids.setdefault(text, self._count)
-        self._count += number == self._count
-        return number
-
-    def quantity(self, amount: str, unit: str) -> int:
-        """Return the number of a literal with an amount and a unit; the unit is an id that is replaced by its label."""
-        self._also_labelled.add(unit)
-        text = f"{amount} {unit}"
-        self._quantities[text] = (amount, unit)
-        return self.name(text)
-
-    def predicate(self, text: str) -> int:
-        """Return the number of a predicate, identified by its name or id."""
-        return self._predicates.setdefault(text, len(self._predicates))
-
-    def literal_predicate(self, text: str) -> int:
-        """Return the number of a predicate that is displayed unchanged, even if it looks like an IRI."""
-        text = " ".join(text.split())
-        if "://" in text or text.startswith("urn:"):
-            self.label(text, text)
-        return self.predicate(text)
-
-    def add(self, source: int, predicate: int, target: int) -> None:
-        """Add a triple."""
-        sources, stated, targets = self._triples  # called for every triple, so written without a loop
-        sources.append(source)
-        stated.append(predicate)
-        targets.append(target)
-
-    def add_with_attributes(self, source: int, predicate: int, target: int, attributes: TripleAttributes) -> None:
-        """Add a triple with its attributes."""
-        self._triple_attributes[len(self._triples[0])] = attributes
-        self.add(source, predicate, target)
-
-    def add_qualified(
-        self, source: int, predicate: int, target: int, qualifiers: Sequence[tuple[str, str]], ids: Iterable[str] = ()
+    def _add(
+        self,
+        source: Sequence[str],
+        predicate: str,
+        target: Sequence[str],
+        fields: Sequence[Any] | None = None,
+        ids: Sequence[str] = (),
     ) -> None:
-        """Add a triple with its qualifiers; `ids` are the ids in these that are displayed by their labels."""
-        if qualifiers:
-            self._also_labelled.update(ids)
-            self._qualified[len(self._triples[0])] = tuple(qualifiers)
-        self.add(source, predicate, target)
+        sources, stated, targets = self._triples  # called for every triple, so written without a loop
+        if fields:
+            weight, strength, description, rows, statements = fields
+            if ids:
+                self._also_labelled.update(ids)
+                self._qualified[len(sources)] = statements
+            told = tuple(tuple((said, value) for said, value in each) for each in statements)
+            rows = tuple(ForeignRow(*row) for row in rows)
+            self._triple_attributes[len(sources)] = TripleAttributes(weight, strength, description, rows, told)
+        sources.append(self._number(source))
+        stated.append(self._predicates.setdefault(predicate, len(self._predicates)))
+        targets.append(self._number(target))
 
-    def thing(self, number: int, attributes: ThingAttributes) -> None:
-        """Add the attributes of a thing, which puts it in the graph even if no triple uses it."""
-        self._thing_attributes[number].append(attributes)
+    def _thing(self, thing: Sequence[str], fields: Sequence[Any]) -> None:
+        types, description, rows = fields
+        attributes = ThingAttributes(tuple(types), description, tuple(ForeignRow(*row) for row in rows))
+        self._thing_attributes[self._number(thing)].append(attributes)
 
     def label(self, id_: str, text: str, rank: int = 0) -> None:
         """Add a label of an id. The label with the lowest rank wins, then the alphabetically first."""
@@ -239,26 +240,21 @@ class GraphBuilder:
         """Record an item that could not be read."""
         self.failures.append(Failure(KG, item, reason, clean(detail)[:_LONGEST_DETAIL]))
 
-    def measured(self, item: str, name: str, text: str, read: Callable[[str], float | None]) -> float | None:
-        """Return the weight or strength in a text, None if there is none; a text that is not one is a failure."""
-        value = read(text) if text else None
-        if text and value is None:
-            self.fail(item, f"not a {name}", text)
-        return value
-
     def graph(self) -> ImportedGraph:
         """Return the graph. A thing with a label is displayed by it, an id without a label by the id itself."""
-        labels = self._known_labels()
-        for row, qualifiers in self._qualified.items():
+        labels, others = self._known_labels()
+        for row, statements in self._qualified.items():
             told = tuple(
-                (_shown(labels.get(said, said)), _shown(labels.get(value, value))) for said, value in qualifiers
+                tuple((_shown(labels.get(said, said)), _shown(labels.get(value, value))) for said, value in each)
+                for each in statements
             )
-            self._triple_attributes[row] = TripleAttributes(statements=(told,))
+            self._triple_attributes[row] = replace(self._triple_attributes[row], statements=told)
         sources, stated, targets = (np.array(triple, dtype=np.int64) for triple in self._triples)
         counts = np.bincount(np.concatenate([sources, targets]), minlength=self._count)
         ids = {**self._ids, **{text: number for text, number in self._names.items() if text in labels}}
         amounts = {text: f"{amount} {labels.get(unit, unit)}" for text, (amount, unit) in self._quantities.items()}
         plain = [(amounts.get(text, text), number) for text, number in self._names.items() if text not in labels]
+        plain += self._literals.items()
         thing_of, names = _things(ids, plain, counts, labels, self._thing_attributes.keys())
         predicate_of, predicates = _predicates(self._predicates, labels)
         resolved = thing_of[sources], predicate_of[stated], thing_of[targets]
@@ -267,12 +263,15 @@ class GraphBuilder:
         things: defaultdict[int, list[ThingAttributes]] = defaultdict(list)
         for number, several in self._thing_attributes.items():
             things[int(thing_of[number])] += several
+        rows = ((text, int(thing_of[ids[id_]])) for id_, text in others if id_ in ids)
         return ImportedGraph(
             names,
             predicates,
             *distinct,
             self.failures,
             notes,
+            tuple(self._understood(*resolved, names, predicates)),
+            tuple((text, row) for text, row in rows if row >= 0),
             {thing: merged_thing(several) for thing, several in things.items()},
             self._merged_attributes(*resolved, distinct) if self._triple_attributes else {},
         )
@@ -287,17 +286,42 @@ class GraphBuilder:
             found[place[int(sources[row]), int(stated[row]), int(targets[row])]].append(attributes)
         return {row: merged_triple(several) for row, several in found.items()}
 
-    def _known_labels(self) -> dict[str, str]:
-        """Return the labels of the ids that are used."""
-        best: dict[str, tuple[int, str]] = {}
+    def _understood(
+        self, sources: Ints, stated: Ints, targets: Ints, names: Sequence[str], predicates: Sequence[str]
+    ) -> Iterator[str]:
+        """Yield a line for each file: its form, the number of its triples, and the first."""
+        ends = [first for _, first in self._files[1:]] + [len(sources)]
+        for (form, first), end in zip(self._files, ends, strict=False):
+            line = f"{form}: {end - first:,} triples"
+            if end > first:
+                example = names[sources[first]], predicates[stated[first]], names[targets[first]]
+                line += f", e.g. {' '.join(' '.join(example).split())[:_LONGEST_DETAIL]}"
+            yield line
+
+    def _known_labels(self) -> tuple[dict[str, str], list[tuple[str, str]]]:
+        """Return the labels of the ids that are used, and their other labels."""
+        found: defaultdict[str, set[tuple[int, str]]] = defaultdict(set)
         self._labels.seek(0)
         for line in self._labels:
             rank, text, id_ = json.loads(line)
             if any(id_ in known for known in (self._ids, self._names, self._predicates, self._also_labelled)):
-                best[id_] = min(best.get(id_, (rank, text)), (rank, text))
-        return {id_: text for id_, (_, text) in best.items()}
+                found[id_].add((rank, text))
+        chosen: dict[str, str] = {}
+        others: list[tuple[str, str]] = []
+        for id_, labels in found.items():
+            ordered = sorted(labels)
+            if name := next((text for rank, text in ordered if not ALTERNATIVE <= rank < LAST_LABEL), ""):
+                chosen[id_] = name
+            further = (text for rank, text in ordered if OTHER_NAME <= rank < LAST_LABEL and text != name)
+            others += [(id_, text) for text in islice(dict.fromkeys(further), _MOST_NAMES)]
+        return chosen, others
 
 
+OTHER_NAME, ALTERNATIVE, LAST_LABEL = 1, 1 << 19, 1 << 20
+"""Ranks of labels. From the first on, a label that is not the best one is a further name of the thing; from the second
+on, it is never the name displayed; the third is used only if there is no other."""
+_MOST_NAMES = 20
+"""Maximum further names of one thing."""
 _LONGEST_DETAIL = 200
 
 

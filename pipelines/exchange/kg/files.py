@@ -2,11 +2,13 @@
 
 import bz2
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
+from conspectus.pipelines.readers.encodings import encoding_of_stream
 from conspectus.storage.errors import InputError
 
 BOM = b"\xef\xbb\xbf"
@@ -27,7 +29,7 @@ def suffix_of(path: Path) -> str:
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file, numbered from 1, without line ends; InputError if the file cannot be read."""
     try:
-        with _opened(path) as stream:
+        with opened(path) as stream:
             for number, line in enumerate(stream, start=1):
                 yield number, (line.removeprefix(BOM) if number == 1 else line).rstrip(b"\r\n")
     except (OSError, EOFError, zlib.error) as error:
@@ -37,14 +39,29 @@ def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
 def blocks_of(path: Path, size: int = 1 << 16) -> Iterator[bytes]:
     """Yield the content of a file in blocks; InputError if it cannot be read."""
     try:
-        with _opened(path) as stream:
+        with opened(path) as stream:
             while block := stream.read(size):
                 yield block
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
 
 
-def _opened(path: Path) -> IO[bytes]:
+def text_of(path: Path) -> Iterator[str]:
+    """Yield the lines of a text in its encoding, whatever its line ends; InputError if the file cannot be read.
+
+    A byte that the encoding does not have becomes a lone surrogate.
+    """
+    try:
+        with opened(path) as stream:
+            encoding = encoding_of_stream(stream)
+            stream.seek(0)
+            yield from io.TextIOWrapper(stream, encoding, "surrogateescape")
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Open a file, compressed or not, to read its bytes."""
     name = path.name.lower()
     if name.endswith(".gz"):
         return cast(IO[bytes], gzip.open(path, "rb"))

@@ -1,14 +1,15 @@
-"""Read triples with pyoxigraph: N-Triples and N-Quads line by line; Turtle, RDF/XML and JSON-LD as a whole."""
+"""Read triples with pyoxigraph: N-Triples and N-Quads line by line; Turtle, TriG, RDF/XML and JSON-LD as a whole."""
 
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from conspectus.pipelines.exchange.kg.builder import (
+    ALTERNATIVE,
     ForeignRow,
-    GraphBuilder,
     ThingAttributes,
     TripleAttributes,
     details_of,
@@ -17,52 +18,58 @@ from conspectus.pipelines.exchange.kg.builder import (
     types_of,
     weight_of,
 )
-from conspectus.pipelines.exchange.kg.files import BOM, blocks_of, lines_of, suffix_of
+from conspectus.pipelines.exchange.kg.files import BOM, lines_of, opened, suffix_of
+from conspectus.pipelines.exchange.kg.statements import Statements, thing_with_id
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage import rdf_terms as terms
 from conspectus.storage.errors import InputError
 from conspectus.storage.rdf_terms import OWN
+from conspectus.storage.settings import KgSettings
 
 if TYPE_CHECKING:
     import pyoxigraph as ox
 
 _DEEPEST = 1000
-"""Most marks `<<` in a line or document: pyoxigraph ends the process at a triple that contains 100,000 others."""
+"""Most marks `<<` in a line: pyoxigraph ends the process at a triple that contains 100,000 others."""
 FORMATS = {
-    ".nt": "N_QUADS", ".nq": "N_QUADS", ".ttl": "TURTLE", ".rdf": "RDF_XML", ".owl": "RDF_XML", ".jsonld": "JSON_LD"
+    ".nt": "N_QUADS", ".nq": "N_QUADS", ".ttl": "TURTLE", ".n3": "N3", ".trig": "TRIG", ".rdf": "RDF_XML",
+    ".owl": "RDF_XML", ".xml": "RDF_XML", ".jsonld": "JSON_LD",
 }  # fmt: skip
-LABELS = {
-    "http://www.w3.org/2000/01/rdf-schema#label": 0,
-    "http://www.w3.org/2004/02/skos/core#prefLabel": 1,
-}
-"""Predicates whose object is a label of the subject, with their rank; they do not become triples."""
+_NAMES = {"label": 1, "prefLabel": 2, "name": 3}
+_TITLES = ("http://purl.org/dc/terms/title", "http://purl.org/dc/elements/1.1/title")
+_ALTERNATIVES = frozenset(("altLabel", "hiddenLabel", "alternateName", "alias"))
+_DESCRIPTIONS = frozenset(("comment", "definition", "description", "abstract"))
+"""The last parts of predicates whose object is a label of the subject (with its rank), a further name, or its
+description, in RDFS, SKOS, schema.org, FOAF, Dublin Core and DBpedia."""
 
 
-def read_rdf(path: Path, into: GraphBuilder, language: str) -> None:
+def read_rdf(path: Path, into: Statements, settings: KgSettings) -> None:
     """Read the triples of a file: IRIs and blank nodes are ids, literals are names, and labels name the ids.
 
-    Literals in languages other than `language` are left out, and a note gives their number. A label in another language
-    is used only if there is no other. The names of graphs are ignored. Statements that Conspectus exported are read by
-    `OwnStatements`. A line that is not a triple is a failure.
+    Literals in languages other than `settings.language` are left out, and a note gives their number. A label in
+    another language is a further name, as alternative labels are, and is displayed only if there is no other. The names
+    of graphs are ignored. Statements that Conspectus exported are read by `OwnStatements`. In N-Triples, a line that is
+    not a triple is a failure.
 
     Raises:
-        InputError: A document in Turtle, RDF/XML or JSON-LD is malformed.
+        InputError: A document in another syntax is malformed.
     """
     import pyoxigraph as ox
 
     foreign = 0
     own = OwnStatements(path, into)
     blanks: dict[str, str] = {}
-    is_lines = FORMATS[suffix_of(path)] == "N_QUADS"
+    format_ = FORMATS.get(suffix_of(path), "JSON_LD")
+    into.form(f"{path.name}: RDF")
 
     def id_of(node: "ox.NamedNode | ox.BlankNode") -> str:
         if isinstance(node, ox.NamedNode):
             return node.value
         # pyoxigraph gives the nodes of a document random labels; a label is only unique within its file
-        label = node.value if is_lines else blanks.setdefault(node.value, f"b{len(blanks)}")
+        label = node.value if format_ == "N_QUADS" else blanks.setdefault(node.value, f"b{len(blanks)}")
         return f"_:{label}@{path.name}"
 
-    for item, quad in _lines(path, into) if is_lines else _document(path):
+    for item, quad in _lines(path, into) if format_ == "N_QUADS" else _document(path, format_):
         predicate, object_ = quad.predicate.value, quad.object
         if isinstance(object_, ox.Triple) or isinstance(quad.subject, ox.Triple):
             into.fail(item, "a triple within a triple", str(quad))
@@ -73,56 +80,54 @@ def read_rdf(path: Path, into: GraphBuilder, language: str) -> None:
             if subject.startswith(OWN):
                 own.take(item, subject, predicate, None, target)
             else:
-                into.add(into.id(subject), into.predicate(predicate), into.id(target))
+                into.add(thing_with_id(subject), predicate, thing_with_id(target))
             continue
-        value, distance = object_.value, _distance(object_.language, language)
+        value, distance, last = object_.value, _distance(object_.language, settings.language), local_name(predicate)
         if subject.startswith(OWN):
             own.take(item, subject, predicate, value, "")
         elif not value.strip():
             into.fail(item, "an empty literal", str(quad))
-        elif predicate in LABELS:
-            into.label(subject, value, 10 * distance + LABELS[predicate])
+        elif last in _NAMES or predicate in _TITLES:
+            into.label(subject, value, 10 * distance + _NAMES.get(last, len(_NAMES) + 1))
+        elif last in _ALTERNATIVES:
+            into.label(subject, value, ALTERNATIVE + distance)
         elif distance > 2:
             foreign += 1
         else:
-            name = into.name(_with_unit(value, object_.datatype.value))
-            into.add(into.id(subject), into.predicate(predicate), name)
+            if last in _DESCRIPTIONS:
+                into.thing(thing_with_id(subject), ThingAttributes((), " ".join(value.split())))
+            name = _with_unit(value, object_.datatype.value)
+            into.add(thing_with_id(subject), predicate, name)
     own.end()
     if foreign:
-        into.notes.append(f"{foreign:,} texts of {path.name} in other languages left out (kg.language is {language})")
+        into.note(f"{foreign:,} texts of {path.name} in other languages left out (kg.language is {settings.language})")
 
 
-def _lines(path: Path, into: GraphBuilder) -> "Iterator[tuple[str, ox.Quad]]":
+def _lines(path: Path, into: Statements) -> "Iterator[tuple[str, ox.Quad]]":
+    import pyoxigraph as ox
+
     for number, line in lines_of(path):
         item = f"{path.name}:{number}"
         try:
-            yield from [(item, quad) for quad in _parsed(line, path)]
+            if line.count(b"<<") > _DEEPEST:
+                raise SyntaxError(f"more than {_DEEPEST:,} marks <<")
+            yield from [(item, quad) for quad in ox.parse(line, ox.RdfFormat.N_QUADS, lenient=True)]
         except SyntaxError as error:
             into.fail(item, "not a triple of N-Triples", f"{error.msg}: {line.decode('utf-8', 'replace')}")
 
 
-def _document(path: Path) -> "Iterator[tuple[str, ox.Quad]]":
-    from lxml import etree
-
-    content = b"".join(blocks_of(path)).removeprefix(BOM)
-    try:
-        # pyoxigraph limits neither depth nor the text of entities; these parsers do
-        if FORMATS[suffix_of(path)] == "JSON_LD":
-            json.loads(content)
-        elif FORMATS[suffix_of(path)] == "RDF_XML":
-            etree.fromstring(content, etree.XMLParser(no_network=True, load_dtd=False, huge_tree=False))
-        for quad in _parsed(content, path, f"file:///{quote(path.name)}"):
-            yield path.name, quad
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-
-
-def _parsed(content: bytes, path: Path, base: str | None = None) -> "Iterator[ox.Quad]":
+def _document(path: Path, format_: str) -> "Iterator[tuple[str, ox.Quad]]":
     import pyoxigraph as ox
 
-    if content.count(b"<<") > _DEEPEST:
-        raise SyntaxError(f"more than {_DEEPEST:,} marks <<")
-    return ox.parse(content, getattr(ox.RdfFormat, FORMATS[suffix_of(path)]), base_iri=base, lenient=True)
+    try:
+        with opened(path) as stream:
+            if stream.read(len(BOM)) != BOM:
+                stream.seek(0)
+            base = f"file:///{quote(path.name)}"
+            for quad in ox.parse(stream, getattr(ox.RdfFormat, format_), base_iri=base, lenient=True):
+                yield path.name, quad
+    except (SyntaxError, ValueError, EOFError, OSError, zlib.error) as error:
+        raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
 
 
 def _with_unit(value: str, datatype: str) -> str:
@@ -156,7 +161,7 @@ _PARTS = {
 class OwnStatements:
     """Collects the statements whose subject is an IRI of Conspectus, in any order: types, descriptions, weights."""
 
-    def __init__(self, path: Path, into: GraphBuilder) -> None:
+    def __init__(self, path: Path, into: Statements) -> None:
         self._path = path
         self._into = into
         self._entities: dict[str, dict[str, str]] = {}
@@ -173,7 +178,7 @@ class OwnStatements:
         if is_entity and predicate == terms.LABEL and value is not None:
             into.label(subject, value)
         elif is_entity and predicate.startswith(terms.PREDICATE) and value is None:
-            into.add(into.id(subject), predicate_of(into, predicate), into.id(thing))
+            into.add(thing_with_id(subject), predicate_of(into, predicate), thing_with_id(thing))
         elif predicate in _PARTS and (value is None) == predicate.startswith(terms.RDF):
             about[_PARTS[predicate]] = thing if value is None else value
 
@@ -183,7 +188,7 @@ class OwnStatements:
         for ordinal, (iri, about) in enumerate(self._entities.items()):
             types, description = types_of(about.get("types", "")), about.get("description", "")
             row = self._row(iri, ordinal, description, types)
-            into.thing(into.id(iri), ThingAttributes(types, description, (row,)))
+            into.thing(thing_with_id(iri), ThingAttributes(types, description, (row,)))
         for ordinal, (iri, about) in enumerate(self._relations.items()):
             source, said, target = (about.get(part, "") for part in ("subject", "predicate", "object"))
             if not source or not target or not said.startswith(terms.PREDICATE):
@@ -198,9 +203,9 @@ class OwnStatements:
                 (self._row(iri, ordinal, description),),
                 _statements_of(about.get("qualifiers", "")),
             )
-            into.add_with_attributes(into.id(source), predicate_of(into, said), into.id(target), attributes)
+            into.add(thing_with_id(source), predicate_of(into, said), thing_with_id(target), attributes)
         if self._left_out:
-            into.notes.append(
+            into.note(
                 f"{self._left_out:,} statements of {self._path.name} about documents and mentions left out: "
                 "a graph is read without them"
             )
@@ -218,6 +223,6 @@ def _statements_of(text: str) -> tuple[tuple[tuple[str, str], ...], ...]:
         return ()
 
 
-def predicate_of(into: GraphBuilder, iri: str) -> int:
-    """Return the number of the predicate that one of our IRIs represents."""
-    return into.literal_predicate(clean(unquote(iri.removeprefix(terms.PREDICATE), errors="replace")))
+def predicate_of(into: Statements, iri: str) -> str:
+    """Return the predicate that one of our IRIs represents."""
+    return into.shown_predicate(clean(unquote(iri.removeprefix(terms.PREDICATE), errors="replace")))

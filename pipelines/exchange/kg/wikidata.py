@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.exchange.kg.builder import GraphBuilder
+from conspectus.pipelines.exchange.kg.builder import ALTERNATIVE, LAST_LABEL, TripleAttributes
 from conspectus.pipelines.exchange.kg.files import lines_of
+from conspectus.pipelines.exchange.kg.statements import Statements, Thing, thing_with_id
+from conspectus.storage.settings import KgSettings
 
 _ANY_LANGUAGE = "mul"
 """Wikidata's code for a label that is valid in all languages."""
@@ -43,9 +45,11 @@ class _Value:
     unit: str = ""
 
 
-def read_wikidata(path: Path, into: GraphBuilder, language: str) -> None:
+def read_wikidata(path: Path, into: Statements, settings: KgSettings) -> None:
     """Read a dump; a line that is not an entity is a failure. Statements of a deprecated rank are left out."""
+    language = settings.language
     left_out: Counter[str] = Counter()
+    into.form(f"{path.name}: entities of Wikidata")
     for number, line in lines_of(path):
         text = line.strip().removesuffix(b",").strip()
         if text in (b"", b"[", b"]"):
@@ -64,27 +68,27 @@ def read_wikidata(path: Path, into: GraphBuilder, language: str) -> None:
             label = _mapping(_mapping(entity.get("labels")).get(code)).get("value")
             if isinstance(label, str) and label.strip():
                 into.label(id_, label, rank)
+        for alias in _list(_mapping(entity.get("aliases")).get(language)):
+            if isinstance(name := _mapping(alias).get("value"), str) and name.strip():
+                into.label(id_, name, ALTERNATIVE)
         for predicate, statement in _statements(entity):
             value = _value(_mapping(statement.get("mainsnak")), language, left_out)
             if value is not None:
                 qualifiers = _qualifiers(statement, language, left_out)
                 ids = [part for each in qualifiers for part in each]
-                into.add_qualified(into.id(id_), into.predicate(predicate), _number(value, into), qualifiers, ids)
+                attributes = TripleAttributes(statements=(tuple(qualifiers),)) if qualifiers else None
+                into.add(thing_with_id(id_), predicate, _thing(value), attributes, ids)
     for unit, label in _UNIT_LABELS.items():
-        into.label(unit, label, _LAST)
+        into.label(unit, label, LAST_LABEL)
     if left_out:
         told = ", ".join(f"{count:,} of type {kind}" for kind, count in sorted(left_out.items()))
-        into.notes.append(f"values of {path.name} left out: {told}")
-
-
-_LAST = 1 << 20
-"""The rank of a fallback label, below all labels of the dump."""
+        into.note(f"values of {path.name} left out: {told}")
 
 
 def _statements(entity: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the statements to import, with their properties."""
     for predicate, several in _mapping(entity.get("claims")).items():
-        for value in several if isinstance(several, list) else ():
+        for value in _list(several):
             statement = _mapping(value)
             if statement.get("rank") in {"preferred", "normal"}:
                 yield predicate, statement
@@ -94,7 +98,7 @@ def _qualifiers(statement: Mapping[str, Any], language: str, left_out: Counter[s
     """Return the properties and values of a statement's qualifiers."""
     found = []
     for predicate, several in _mapping(statement.get("qualifiers")).items():
-        for snak in several if isinstance(several, list) else ():
+        for snak in _list(several):
             value = _value(_mapping(snak), language, left_out)
             if value is not None:
                 unit = _UNIT_LABELS.get(value.unit, value.unit)
@@ -102,10 +106,10 @@ def _qualifiers(statement: Mapping[str, Any], language: str, left_out: Counter[s
     return found
 
 
-def _number(value: _Value, into: GraphBuilder) -> int:
+def _thing(value: _Value) -> Thing:
     if value.id:
-        return into.id(value.id)
-    return into.quantity(value.text, value.unit) if value.unit else into.name(value.text)
+        return thing_with_id(value.id)
+    return ("quantity", value.text, value.unit) if value.unit else value.text
 
 
 def _value(snak: Mapping[str, Any], language: str, left_out: Counter[str]) -> _Value | None:
@@ -173,3 +177,8 @@ def _entity_id(value: Mapping[str, Any]) -> str:
 def _mapping(value: object) -> Mapping[str, Any]:
     """Return a mapping, empty for any other value: PHP writes an empty mapping as []."""
     return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    """Return a list, empty for any other value."""
+    return value if isinstance(value, list) else []

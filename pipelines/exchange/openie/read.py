@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.build_report import EXTRACT
-from conspectus.pipelines.exchange.kg.graphml import (
+from conspectus.pipelines.exchange.kg.nodes_and_edges import (
     KEYWORDS,
     SEPARATOR,
-    Graphml,
-    GraphmlItem,
+    Item,
+    NodesAndEdges,
     is_rag,
-    parse_graphml,
+    network_of,
     predicate_of_keywords,
     unquoted,
 )
@@ -168,7 +168,7 @@ def read_lightrag(file: Path) -> OpenResults:
     A chunk that only the graph names, and a chunk without a text, are failures. InputError if the graph lists no
     chunks, or the files of the chunks are missing.
     """
-    graph = parse_graphml(file)
+    graph = network_of(file)
     if not is_rag(graph):
         raise InputError(f"{file} does not list the chunks that it comes from: import it with --kg")
     chunks = _store(file.with_name(CHUNKS))
@@ -214,7 +214,7 @@ def _document(id_: str, text: str, row: Mapping[str, Any]) -> Document:
 
 
 def _stated(
-    graph: Graphml, chunks: Mapping[str, Mapping[str, Any]], file: Path
+    graph: NodesAndEdges, chunks: Mapping[str, Mapping[str, Any]], file: Path
 ) -> tuple[dict[str, OpenExtraction], list[Failure]]:
     """Return the extraction of each chunk, and a failure for each chunk that only the graph names."""
     entities: defaultdict[str, dict[str, None]] = defaultdict(dict)
@@ -239,5 +239,5 @@ def _stated(
     return {id_: OpenExtraction(tuple(entities[id_]), tuple(triples[id_])) for id_ in named}, missing
 
 
-def _sources(item: GraphmlItem) -> list[str]:
+def _sources(item: Item) -> list[str]:
     return [part.strip() for part in clean(item.attributes.get("source_id", "")).split(SEPARATOR) if part.strip()]

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 from conspectus.pipelines.exchange.kg.builder import ForeignRow, ImportedGraph, ThingAttributes, TripleAttributes
 from conspectus.pipelines.steps.extract.merge import Knowledge
-from conspectus.pipelines.steps.join_graph import join, origins
+from conspectus.pipelines.steps.join_graph import further_names, join, origins
 from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import GRAPH_FILE, Entity, Relation
 from conspectus.storage.text.nlp import CONCEPT, NAME
@@ -99,3 +99,17 @@ def test_a_thing_of_which_more_is_said_needs_no_triple() -> None:
     alone = replace(graph(), names=["Alone"], thing_attributes={0: ThingAttributes(("x",), "By itself.")})
     (entity,) = join(Knowledge([], [], []), alone).entities
     assert (entity.name, entity.type, entity.degree, entity.description) == ("Alone", "x", 0, "By itself.")
+
+
+def test_further_names_are_merges_unless_an_entity_has_them() -> None:
+    brought = replace(graph(("Heat", "in", "1995")), other_names=(("Hitze", 1), ("Mann", 1), (" ", 1), ("Hitze", 1)))
+    found = join(DOCUMENTS, brought)
+    [merge] = further_names(brought, found.entities)
+    assert brought.names[1] == "Heat"
+    assert (merge.entity_id, merge.name, merge.alias_id, merge.alias) == (
+        entity_id("heat"),
+        "Heat",
+        entity_id("hitze"),
+        "Hitze",
+    )
+    assert not merge.undone

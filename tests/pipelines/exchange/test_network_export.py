@@ -1,4 +1,4 @@
-"""GraphML as others read it."""
+"""GraphML, GEXF and graphs of networkx and igraph as others read them."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import igraph
 import networkx as nx
 import pytest
-from conspectus.pipelines.exchange.graphml_export import write_graphml
+from conspectus.pipelines.exchange.network_export import igraph_of, network, write_gexf, write_graphml
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Entity, Relation
 
@@ -75,3 +75,25 @@ def test_signs_that_xml_has_no_room_for_are_told(tmp_path: Path) -> None:
     assert write_graphml(INDEX, tmp_path / "g.graphml").notes == (
         "1 rows contain characters that XML cannot contain; these are U+FFFD now",
     )
+
+
+def test_gexf_is_read_by_networkx_and_back_and_has_no_date(tmp_path: Path) -> None:
+    done = write_gexf(INDEX, tmp_path / "g.gexf")
+    assert (done.rows, len(done.notes)) == ({"entities": 2, "relations": 3}, 1)
+    graph = nx.read_gexf(tmp_path / "g.gexf")
+    assert (graph.nodes[A.id]["label"], graph.nodes[A.id]["c1"]) == (A.name, "k1")
+    assert sorted(told["predicate"] for _, _, told in graph.edges(data=True)) == ["knows", "knows", "owes"]
+    assert "lastmodifieddate" not in (tmp_path / "g.gexf").read_text("utf-8")
+    written = {said for _, said, _ in triples(graph_of(tmp_path / "g.gexf"))}
+    assert written == {"knows", "owes"}
+
+
+def test_a_graph_of_networkx_has_the_columns_and_one_of_igraph_too() -> None:
+    graph = network(INDEX)
+    assert graph.nodes[A.id]["types"] == ["PERSON", "NAME"]
+    assert graph.nodes[A.id]["c0"] == "k0"
+    assert graph.edges[A.id, B.id, STATED[0].id]["weight"] == 2.5
+    other = igraph_of(graph)
+    assert other.vs["id"] == [A.id, B.id]
+    assert sorted(other.es["predicate"]) == ["knows", "knows", "owes"]
+    assert other.is_directed()

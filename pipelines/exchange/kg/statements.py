@@ -1,0 +1,87 @@
+"""What readers of a graph state, sent to the process that builds the graph."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from conspectus.pipelines.exchange.kg.builder import ThingAttributes, TripleAttributes
+
+Thing = str | tuple[str, ...]
+"""A thing by its name, or a pair of "id" or "literal" and a text; or "quantity", an amount and the id of its unit."""
+
+
+def thing_with_id(text: str) -> Thing:
+    """Return the thing with an id, which is displayed by the label of the id."""
+    return "id", text
+
+
+def literal(text: str) -> Thing:
+    """Return a thing that is only a text, even if the text equals an id."""
+    return "literal", text
+
+
+class Statements:
+    """Takes triples of things, and labels of ids, in any order, and sends them."""
+
+    def __init__(self, send: Callable[[Any], None]) -> None:
+        self._send = send
+        self._first_predicates: set[str] = set()
+
+    def form(self, text: str) -> None:
+        """State how a file is understood, before its triples."""
+        self._send(("form", text))
+
+    def add(
+        self,
+        source: Thing,
+        predicate: str,
+        target: Thing,
+        attributes: TripleAttributes | None = None,
+        ids: Iterable[str] = (),
+    ) -> None:
+        """Add a triple.
+
+        Args:
+            source: Its subject.
+            predicate: A name, or an id that is displayed by its label.
+            target: Its object.
+            attributes: What is stated about it.
+            ids: The predicates and values of its qualifiers that are displayed by their labels.
+        """
+        if attributes is None:
+            self._send(("add", source, predicate, target))
+        else:
+            self._send(("add", source, predicate, target, attributes, list(ids)))
+
+    def shown_predicate(self, text: str) -> str:
+        """Return a predicate that is displayed unchanged, even if it looks like an IRI."""
+        text = " ".join(text.split())
+        if ("://" in text or text.startswith("urn:")) and text not in self._first_predicates:
+            self._first_predicates.add(text)
+            self.label(text, text)
+        return text
+
+    def thing(self, thing: Thing, attributes: ThingAttributes) -> None:
+        """Add the attributes of a thing, which puts it in the graph even if no triple uses it."""
+        self._send(("thing", thing, attributes))
+
+    def label(self, id_: str, text: str, rank: int = 0) -> None:
+        """Add a label of an id; see `GraphBuilder.label`."""
+        self._send(("label", id_, text, rank))
+
+    def note(self, text: str) -> None:
+        """Add a sentence about omitted content."""
+        self._send(("note", text))
+
+    def fail(self, item: str, reason: str, detail: str = "") -> None:
+        """Add an item that could not be read."""
+        self._send(("fail", item, reason, detail[:_LONGEST_DETAIL]))
+
+    def measured(self, item: str, name: str, text: str, read: Callable[[str], float | None]) -> float | None:
+        """Return the weight or strength in a text, None if there is none; a text that is not one is a failure."""
+        value = read(text) if text else None
+        if text and value is None:
+            self.fail(item, f"not a {name}", text)
+        return value
+
+
+_LONGEST_DETAIL = 1000
