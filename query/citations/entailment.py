@@ -12,7 +12,8 @@ from importlib.util import find_spec
 import numpy as np
 import regex
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
-from conspectus.query.citations.claim_check import KNOWN_TO_CHECK, doubt
+from conspectus.query.citations.claim_check import doubt
+from conspectus.query.citations.claim_words import KNOWN_TO_CHECK
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 from conspectus.storage.text.language import detect
 from conspectus.storage.text.names import words
