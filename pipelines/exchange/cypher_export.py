@@ -34,12 +34,7 @@ def write_cypher(index: StoredIndex, to: Path) -> ExportResult:
                     "source": each.source_id,
                     "target": each.target_id,
                     "id": each.id,
-                    "told": {
-                        "predicate": each.predicate,
-                        "description": each.description,
-                        "weight": each.weight,
-                        "chunk_ids": list(each.chunk_ids),
-                    },
+                    "told": {name: getattr(each, name) for name in ("predicate", "description", "weight", "chunk_ids")},
                 }
                 for each in stated
             )

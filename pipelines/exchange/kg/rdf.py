@@ -1,7 +1,6 @@
 """Read triples with pyoxigraph: N-Triples and N-Quads line by line; Turtle, TriG, RDF/XML and JSON-LD as a whole."""
 
 import json
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,7 +125,7 @@ def _document(path: Path, format_: str) -> "Iterator[tuple[str, ox.Quad]]":
             base = f"file:///{quote(path.name)}"
             for quad in ox.parse(stream, getattr(ox.RdfFormat, format_), base_iri=base, lenient=True):
                 yield path.name, quad
-    except (SyntaxError, ValueError, EOFError, OSError, zlib.error) as error:
+    except (SyntaxError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
 
 
