@@ -6,11 +6,10 @@ characters) become U+FFFD.
 
 import json
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.exchange.export_result import ExportResult
+from conspectus.pipelines.exchange.export_result import ExportResult, columns
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Entity, Relation
@@ -36,19 +35,14 @@ def network(index: StoredIndex) -> "nx.MultiDiGraph":
 
     graph = nx.MultiDiGraph()
     for entity in index.rows(Entity):
-        graph.add_node(entity.id, label=entity.name, **_columns(entity, _OF_NODES))
+        graph.add_node(entity.id, label=entity.name, **columns(entity, *_OF_NODES))
     for community in sorted(index.rows(Community), key=lambda each: each.level):
         for id_ in community.entity_ids:
             graph.nodes[id_][f"c{community.level}"] = community.id
     for relation in index.rows(Relation):
-        told = _columns(relation, _OF_EDGES)
+        told = columns(relation, *_OF_EDGES)
         graph.add_edge(relation.source_id, relation.target_id, relation.id, label=relation.predicate, **told)
     return graph
-
-
-def _columns(row: Entity | Relation, names: Iterable[str]) -> dict[str, Any]:
-    cells = ((name, getattr(row, name)) for name in names)
-    return {name: list(cell) if isinstance(cell, tuple) else cell for name, cell in cells}
 
 
 def igraph_of(graph: "nx.MultiDiGraph") -> "igraph.Graph":

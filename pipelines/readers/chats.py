@@ -26,10 +26,7 @@ _SLACK_MARK = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|]{1,2000})(?:\|(?P<l
 def read_chat(path: Path, value: Any, settings: InputSettings) -> Iterator[Row] | None:  # noqa: ANN401  (any JSON)
     """Return the rows of a JSON file that is the export of a chat, None if it is none.
 
-    Args:
-        path: The file; the names of members of Slack are in `users.json` beside it, or beside its folder.
-        value: The content of the file.
-        settings: The section input.
+    The names of members of Slack are in `users.json` beside the file, or beside its folder.
     """
     rows = value if isinstance(value, list) else []
     if rows and all(_is_slack_message(row) for row in rows):

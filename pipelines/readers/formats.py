@@ -101,18 +101,10 @@ _ADVICE = {
 
 
 def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -> Iterator[Row | Lost]:
-    """Read the rows of a file with the reader for its suffix.
+    """Yield the rows of a file with the reader for its suffix, and `Lost` for every part that cannot be read.
 
-    Args:
-        path: The file.
-        settings: The section input: column names and size limits.
-        nest: The containers that the file is in, None for a file on disk.
-
-    Yields:
-        The rows in file order, and `Lost` for every part that cannot be read.
-
-    Raises:
-        Unreadable: The file, or the part after the rows that were yielded, cannot be read.
+    `nest` are the containers that the file is in, None for a file on disk. Raises Unreadable if the file, or the part
+    after the rows that were yielded, cannot be read.
     """
     suffix = readable_suffix(path.name, settings.suffixes)
     if not path.is_file():

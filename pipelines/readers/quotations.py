@@ -57,9 +57,7 @@ _CITING = frozenset(
 def written(text: str, is_reply: bool) -> str:
     """Return the text that the sender of a plain message wrote; "" for only quotation, signature or footer.
 
-    Args:
-        text: A text of the message.
-        is_reply: Whether it answers another message. Only replies quote: elsewhere > may mark a prompt or a forward.
+    Only a reply to another message quotes: elsewhere > may mark a prompt or a forward.
 
     >>> written("On 2 May 2024, Ada <ada@example.org> wrote:\\n> Is it on?\\n\\nYes, since noon.\\n\\n-- \\nBob", True)
     'Yes, since noon.'

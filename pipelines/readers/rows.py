@@ -328,9 +328,7 @@ def folded(text: str) -> str:
 def markdown_table(rows: Sequence[Sequence[str]], n_headers: int = 0) -> str:
     """Return the rows of a table as Markdown, a row a line; columns that are empty throughout are left out.
 
-    Args:
-        rows: The cells of each row, without line breaks.
-        n_headers: How many of the first rows are headers; a rule follows them.
+    The cells have no line breaks. The first `n_headers` rows are headers; a rule follows them.
 
     >>> print(markdown_table([["Name", "", "Role"], ["Maria", "", "Engineer"], ["Staff"]], n_headers=1))
     | Name | Role |

@@ -137,10 +137,7 @@ def _without_common_metadata(units: Sequence[str]) -> list[str]:
 
 
 def _overlap(before: str, after: str) -> int:
-    """Return the length of the longest suffix of one text that is a prefix of the next.
-
-    Computed by the prefix function of Knuth, Morris and Pratt, so repetitive texts take linear time too.
-    """
+    """Return the length of the longest suffix of one text that is a prefix of the next, in linear time."""
     head, tail = after[:_LONGEST_OVERLAP], before[-_LONGEST_OVERLAP:]
     if not head or not tail:
         return 0

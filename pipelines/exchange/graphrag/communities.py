@@ -32,17 +32,10 @@ def imported_communities(
     relations: Sequence[Relation],
     mentions: Sequence[Mention],
 ) -> ImportedCommunities:
-    """Return the communities of all entities.
+    """Return the communities of all entities, with the relations between their members and the chunks that name them.
 
-    A member that is not in the parent community, or that is already in another community of the level, is left out
-    and listed as a failure.
-
-    Args:
-        rows: The table of communities.
-        entity_of: Our entity id for each entity id of GraphRAG.
-        entity_ids: All entities of the index.
-        relations: All relations; a community contains those between its members.
-        mentions: All mentions; a community contains the chunks that mention its members.
+    `entity_of` is our entity id for each of GraphRAG. A member that is not in the parent community, or that is already
+    in another community of the level, is left out and listed as a failure.
     """
     builder = _HierarchyBuilder(rows, entity_of, relations, mentions)
     above = _Level()

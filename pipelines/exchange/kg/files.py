@@ -4,10 +4,10 @@ import bz2
 import gzip
 import io
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from conspectus.pipelines.readers.encodings import encoding_of_stream
 from conspectus.storage.errors import InputError
@@ -48,10 +48,10 @@ def text_of(path: Path) -> Iterator[str]:
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, compressed or not, to read its bytes; InputError if it cannot be read, now or later."""
-    openers = {".gz": gzip.open, ".bz2": bz2.open}
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
     try:
         with openers.get(path.suffix.lower(), open)(path, "rb") as stream:
-            yield cast(IO[bytes], stream)
+            yield stream
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
 

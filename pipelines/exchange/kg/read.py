@@ -68,16 +68,7 @@ def read_graph(settings: KgSettings, limits: InputSettings | None = None) -> Imp
 
 
 def read_statements(path: Path, settings: KgSettings, send: Callable[[Any], None]) -> None:
-    """Send the statements of a file.
-
-    Args:
-        path: The file; its suffix names the format, apart from that of a compression.
-        settings: The section kg.
-        send: Takes each statement.
-
-    Raises:
-        InputError: The file cannot be read, or has an unknown suffix.
-    """
+    """Send the statements of a file; InputError if it cannot be read, or has an unknown suffix."""
     reader = READERS.get(suffix_of(path))
     if reader is None:
         raise InputError(f"{path}: {_UNKNOWN}")
