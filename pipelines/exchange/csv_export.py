@@ -68,7 +68,7 @@ _ADDED: Mapping[type, Mapping[str, str]] = {
 def _cell(value: Any, text: Callable[[str], str]) -> str | float | None:  # noqa: ANN401  (a cell of any column)
     if isinstance(value, str):
         return text(value)
-    if value is None or type(value) in (int, float):
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
     return json.dumps(value, ensure_ascii=False, default=asdict)
 

@@ -5,6 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag.align import Aligned, AlignedText, joined
@@ -156,9 +157,6 @@ def _document(document_id: str, title: str, text: str, metadata: Mapping[str, st
 
 def _numbered(chunks: Iterable[Chunk]) -> list[Chunk]:
     """Return the chunks sorted by id, numbered within their documents in text order."""
-    n_before: defaultdict[str, int] = defaultdict(int)
-    numbered: list[Chunk] = []
-    for chunk in sorted(chunks, key=lambda chunk: (chunk.document_id, chunk.start, chunk.end)):
-        numbered.append(replace(chunk, ordinal=n_before[chunk.document_id]))
-        n_before[chunk.document_id] += 1
-    return sorted_by_id(numbered)
+    ordered = sorted(chunks, key=lambda chunk: (chunk.document_id, chunk.start, chunk.end))
+    documents = (list(several) for _, several in groupby(ordered, key=lambda chunk: chunk.document_id))
+    return sorted_by_id(replace(chunk, ordinal=place) for several in documents for place, chunk in enumerate(several))

@@ -91,9 +91,6 @@ def _key(title: str | None) -> str:
     return entity_key(_name(title))
 
 
-# Entities
-
-
 def _drafts(
     entities: Sequence[GraphRagEntity],
     relationships: Sequence[GraphRagRelationship],
@@ -137,9 +134,6 @@ def _entity(key: str, draft: EntityDraft, degree: int) -> Entity:
     types = tuple(kind for _, kind in by_frequency) or ("",)
     description = "\n".join(filter(None, draft.descriptions))
     return Entity(entity_id(key), draft.name, types[0], types, description, len(draft.chunk_ids), degree)
-
-
-# Relations
 
 
 def _relations(rows: Sequence[GraphRagRelationship], chunks_of_unit: ChunksOfUnit) -> tuple[list[Relation], list[str]]:
@@ -187,9 +181,6 @@ def _relation(rows: Sequence[GraphRagRelationship], chunks_of_unit: ChunksOfUnit
         chunk_ids=tuple(sorted(chunk_ids)),
         strength=None if strength == 1.0 else strength,
     )
-
-
-# Claims
 
 
 def _names_of(row: GraphRagCovariate) -> tuple[str, ...]:

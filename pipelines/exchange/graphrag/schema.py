@@ -22,13 +22,15 @@ Numbers = tuple[int, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class GraphRagRow:
+    """What all rows have."""
+
     id: str | None
     human_readable_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagDocument(_Row):
+class GraphRagDocument(GraphRagRow):
     """A document. `raw_data` is the CSV or JSON row that the document was read from, None for plain text."""
 
     title: str | None
@@ -39,7 +41,7 @@ class GraphRagDocument(_Row):
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagTextUnit(_Row):
+class GraphRagTextUnit(GraphRagRow):
     """A chunk. `id` is a hash of the text alone, so two documents may share an id."""
 
     text: str | None
@@ -51,7 +53,7 @@ class GraphRagTextUnit(_Row):
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagEntity(_Row):
+class GraphRagEntity(GraphRagRow):
     """An entity. Several rows may have the same title with different types."""
 
     title: str | None
@@ -63,7 +65,7 @@ class GraphRagEntity(_Row):
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagRelationship(_Row):
+class GraphRagRelationship(GraphRagRow):
     """A relationship between two titles. `weight` is the sum of the strengths that a model stated."""
 
     source: str | None
@@ -75,7 +77,7 @@ class GraphRagRelationship(_Row):
 
 
 @dataclass(frozen=True, slots=True)
-class _RowOfCommunity(_Row):
+class _RowOfCommunity(GraphRagRow):
     community: int | None
     level: int | None
     parent: int | None
@@ -117,7 +119,7 @@ class GraphRagReport(_RowOfCommunity):
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagCovariate(_Row):
+class GraphRagCovariate(GraphRagRow):
     """A claim. `subject_id` and `object_id` are titles; a missing object is "NONE"."""
 
     covariate_type: str | None

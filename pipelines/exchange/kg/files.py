@@ -4,7 +4,7 @@ import bz2
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -54,8 +54,3 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             yield stream
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """Return a mapping of JSON, empty for any other value: PHP writes an empty mapping as []."""
-    return value if isinstance(value, dict) else {}

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.exchange.kg.builder import ALTERNATIVE, LAST_LABEL, TripleAttributes
-from conspectus.pipelines.exchange.kg.files import lines_of, mapping
+from conspectus.pipelines.exchange.kg.files import lines_of
 from conspectus.pipelines.exchange.kg.statements import Statements, Thing, thing_with_id
+from conspectus.pipelines.readers.rows import items, mapping
 from conspectus.storage.settings import KgSettings
 
 _ANY_LANGUAGE = "mul"
@@ -58,7 +59,7 @@ def read_wikidata(path: Path, into: Statements, settings: KgSettings) -> None:
             label = mapping(mapping(entity.get("labels")).get(code)).get("value")
             if isinstance(label, str) and label.strip():
                 into.label(id_, label, rank)
-        for alias in _list(mapping(entity.get("aliases")).get(language)):
+        for alias in items(mapping(entity.get("aliases")).get(language)):
             if isinstance(name := mapping(alias).get("value"), str) and name.strip():
                 into.label(id_, name, ALTERNATIVE)
         for predicate, statement in _statements(entity):
@@ -78,7 +79,7 @@ def read_wikidata(path: Path, into: Statements, settings: KgSettings) -> None:
 def _statements(entity: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the statements to import, with their properties."""
     for predicate, several in mapping(entity.get("claims")).items():
-        for value in _list(several):
+        for value in items(several):
             statement = mapping(value)
             if statement.get("rank") in {"preferred", "normal"}:
                 yield predicate, statement
@@ -88,7 +89,7 @@ def _qualifiers(statement: Mapping[str, Any], language: str, left_out: Counter[s
     """Return the properties and values of a statement's qualifiers."""
     found = []
     for predicate, several in mapping(statement.get("qualifiers")).items():
-        for snak in _list(several):
+        for snak in items(several):
             value = _value(mapping(snak), language, left_out)
             if value is not None:
                 _, text, *unit = ("", value) if isinstance(value, str) else value
@@ -156,8 +157,3 @@ def _entity_id(value: Mapping[str, Any]) -> str:
         return str(value["id"])
     kind, number = _KINDS.get(str(value.get("entity-type"))), value.get("numeric-id")
     return f"{kind}{number}" if kind and isinstance(number, int) else ""
-
-
-def _list(value: object) -> list[Any]:
-    """Return a list, empty for any other value."""
-    return value if isinstance(value, list) else []
