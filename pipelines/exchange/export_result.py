@@ -7,12 +7,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """The result of an export.
+    """The files of an export, their number of rows of each kind, and notes for the user.
 
-    Attributes:
-        files: The files.
-        rows: The number of rows of each kind.
-        notes: Sentences about content that the format has no place for, and anything else the user should know.
+    Notes are about content that the format has no place for, and the like.
     """
 
     files: tuple[Path, ...]

@@ -116,9 +116,10 @@ def _made(values: list[Any]) -> Any:  # noqa: ANN401  (a row, a loss, or a state
         return values
     if len(values) == len(Lost.__slots__):
         return Lost(*values)
-    *texts, places, within, links, anchors = values
-    targets = tuple(Hyperlink(*each) for each in links), tuple(Anchor(*each) for each in anchors)
-    return Row(*texts, tuple(Place(*each) for each in places), within, *targets)
+    number, id_, title, text, metadata, places, within, links, anchors = values
+    places = tuple(Place(*each) for each in places)
+    links, anchors = tuple(Hyperlink(*each) for each in links), tuple(Anchor(*each) for each in anchors)
+    return Row(number, id_, title, text, metadata, places, within, links, anchors)
 
 
 def _loss(ended_by: str, settings: InputSettings) -> Lost:

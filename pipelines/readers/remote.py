@@ -305,12 +305,9 @@ class LibraryErrors:
     ) -> None:
         if error is None or isinstance(error, InputError | MissingPart):
             return
-        if isinstance(error, OSError) or (isinstance(error, Exception) and _is_foreign(type(error))):
+        is_foreign = type(error).__module__.partition(".")[0] not in {"builtins", "conspectus"}
+        if isinstance(error, OSError) or (isinstance(error, Exception) and is_foreign):
             raise Unreadable(*_why(error)) from error
-
-
-def _is_foreign(kind: type[BaseException]) -> bool:
-    return kind.__module__.partition(".")[0] not in {"builtins", "conspectus"}
 
 
 def _why(error: BaseException) -> tuple[str, str]:

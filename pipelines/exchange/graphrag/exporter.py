@@ -43,11 +43,8 @@ def write_graphrag(index: StoredIndex, to: Path) -> ExportResult:
     """Write the index as GraphRAG's tables.
 
     covariates.parquet is written only if the index has claims. The vectors of entities, chunks and reports are written
-    to embeddings.<name>.parquet as float64 of unit length; a vector of several windows is their mean.
-
-    Args:
-        index: The index to write.
-        to: The folder to write to, which must not exist.
+    to embeddings.<name>.parquet as float64 of unit length; a vector of several windows is their mean. The folder must
+    not exist.
     """
     import pyarrow.parquet as pq
 

@@ -37,13 +37,9 @@ from conspectus.storage.spans import span_in
 
 @dataclass(frozen=True, slots=True)
 class GraphragImport:
-    """The result of an import.
+    """The report of a build, the rows read from each table, and the failures of the import by reason.
 
-    Attributes:
-        build: The report of the build.
-        read: The number of rows that were read from each table.
-        dangling_ends: The number of ends of relationships that no row of entities describes.
-        listed: The number of failures of the import by reason.
+    `dangling_ends` are the ends of relationships that no row of entities describes.
     """
 
     build: BuildReport
@@ -55,17 +51,10 @@ class GraphragImport:
 def import_graphrag(
     folder: Path, index: Path, settings: Settings, run: Runner | None = None, progress: Progress = no_progress
 ) -> GraphragImport:
-    """Make the index at `index` equal to the output of GraphRAG.
+    """Make the index at `index` equal to the output of GraphRAG, in its output folder or its project folder.
 
-    Args:
-        folder: GraphRAG's output folder, or the project folder that contains it.
-        index: The folder of the index, which is made if it does not exist.
-        settings: The sections names, embedding, vectors, bm25, synonyms and walk_graph apply.
-        run: Runs the steps; in this process by default.
-        progress: Called as steps advance.
-
-    Returns:
-        What was read and built. If the tables have not changed since the last import, the index stays as it is.
+    If the tables have not changed since the last import, the index stays as it is. The sections names, embedding,
+    vectors, bm25, synonyms and walk_graph of the settings apply.
 
     Raises:
         InputError: The tables cannot be read.

@@ -36,18 +36,15 @@ def mentions_of(
     for chunk in chunks:
         names = {key: drafts[key].name for key in keys_in[chunk.id]}
         places = _places(chunk, names)
+        # A short form alone may be the name of another entity.
+        missing = [key for key in names if all(kind != "exact" for _, _, kind, _ in places.get(key, ()))]
         found = [
             *(_entity_mention(chunk, key, *place) for key in names for place in places.get(key, ())),
-            *(_entity_mention(chunk, key, None, None, "chunk", names[key]) for key in names if not _named(places, key)),
+            *(_entity_mention(chunk, key, None, None, "chunk", names[key]) for key in missing),
             *_relation_mentions(chunk, names, stated_in[chunk.id]),
         ]
         made.update((mention.id, mention) for mention in found)
     return sorted_by_id(made.values())
-
-
-def _named(places: Mapping[str, Sequence[_Place]], key: str) -> bool:
-    """Return whether the chunk contains the whole name; a short form alone may be the name of another entity."""
-    return any(kind == "exact" for _, _, kind, _ in places.get(key, ()))
 
 
 def _places(chunk: Chunk, names: Mapping[str, str]) -> dict[str, list[_Place]]:

@@ -154,12 +154,8 @@ def _replaced(entity: "re.Match[str]") -> str:
 def _title(root: "_Element") -> str | None:
     for element in root.iter():
         if local(element).lower() == "title":
-            return sensible_title("".join(_texts(element)))
+            return sensible_title("".join(map(str, element.itertext())))
     return None
-
-
-def _texts(element: "_Element") -> list[str]:
-    return [str(text) for text in element.itertext()]
 
 
 def _metadata(root: "_Element") -> dict[str, str]:
