@@ -107,18 +107,18 @@ def _read(
     """Return the extraction of each chunk from a file of either format, by id, the failures, and a note."""
     results = read_results(file)
     if results is not None:
-        found = match_passages(results, documents, chunks)
-        return found.stated, found.failures, _note(file, "chunks", len(found.stated), len(chunks), settings)
-    read = read_open(file, {document.id for document in documents})
+        stated, failures = match_passages(results, documents, chunks)
+        return stated, failures, _note(file, "chunks", len(stated), len(chunks), settings)
+    of_document, failures = read_open(file, {document.id for document in documents})
     chunks_of: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         chunks_of.setdefault(chunk.document_id, []).append(chunk)
-    stated: dict[str, OpenExtraction] = {}
-    for id_ in read.of_document.keys() & chunks_of.keys():
+    stated = {}
+    for id_ in of_document.keys() & chunks_of.keys():
         own = chunks_of[id_]
-        stated.update(zip((chunk.id for chunk in own), by_chunk(read.of_document[id_], own), strict=True))
-    named = sum(document.id in read.of_document for document in documents)
-    return stated, read.failures, _note(file, "documents", named, len(documents), settings)
+        stated.update(zip((chunk.id for chunk in own), by_chunk(of_document[id_], own), strict=True))
+    named = sum(document.id in of_document for document in documents)
+    return stated, failures, _note(file, "documents", named, len(documents), settings)
 
 
 def _note(file: Path, what: str, named: int, count: int, settings: Settings) -> str:

@@ -7,7 +7,7 @@ names of their entities. None and an empty text are both an empty cell.
 import csv
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -65,22 +65,12 @@ _ADDED: Mapping[type, Mapping[str, str]] = {
 """Further columns with names, and the columns of the ids that they are looked up by."""
 
 
-def _cell(value: object, text: Callable[[str], str]) -> str | float | None:
+def _cell(value: Any, text: Callable[[str], str]) -> str | float | None:  # noqa: ANN401  (a cell of any column)
     if isinstance(value, str):
         return text(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None or isinstance(value, int | float):
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
-    return json.dumps(_plain(value), ensure_ascii=False)
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401  (any JSON)
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
+    return json.dumps(value, ensure_ascii=False, default=asdict)
 
 
 def _harmless(text: str) -> str:

@@ -10,7 +10,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, TextIO
 
-from conspectus.pipelines.exchange.export_result import ExportResult
+from conspectus.pipelines.exchange.export_result import ExportResult, columns
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Relation
 
@@ -26,29 +26,19 @@ def write_cypher(index: StoredIndex, to: Path) -> ExportResult:
     with to.open("w", encoding="utf-8", newline="\n") as stream:
         stream.write("CREATE CONSTRAINT entity_id IF NOT EXISTS FOR (n:Entity) REQUIRE n.id IS UNIQUE;\n")
         for label, several in _grouped((_word(kind), entity) for entity in entities for kind in entity.types):
-            rows = ({"id": each.id, "name": each.name, "description": each.description} for each in several)
+            rows = (columns(each, "id", "name", "description") for each in several)
             _unwind(stream, rows, f"MERGE (n:Entity {{id: row.id}}) SET n += row, n:`{label}`")
         for label, stated in _grouped((_word(relation.predicate), relation) for relation in relations):
             told = (
-                {
-                    "source": each.source_id,
-                    "target": each.target_id,
-                    "id": each.id,
-                    "told": {
-                        "predicate": each.predicate,
-                        "description": each.description,
-                        "weight": each.weight,
-                        "chunk_ids": list(each.chunk_ids),
-                    },
-                }
+                {"source": each.source_id, "target": each.target_id, "id": each.id}
+                | {"told": columns(each, "predicate", "description", "weight", "chunk_ids")}
                 for each in stated
             )
-            _unwind(
-                stream,
-                told,
+            statement = (
                 "MATCH (a:Entity {id: row.source}), (b:Entity {id: row.target}) "
-                f"MERGE (a)-[r:`{label}` {{id: row.id}}]->(b) SET r += row.told",
+                f"MERGE (a)-[r:`{label}` {{id: row.id}}]->(b) SET r += row.told"
             )
+            _unwind(stream, told, statement)
     return ExportResult((to,), {"entities": len(entities), "relations": len(relations)})
 
 

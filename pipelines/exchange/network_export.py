@@ -6,11 +6,10 @@ characters) become U+FFFD.
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.exchange.export_result import ExportResult
+from conspectus.pipelines.exchange.export_result import ExportResult, columns
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Entity, Relation
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """A character that XML 1.0 does not allow."""
+_OF_NODES = ("name", "type", "types", "description", "frequency", "degree")
+_OF_EDGES = ("predicate", "description", "weight", "strength", "chunk_ids")
 _DATE = re.compile(' lastmodifieddate="[^"]*"')
 
 
@@ -34,24 +35,13 @@ def network(index: StoredIndex) -> "nx.MultiDiGraph":
 
     graph = nx.MultiDiGraph()
     for entity in index.rows(Entity):
-        told = {"name": entity.name, "type": entity.type, "types": list(entity.types)}
-        counts = {"frequency": entity.frequency, "degree": entity.degree}
-        graph.add_node(entity.id, label=entity.name, **told, description=entity.description, **counts)
+        graph.add_node(entity.id, label=entity.name, **columns(entity, *_OF_NODES))
     for community in sorted(index.rows(Community), key=lambda each: each.level):
         for id_ in community.entity_ids:
             graph.nodes[id_][f"c{community.level}"] = community.id
     for relation in index.rows(Relation):
-        graph.add_edge(
-            relation.source_id,
-            relation.target_id,
-            relation.id,
-            label=relation.predicate,
-            predicate=relation.predicate,
-            description=relation.description,
-            weight=relation.weight,
-            strength=relation.strength,
-            chunk_ids=list(relation.chunk_ids),
-        )
+        told = columns(relation, *_OF_EDGES)
+        graph.add_edge(relation.source_id, relation.target_id, relation.id, label=relation.predicate, **told)
     return graph
 
 
@@ -100,14 +90,12 @@ def _writable(index: StoredIndex, to: Path) -> "tuple[nx.MultiDiGraph, ExportRes
 
 def _make_writable(told: dict[str, Any]) -> bool:
     """Make lists JSON, drop what is missing, and return whether a text had characters that XML cannot contain."""
-    texts = {
-        key: json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value for key, value in told.items()
-    }
-    found: Mapping[str, Any] = {
-        key: _UNWRITABLE.sub("\ufffd", text) if isinstance(text, str) else text
-        for key, text in texts.items()
-        if text is not None and text != ""
-    }
-    told.clear()
-    told.update(found)
-    return any(texts[key] != text for key, text in found.items())
+    lost = False
+    for key, value in list(told.items()):
+        text = json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+        if text is None or text == "":
+            del told[key]
+        elif isinstance(text, str):
+            told[key] = _UNWRITABLE.sub("\ufffd", text)
+            lost |= told[key] != text
+    return lost

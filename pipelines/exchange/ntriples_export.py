@@ -6,9 +6,9 @@ kg/rdf.py). The IRIs are explained in rdf_terms.py.
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
 
 from conspectus.pipelines.exchange.export_result import ExportResult
 from conspectus.storage import rdf_terms as terms
@@ -34,23 +34,22 @@ def _relation_by_chunk(relation: Relation) -> Iterator[str]:
 
 
 def _write(index: StoredIndex, to: Path, lines_of: Callable[[Relation], Iterable[str]]) -> ExportResult:
-    tables = (
-        ("entities", (_entity(entity) for entity in index.rows(Entity))),
-        ("relations", (lines_of(relation) for relation in index.rows(Relation))),
-        ("mentions", (_mention(mention) for mention in index.rows(Mention))),
-        ("chunks", (_chunk(chunk) for chunk in index.rows(Chunk))),
-        ("documents", (_document(document) for document in index.rows(Document))),
-    )
+    makers: dict[type, Callable[[Any], Iterable[str]]] = {
+        Entity: _entity,
+        Relation: lines_of,
+        Mention: _mention,
+        Chunk: _chunk,
+        Document: _document,
+    }
     rows: dict[str, int] = {}
     triples = 0
     with to.open("w", encoding="utf-8", newline="\n") as stream:
-        for table, several in tables:
-            rows[table] = 0
-            for lines in several:
-                for line in lines:
-                    stream.write(f"{line} .\n")
-                    triples += 1
-                rows[table] += 1
+        for record, make in makers.items():
+            made: list[Any] = index.rows(record)
+            rows[StoredIndex.table_name(record)] = len(made)
+            for line in chain.from_iterable(map(make, made)):
+                stream.write(f"{line} .\n")
+                triples += 1
         predicates = sorted({relation.predicate for relation in index.rows(Relation)} - {""})
         for predicate in predicates:
             stream.write(f"{_predicate(predicate)} {iri(terms.LABEL)} {literal(predicate)} .\n")
@@ -61,37 +60,25 @@ def _entity(entity: Entity) -> Iterator[str]:
     subject = iri(terms.ENTITY + entity.id)
     yield f"{subject} {iri(terms.LABEL)} {literal(entity.name)}"
     for kind in entity.types:
-        yield f"{subject} {iri(terms.RDF + 'type')} {iri(terms.TYPE_OF + quote(kind, safe=''))}"
-    types = json.dumps(entity.types, ensure_ascii=False)
-    yield f"{subject} {_own('types')} {literal(types, terms.RDF + 'JSON')}"
-    if entity.description:
-        yield f"{subject} {iri(terms.DESCRIPTION)} {literal(entity.description)}"
-    yield f"{subject} {_own('frequency')} {_number(entity.frequency)}"
-    yield f"{subject} {_own('degree')} {_number(entity.degree)}"
+        yield f"{subject} {iri(terms.RDF + 'type')} {iri(terms.named(terms.TYPE_OF, kind))}"
+    yield from _columns(subject, entity, "types", "description", "frequency", "degree")
 
 
 def _relation(relation: Relation) -> Iterator[str]:
     subject = iri(terms.RELATION + relation.id)
-    parts = (
-        iri(terms.ENTITY + relation.source_id),
-        _predicate(relation.predicate),
-        iri(terms.ENTITY + relation.target_id),
-    )
-    yield " ".join(parts)
+    source, target = iri(terms.ENTITY + relation.source_id), iri(terms.ENTITY + relation.target_id)
+    parts = {"subject": source, "predicate": _predicate(relation.predicate), "object": target}
+    yield " ".join(parts.values())
     yield f"{subject} {iri(terms.RDF + 'type')} {iri(terms.RDF + 'Statement')}"
-    for name, part in zip(("subject", "predicate", "object"), parts, strict=True):
+    for name, part in parts.items():
         yield f"{subject} {iri(terms.RDF + name)} {part}"
-    yield f"{subject} {_own('weight')} {_number(relation.weight)}"
-    if relation.strength is not None:
-        yield f"{subject} {_own('strength')} {_number(relation.strength)}"
-    if relation.description:
-        yield f"{subject} {iri(terms.DESCRIPTION)} {literal(relation.description)}"
+    yield from _columns(subject, relation, "weight", "strength", "description")
     if relation.qualifiers:
         told = [
             [(each.predicate, each.value) for each in statement]
             for _, statement in groupby(relation.qualifiers, key=lambda each: each.statement)
         ]
-        yield f"{subject} {_own('qualifiers')} {literal(json.dumps(told, ensure_ascii=False), terms.RDF + 'JSON')}"
+        yield f"{subject} {iri(terms.VOCABULARY + 'qualifiers')} {_object(told)}"
     for chunk in relation.chunk_ids:
         yield f"{subject} {iri(terms.DERIVED)} {iri(terms.CHUNK + chunk)}"
 
@@ -99,48 +86,40 @@ def _relation(relation: Relation) -> Iterator[str]:
 def _mention(mention: Mention) -> Iterator[str]:
     subject = iri(terms.MENTION + mention.id)
     of = terms.ENTITY + mention.entity_id if mention.entity_id else terms.RELATION + (mention.relation_id or "")
-    yield f"{subject} {_own('of')} {iri(of)}"
+    yield f"{subject} {iri(terms.VOCABULARY + 'of')} {iri(of)}"
     yield f"{subject} {iri(terms.DERIVED)} {iri(terms.CHUNK + mention.chunk_id)}"
-    yield f"{subject} {_own('match')} {literal(mention.match)}"
-    if mention.surface:
-        yield f"{subject} {_own('surface')} {literal(mention.surface)}"
-    if mention.description:
-        yield f"{subject} {iri(terms.DESCRIPTION)} {literal(mention.description)}"
-    if mention.start is not None and mention.end is not None:
-        yield from _span(subject, mention.start, mention.end)
+    yield from _columns(subject, mention, "match", "surface", "description", "start", "end")
 
 
 def _chunk(chunk: Chunk) -> Iterator[str]:
     subject = iri(terms.CHUNK + chunk.id)
-    yield f"{subject} {iri(terms.DERIVED)} {iri(_document_iri(chunk.document_id))}"
-    yield from _span(subject, chunk.start, chunk.end)
+    yield f"{subject} {iri(terms.DERIVED)} {iri(terms.named(terms.DOCUMENT, chunk.document_id))}"
+    yield from _columns(subject, chunk, "start", "end")
 
 
 def _document(document: Document) -> Iterator[str]:
-    subject = iri(_document_iri(document.id))
+    subject = iri(terms.named(terms.DOCUMENT, document.id))
     if document.title:
         yield f"{subject} {iri(terms.LABEL)} {literal(document.title)}"
-    yield f"{subject} {_own('uri')} {literal(document.uri)}"
-    yield f"{subject} {_own('sha256')} {literal(document.sha256)}"
-
-
-def _span(subject: str, start: int, end: int) -> Iterator[str]:
-    """Yield the place in the document, in characters, the end exclusive."""
-    yield f"{subject} {_own('start')} {_number(start)}"
-    yield f"{subject} {_own('end')} {_number(end)}"
-
-
-def _document_iri(id_: str) -> str:
-    return terms.DOCUMENT + quote(id_, safe="")  # ids from the input may be any text
+    yield from _columns(subject, document, "uri", "sha256")
 
 
 def _predicate(text: str) -> str:
-    return iri(terms.PREDICATE + quote(text, safe=""))
+    return iri(terms.named(terms.PREDICATE, text))
 
 
-def _own(column: str) -> str:
-    return iri(terms.VOCABULARY + column)
+def _columns(subject: str, record: object, *columns: str) -> Iterator[str]:
+    """Yield the cells of a record that are not empty. `start` and `end` are characters of the document."""
+    for column in columns:
+        value = getattr(record, column)
+        if value is not None and value != "":
+            predicate = terms.DESCRIPTION if column == "description" else terms.VOCABULARY + column
+            yield f"{subject} {iri(predicate)} {_object(value)}"
 
 
-def _number(value: float) -> str:
-    return literal(repr(value), terms.XSD + ("integer" if isinstance(value, int) else "double"))
+def _object(value: object) -> str:
+    if isinstance(value, str):
+        return literal(value)
+    if isinstance(value, int | float):
+        return literal(repr(value), terms.XSD + ("integer" if isinstance(value, int) else "double"))
+    return literal(json.dumps(value, ensure_ascii=False), terms.RDF + "JSON")

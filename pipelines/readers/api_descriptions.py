@@ -10,7 +10,7 @@ from conspectus.pipelines.readers.encodings import clean
 from conspectus.pipelines.readers.markdown import is_harmless
 from conspectus.pipelines.readers.markup import read_whole
 from conspectus.pipelines.readers.plain import read_plain
-from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Row, as_title
+from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Row, as_title, items, mapping
 from conspectus.storage.settings import InputSettings
 
 _DECLARED = re.compile(r"^[\"']?(?:openapi|swagger)[\"']?:", re.M)
@@ -47,23 +47,23 @@ def _row(api: dict[str, Any], settings: InputSettings) -> Iterator[Row]:
     draft.add(_said(info.get("description")))
     if version := _said(info.get("version")):
         draft.add(f"Version: {version}")
-    urls = [_said(_dict(server).get("url")) for server in _list(api.get("servers"))]
+    urls = [_said(mapping(server).get("url")) for server in items(api.get("servers"))]
     urls += [f"https://{_said(api['host'])}{_said(api.get('basePath'))}"] if "host" in api else []
     if any(urls):
         draft.add(f"Base URL: {', '.join(filter(None, urls))}")
     schemes = _at(api, "components", "securitySchemes") or _at(api, "securityDefinitions")
     for name, scheme in schemes.items():
-        draft.add(_scheme(name, _dict(scheme)))
+        draft.add(_scheme(name, mapping(scheme)))
     for address, methods in _at(api, "paths").items():
-        shared = _list(_dict(methods).get("parameters"))
+        shared = items(mapping(methods).get("parameters"))
         for method in _METHODS:
-            if isinstance(operation := _dict(methods).get(method), dict):
+            if isinstance(operation := mapping(methods).get(method), dict):
                 _add_operation(draft, f"{method.upper()} {address}", operation, shared)
     schemas = _at(api, "components", "schemas") or _at(api, "definitions")
     for name, schema in schemas.items():
         draft.add_heading(clean(str(name)), 2)
-        draft.add(_said(_dict(schema).get("description")))
-        for line in _fields(str(name), _dict(schema)):
+        draft.add(_said(mapping(schema).get("description")))
+        for line in _fields(str(name), mapping(schema)):
             draft.add(line, "\n")
     yield draft.row(title, {})
 
@@ -75,7 +75,7 @@ def _add_operation(draft: Draft, address: str, operation: dict[str, Any], shared
     draft.add(f"Request: {address}")
     draft.add(f"Operation: {name}" if summary and name else "")
     draft.add(_said(operation.get("description")))
-    for parameter in map(_dict, [*shared, *_list(operation.get("parameters"))]):
+    for parameter in map(mapping, [*shared, *items(operation.get("parameters"))]):
         facts = _facts({**parameter, **_at(parameter, "schema")})
         needed = ", required" if parameter.get("required") is True else ""
         if said := _said(parameter.get("name")):
@@ -83,20 +83,20 @@ def _add_operation(draft: Draft, address: str, operation: dict[str, Any], shared
             where = f"Parameter {said} ({_said(parameter.get('in'))}{needed})"
             draft.add(f"{where}: {'; '.join(filter(None, about))}".strip(": "))
     for kind, content in _at(operation, "requestBody", "content").items():
-        schema = _at(_dict(content), "schema")
+        schema = _at(mapping(content), "schema")
         draft.add(f"Request body ({kind}): {_kind(schema)}")
         for line in _fields("the body", schema):
             draft.add(line, "\n")
     for status, response in _at(operation, "responses").items():
-        draft.add(f"Response {status}: {_said(_dict(response).get('description'))}")
+        draft.add(f"Response {status}: {_said(mapping(response).get('description'))}")
 
 
 def _fields(name: str, schema: dict[str, Any]) -> Iterator[str]:
-    required = [_said(one) for one in _list(schema.get("required"))]
+    required = [_said(one) for one in items(schema.get("required"))]
     if required:
         yield f"Required fields of {name}: {', '.join(required)}"
     for field, about in _at(schema, "properties").items():
-        said = _dict(about)
+        said = mapping(about)
         yield f"{field}: {'; '.join(filter(None, [_said(said.get('description')), _kind(said), *_facts(said)[1:]]))}"
 
 
@@ -125,15 +125,7 @@ def _said(value: Any) -> str:  # noqa: ANN401  (any JSON)
     return clean(str(value)).translate(NO_MARKS).strip() if is_plain else ""
 
 
-def _dict(value: Any) -> dict[str, Any]:  # noqa: ANN401  (any JSON)
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:  # noqa: ANN401  (any JSON)
-    return value if isinstance(value, list) else []
-
-
 def _at(value: dict[str, Any], *path: str) -> dict[str, Any]:
     for name in path:
-        value = _dict(value.get(name))
+        value = mapping(value.get(name))
     return value

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.pipelines.readers.rows import Row, as_title, too_long
+from conspectus.pipelines.readers.rows import Row, as_title, items, mapping, too_long
 from conspectus.storage.settings import InputSettings
 
 _SLACK_ID = re.compile(r"[UWCGDB][A-Z0-9]{2,20}")
@@ -26,10 +26,7 @@ _SLACK_MARK = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|]{1,2000})(?:\|(?P<l
 def read_chat(path: Path, value: Any, settings: InputSettings) -> Iterator[Row] | None:  # noqa: ANN401  (any JSON)
     """Return the rows of a JSON file that is the export of a chat, None if it is none.
 
-    Args:
-        path: The file; the names of members of Slack are in `users.json` beside it, or beside its folder.
-        value: The content of the file.
-        settings: The section input.
+    The names of members of Slack are in `users.json` beside the file, or beside its folder.
     """
     rows = value if isinstance(value, list) else []
     if rows and all(_is_slack_message(row) for row in rows):
@@ -62,8 +59,9 @@ def _line(when: str, sender: str, text: str) -> str:
     return f"{when} {sender or '?'}: {text.strip()}" if text.strip() else ""
 
 
-def _name(record: Mapping[str, Any], *keys: str) -> str:
-    """Return the first value that is a text."""
+def _name(value: object, *keys: str) -> str:
+    """Return the first value of an object that is a text."""
+    record = mapping(value)
     return next((found.strip() for key in keys if isinstance(found := record.get(key), str) and found.strip()), "")
 
 
@@ -86,10 +84,9 @@ def _slack(rows: Sequence[Mapping[str, Any]], members: Mapping[str, str]) -> Ite
     for row in rows:
         if "subtype" in row and row["subtype"] not in ("bot_message", "thread_broadcast", "me_message"):
             continue
-        profile = row.get("user_profile")
-        own = _name(profile, "real_name", "display_name", "name") if isinstance(profile, dict) else ""
+        own = _name(row.get("user_profile"), "real_name", "display_name", "name")
         sender = own or members.get(_name(row, "user"), "") or _name(row, "username", "user", "bot_id")
-        files = [_name(file, "title", "name") for file in row.get("files") or () if isinstance(file, dict)]
+        files = [_name(file, "title", "name") for file in items(row.get("files"))]
         text = _SLACK_MARK.sub(shown, _name(row, "text"))
         for escaped, sign in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
             text = text.replace(escaped, sign)
@@ -106,16 +103,12 @@ def _members(path: Path) -> Mapping[str, str]:
                 found = json.loads(file.read_bytes())
             except (ValueError, RecursionError):
                 return {}
-            users = [user for user in found if isinstance(user, dict)] if isinstance(found, list) else []
-            return {_name(user, "id"): _member(user) for user in users}
+            return {_name(user, "id"): _member(user) for user in map(mapping, items(found))}
     return {}
 
 
 def _member(user: Mapping[str, Any]) -> str:
-    profile = user.get("profile")
-    return _name(user, "real_name") or (_name(profile, "real_name") if isinstance(profile, dict) else "") or _name(
-        user, "name"
-    )  # fmt: skip
+    return _name(user, "real_name") or _name(user.get("profile"), "real_name") or _name(user, "name")
 
 
 def _slack_entry(row: Mapping[str, Any]) -> str:
@@ -126,9 +119,8 @@ def _slack_entry(row: Mapping[str, Any]) -> str:
 
 
 def _discord(message: Mapping[str, Any]) -> str:
-    author = message.get("author")
-    sender = _name(author, "nickname", "name") if isinstance(author, dict) else ""
-    files = [_name(file, "fileName") for file in message.get("attachments") or () if isinstance(file, dict)]
+    sender = _name(message.get("author"), "nickname", "name")
+    files = [_name(file, "fileName") for file in items(message.get("attachments"))]
     text = " ".join([_name(message, "content"), *(f"({name})" for name in files if name)])
     return _line(_minute(_name(message, "timestamp")), sender, text)
 

@@ -118,16 +118,13 @@ def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:
     matches = [
         match
         for match in matches
-        if is_wanted(match.relative_to(root).parts, hidden_too) and not _in_index(match, root)
+        if is_wanted(match.relative_to(root).parts, hidden_too)
+        and not any(is_index(parent) for parent in match.parents if parent.is_relative_to(root))
     ]
     if not matches:
         raise InputError(f"no such file or folder: {pattern}")
     for match in matches:
         yield from _entry(match, root, root.resolve())
-
-
-def _in_index(path: Path, root: Path) -> bool:
-    return any(is_index(parent) for parent in path.parents if parent.is_relative_to(root))
 
 
 def _below(folder: Path, root: Path, real_root: Path) -> Iterator[_Found | Failure]:

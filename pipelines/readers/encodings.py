@@ -38,24 +38,9 @@ _MAGIC = {
     b"PAR1": "Parquet",
 }
 # In order of preference among equally likely ones. Rare character sets would win by chance.
-_LEGACY = [
-    "cp1252",
-    "cp1250",
-    "cp1251",
-    "cp1253",
-    "cp1254",
-    "cp1255",
-    "cp1256",
-    "cp1257",
-    "koi8_r",
-    "iso8859_2",
-    "cp932",
-    "euc_jp",
-    "gb18030",
-    "big5",
-    "cp949",
-    "cp874",
-]
+_LEGACY = (
+    "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 koi8_r iso8859_2 cp932 euc_jp gb18030 big5 cp949 cp874"
+).split()
 _LANGUAGES = {
     "cp1252": "de fr es it nl pt sv da nb fi is ca", "cp1250": "pl cs hu sk sl ro sh", "cp1254": "tr",
     "iso8859_2": "pl cs hu sk sl ro sh", "cp1251": "ru uk bg mk", "koi8_r": "ru bg", "cp1253": "el", "cp1257": "lt lv",

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
-_METADATA = {
-    "creator": "author",
-    "language": "language",
-    "publisher": "publisher",
-    "date": "date",
-    "subject": "subject",
-}
+_METADATA = {"creator": "author", **{name: name for name in ("language", "publisher", "date", "subject")}}
 
 
 def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:

@@ -26,8 +26,7 @@ CODE: Mapping[str, str] = {
 """Suffixes of source code, and the names of the languages after a Markdown fence."""
 
 READERS: Mapping[str, tuple[str, str]] = {
-    ".txt": ("plain", "read_plain"),
-    ".log": ("plain", "read_plain"),
+    **dict.fromkeys((".txt", ".log"), ("plain", "read_plain")),
     ".md": ("markdown", "read_markdown"),
     ".rst": ("markup", "read_rst"),
     ".org": ("light_markup", "read_org"),
@@ -36,9 +35,7 @@ READERS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".man", *(f".{section}" for section in range(1, 10))), ("light_markup", "read_manual")),
     ".tex": ("markup", "read_latex"),
     **dict.fromkeys((".markdown", ".mdx", ".qmd", ".rmd"), ("markdown", "read_markdown")),
-    ".html": ("web.page", "read_html"),
-    ".htm": ("web.page", "read_html"),
-    ".xhtml": ("web.page", "read_html"),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), ("web.page", "read_html")),
     ".pdf": ("pdf.reader", "read_pdf"),
     ".docx": ("office.word", "read_word"),
     **dict.fromkeys((".odt", ".odp"), ("office.opendocument", "read_odt")),
@@ -49,24 +46,19 @@ READERS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".xml", ".nxml", ".jats", ".dbk"), ("xml_documents", "read_xml")),
     **dict.fromkeys((".vtt", ".srt"), ("transcripts", "read_transcript")),
     **dict.fromkeys((".ics", ".vcf"), ("calendars", "read_calendar")),
-    ".csv": ("tabular", "read_csv"),
-    ".tsv": ("tabular", "read_csv"),
+    **dict.fromkeys((".csv", ".tsv"), ("tabular", "read_csv")),
     ".json": ("json_documents", "read_json"),
-    ".jsonl": ("tabular", "read_json_lines"),
-    ".ndjson": ("tabular", "read_json_lines"),
+    **dict.fromkeys((".jsonl", ".ndjson"), ("tabular", "read_json_lines")),
     ".parquet": ("tabular", "read_parquet"),
     ".ipynb": ("code", "read_notebook"),
     **dict.fromkeys(CODE, ("code", "read_code")),
-    ".yaml": ("api_descriptions", "read_yaml"),
-    ".yml": ("api_descriptions", "read_yaml"),
-    ".toml": ("plain", "read_plain"),
-    **dict.fromkeys((".ini", ".cfg", ".conf", ".patch", ".diff"), ("plain", "read_plain")),
+    **dict.fromkeys((".yaml", ".yml"), ("api_descriptions", "read_yaml")),
+    **dict.fromkeys((".toml", ".ini", ".cfg", ".conf", ".patch", ".diff"), ("plain", "read_plain")),
     ".eml": ("mail", "read_mail"),
     ".mbox": ("mail", "read_mailbox"),
     ".zip": ("archives", "read_zip"),
     ".tar": ("archives", "read_tar"),
-    ".tgz": ("archives", "read_gzip"),
-    **dict.fromkeys((".gz", ".bz2", ".xz", ".zst"), ("archives", "read_gzip")),
+    **dict.fromkeys((".tgz", ".gz", ".bz2", ".xz", ".zst"), ("archives", "read_gzip")),
     "": ("plain", "read_unnamed"),
 }
 """The module (in this folder) and function that read a format.
@@ -101,18 +93,10 @@ _ADVICE = {
 
 
 def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -> Iterator[Row | Lost]:
-    """Read the rows of a file with the reader for its suffix.
+    """Yield the rows of a file with the reader for its suffix, and `Lost` for every part that cannot be read.
 
-    Args:
-        path: The file.
-        settings: The section input: column names and size limits.
-        nest: The containers that the file is in, None for a file on disk.
-
-    Yields:
-        The rows in file order, and `Lost` for every part that cannot be read.
-
-    Raises:
-        Unreadable: The file, or the part after the rows that were yielded, cannot be read.
+    `nest` are the containers that the file is in, None for a file on disk. Raises Unreadable if the file, or the part
+    after the rows that were yielded, cannot be read.
     """
     suffix = readable_suffix(path.name, settings.suffixes)
     if not path.is_file():

@@ -9,15 +9,7 @@ from conspectus.pipelines.readers.api_descriptions import read_api
 from conspectus.pipelines.readers.chats import read_chat
 from conspectus.pipelines.readers.encodings import Unreadable, open_text
 from conspectus.pipelines.readers.plain import read_plain
-from conspectus.pipelines.readers.rows import (
-    Lost,
-    Record,
-    Row,
-    listed,
-    row_of,
-    rows_with_text,
-    too_long,
-)
+from conspectus.pipelines.readers.rows import Lost, Row, listed, numbered_record, row_of, rows_with_text, too_long
 from conspectus.storage.settings import InputSettings
 
 
@@ -42,7 +34,8 @@ def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
         return
     records = value if isinstance(value, list) else _records(value, settings)
     if records and _has_texts(records, settings):
-        yield from rows_with_text(_numbered(records), settings)
+        numbered = (numbered_record(number, value, "value") for number, value in enumerate(records, start=1))
+        yield from rows_with_text(numbered, settings)
     else:
         yield from read_plain(path, settings)
 
@@ -73,11 +66,3 @@ def _records(value: dict[str, Any], settings: InputSettings) -> list[Any] | None
 
 def _has_texts(values: list[Any], settings: InputSettings) -> bool:
     return any(isinstance(value, dict) and settings.text_column in value for value in values)
-
-
-def _numbered(values: list[Any]) -> Iterator[tuple[int, Record] | Lost]:
-    for number, value in enumerate(values, start=1):
-        if isinstance(value, dict):
-            yield number, value
-        else:
-            yield Lost(number, f"value {number} is not a JSON object", f"it is a {type(value).__name__}")

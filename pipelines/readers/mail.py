@@ -4,7 +4,7 @@ import datetime
 import mimetypes
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import EmailPolicy
@@ -29,14 +29,8 @@ _PARSER_ERRORS = (LookupError, ValueError, TypeError, AttributeError, RecursionE
 """The exceptions of the standard library for some broken headers and bodies, and for deeply nested parts."""
 
 _SIGNATURES = frozenset(
-    {
-        "application/pgp-signature",
-        "application/pkcs7-signature",
-        "application/x-pkcs7-signature",
-        "message/delivery-status",
-        "message/disposition-notification",
-        "text/rfc822-headers",
-    }
+    """application/pgp-signature application/pkcs7-signature application/x-pkcs7-signature message/delivery-status
+    message/disposition-notification text/rfc822-headers""".split()
 )
 """Types of parts that only describe the message."""
 
@@ -123,22 +117,14 @@ def _parsed(content: bytes) -> EmailMessage:
     return message
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    """A part of a message with content; `text` marks a part of the text of the message."""
-
-    part: EmailMessage
-    text: bool
-
-
 def _message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     try:
         leaves = list(_leaves(message, True, settings))
     except RecursionError as error:
         raise Unreadable("damaged message", "its parts are nested too deeply") from error
-    attached = [leaf.part for leaf in leaves if not leaf.text]
+    attached = [part for part, is_text in leaves if not is_text]
     try:
-        row = _text_row(message, [leaf.part for leaf in leaves if leaf.text], settings)
+        row = _text_row(message, [part for part, is_text in leaves if is_text], settings)
         if row:
             yield row
         elif not attached:
@@ -153,8 +139,8 @@ def _message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) ->
         yield from _attachment_rows(part, names, settings, nest)
 
 
-def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterator[_Leaf]:
-    """Yield the parts of a message; of alternatives only one is `wanted` as text."""
+def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterator[tuple[EmailMessage, bool]]:
+    """Yield the parts of a message, and whether they are its text; of alternatives only one is `wanted` as text."""
     kind = part.get_content_type()
     if kind in _SIGNATURES:
         return
@@ -165,9 +151,9 @@ def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterat
             yield from _leaves(child, wanted and (best is None or child is best), settings)
     elif kind in {"text/plain", "text/html"} and not (part.get_filename() or part.is_attachment()):
         if wanted:
-            yield _Leaf(part, text=True)
+            yield part, True
     elif not _is_decoration(part):
-        yield _Leaf(part, text=False)
+        yield part, False
 
 
 def _best(alternatives: Sequence[EmailMessage], settings: InputSettings) -> EmailMessage | None:

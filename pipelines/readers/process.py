@@ -43,11 +43,8 @@ class FileReader:
     ) -> Iterator[Row | Lost]:
         """Yield the rows of the first of some files; those after it will be asked for next, and are read meanwhile.
 
-        Args:
-            paths: The files, up to the first that is not a path: a remote file is not asked for ahead.
-            folder: A folder for temporary files.
-            settings: The section input.
-            graph: The section kg if the files are those of a graph; then its statements are the rows.
+        Remote files, which are no paths, are not asked for ahead. With the section kg as `graph`, the rows are the
+        statements of a graph. `folder` is one for temporary files.
         """
         seconds = settings.max_seconds
         try:
@@ -120,17 +117,9 @@ def _made(values: list[Any]) -> Any:  # noqa: ANN401  (a row, a loss, or a state
     if len(values) == len(Lost.__slots__):
         return Lost(*values)
     number, id_, title, text, metadata, places, within, links, anchors = values
-    return Row(
-        number,
-        id_,
-        title,
-        text,
-        metadata,
-        tuple(Place(*each) for each in places),
-        within,
-        tuple(Hyperlink(*each) for each in links),
-        tuple(Anchor(*each) for each in anchors),
-    )
+    places = tuple(Place(*each) for each in places)
+    links, anchors = tuple(Hyperlink(*each) for each in links), tuple(Anchor(*each) for each in anchors)
+    return Row(number, id_, title, text, metadata, places, within, links, anchors)
 
 
 def _loss(ended_by: str, settings: InputSettings) -> Lost:

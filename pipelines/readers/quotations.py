@@ -57,9 +57,7 @@ _CITING = frozenset(
 def written(text: str, is_reply: bool) -> str:
     """Return the text that the sender of a plain message wrote; "" for only quotation, signature or footer.
 
-    Args:
-        text: A text of the message.
-        is_reply: Whether it answers another message. Only replies quote: elsewhere > may mark a prompt or a forward.
+    Only a reply to another message quotes: elsewhere > may mark a prompt or a forward.
 
     >>> written("On 2 May 2024, Ada <ada@example.org> wrote:\\n> Is it on?\\n\\nYes, since noon.\\n\\n-- \\nBob", True)
     'Yes, since noon.'
@@ -98,15 +96,12 @@ def _without_footers(lines: Sequence[str]) -> list[str]:
     start = max(0, end - 3 * _LONGEST_SIGNATURE)
     for at in range(end - 1, start - 1, -1):
         is_rule = _RULE.fullmatch(lines[at]) is not None
-        if (is_rule or _SIGNATURE.fullmatch(lines[at])) and _filled(lines[at + 1 : end]) <= _LONGEST_SIGNATURE:
+        n_below = sum(bool(line.strip()) for line in lines[at + 1 : end])
+        if (is_rule or _SIGNATURE.fullmatch(lines[at])) and n_below <= _LONGEST_SIGNATURE:
             end = at
     while end and (not lines[end - 1].strip() or _DEVICE.fullmatch(lines[end - 1].strip())):
         end -= 1
     return list(lines[:end])
-
-
-def _filled(lines: Sequence[str]) -> int:
-    return sum(bool(line.strip()) for line in lines)
 
 
 def _without_quotations(lines: Sequence[str]) -> list[str]:

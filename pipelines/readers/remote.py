@@ -190,12 +190,12 @@ def _response(url: str) -> Iterator["httpx.Response"]:
 
     try:
         with httpx.stream("GET", url, headers=_HEADERS, follow_redirects=True, timeout=TIMEOUT) as response:
+            answer = f"the server answers {response.status_code}"
             if response.status_code in {404, 410}:
-                raise _Gone("not found", f"the server answers {response.status_code}")
-            if response.status_code in {401, 403}:
-                raise Unreadable("no permission", f"the server answers {response.status_code}")
+                raise _Gone("not found", answer)
             if not response.is_success:
-                raise Unreadable("cannot be fetched", f"the server answers {response.status_code}")
+                reason = "no permission" if response.status_code in {401, 403} else "cannot be fetched"
+                raise Unreadable(reason, answer)
             yield response
     except httpx.TimeoutException as error:
         raise Unreadable("timed out", f"the server was silent for {TIMEOUT:.0f} s") from error
@@ -305,12 +305,9 @@ class LibraryErrors:
     ) -> None:
         if error is None or isinstance(error, InputError | MissingPart):
             return
-        if isinstance(error, OSError) or (isinstance(error, Exception) and _is_foreign(type(error))):
+        is_foreign = type(error).__module__.partition(".")[0] not in {"builtins", "conspectus"}
+        if isinstance(error, OSError) or (isinstance(error, Exception) and is_foreign):
             raise Unreadable(*_why(error)) from error
-
-
-def _is_foreign(kind: type[BaseException]) -> bool:
-    return kind.__module__.partition(".")[0] not in {"builtins", "conspectus"}
 
 
 def _why(error: BaseException) -> tuple[str, str]:

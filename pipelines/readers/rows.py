@@ -83,6 +83,13 @@ def row_of(number: int | None, record: Record, settings: InputSettings) -> Row |
     )
 
 
+def numbered_record(number: int, value: object, kind: str) -> tuple[int, Record] | Lost:
+    """Return a JSON object with its number; any other value is lost."""
+    if isinstance(value, dict):
+        return number, value
+    return Lost(number, f"{kind} {number} is not a JSON object", f"it is a {type(value).__name__}")
+
+
 def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
     """Turn numbered records into rows. If none has a text, the file fails as a whole instead of row by row.
 
@@ -113,6 +120,16 @@ def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: Input
         raise no_column(settings.text_column, sorted(columns))
     if not (with_text or lost):
         raise Unreadable("empty", "no rows")
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return an object of JSON, empty for any other value."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: object) -> list[Any]:
+    """Return a list of JSON, empty for any other value."""
+    return value if isinstance(value, list) else []
 
 
 def labelled(values: Mapping[str, str]) -> str:
@@ -328,9 +345,7 @@ def folded(text: str) -> str:
 def markdown_table(rows: Sequence[Sequence[str]], n_headers: int = 0) -> str:
     """Return the rows of a table as Markdown, a row a line; columns that are empty throughout are left out.
 
-    Args:
-        rows: The cells of each row, without line breaks.
-        n_headers: How many of the first rows are headers; a rule follows them.
+    The cells have no line breaks. The first `n_headers` rows are headers; a rule follows them.
 
     >>> print(markdown_table([["Name", "", "Role"], ["Maria", "", "Engineer"], ["Staff"]], n_headers=1))
     | Name | Role |

@@ -18,6 +18,7 @@ from conspectus.pipelines.readers.rows import (
     labelled,
     named_apart,
     no_column,
+    numbered_record,
     rows_with_text,
     strings,
 )
@@ -127,10 +128,7 @@ def _json_records(stream: IO[str]) -> Iterator[tuple[int, Record] | Lost]:
         except (ValueError, RecursionError) as error:
             yield Lost(number, f"line {number} is not JSON", str(error))
             continue
-        if isinstance(record, dict):
-            yield number, record
-        else:
-            yield Lost(number, f"line {number} is not a JSON object", f"it is a {type(record).__name__}")
+        yield numbered_record(number, record, "line")
 
 
 def read_parquet(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:

@@ -53,20 +53,14 @@ class AlignedText:
 
     def _place(self, unit: str, begin: int) -> Aligned | None:
         for prepended, body in _readings(unit):
-            at = self._find(body, begin)
-            if at is not None:
+            at = _find(self._text, body, begin)
+            if at >= 0:
                 return Aligned(at, at + len(body), prepended)
         for prepended, body in _readings(unit):
             span = self._folded.find(body, begin)
             if span:
                 return Aligned(*span, prepended)
         return None
-
-    def _find(self, body: str, begin: int) -> int | None:
-        at = self._text.find(body, begin)
-        if at < 0:
-            at = self._text.find(body)
-        return at if at >= 0 else None
 
     @cached_property
     def _folded(self) -> "_Folded":
@@ -78,27 +72,26 @@ class _Folded:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        parts: list[str] = []
-        self._places: list[int] = []
-        for place, sign in enumerate(text):
-            part = _fold(sign)
-            parts.append(part)
-            self._places += [place] * len(part)
+        parts = [_fold(sign) for sign in text]
+        self._places = [place for place, part in enumerate(parts) for _ in part]
         self._letters = "".join(parts)
 
     def find(self, unit: str, begin: int) -> tuple[int, int] | None:
         wanted = "".join(map(_fold, unit.strip(_HALF_LETTERS)))
         if not wanted:
             return None
-        at = self._letters.find(wanted, bisect_left(self._places, begin))
-        if at < 0:
-            at = self._letters.find(wanted)
+        at = _find(self._letters, wanted, bisect_left(self._places, begin))
         if at < 0:
             return None
         start, end = self._places[at], self._places[at + len(wanted) - 1] + 1
         while end < len(self._text) and unicodedata.combining(self._text[end]):
             end += 1
         return start, end
+
+
+def _find(text: str, part: str, begin: int) -> int:
+    at = text.find(part, begin)
+    return at if at >= 0 else text.find(part)
 
 
 def _fold(sign: str) -> str:
@@ -144,10 +137,7 @@ def _without_common_metadata(units: Sequence[str]) -> list[str]:
 
 
 def _overlap(before: str, after: str) -> int:
-    """Return the length of the longest suffix of one text that is a prefix of the next.
-
-    Computed by the prefix function of Knuth, Morris and Pratt, so repetitive texts take linear time too.
-    """
+    """Return the length of the longest suffix of one text that is a prefix of the next, in linear time."""
     head, tail = after[:_LONGEST_OVERLAP], before[-_LONGEST_OVERLAP:]
     if not head or not tail:
         return 0

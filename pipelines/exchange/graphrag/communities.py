@@ -6,8 +6,8 @@ in no community at all, becomes a separate community.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag.schema import GraphRagCommunity
@@ -32,33 +32,17 @@ def imported_communities(
     relations: Sequence[Relation],
     mentions: Sequence[Mention],
 ) -> ImportedCommunities:
-    """Return the communities of all entities.
+    """Return the communities of all entities, with the relations between their members and the chunks that name them.
 
-    A member that is not in the parent community, or that is already in another community of the level, is left out
-    and listed as a failure.
-
-    Args:
-        rows: The table of communities.
-        entity_of: Our entity id for each entity id of GraphRAG.
-        entity_ids: All entities of the index.
-        relations: All relations; a community contains those between its members.
-        mentions: All mentions; a community contains the chunks that mention its members.
+    `entity_of` is our entity id for each of GraphRAG. A member that is not in the parent community, or that is already
+    in another community of the level, is left out and listed as a failure.
     """
     builder = _HierarchyBuilder(rows, entity_of, relations, mentions)
-    above = _Level()
+    above: dict[str, Community] = {}
     for level, foreign_level in enumerate(sorted({row.level for row in rows if row.level is not None}) or [0]):
         places = [place for place, row in enumerate(rows) if row.level == foreign_level]
         above = builder.add_level(level, places, entity_ids, above)
     return ImportedCommunities(sorted_by_id(builder.communities), builder.of_number(), builder.failures)
-
-
-@dataclass(frozen=True, slots=True)
-class _Level:
-    """A level: the community of each entity, the first appearance of each community, and its members."""
-
-    of_entity: dict[str, str] = field(default_factory=dict)
-    first: dict[str, str] = field(default_factory=dict)
-    members: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class _HierarchyBuilder:
@@ -85,87 +69,92 @@ class _HierarchyBuilder:
         self._place_of_number: dict[int | None, int] = {}
         for place, row in enumerate(rows):
             self._place_of_number.setdefault(row.community, place)
-        self._id_of_place = [""] * len(rows)
+        self._of_place: list[Community | None] = [None] * len(rows)
 
     def of_number(self) -> dict[int, Community]:
         """Return the community of each number; if several rows share a number, the first that was imported."""
-        community_of = {community.id: community for community in self.communities}
         numbered: dict[int, Community] = {}
-        for row, community_id in zip(self._rows, self._id_of_place, strict=True):
-            if community_id and row.community is not None:
-                numbered.setdefault(row.community, community_of[community_id])
+        for row, community in zip(self._rows, self._of_place, strict=True):
+            if community and row.community is not None:
+                numbered.setdefault(row.community, community)
         return numbered
 
-    def add_level(self, level: int, places: Sequence[int], entity_ids: Sequence[str], above: _Level) -> _Level:
-        """Make the communities of a level from its rows, within the communities of the level above."""
-        current = _Level()
+    def add_level(
+        self, level: int, places: Sequence[int], entity_ids: Sequence[str], above: Mapping[str, Community]
+    ) -> dict[str, Community]:
+        """Make the communities of a level from its rows, and return them by entity; `above` are those of the last."""
+        current: dict[str, Community] = {}
         for place in places:
             members = self._members(place, current, above)
             if members:
-                self._id_of_place[place] = self._add(level, members, current, above, None)
+                self._of_place[place] = self._add(level, members, current, above)
             else:
                 self._fail(place, "a community without a member", "")
         left: defaultdict[str, list[str]] = defaultdict(list)
         for entity_id in entity_ids:
-            if entity_id not in current.of_entity:
-                left[above.of_entity.get(entity_id, "")].append(entity_id)
-        for parent, entities in left.items():
-            whole = above.members.get(parent, ())
-            if parent and len(entities) == len(whole):
-                self._add(level, whole, current, above, above.first[parent])
+            if entity_id not in current:
+                left[above[entity_id].id if above else ""].append(entity_id)
+        for entities in left.values():
+            whole = above.get(entities[0])
+            if whole and len(entities) == whole.size:
+                self._add(level, whole.entity_ids, current, above, whole.same_as or whole.id)
             else:
                 for entity_id in entities:
-                    self._add(level, (entity_id,), current, above, None)
+                    self._add(level, (entity_id,), current, above)
         return current
 
-    def _members(self, place: int, current: _Level, above: _Level) -> tuple[str, ...]:
+    def _members(self, place: int, current: Mapping[str, Community], above: Mapping[str, Community]) -> tuple[str, ...]:
         row = self._rows[place]
         members: dict[str, None] = {}
         for foreign_id in row.entity_ids or ():
             entity_id = self._entity_of.get(foreign_id)
             if entity_id is None:
                 self._fail(place, "a member that is not an entity", foreign_id)
-            elif entity_id in current.of_entity:
+            elif entity_id in current:
                 self._fail(place, "a member of another community of its level", foreign_id)
             else:
                 members[entity_id] = None
-        if above.of_entity and members:
-            parent = self._parent(row, above, members)
-            for entity_id in [entity_id for entity_id in members if above.of_entity[entity_id] != parent]:
+        if above and members:
+            parent = self._parent(row, [above[entity_id] for entity_id in members])
+            for entity_id in [entity_id for entity_id in members if above[entity_id].id != parent]:
                 self._fail(place, "a member that is not in the parent", entity_id)
                 del members[entity_id]
         return tuple(sorted(members))
 
-    def _parent(self, row: GraphRagCommunity, above: _Level, members: Iterable[str]) -> str:
+    def _parent(self, row: GraphRagCommunity, above: Sequence[Community]) -> str:
         """Return the parent: the community that the row names or, failing that, the one that contains most members."""
-        named = self._id_of_place[self._place_of_number[row.parent]] if row.parent in self._place_of_number else ""
-        n_members = Counter(above.of_entity[entity_id] for entity_id in members)
-        # A parent that was repeated on the level above has another id there.
-        repeated = next((community for community in n_members if above.first[community] == named), None)
-        return repeated or min(n_members, key=lambda community: (-n_members[community], community))
+        named = self._of_place[self._place_of_number[row.parent]] if row.parent in self._place_of_number else None
+        for community in above:
+            # A parent that was repeated on the level above has another id there.
+            if named and (community.same_as or community.id) == named.id:
+                return community.id
+        n_members = Counter(community.id for community in above)
+        return min(n_members, key=lambda community: (-n_members[community], community))
 
-    def _add(self, level: int, members: Sequence[str], current: _Level, above: _Level, same_as: str | None) -> str:
-        ids = tuple(sorted(members))
-        community_id = short_id("community", str(level), *ids)
-        inside = set(ids)
+    def _add(
+        self,
+        level: int,
+        members: Sequence[str],
+        current: dict[str, Community],
+        above: Mapping[str, Community],
+        same_as: str | None = None,
+    ) -> Community:
+        ids, inside = tuple(sorted(members)), set(members)
         relations = [relation for member in ids for relation in self._relations_of[member]]
-        self.communities.append(
-            Community(
-                id=community_id,
-                level=level,
-                parent_id=above.of_entity.get(ids[0]),
-                same_as=same_as,
-                oversized=False,
-                entity_ids=ids,
-                relation_ids=tuple(sorted(relation.id for relation in relations if relation.target_id in inside)),
-                chunk_ids=tuple(sorted(set().union(*(self._chunks_of[member] for member in ids)))),
-                size=len(ids),
-            )
+        community = Community(
+            id=short_id("community", str(level), *ids),
+            level=level,
+            parent_id=above[ids[0]].id if above else None,
+            same_as=same_as,
+            oversized=False,
+            entity_ids=ids,
+            relation_ids=tuple(sorted(relation.id for relation in relations if relation.target_id in inside)),
+            chunk_ids=tuple(sorted(set().union(*(self._chunks_of[member] for member in ids)))),
+            size=len(ids),
         )
-        current.of_entity.update(dict.fromkeys(ids, community_id))
-        current.first[community_id] = same_as or community_id
-        current.members[community_id] = ids
-        return community_id
+        self.communities.append(community)
+        current.update(dict.fromkeys(ids, community))
+        return community
 
     def _fail(self, place: int, reason: str, detail: str) -> None:
         self.failures.append(Failure(IMPORT, f"community {self._rows[place].community}", reason, detail))

@@ -5,6 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag.align import Aligned, AlignedText, joined
@@ -22,12 +23,10 @@ CREATED = "creation_date"
 
 @dataclass(frozen=True, slots=True)
 class ImportedTexts:
-    """Documents and chunks, sorted by id.
+    """Documents and chunks, sorted by id, and the rows that could not be used as they are.
 
-    Attributes:
-        unit_chunks: The chunk id of each row of text_units, None for a row without text.
-        chunks_of_unit: The chunk ids for each text unit id; one id has several if documents share a text.
-        failures: Rows that could not be used as they are.
+    `unit_chunks` are the chunk ids of the rows of text_units, None for a row without text. In `chunks_of_unit` an id of
+    a text unit has several chunks if documents share a text.
     """
 
     documents: list[Document]
@@ -122,7 +121,9 @@ class _TextBuilder:
     def _chunk(self, document: Document, span: Aligned) -> str:
         text = document.text[span.start : span.end]
         chunk_id = short_id(document.id, str(span.start), str(span.end))
-        chunk = Chunk(chunk_id, document.id, 0, span.start, span.end, text, _n_tokens(text))
+        # Tokens are counted by sentence, as for the chunks that we split.
+        n_tokens = sum(count_each(text[start:end] for start, end in sentence_spans(text)))
+        chunk = Chunk(chunk_id, document.id, 0, span.start, span.end, text, n_tokens)
         return self.chunks.setdefault(chunk_id, chunk).id
 
     def _unused(self, document_id: str) -> str:
@@ -144,11 +145,6 @@ def metadata_of(row: GraphRagDocument) -> dict[str, str]:
     return {**metadata, **({CREATED: clean(row.creation_date)} if row.creation_date else {})}
 
 
-def _n_tokens(text: str) -> int:
-    """Return the token count of a chunk: the sum over its sentences, as for the chunks that we split."""
-    return sum(count_each(text[start:end] for start, end in sentence_spans(text)))
-
-
 def _document(document_id: str, title: str, text: str, metadata: Mapping[str, str]) -> Document:
     sha256 = hashlib.sha256(text.encode("utf-8")).hexdigest()
     return Document(document_id, title, title or document_id, text, metadata, len(text), sha256)
@@ -156,9 +152,6 @@ def _document(document_id: str, title: str, text: str, metadata: Mapping[str, st
 
 def _numbered(chunks: Iterable[Chunk]) -> list[Chunk]:
     """Return the chunks sorted by id, numbered within their documents in text order."""
-    n_before: defaultdict[str, int] = defaultdict(int)
-    numbered: list[Chunk] = []
-    for chunk in sorted(chunks, key=lambda chunk: (chunk.document_id, chunk.start, chunk.end)):
-        numbered.append(replace(chunk, ordinal=n_before[chunk.document_id]))
-        n_before[chunk.document_id] += 1
-    return sorted_by_id(numbered)
+    ordered = sorted(chunks, key=lambda chunk: (chunk.document_id, chunk.start, chunk.end))
+    documents = (list(several) for _, several in groupby(ordered, key=lambda chunk: chunk.document_id))
+    return sorted_by_id(replace(chunk, ordinal=place) for several in documents for place, chunk in enumerate(several))

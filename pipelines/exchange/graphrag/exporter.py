@@ -11,7 +11,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.exchange.export_result import ExportResult
+from conspectus.pipelines.exchange.export_result import ExportResult, columns
 from conspectus.pipelines.exchange.graphrag.documents import CREATED
 from conspectus.pipelines.exchange.graphrag.schema import ROOT, TABLES, arrow_table
 from conspectus.storage.hashing import entity_id
@@ -43,17 +43,8 @@ def write_graphrag(index: StoredIndex, to: Path) -> ExportResult:
     """Write the index as GraphRAG's tables.
 
     covariates.parquet is written only if the index has claims. The vectors of entities, chunks and reports are written
-    to embeddings.<name>.parquet as float64 of unit length; a vector of several windows is their mean.
-
-    Args:
-        index: The index to write.
-        to: The folder to write to, which must not exist.
-
-    Returns:
-        The files, their numbers of rows, and notes about content that GraphRAG has no column for.
-
-    Raises:
-        IndexCorrupt: The index cannot be read.
+    to embeddings.<name>.parquet as float64 of unit length; a vector of several windows is their mean. The folder must
+    not exist.
     """
     import pyarrow.parquet as pq
 
@@ -133,9 +124,7 @@ class _Exporter:
 
     def document(self, document: Document) -> Row:
         return {
-            "id": document.id,
-            "title": document.title,
-            "text": document.text,
+            **columns(document, "id", "title", "text"),
             "text_unit_ids": self._in_order(self._chunks_of[document.id]),
             "creation_date": document.metadata.get(CREATED, ""),
             "raw_data": {key: value for key, value in document.metadata.items() if key != CREATED} or None,
@@ -143,10 +132,7 @@ class _Exporter:
 
     def text_unit(self, chunk: Chunk) -> Row:
         return {
-            "id": chunk.id,
-            "text": chunk.text,
-            "n_tokens": chunk.n_tokens,
-            "document_id": chunk.document_id,
+            **columns(chunk, "id", "text", "n_tokens", "document_id"),
             "entity_ids": sorted(self._in_chunk[Entity][chunk.id]),
             "relationship_ids": sorted(self._in_chunk[Relation][chunk.id]),
             "covariate_ids": sorted(self._in_chunk[Claim][chunk.id]),
@@ -155,13 +141,10 @@ class _Exporter:
     def entity(self, entity: Entity) -> Row:
         chunk_ids = self._in_order(self._chunks_of[entity.id])
         return {
-            "id": entity.id,
+            **columns(entity, "id", "type", "description", "degree"),
             "title": self._titles[entity.id],
-            "type": entity.type,
-            "description": entity.description,
             "text_unit_ids": chunk_ids,
             "frequency": len(chunk_ids),
-            "degree": entity.degree,
         }
 
     def relationship(self, relation: Relation) -> Row:
@@ -169,10 +152,9 @@ class _Exporter:
         chunk_ids = self._in_order(relation.chunk_ids)
         n_stated = min(max(len(chunk_ids), int(relation.weight)), _MOST_INSTANCES)
         return {
-            "id": relation.id,
+            **columns(relation, "id", "description"),
             "source": self._titles[relation.source_id],
             "target": self._titles[relation.target_id],
-            "description": relation.description,
             "weight": relation.weight * (1.0 if relation.strength is None else relation.strength),
             "combined_degree": self._entities[relation.source_id].degree + self._entities[relation.target_id].degree,
             "text_unit_ids": list(islice(cycle(chunk_ids), n_stated)),
@@ -193,32 +175,24 @@ class _Exporter:
             {"summary": finding.summary, "explanation": f"{finding.explanation}{self._sources(finding.citations)}"}
             for finding in report.findings
         ]
-        content = {"title": report.title, "summary": report.summary, "findings": findings, "rating": report.rating}
+        told = columns(report, "title", "summary", "rating_explanation") | {"findings": findings}
         return {
             **self._position(self.communities[report.community_id]),
+            **told,
             "id": report.id,
-            "title": report.title,
-            "summary": report.summary,
             "full_content": report.full_text,
             "rank": report.rating,
-            "rating_explanation": report.rating_explanation,
-            "findings": findings,
-            "full_content_json": json.dumps(
-                {**content, "rating_explanation": report.rating_explanation}, ensure_ascii=False, indent=4
-            ),
+            "full_content_json": json.dumps({**told, "rating": report.rating}, ensure_ascii=False, indent=4),
         }
 
     def covariate(self, claim: Claim) -> Row:
         chunk = self.chunks[claim.chunk_id]
         quoted = "" if claim.start is None else chunk.text[claim.start - chunk.start : (claim.end or 0) - chunk.start]
         return {
-            "id": claim.id,
+            **columns(claim, "id", "type", "description", "status"),
             "covariate_type": "claim",
-            "type": claim.type,
-            "description": claim.description,
             "subject_id": self._titles[claim.subject_id],
             "object_id": self._titles[claim.object_id] if claim.object_id else "NONE",
-            "status": claim.status,
             "start_date": claim.start_date or "NONE",
             "end_date": claim.end_date or "NONE",
             "source_text": quoted,
@@ -230,11 +204,10 @@ class _Exporter:
         number = self._numbers[community.id]
         return {
             "community": number,
-            "level": community.level,
+            **columns(community, "level", "size"),
             "parent": self._parents[community.id],
             "children": self._children[number],
             "period": NO_DATE,
-            "size": community.size,
         }
 
     def _in_order(self, chunk_ids: Iterable[str]) -> list[str]:

@@ -91,9 +91,6 @@ def _key(title: str | None) -> str:
     return entity_key(_name(title))
 
 
-# Entities
-
-
 def _drafts(
     entities: Sequence[GraphRagEntity],
     relationships: Sequence[GraphRagRelationship],
@@ -103,34 +100,31 @@ def _drafts(
 ) -> dict[str, EntityDraft]:
     drafts: dict[str, EntityDraft] = {}
 
-    def add(name: str, unit_ids: Iterable[str], item: str) -> EntityDraft:
-        draft = drafts.setdefault(entity_key(name), EntityDraft(name))
-        for unit_id in unit_ids:
-            draft.chunk_ids.update(dict.fromkeys(chunks_of_unit.get(unit_id, ())))
-            if unit_id not in chunks_of_unit:
-                failures.append(Failure(IMPORT, item, _UNKNOWN_UNIT, clean(unit_id)))
-        return draft
+    def chunks_of(unit_ids: Iterable[str], item: str) -> dict[str, None]:
+        unknown = [unit_id for unit_id in unit_ids if unit_id not in chunks_of_unit]
+        failures.extend(Failure(IMPORT, item, _UNKNOWN_UNIT, clean(unit_id)) for unit_id in unknown)
+        return dict.fromkeys(chunk_id for unit_id in unit_ids for chunk_id in chunks_of_unit.get(unit_id, ()))
 
     for row in entities:
-        draft = add(_name(row.title), row.text_unit_ids or (), f"entity {row.id}")
+        name = _name(row.title)
+        draft = drafts.setdefault(entity_key(name), EntityDraft(name))
+        draft.chunk_ids |= chunks_of(row.text_unit_ids or (), f"entity {row.id}")
         draft.types[clean(row.type or "").strip()] += 1
         draft.descriptions[clean(row.description or "").strip()] = None
     with_row = set(drafts)
-    for relationship in relationships:
-        item = f"relationship {relationship.id}"
-        unknown = [unit_id for unit_id in relationship.text_unit_ids or () if unit_id not in chunks_of_unit]
-        failures += (Failure(IMPORT, item, _UNKNOWN_UNIT, clean(unit_id)) for unit_id in unknown)
-        known = [unit_id for unit_id in relationship.text_unit_ids or () if unit_id in chunks_of_unit]
-        for name in map(_name, (relationship.source, relationship.target)):
+    stated = [
+        *(
+            (f"relationship {row.id}", (_name(row.source), _name(row.target)), row.text_unit_ids or ())
+            for row in relationships
+        ),
+        *((f"covariate {row.id}", _names_of(row), (row.text_unit_id or "",)) for row in covariates),
+    ]
+    for item, names, unit_ids in stated:
+        chunk_ids = chunks_of(unit_ids, item)
+        for name in names:
             if entity_key(name) not in with_row:
                 failures.append(Failure(IMPORT, item, DANGLING, name))
-                add(name, known, item)
-    for covariate in covariates:
-        for name in _names_of(covariate):
-            if entity_key(name) not in with_row:
-                item = f"covariate {covariate.id}"
-                failures.append(Failure(IMPORT, item, DANGLING, name))
-                add(name, [covariate.text_unit_id or ""], item)
+                drafts.setdefault(entity_key(name), EntityDraft(name)).chunk_ids.update(chunk_ids)
     return drafts
 
 
@@ -140,9 +134,6 @@ def _entity(key: str, draft: EntityDraft, degree: int) -> Entity:
     types = tuple(kind for _, kind in by_frequency) or ("",)
     description = "\n".join(filter(None, draft.descriptions))
     return Entity(entity_id(key), draft.name, types[0], types, description, len(draft.chunk_ids), degree)
-
-
-# Relations
 
 
 def _relations(rows: Sequence[GraphRagRelationship], chunks_of_unit: ChunksOfUnit) -> tuple[list[Relation], list[str]]:
@@ -192,9 +183,6 @@ def _relation(rows: Sequence[GraphRagRelationship], chunks_of_unit: ChunksOfUnit
     )
 
 
-# Claims
-
-
 def _names_of(row: GraphRagCovariate) -> tuple[str, ...]:
     """Return the subject of a claim and its object if it has one; nothing if it has no subject."""
     subject, target = _name(row.subject_id), _name(row.object_id)
@@ -220,18 +208,14 @@ def _add_claim(
         reason = _UNKNOWN_UNIT if names else "a claim without a subject"
         failures.append(Failure(IMPORT, f"covariate {row.id}", reason, clean(row.description or "")[:200]))
         return ""
-    claim = _claim(row, [entity_key(name) for name in names], chunk_of[chunk_ids[0]])
-    claims[claim.id] = claim
-    return claim.id
-
-
-def _claim(row: GraphRagCovariate, keys: Sequence[str], chunk: Chunk) -> Claim:
+    keys, chunk = [entity_key(name) for name in names], chunk_of[chunk_ids[0]]
     kind, status, description = (clean(cell or "").strip() for cell in (row.type, row.status, row.description))
     status = status.upper()
     start_date, end_date = _date(row.start_date), _date(row.end_date)
     start, end = _quoted(chunk, clean(row.source_text or "").strip())
-    return Claim(
-        id=short_id("claim", chunk.id, *keys, kind, status, description, start_date or "", end_date or ""),
+    id_ = short_id("claim", chunk.id, *keys, kind, status, description, start_date or "", end_date or "")
+    claims[id_] = Claim(
+        id=id_,
         subject_id=entity_id(keys[0]),
         object_id=entity_id(keys[1]) if len(keys) > 1 else None,
         type=kind,
@@ -243,6 +227,7 @@ def _claim(row: GraphRagCovariate, keys: Sequence[str], chunk: Chunk) -> Claim:
         start=start,
         end=end,
     )
+    return id_
 
 
 def _date(cell: str | None) -> str | None:

@@ -3,7 +3,7 @@
 No language model is used. Vectors, synonyms and the graph for PageRank are made here, so every method works.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -20,7 +20,7 @@ from conspectus.pipelines.exchange.graphrag.graph import ImportedRows, imported_
 from conspectus.pipelines.exchange.graphrag.mentions import mentions_of
 from conspectus.pipelines.exchange.graphrag.read import read_graphrag
 from conspectus.pipelines.exchange.graphrag.reports import Reference, imported_reports
-from conspectus.pipelines.exchange.graphrag.schema import MAKER, Tables
+from conspectus.pipelines.exchange.graphrag.schema import MAKER, GraphRagRow, Tables
 from conspectus.pipelines.runner import Progress, Ready, Runner, no_progress
 from conspectus.pipelines.steps.communities import Division
 from conspectus.pipelines.steps.extract.merge import Knowledge
@@ -30,20 +30,16 @@ from conspectus.prompts.language_model import LanguageModel
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.errors import UsageError
 from conspectus.storage.manifest import Manifest
-from conspectus.storage.records import Chunk, Claim, Community, Document, Failure, Mention
+from conspectus.storage.records import Chunk, Community, Document, Failure, Span
 from conspectus.storage.settings import ExtractionSettings, Settings
 from conspectus.storage.spans import span_in
 
 
 @dataclass(frozen=True, slots=True)
 class GraphragImport:
-    """The result of an import.
+    """The report of a build, the rows read from each table, and the failures of the import by reason.
 
-    Attributes:
-        build: The report of the build.
-        read: The number of rows that were read from each table.
-        dangling_ends: The number of ends of relationships that no row of entities describes.
-        listed: The number of failures of the import by reason.
+    `dangling_ends` are the ends of relationships that no row of entities describes.
     """
 
     build: BuildReport
@@ -55,17 +51,10 @@ class GraphragImport:
 def import_graphrag(
     folder: Path, index: Path, settings: Settings, run: Runner | None = None, progress: Progress = no_progress
 ) -> GraphragImport:
-    """Make the index at `index` equal to the output of GraphRAG.
+    """Make the index at `index` equal to the output of GraphRAG, in its output folder or its project folder.
 
-    Args:
-        folder: GraphRAG's output folder, or the project folder that contains it.
-        index: The folder of the index, which is made if it does not exist.
-        settings: The sections names, embedding, vectors, bm25, synonyms and walk_graph apply.
-        run: Runs the steps; in this process by default.
-        progress: Called as steps advance.
-
-    Returns:
-        What was read and built. If the tables have not changed since the last import, the index stays as it is.
+    If the tables have not changed since the last import, the index stays as it is. The sections names, embedding,
+    vectors, bm25, synonyms and walk_graph of the settings apply.
 
     Raises:
         InputError: The tables cannot be read.
@@ -181,25 +170,25 @@ class GraphragBackend:
 
     def _places(self, extraction: Extraction, chunk_of: Mapping[str, Chunk]) -> dict[Reference, CitedRecord]:
         """Return the places in the documents that the references of reports point to."""
-        mentions_of_row: dict[str, list[Mention]] = {}
+        spans_of: defaultdict[str | None, list[Span]] = defaultdict(list)
         for mention in extraction.knowledge.mentions:
-            mentions_of_row.setdefault(mention.entity_id or mention.relation_id or "", []).append(mention)
-        claim_of = {claim.id: claim for claim in extraction.claims}
+            span = span_in(chunk_of[mention.chunk_id], mention.start, mention.end)
+            spans_of[mention.entity_id or mention.relation_id].append(span)
+        for claim in extraction.claims:
+            spans_of[claim.id].append(span_in(chunk_of[claim.chunk_id], claim.start, claim.end))
+        for chunk in chunk_of.values():
+            spans_of[chunk.id].append(span_in(chunk))
+        tables, made = self.tables, self._rows
+        ids_of_rows: list[tuple[str, Sequence[GraphRagRow], Sequence[str | None]]] = [
+            ("entities", tables.entities, made.entity_ids),
+            ("relationships", tables.relationships, made.relation_ids),
+            ("claims", tables.covariates, made.claim_ids),
+            ("sources", tables.text_units, self.texts.unit_chunks),
+        ]
         places: dict[Reference, CitedRecord] = {}
-
-        def add(kind: str, number: int | None, stated: Sequence[Mention | Claim]) -> None:
-            if number is not None and stated:
-                spans = tuple(span_in(chunk_of[place.chunk_id], place.start, place.end) for place in stated)
-                places.setdefault((kind, number), CitedRecord(spans, is_name=kind == "entities"))
-
-        for entity, entity_id in zip(self.tables.entities, self._rows.entity_ids, strict=True):
-            add("entities", entity.human_readable_id, mentions_of_row.get(entity_id, ()))
-        for relationship, relation_id in zip(self.tables.relationships, self._rows.relation_ids, strict=True):
-            add("relationships", relationship.human_readable_id, mentions_of_row.get(relation_id, ()))
-        for covariate, claim_id in zip(self.tables.covariates, self._rows.claim_ids, strict=True):
-            add("claims", covariate.human_readable_id, [claim_of[claim_id]] if claim_id else ())
-        for unit, chunk_id in zip(self.tables.text_units, self.texts.unit_chunks, strict=True):
-            if unit.human_readable_id is not None and chunk_id is not None:
-                spans = (span_in(chunk_of[chunk_id]),)
-                places.setdefault(("sources", unit.human_readable_id), CitedRecord(spans, is_name=False))
+        for kind, rows, ids in ids_of_rows:
+            for row, id_ in zip(rows, ids, strict=True):
+                if row.human_readable_id is not None and id_ in spans_of:
+                    record = CitedRecord(tuple(spans_of[id_]), is_name=kind == "entities")
+                    places.setdefault((kind, row.human_readable_id), record)
         return places

@@ -36,18 +36,15 @@ def mentions_of(
     for chunk in chunks:
         names = {key: drafts[key].name for key in keys_in[chunk.id]}
         places = _places(chunk, names)
+        # A short form alone may be the name of another entity.
+        missing = [key for key in names if all(kind != "exact" for _, _, kind, _ in places.get(key, ()))]
         found = [
             *(_entity_mention(chunk, key, *place) for key in names for place in places.get(key, ())),
-            *(_entity_mention(chunk, key, None, None, "chunk", names[key]) for key in names if not _named(places, key)),
+            *(_entity_mention(chunk, key, None, None, "chunk", names[key]) for key in missing),
             *_relation_mentions(chunk, names, stated_in[chunk.id]),
         ]
         made.update((mention.id, mention) for mention in found)
     return sorted_by_id(made.values())
-
-
-def _named(places: Mapping[str, Sequence[_Place]], key: str) -> bool:
-    """Return whether the chunk contains the whole name; a short form alone may be the name of another entity."""
-    return any(kind == "exact" for _, _, kind, _ in places.get(key, ()))
 
 
 def _places(chunk: Chunk, names: Mapping[str, str]) -> dict[str, list[_Place]]:
@@ -61,9 +58,13 @@ def _places(chunk: Chunk, names: Mapping[str, str]) -> dict[str, list[_Place]]:
                 surfaces[other].add((key, "alias"))
     found: defaultdict[str, list[_Place]] = defaultdict(list)
     every = NameMatcher({surface: frozenset(owners) for surface, owners in surfaces.items()})
+
+    def add(start: int, end: int, owners: Iterable[tuple[str, Match]]) -> None:
+        for key, kind in sorted(owners):
+            found[key].append((chunk.start + start, chunk.start + end, kind, chunk.text[start:end]))
+
     for match in every.find(chunk.text):
-        for key, kind in sorted(match.value):
-            found[key].append(_place(chunk, match.start, match.end, kind))
+        add(match.start, match.end, match.value)
     missing = {surface: owners for surface, owners in surfaces.items() if any(key not in found for key, _ in owners)}
     folded = entity_key(chunk.text) if missing else ""
     for surface, owners in missing.items():
@@ -71,13 +72,8 @@ def _places(chunk: Chunk, names: Mapping[str, str]) -> dict[str, list[_Place]]:
             continue  # a cheap test before the costly search
         # The name may be part of a longer name, which the matcher prefers.
         for alone in NameMatcher({surface: None}).find(chunk.text):
-            for key, kind in sorted(owners):
-                found[key].append(_place(chunk, alone.start, alone.end, kind))
+            add(alone.start, alone.end, owners)
     return found
-
-
-def _place(chunk: Chunk, start: int, end: int, kind: Match) -> _Place:
-    return chunk.start + start, chunk.start + end, kind, chunk.text[start:end]
 
 
 def _entity_mention(chunk: Chunk, key: str, start: int | None, end: int | None, match: Match, surface: str) -> Mention:

@@ -4,6 +4,7 @@ import json
 import math
 import typing
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -66,14 +67,7 @@ _LARGEST_NUMBER = 1e15
 
 @dataclass(frozen=True, slots=True)
 class GraphragOutput:
-    """The tables of a GraphRAG output folder.
-
-    Attributes:
-        tables: The rows, in the form of GraphRAG 3.
-        failures: Cells and rows that could not be used.
-        notes: Sentences about content of the files that is not imported.
-        digest: A hash of the files' contents.
-    """
+    """The tables of a folder in the form of GraphRAG 3, what of them is not imported, and a hash of the files."""
 
     tables: Tables
     failures: list[Failure]
@@ -82,13 +76,9 @@ class GraphragOutput:
 
 
 def read_graphrag(folder: Path) -> GraphragOutput:
-    """Read the tables of a GraphRAG output folder.
+    """Read the tables of a GraphRAG output folder, or of the project folder that contains it.
 
-    Args:
-        folder: The output folder, or the project folder that contains it.
-
-    Returns:
-        The rows of all tables. A cell of the wrong type is None and listed as a failure; so is a row without an id.
+    A cell of the wrong type is None and listed as a failure; so is a row without an id.
 
     Raises:
         InputError: A required table or column is missing, cannot be read, or has another type throughout.
@@ -114,22 +104,19 @@ def _files(folder: Path) -> dict[str, Path]:
         raise InputError(f"{folder}: there is no such folder; name the output folder of a GraphRAG project")
     for output in (folder / name for name in _OUTPUT_FOLDERS):
         for prefix in ("", _FILE_PREFIX_OF_1_X):
-            if (output / f"{prefix}entities.parquet").is_file():
-                return _complete(output, prefix)
+            paths = {name: output / f"{prefix}{name}.parquet" for name in TABLES}
+            if not paths["entities"].is_file():
+                continue
+            missing = [path.name for name, path in paths.items() if name != _OPTIONAL and not path.is_file()]
+            if missing:
+                raise InputError(f"{output} lacks {', '.join(missing)}, which GraphRAG writes next to entities.parquet")
+            if prefix:
+                paths[_NODES] = output / f"{_NODES}.parquet"
+            return {name: path for name, path in paths.items() if path.is_file()}
     raise InputError(
         f"neither {folder} nor its folder output contains entities.parquet: "
         "name the output folder of a GraphRAG project"
     )
-
-
-def _complete(output: Path, prefix: str) -> dict[str, Path]:
-    paths = {name: output / f"{prefix}{name}.parquet" for name in TABLES}
-    missing = [path.name for name, path in paths.items() if name != _OPTIONAL and not path.is_file()]
-    if missing:
-        raise InputError(f"{output} lacks {', '.join(missing)}, which GraphRAG writes next to entities.parquet")
-    if prefix:
-        paths[_NODES] = output / f"{_NODES}.parquet"
-    return {name: path for name, path in paths.items() if path.is_file()}
 
 
 def _columns(name: str, path: Path) -> "tuple[Mapping[str, pa.ChunkedArray], list[str]]":
@@ -183,7 +170,7 @@ def _rows(name: str, columns: "Mapping[str, pa.ChunkedArray]", path: Path, failu
 
 def _cells(name: str, column: str, values: "pa.ChunkedArray", path: Path, failures: list[Failure]) -> list[Any]:
     """Return the cells of a column, None for a cell of the wrong type."""
-    kind, convert = _converter(typing.get_type_hints(TABLES[name])[column])
+    kind, convert = _CONVERTERS[typing.get_type_hints(TABLES[name])[column]]
     cells: list[Any] = []
     wrong: list[Failure] = []
     n_values = 0
@@ -225,31 +212,14 @@ def _with_members(
     members: dict[int, list[str]] = {}
     titles, numbers = (_python_values(table.column(name), nodes, name) for name in ("title", "community"))
     for title, number in zip(titles, numbers, strict=True):
-        try:
-            community = None if _is_null(number) else _whole(number)
-        except (TypeError, ValueError):
-            community = None
-        if community is not None and isinstance(title, str) and title in id_of:
-            members.setdefault(community, []).append(id_of[title])
+        with suppress(TypeError, ValueError):
+            if isinstance(title, str) and title in id_of:
+                members.setdefault(_whole(number), []).append(id_of[title])
     return [replace(row, entity_ids=tuple(members.get(row.community or 0, ()))) for row in communities]
 
 
 # A converter returns a cell as the version 3 type of its column, and raises TypeError or ValueError for a value that
 # is not of that type.
-
-
-def _converter(hint: object) -> tuple[str, Callable[[Any], Any]]:
-    """Return a description in words of the column's content, and the converter of its cells."""
-    converters: dict[object, tuple[str, Callable[[Any], Any]]] = {
-        str | None: ("a text", _text),
-        int | None: ("a whole number", _whole),
-        float | None: ("a number", _number),
-        tuple[str, ...] | None: ("a list of texts", partial(_several, _text)),
-        tuple[int, ...] | None: ("a list of whole numbers", partial(_several, _whole)),
-        tuple[GraphRagFinding, ...] | None: ("a list of findings", partial(_several, _finding)),
-        Mapping[str, object] | None: ("an object", _object),
-    }
-    return converters[hint]
 
 
 def _is_null(value: object) -> bool:
@@ -302,3 +272,15 @@ def _object(value: Any) -> Mapping[str, object]:  # noqa: ANN401  (a struct, the
     if not all(isinstance(key, str) for key in content):
         raise TypeError(value)
     return dict(json.loads(json.dumps(content, ensure_ascii=False, default=str)))
+
+
+_CONVERTERS: dict[object, tuple[str, Callable[[Any], Any]]] = {
+    str | None: ("a text", _text),
+    int | None: ("a whole number", _whole),
+    float | None: ("a number", _number),
+    tuple[str, ...] | None: ("a list of texts", partial(_several, _text)),
+    tuple[int, ...] | None: ("a list of whole numbers", partial(_several, _whole)),
+    tuple[GraphRagFinding, ...] | None: ("a list of findings", partial(_several, _finding)),
+    Mapping[str, object] | None: ("an object", _object),
+}
+"""The content of a column in words, and the converter of its cells."""

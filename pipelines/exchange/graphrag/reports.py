@@ -38,13 +38,7 @@ def imported_reports(
     """Return the reports sorted by id, the rows that were left out, and the number of references to missing rows.
 
     Up to three places are cited for each reference, as in reports that our model writes. A finding that quotes a source
-    word by word cites the quoted words.
-
-    Args:
-        rows: The table of community_reports.
-        communities: Our communities by GraphRAG's numbers.
-        places: The places in the documents that each reference points to.
-        chunks: All chunks by id.
+    word by word cites the quoted words. `communities` are by GraphRAG's numbers, `chunks` by id.
     """
     reports: dict[str, Report] = {}
     failures: list[Failure] = []

@@ -22,11 +22,17 @@ Numbers = tuple[int, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagDocument:
-    """A document. `raw_data` is the CSV or JSON row that the document was read from, None for plain text."""
+class GraphRagRow:
+    """What all rows have."""
 
     id: str | None
     human_readable_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRagDocument(GraphRagRow):
+    """A document. `raw_data` is the CSV or JSON row that the document was read from, None for plain text."""
+
     title: str | None
     text: str | None
     text_unit_ids: Ids
@@ -35,11 +41,9 @@ class GraphRagDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagTextUnit:
+class GraphRagTextUnit(GraphRagRow):
     """A chunk. `id` is a hash of the text alone, so two documents may share an id."""
 
-    id: str | None
-    human_readable_id: int | None
     text: str | None
     n_tokens: int | None
     document_id: str | None
@@ -49,11 +53,9 @@ class GraphRagTextUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagEntity:
+class GraphRagEntity(GraphRagRow):
     """An entity. Several rows may have the same title with different types."""
 
-    id: str | None
-    human_readable_id: int | None
     title: str | None
     type: str | None
     description: str | None
@@ -63,11 +65,9 @@ class GraphRagEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagRelationship:
+class GraphRagRelationship(GraphRagRow):
     """A relationship between two titles. `weight` is the sum of the strengths that a model stated."""
 
-    id: str | None
-    human_readable_id: int | None
     source: str | None
     target: str | None
     description: str | None
@@ -77,16 +77,18 @@ class GraphRagRelationship:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagCommunity:
-    """A community, identified by its number. Level 0 is the coarsest; the parent of a root is -1."""
-
-    id: str | None
-    human_readable_id: int | None
+class _RowOfCommunity(GraphRagRow):
     community: int | None
     level: int | None
     parent: int | None
     children: Numbers
     title: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRagCommunity(_RowOfCommunity):
+    """A community, identified by its number. Level 0 is the coarsest; the parent of a root is -1."""
+
     entity_ids: Ids
     relationship_ids: Ids
     text_unit_ids: Ids
@@ -103,16 +105,9 @@ class GraphRagFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagReport:
+class GraphRagReport(_RowOfCommunity):
     """A report on a community. `rank` is 0 to 10."""
 
-    id: str | None
-    human_readable_id: int | None
-    community: int | None
-    level: int | None
-    parent: int | None
-    children: Numbers
-    title: str | None
     summary: str | None
     full_content: str | None
     rank: float | None
@@ -124,11 +119,9 @@ class GraphRagReport:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRagCovariate:
+class GraphRagCovariate(GraphRagRow):
     """A claim. `subject_id` and `object_id` are titles; a missing object is "NONE"."""
 
-    id: str | None
-    human_readable_id: int | None
     covariate_type: str | None
     type: str | None
     description: str | None
@@ -139,18 +132,6 @@ class GraphRagCovariate:
     end_date: str | None
     source_text: str | None
     text_unit_id: str | None
-
-
-TABLES: dict[str, type] = {
-    "documents": GraphRagDocument,
-    "text_units": GraphRagTextUnit,
-    "entities": GraphRagEntity,
-    "relationships": GraphRagRelationship,
-    "communities": GraphRagCommunity,
-    "community_reports": GraphRagReport,
-    "covariates": GraphRagCovariate,
-}
-"""GraphRAG's tables and their row types. GraphRAG writes covariates only if it extracted claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +145,10 @@ class Tables:
     communities: list[GraphRagCommunity]
     community_reports: list[GraphRagReport]
     covariates: list[GraphRagCovariate]
+
+
+TABLES: dict[str, type] = {table.name: typing.get_args(table.type)[0] for table in fields(Tables)}
+"""GraphRAG's tables and their row types. GraphRAG writes covariates only if it extracted claims."""
 
 
 def arrow_table(name: str, rows: Sequence[Mapping[str, Any]]) -> "pa.Table":

@@ -8,7 +8,7 @@ mention the label; the others have their id in parentheses.
 import json
 import math
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -36,15 +36,10 @@ class ForeignRow:
     ordinal: int
     details: Mapping[str, str] = field(default_factory=dict)
 
-
-def details_of(rest: Mapping[str, str], description: str, types: Sequence[str] = ()) -> dict[str, str]:
-    """Return the details of a row: its other columns, its description and its types."""
-    details = dict(rest)
-    if description:
-        details["description"] = description
-    if types:
-        details["types"] = json.dumps(types, ensure_ascii=False)
-    return details
+    def of(self, description: str, types: Sequence[str] = ()) -> "ForeignRow":
+        """Return the row with the description and the types among its details."""
+        added = {"description": description, "types": json.dumps(types, ensure_ascii=False) if types else ""}
+        return replace(self, details={**self.details, **{name: text for name, text in added.items() if text}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +67,19 @@ class TripleAttributes:
 
 def merged_thing(rows: Sequence[ThingAttributes]) -> ThingAttributes:
     """Merge the rows of one thing: all distinct types and descriptions, in file order."""
-    if len(rows) == 1:
-        return rows[0]
     types = tuple(dict.fromkeys(chain.from_iterable(row.types for row in rows)))
-    return ThingAttributes(types, _texts(row.description for row in rows), _file_rows(rows))
+    files = tuple(chain.from_iterable(row.rows for row in rows))
+    return ThingAttributes(types, _texts(row.description for row in rows), files)
 
 
 def merged_triple(rows: Sequence[TripleAttributes]) -> TripleAttributes:
     """Merge the rows of one triple: the sum of the weights, the mean strength, distinct descriptions and statements."""
-    if len(rows) == 1:
-        return rows[0]
     strengths = [row.strength for row in rows if row.strength is not None]
     return TripleAttributes(
         sum(row.weight for row in rows),
         sum(strengths) / len(strengths) if strengths else None,
         _texts(row.description for row in rows),
-        _file_rows(rows),
+        tuple(chain.from_iterable(row.rows for row in rows)),
         tuple(dict.fromkeys(chain.from_iterable(row.statements for row in rows))),
     )
 
@@ -118,10 +110,6 @@ def types_of(text: str) -> tuple[str, ...]:
 
 def _texts(texts: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(filter(None, texts)))
-
-
-def _file_rows(rows: Sequence[ThingAttributes] | Sequence[TripleAttributes]) -> tuple[ForeignRow, ...]:
-    return tuple(chain.from_iterable(row.rows for row in rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -350,43 +338,43 @@ def _things(
     names: list[str] = []
     taken: dict[str, int] = {}
 
-    def give(name: str, numbers: Iterable[int]) -> None:
+    def give(name: str, numbers: list[int]) -> None:
         taken[entity_key(name)] = len(names)
-        for number in numbers:
-            thing_of[number] = len(names)
+        thing_of[numbers] = len(names)
         names.append(name)
 
-    bearers: defaultdict[str, list[tuple[int, str, int]]] = defaultdict(list)
-    for id_, number in ids.items():
-        if counts[number] or number in described:
-            label = _shown(labels.get(id_, "")) or local_name(id_)
-            bearers[entity_key(label)].append((-int(counts[number]), id_, number))
+    def by_name(several: Iterable[tuple[str, str, int]]) -> dict[str, list[tuple[int, str, int]]]:
+        """Return the number of triples, the text and the number of each thing that is used, by the key of its name."""
+        found: defaultdict[str, list[tuple[int, str, int]]] = defaultdict(list)
+        for name, text, number in several:
+            if counts[number] or number in described:
+                found[entity_key(name)].append((-int(counts[number]), text, number))
+        return found
+
+    bearers = by_name((_name_of(id_, labels), id_, number) for id_, number in ids.items())
     later: list[tuple[str, int]] = []
     for key in sorted(bearers):
-        first, *others = sorted(bearers[key])
-        give(_shown(labels.get(first[1], "")) or local_name(first[1]), [first[2]])
-        later += [(id_, number) for _, id_, number in others]
+        (_, first, number), *others = sorted(bearers[key])
+        give(_name_of(first, labels), [number])
+        later += [(id_, other) for _, id_, other in others]
     for id_, number in sorted(later):
-        name = _shown(labels.get(id_, "")) or local_name(id_)
-        for suffix in (local_name(id_), id_):
-            if entity_key(name) in taken:
-                name = f"{_shown(labels.get(id_, '')) or local_name(id_)} ({suffix})"
+        name = _name_of(id_, labels)
+        if entity_key(name) in taken:
+            name = f"{name} ({local_name(id_)})"
         while entity_key(name) in taken:  # the label looks like another label with its id
             name = f"{name} ({id_})"
         give(name, [number])
-
-    surfaces: defaultdict[str, list[tuple[int, str, int]]] = defaultdict(list)
-    for text, number in plain:
-        if counts[number] or number in described:
-            surfaces[entity_key(text)].append((-int(counts[number]), _shown(text), number))
-    for key, found in surfaces.items():
+    for key, found in by_name((text, _shown(text), number) for text, number in plain).items():
         numbers = [number for _, _, number in found]
         if key in taken:
-            for number in numbers:
-                thing_of[number] = taken[key]
+            thing_of[numbers] = taken[key]
         else:
             give(min(found)[1], numbers)
     return thing_of, names
+
+
+def _name_of(id_: str, labels: Mapping[str, str]) -> str:
+    return _shown(labels.get(id_, "")) or local_name(id_)
 
 
 def _predicates(numbers: Mapping[str, int], labels: Mapping[str, str]) -> tuple[Ints, list[str]]:
@@ -394,20 +382,15 @@ def _predicates(numbers: Mapping[str, int], labels: Mapping[str, str]) -> tuple[
 
     Predicates that share a label or the last part of an IRI are distinguished by their ids.
     """
-    shown = {id_: _shown(labels.get(id_, "")) or local_name(id_) for id_ in numbers}
-    bearers: defaultdict[str, list[str]] = defaultdict(list)
-    for id_, name in shown.items():
-        bearers[name].append(id_)
-    texts: dict[str, str] = {}
-    for name, several in bearers.items():
-        for id_ in several:
-            texts[id_] = name if len(several) == 1 else f"{name} ({id_})" if id_ in labels else _shown(id_)
-    distinct = sorted(set(texts.values()))
-    place = {text: i for i, text in enumerate(distinct)}
-    rows = np.zeros(len(numbers), dtype=np.int64)
-    for id_, number in numbers.items():
-        rows[number] = place[texts[id_]]
-    return rows, distinct
+    shown = {id_: _name_of(id_, labels) for id_ in numbers}  # in the order of their numbers
+    bearers = Counter(shown.values())
+    texts = [
+        name if bearers[name] == 1 else f"{name} ({id_})" if id_ in labels else _shown(id_)
+        for id_, name in shown.items()
+    ]
+    distinct = sorted(set(texts))
+    place = {text: row for row, text in enumerate(distinct)}
+    return np.array([place[text] for text in texts], dtype=np.int64), distinct
 
 
 def local_name(id_: str) -> str:

@@ -1,12 +1,13 @@
-"""Read files of a knowledge graph, compressed or not, line by line or in blocks."""
+"""Read files of a knowledge graph, compressed or not, line by line or whole."""
 
 import bz2
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any
 
 from conspectus.pipelines.readers.encodings import encoding_of_stream
 from conspectus.storage.errors import InputError
@@ -28,22 +29,9 @@ def suffix_of(path: Path) -> str:
 
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file, numbered from 1, without line ends; InputError if the file cannot be read."""
-    try:
-        with opened(path) as stream:
-            for number, line in enumerate(stream, start=1):
-                yield number, (line.removeprefix(BOM) if number == 1 else line).rstrip(b"\r\n")
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
-
-
-def blocks_of(path: Path, size: int = 1 << 16) -> Iterator[bytes]:
-    """Yield the content of a file in blocks; InputError if it cannot be read."""
-    try:
-        with opened(path) as stream:
-            while block := stream.read(size):
-                yield block
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
+    with opened(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            yield number, (line.removeprefix(BOM) if number == 1 else line).rstrip(b"\r\n")
 
 
 def text_of(path: Path) -> Iterator[str]:
@@ -51,20 +39,18 @@ def text_of(path: Path) -> Iterator[str]:
 
     A byte that the encoding does not have becomes a lone surrogate.
     """
+    with opened(path) as stream:
+        encoding = encoding_of_stream(stream)
+        stream.seek(0)
+        yield from io.TextIOWrapper(stream, encoding, "surrogateescape")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, compressed or not, to read its bytes; InputError if it cannot be read, now or later."""
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
     try:
-        with opened(path) as stream:
-            encoding = encoding_of_stream(stream)
-            stream.seek(0)
-            yield from io.TextIOWrapper(stream, encoding, "surrogateescape")
+        with openers.get(path.suffix.lower(), open)(path, "rb") as stream:
+            yield stream
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
-
-
-def opened(path: Path) -> IO[bytes]:
-    """Open a file, compressed or not, to read its bytes."""
-    name = path.name.lower()
-    if name.endswith(".gz"):
-        return cast(IO[bytes], gzip.open(path, "rb"))
-    if name.endswith(".bz2"):
-        return cast(IO[bytes], bz2.open(path, "rb"))
-    return path.open("rb")

@@ -8,18 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.exchange.kg.files import blocks_of, lines_of
-from conspectus.pipelines.exchange.kg.nodes_and_edges import (
-    Item,
-    NodesAndEdges,
-    read_nodes_and_edges,
-    text_of_value,
-)
+from conspectus.pipelines.exchange.kg.files import lines_of, opened
+from conspectus.pipelines.exchange.kg.nodes_and_edges import Item, NodesAndEdges, read_nodes_and_edges, text_of_value
 from conspectus.pipelines.exchange.kg.rdf import read_rdf
 from conspectus.pipelines.exchange.kg.statements import Statements
 from conspectus.pipelines.exchange.kg.tables import Records
 from conspectus.pipelines.exchange.kg.wikidata import read_wikidata
 from conspectus.pipelines.readers.encodings import decoded
+from conspectus.pipelines.readers.rows import mapping
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings
 
@@ -39,7 +35,8 @@ def read_json(path: Path, into: Statements, settings: KgSettings) -> None:
         read_wikidata(path, into, settings)
         return
     try:
-        content = json.loads(decoded(b"".join(blocks_of(path))))
+        with opened(path) as stream:
+            content = json.loads(decoded(stream.read()))
     except ValueError as error:
         if str(error).startswith("Extra data: line 2"):
             read_jsonl(path, into, settings)
@@ -83,7 +80,7 @@ def _is_dump(path: Path) -> bool:
                 first = json.loads(text)
             except ValueError:
                 return False
-            return "id" in _mapping(first) and ("claims" in first or isinstance(first.get("labels"), dict))
+            return "id" in mapping(first) and ("claims" in first or isinstance(first.get("labels"), dict))
     return False
 
 
@@ -96,7 +93,7 @@ def _rows(content: object) -> list[Any]:
     results = content.get("results")
     if isinstance(results, dict) and isinstance(results.get("bindings"), list):
         return [
-            _flat({name: _mapping(cell).get("value") for name, cell in _mapping(row).items()})
+            _flat({name: mapping(cell).get("value") for name, cell in mapping(row).items()})
             for row in results["bindings"]
         ]
     return next(
@@ -108,7 +105,7 @@ def _flat(row: object) -> Any:  # noqa: ANN401  (any JSON)
     """Return an object with the fields of the objects in it, and the ids of those that are its ends."""
     if not isinstance(row, dict):
         return row
-    flat = {key: _mapping(value).get("id", value) for key, value in row.items() if key not in _NESTED}
+    flat = {key: mapping(value).get("id", value) for key, value in row.items() if key not in _NESTED}
     if flat.get("type") in {"node", "relationship"}:  # Neo4j
         del flat["type"]
     for key in _NESTED:
@@ -121,10 +118,10 @@ def _flat(row: object) -> Any:  # noqa: ANN401  (any JSON)
 
 def _nodes_and_edges(content: object) -> NodesAndEdges | None:
     """Return the nodes and edges of a file, None if it has none."""
-    if isinstance(content, list) and content and all("group" in _mapping(each) for each in content):
+    if isinstance(content, list) and content and all("group" in mapping(each) for each in content):
         groups = {name: [each for each in content if each["group"] == name] for name in ("nodes", "edges")}
         return _nodes_and_edges(groups)
-    whole = _mapping(content)
+    whole = mapping(content)
     if not whole:
         return None
     for key in ("elements", "graph"):
@@ -132,7 +129,7 @@ def _nodes_and_edges(content: object) -> NodesAndEdges | None:
             return found
     nodes = whole.get("nodes")
     if isinstance(nodes, dict):  # JSON Graph Format
-        nodes = [{"id": id_, **_mapping(node)} for id_, node in nodes.items()]
+        nodes = [{"id": id_, **mapping(node)} for id_, node in nodes.items()]
     links = next((whole[key] for key in _EDGES if isinstance(whole.get(key), list)), None)
     adjacency = whole.get("adjacency")
     if not isinstance(nodes, list) or not nodes or not isinstance(adjacency if links is None else links, list):
@@ -158,12 +155,12 @@ def _adjacent(lists: Any, ids: list[str]) -> Iterator[dict[str, Any]]:  # noqa: 
     """Yield the edges of networkx's adjacency data."""
     for source, targets in zip(ids, lists, strict=False):
         for target in targets if isinstance(targets, list) else ():
-            yield {**_mapping(target), "source": source, "target": _mapping(target).get("id")}
+            yield {**mapping(target), "source": source, "target": mapping(target).get("id")}
 
 
 def _edge(edge: Any, place: int, ids: list[str], known: set[str]) -> Item:  # noqa: ANN401  (any JSON)
     """Return an edge. Its ends are ids, or numbers of nodes as D3 has them."""
-    told = _mapping(edge)
+    told = mapping(edge)
     ends = [next((told[key] for key in keys if key in told), "") for keys in (_SOURCES, _TARGETS)]
     source, target = (
         ids[end] if isinstance(end, int) and str(end) not in known and 0 <= end < len(ids) else text_of_value(end)
@@ -177,8 +174,3 @@ def _edge(edge: Any, place: int, ids: list[str], known: set[str]) -> Item:  # no
 def _texts(fields: Mapping[str, Any], without: tuple[str, ...]) -> dict[str, str]:
     """Return the attributes of a node or an edge as texts."""
     return {key: text_of_value(value) for key, value in fields.items() if key not in without}
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    """Return a mapping, empty for any other value."""
-    return value if isinstance(value, dict) else {}

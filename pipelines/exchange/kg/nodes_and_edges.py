@@ -6,20 +6,12 @@ nano-graphrag has none. The other attributes of a node are triples, except in fi
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
 
-from conspectus.pipelines.exchange.kg.builder import (
-    ForeignRow,
-    ThingAttributes,
-    TripleAttributes,
-    details_of,
-    strength_of,
-    types_of,
-    weight_of,
-)
+from conspectus.pipelines.exchange.kg.builder import ForeignRow, ThingAttributes, TripleAttributes, types_of
 from conspectus.pipelines.exchange.kg.files import suffix_of
 from conspectus.pipelines.exchange.kg.statements import Statements, Thing, literal, thing_with_id
 from conspectus.pipelines.readers.encodings import clean
@@ -123,8 +115,8 @@ def read_nodes_and_edges(graph: NodesAndEdges, path: Path, into: Statements) -> 
         into.fail(path.name, "no nodes")
     reading = _Reader(path, into, graph)
     reading.nodes(graph.nodes)
-    for ordinal, edge in enumerate(graph.edges):
-        reading.edge(edge, ordinal)
+    for edge in graph.edges:
+        reading.edge(edge)
 
 
 def is_rag(graph: NodesAndEdges) -> bool:
@@ -162,22 +154,20 @@ class _Reader:
         """Add the nodes."""
         named = [(node, self._name(node)) for node in nodes]
         bearers = Counter(entity_key(name) for _, name in named)
-        for ordinal, (node, name) in enumerate(named):
+        for node, name in named:
             if not entity_key(name):
                 self._fail(node, "a node without a name")
             elif node.id in self._thing_of:
                 self._fail(node, "a second node of one id", node.id)
             else:
-                if bearers[entity_key(name)] == 1:
-                    thing: Thing = name
-                else:
-                    id_ = f"{self._path.name}#{node.id}"
-                    thing = thing_with_id(id_)
+                thing: Thing = name
+                if bearers[entity_key(name)] > 1:
+                    thing = thing_with_id(id_ := f"{self._path.name}#{node.id}")
                     self._into.label(id_, name)
                 self._thing_of[node.id] = thing
-                self._node(node, thing, name, ordinal)
+                self._node(node, thing, name)
 
-    def edge(self, edge: Item, ordinal: int) -> None:
+    def edge(self, edge: Item) -> None:
         """Add an edge."""
         source, target = self._thing_of.get(edge.source), self._thing_of.get(edge.target)
         if source is None or target is None:
@@ -194,14 +184,9 @@ class _Reader:
             used.pop("label", None)
         description = self._text(used, _DESCRIPTIONS)
         item = f"{self._path.name}#{edge.place}"
-        weight = self._into.measured(item, "weight", used.pop("weight", "").strip(), weight_of)
-        strength = self._into.measured(item, "strength", used.pop("strength", "").strip(), strength_of)
-        content = TripleAttributes(
-            1.0 if weight is None else weight,
-            strength,
-            description,
-            (self._row(edge.id or f"{edge.source} -> {edge.target}", ordinal, used, description),),
-        )
+        measures = self._into.measures(item, {name: used.pop(name, "") for name in ("weight", "strength")})
+        row = self._row(edge.id or f"{edge.source} -> {edge.target}", edge.place, used).of(description)
+        content = TripleAttributes(*measures, description, (row,))
         ends = (source, target) if self._is_directed or predicate != CONNECTED else (source, target, source)
         for one, other in pairwise(ends):
             self._into.add(one, self._into.shown_predicate(clean(predicate)), other, content)
@@ -212,7 +197,7 @@ class _Reader:
         names = {key.lower(): text for key, text in node.attributes.items() if text.strip()}
         return " ".join(clean(next((names[key] for key in _NAMES if key in names), node.id)).split())
 
-    def _node(self, node: Item, thing: Thing, name: str, ordinal: int) -> None:
+    def _node(self, node: Item, thing: Thing, name: str) -> None:
         used = {
             key: text
             for key, text in node.attributes.items()
@@ -224,7 +209,7 @@ class _Reader:
         if self._is_rag:
             types = tuple(map(unquoted, types))
         description = self._text(used, _DESCRIPTIONS)
-        row = self._row(node.id, ordinal, used, description, types)
+        row = self._row(node.id, node.place, used).of(description, types)
         self._into.thing(thing, ThingAttributes(types, description, (row,)))
         if self._has_own_columns:
             return
@@ -235,11 +220,9 @@ class _Reader:
                 for value in clean(text).split(BETWEEN):
                     self._into.add(thing, self._into.shown_predicate(clean(key)), literal(" ".join(value.split())))
 
-    def _row(
-        self, id_: str, ordinal: int, rest: Mapping[str, str], description: str, types: Sequence[str] = ()
-    ) -> ForeignRow:
+    def _row(self, id_: str, ordinal: int, rest: Mapping[str, str]) -> ForeignRow:
         left = {clean(key): clean(text) for key, text in rest.items() if text.strip()}
-        return ForeignRow(self._path.name, clean(id_), ordinal, details_of(left, description, types))
+        return ForeignRow(self._path.name, clean(id_), ordinal, left)
 
     def _text(self, attributes: dict[str, str], names: Iterable[str]) -> str:
         """Remove and return the first of these attributes that is not empty."""

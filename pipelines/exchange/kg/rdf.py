@@ -1,8 +1,7 @@
 """Read triples with pyoxigraph: N-Triples and N-Quads line by line; Turtle, TriG, RDF/XML and JSON-LD as a whole."""
 
 import json
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
@@ -12,11 +11,9 @@ from conspectus.pipelines.exchange.kg.builder import (
     ForeignRow,
     ThingAttributes,
     TripleAttributes,
-    details_of,
     local_name,
     strength_of,
     types_of,
-    weight_of,
 )
 from conspectus.pipelines.exchange.kg.files import BOM, lines_of, opened, suffix_of
 from conspectus.pipelines.exchange.kg.statements import Statements, thing_with_id
@@ -126,7 +123,7 @@ def _document(path: Path, format_: str) -> "Iterator[tuple[str, ox.Quad]]":
             base = f"file:///{quote(path.name)}"
             for quad in ox.parse(stream, getattr(ox.RdfFormat, format_), base_iri=base, lenient=True):
                 yield path.name, quad
-    except (SyntaxError, ValueError, EOFError, OSError, zlib.error) as error:
+    except (SyntaxError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
 
 
@@ -187,7 +184,7 @@ class OwnStatements:
         into = self._into
         for ordinal, (iri, about) in enumerate(self._entities.items()):
             types, description = types_of(about.get("types", "")), about.get("description", "")
-            row = self._row(iri, ordinal, description, types)
+            row = ForeignRow(self._path.name, iri, ordinal).of(description, types)
             into.thing(thing_with_id(iri), ThingAttributes(types, description, (row,)))
         for ordinal, (iri, about) in enumerate(self._relations.items()):
             source, said, target = (about.get(part, "") for part in ("subject", "predicate", "object"))
@@ -195,23 +192,16 @@ class OwnStatements:
                 into.fail(about["item"], "a relation without subject, predicate and object", iri)
                 continue
             description = about.get("description", "")
-            weight = into.measured(about["item"], "weight", about.get("weight", ""), weight_of)
-            attributes = TripleAttributes(
-                1.0 if weight is None else weight,
-                into.measured(about["item"], "strength", about.get("strength", ""), strength_of),
-                description,
-                (self._row(iri, ordinal, description),),
-                _statements_of(about.get("qualifiers", "")),
-            )
+            row = ForeignRow(self._path.name, iri, ordinal).of(description)
+            qualifiers = _statements_of(about.get("qualifiers", ""))
+            measures = into.measures(about["item"], about)
+            attributes = TripleAttributes(*measures, description, (row,), qualifiers)
             into.add(thing_with_id(source), predicate_of(into, said), thing_with_id(target), attributes)
         if self._left_out:
             into.note(
                 f"{self._left_out:,} statements of {self._path.name} about documents and mentions left out: "
                 "a graph is read without them"
             )
-
-    def _row(self, iri: str, ordinal: int, description: str, types: Sequence[str] = ()) -> ForeignRow:
-        return ForeignRow(self._path.name, iri, ordinal, details_of({}, description, types))
 
 
 def _statements_of(text: str) -> tuple[tuple[tuple[str, str], ...], ...]:

@@ -30,15 +30,10 @@ _IN_MEMORY = 16 << 20
 
 
 def read_graph(settings: KgSettings, limits: InputSettings | None = None) -> ImportedGraph | None:
-    """Read the files of a knowledge graph as one graph.
+    """Read the files of a knowledge graph as one graph; None if the settings name no files.
 
-    Args:
-        settings: The section kg: the files, files of labels, and the language of labels and literals.
-        limits: The section input: the time and memory that reading a file may take.
-
-    Returns:
-        The graph, None if the settings name no files. Lines that are not a triple are among its failures, and so is a
-        file of an unknown format among others.
+    Lines that are not a triple are among its failures, and so is a file of an unknown format among others. `limits` are
+    those of time and memory for a file.
 
     Raises:
         InputError: A file cannot be read, or the files contain no triple and no thing.
@@ -68,16 +63,7 @@ def read_graph(settings: KgSettings, limits: InputSettings | None = None) -> Imp
 
 
 def read_statements(path: Path, settings: KgSettings, send: Callable[[Any], None]) -> None:
-    """Send the statements of a file.
-
-    Args:
-        path: The file; its suffix names the format, apart from that of a compression.
-        settings: The section kg.
-        send: Takes each statement.
-
-    Raises:
-        InputError: The file cannot be read, or has an unknown suffix.
-    """
+    """Send the statements of a file; InputError if it cannot be read, or has an unknown suffix."""
     reader = READERS.get(suffix_of(path))
     if reader is None:
         raise InputError(f"{path}: {_UNKNOWN}")

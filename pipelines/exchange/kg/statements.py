@@ -1,9 +1,9 @@
 """What readers of a graph state, sent to the process that builds the graph."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from conspectus.pipelines.exchange.kg.builder import ThingAttributes, TripleAttributes
+from conspectus.pipelines.exchange.kg.builder import ThingAttributes, TripleAttributes, strength_of, weight_of
 
 Thing = str | tuple[str, ...]
 """A thing by its name, or a pair of "id" or "literal" and a text; or "quantity", an amount and the id of its unit."""
@@ -38,19 +38,8 @@ class Statements:
         attributes: TripleAttributes | None = None,
         ids: Iterable[str] = (),
     ) -> None:
-        """Add a triple.
-
-        Args:
-            source: Its subject.
-            predicate: A name, or an id that is displayed by its label.
-            target: Its object.
-            attributes: What is stated about it.
-            ids: The predicates and values of its qualifiers that are displayed by their labels.
-        """
-        if attributes is None:
-            self._send(("add", source, predicate, target))
-        else:
-            self._send(("add", source, predicate, target, attributes, list(ids)))
+        """Add a triple. Its predicate, and the predicates and values of its qualifiers in `ids`, may have labels."""
+        self._send(("add", source, predicate, target, *((attributes, list(ids)) if attributes else ())))
 
     def shown_predicate(self, text: str) -> str:
         """Return a predicate that is displayed unchanged, even if it looks like an IRI."""
@@ -76,12 +65,15 @@ class Statements:
         """Add an item that could not be read."""
         self._send(("fail", item, reason, detail[:_LONGEST_DETAIL]))
 
-    def measured(self, item: str, name: str, text: str, read: Callable[[str], float | None]) -> float | None:
-        """Return the weight or strength in a text, None if there is none; a text that is not one is a failure."""
-        value = read(text) if text else None
-        if text and value is None:
-            self.fail(item, f"not a {name}", text)
-        return value
+    def measures(self, item: str, fields: Mapping[str, str]) -> tuple[float, float | None]:
+        """Return the weight and the strength among fields, 1 and None without; a text that is not one is a failure."""
+        found: list[float | None] = []
+        for name, read in (("weight", weight_of), ("strength", strength_of)):
+            text = fields.get(name, "").strip()
+            found.append(read(text) if text else None)
+            if text and found[-1] is None:
+                self.fail(item, f"not a {name}", text)
+        return found[0] or 1.0, found[1]
 
 
 _LONGEST_DETAIL = 1000

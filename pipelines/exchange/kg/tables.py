@@ -235,11 +235,8 @@ class _Table:
         self._needed = max(filter(None, ends), default=0) if ends else self._id or 0
         self._label_of = self._labels()
         used = {self._weight, *self._label_of.values(), *(ends or ())}
-        self._perhaps = [
-            place
-            for place, column in enumerate(columns)
-            if ends and ends[1] is None and column.word in _ROLES["perhaps relation"]
-        ]
+        perhaps = _ROLES["perhaps relation"] if ends and ends[1] is None else frozenset()
+        self._perhaps = [place for place, column in enumerate(columns) if column.word in perhaps]
         ignored = {place for place, column in enumerate(columns) if column.word in _ROLES["id"] or not column.name}
         self._qualifiers = [
             (place, column.name)
@@ -248,10 +245,8 @@ class _Table:
         ]
         used |= {self._id, self._name, self._types, self._description}
         self._attributes = [place for place, column in enumerate(columns) if place not in used and column.name]
-        shown = [columns[place].name or columns[place].word for place in range(len(columns))]
-        self.form = ",".join(filter(None, shown)) or "columns " + ",".join(
-            str(1 + place) for place in range(len(columns))
-        )
+        shown = ",".join(filter(None, (column.name or column.word for column in columns)))
+        self.form = shown or f"columns {','.join(str(1 + place) for place in range(len(columns)))}"
 
     def _labels(self) -> dict[int, int]:
         """Return the places of the columns whose labels are in another column: itemLabel for item."""
@@ -259,12 +254,8 @@ class _Table:
         found = {}
         for place, column in enumerate(self._columns):
             base = column.word.removesuffix("label").removesuffix("name")
-            if (
-                base
-                and base != column.word
-                and (self._ends or place != self._name)
-                and place_of.get(base, place) != place
-            ):
+            is_label = base not in ("", column.word) and (self._ends or place != self._name)
+            if is_label and place_of.get(base, place) != place:
                 found[place_of[base]] = place
         return found
 
@@ -279,6 +270,9 @@ class _Table:
                 self._into.fail(item, f"{len(cells)} columns, not {len(self._columns)}", separator.join(cells))
             return
         cells += [""] * missing
+        for place, label in self._label_of.items():
+            if cells[place] and cells[label]:
+                self._into.label(cells[place], cells[label])
         text = "".join(cells)
         if len(text) > _LONGEST:  # probably a quotation mark that is not closed
             self._into.fail(item, "a row is too long", text[:100])
@@ -295,16 +289,12 @@ class _Table:
         if not (source and relation and target):
             self._into.fail(item, "a column is empty", ", ".join(cells))
             return
-        for place, label in self._label_of.items():
-            if place in ends and cells[label]:
-                self._into.label(cells[place], cells[label])
         told = [(clean(name), clean(cells[place])) for place, name in self._qualifiers if cells[place]]
-        weight = None
-        if self._weight is not None:
-            weight = self._into.measured(item, "weight", cells[self._weight].replace(",", "."), weight_of)
+        text = "" if self._weight is None else cells[self._weight].replace(",", ".")
+        weight, _ = self._into.measures(item, {"weight": text})
         attributes = None
-        if told or weight is not None:
-            attributes = TripleAttributes(weight or 1.0, statements=(tuple(told),) if told else ())
+        if told or weight_of(text):
+            attributes = TripleAttributes(weight, statements=(tuple(told),) if told else ())
         self._into.add(source, relation, target, attributes)
         if relation == CONNECTED and any(cells[place].casefold() == "undirected" for place in self._perhaps):
             self._into.add(target, relation, source, attributes)
@@ -326,10 +316,8 @@ class _Table:
         for kind in types:
             self._into.add(thing, "type", kind)
         for place in self._attributes:
-            column, label = self._columns[place], self._label_of.get(place)
-            if label is not None and cells[place]:
-                if cells[label]:
-                    self._into.label(cells[place], cells[label])
+            column = self._columns[place]
+            if place in self._label_of and cells[place]:
                 self._into.add(thing, column.name, cells[place])
                 continue
             for value in column.values(cells[place]):

@@ -9,13 +9,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.exchange.kg.builder import ALTERNATIVE, LAST_LABEL, TripleAttributes
 from conspectus.pipelines.exchange.kg.files import lines_of
 from conspectus.pipelines.exchange.kg.statements import Statements, Thing, thing_with_id
+from conspectus.pipelines.readers.rows import items, mapping
 from conspectus.storage.settings import KgSettings
 
 _ANY_LANGUAGE = "mul"
@@ -34,15 +34,6 @@ _UNIT_LABELS = {
     "Q4916": "euro", "Q25224": "pound sterling", "Q11229": "percent",
 }  # fmt: skip
 """Labels of units, for excerpts of a dump that lack them; labels in the dump take precedence."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """The value of a statement or qualifier: an item's id, a literal, or a quantity with a unit (an id)."""
-
-    id: str = ""
-    text: str = ""
-    unit: str = ""
 
 
 def read_wikidata(path: Path, into: Statements, settings: KgSettings) -> None:
@@ -65,19 +56,19 @@ def read_wikidata(path: Path, into: Statements, settings: KgSettings) -> None:
             continue
         id_ = entity["id"].strip()
         for rank, code in enumerate((language, _ANY_LANGUAGE)):
-            label = _mapping(_mapping(entity.get("labels")).get(code)).get("value")
+            label = mapping(mapping(entity.get("labels")).get(code)).get("value")
             if isinstance(label, str) and label.strip():
                 into.label(id_, label, rank)
-        for alias in _list(_mapping(entity.get("aliases")).get(language)):
-            if isinstance(name := _mapping(alias).get("value"), str) and name.strip():
+        for alias in items(mapping(entity.get("aliases")).get(language)):
+            if isinstance(name := mapping(alias).get("value"), str) and name.strip():
                 into.label(id_, name, ALTERNATIVE)
         for predicate, statement in _statements(entity):
-            value = _value(_mapping(statement.get("mainsnak")), language, left_out)
+            value = _value(mapping(statement.get("mainsnak")), language, left_out)
             if value is not None:
                 qualifiers = _qualifiers(statement, language, left_out)
                 ids = [part for each in qualifiers for part in each]
                 attributes = TripleAttributes(statements=(tuple(qualifiers),)) if qualifiers else None
-                into.add(thing_with_id(id_), predicate, _thing(value), attributes, ids)
+                into.add(thing_with_id(id_), predicate, value, attributes, ids)
     for unit, label in _UNIT_LABELS.items():
         into.label(unit, label, LAST_LABEL)
     if left_out:
@@ -87,9 +78,9 @@ def read_wikidata(path: Path, into: Statements, settings: KgSettings) -> None:
 
 def _statements(entity: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the statements to import, with their properties."""
-    for predicate, several in _mapping(entity.get("claims")).items():
-        for value in _list(several):
-            statement = _mapping(value)
+    for predicate, several in mapping(entity.get("claims")).items():
+        for value in items(several):
+            statement = mapping(value)
             if statement.get("rank") in {"preferred", "normal"}:
                 yield predicate, statement
 
@@ -97,42 +88,35 @@ def _statements(entity: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
 def _qualifiers(statement: Mapping[str, Any], language: str, left_out: Counter[str]) -> list[tuple[str, str]]:
     """Return the properties and values of a statement's qualifiers."""
     found = []
-    for predicate, several in _mapping(statement.get("qualifiers")).items():
-        for snak in _list(several):
-            value = _value(_mapping(snak), language, left_out)
+    for predicate, several in mapping(statement.get("qualifiers")).items():
+        for snak in items(several):
+            value = _value(mapping(snak), language, left_out)
             if value is not None:
-                unit = _UNIT_LABELS.get(value.unit, value.unit)
-                found.append((predicate, value.id or " ".join(filter(None, (value.text, unit)))))
+                _, text, *unit = ("", value) if isinstance(value, str) else value
+                found.append((predicate, " ".join((text, *(_UNIT_LABELS.get(each, each) for each in unit)))))
     return found
 
 
-def _thing(value: _Value) -> Thing:
-    if value.id:
-        return thing_with_id(value.id)
-    return ("quantity", value.text, value.unit) if value.unit else value.text
-
-
-def _value(snak: Mapping[str, Any], language: str, left_out: Counter[str]) -> _Value | None:
+def _value(snak: Mapping[str, Any], language: str, left_out: Counter[str]) -> Thing | None:
     """Return the value of a main statement or a qualifier, None if it is missing or not imported."""
     if snak.get("snaktype") != "value":
         return None
-    data = _mapping(snak.get("datavalue"))
+    data = mapping(snak.get("datavalue"))
     kind, content = data.get("type"), data.get("value")
     if kind == "time":
-        text = _time(_mapping(content))
+        text = _time(mapping(content))
     elif kind == "quantity":
-        return _quantity(_mapping(content))
+        return _quantity(mapping(content))
     elif kind == "monolingualtext":
-        text = str(_mapping(content).get("text", "")) if _mapping(content).get("language") == language else ""
+        text = str(mapping(content).get("text", "")) if mapping(content).get("language") == language else ""
     elif kind == "string" and snak.get("datatype", "string") == "string":
         text = content if isinstance(content, str) else ""
     elif isinstance(content, dict) and (id_ := _entity_id(content)):  # only items have ids
-        return _Value(id=id_)
+        return thing_with_id(id_)
     else:
         left_out[str(snak.get("datatype") or kind or "unknown")[:40]] += 1
         return None
-    text = " ".join(text.split())
-    return _Value(text=text) if text else None
+    return " ".join(text.split()) or None
 
 
 def _time(content: Mapping[str, Any]) -> str:
@@ -159,11 +143,12 @@ def _time(content: Mapping[str, Any]) -> str:
     return "-".join([f"{year:04}" if precision > _YEAR else str(year), found[3], found[4]][: precision - _YEAR + 1])
 
 
-def _quantity(content: Mapping[str, Any]) -> _Value | None:
+def _quantity(content: Mapping[str, Any]) -> Thing | None:
     amount, unit = content.get("amount"), _UNIT.fullmatch(str(content.get("unit", "")))
     if not isinstance(amount, str) or not amount.strip():
         return None
-    return _Value(text=amount.strip().removeprefix("+"), unit=unit[1] if unit else "")
+    amount = amount.strip().removeprefix("+")
+    return ("quantity", amount, unit[1]) if unit else amount
 
 
 def _entity_id(value: Mapping[str, Any]) -> str:
@@ -172,13 +157,3 @@ def _entity_id(value: Mapping[str, Any]) -> str:
         return str(value["id"])
     kind, number = _KINDS.get(str(value.get("entity-type"))), value.get("numeric-id")
     return f"{kind}{number}" if kind and isinstance(number, int) else ""
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    """Return a mapping, empty for any other value: PHP writes an empty mapping as []."""
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    """Return a list, empty for any other value."""
-    return value if isinstance(value, list) else []

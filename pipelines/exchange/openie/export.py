@@ -43,18 +43,13 @@ def write_openie(index: StoredIndex, to: Path) -> ExportResult:
     with to.open("w", encoding="utf-8", newline="\n") as stream:
         json.dump(whole, stream, ensure_ascii=False, indent=1)
         stream.write("\n")
-    notes = (
-        [f"{without_predicate:,} relations have no predicate and are written as {RELATED!r}"]
-        if without_predicate
-        else []
-    )
-    notes += [f"{without_chunk:,} relations are left out because no document states them"] if without_chunk else []
-    rows = {
-        "chunks": len(docs),
-        "entities": len(all_names),
-        "triples": sum(len(doc["extracted_triples"]) for doc in docs),
+    notes = {
+        f"{without_predicate:,} relations have no predicate and are written as {RELATED!r}": without_predicate,
+        f"{without_chunk:,} relations are left out because no document states them": without_chunk,
     }
-    return ExportResult((to,), rows, tuple(notes))
+    n_triples = sum(len(doc["extracted_triples"]) for doc in docs)
+    rows = {"chunks": len(docs), "entities": len(all_names), "triples": n_triples}
+    return ExportResult((to,), rows, tuple(note for note, count in notes.items() if count))
 
 
 def _names(index: StoredIndex) -> dict[str, list[str]]:

@@ -43,16 +43,10 @@ def titled(passage: str) -> tuple[str, str]:
     return title, rest.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedExtractions:
-    """The extraction of each chunk by id, and the passages that match no chunk."""
-
-    stated: dict[str, OpenExtraction]
-    failures: list[Failure]
-
-
-def match_passages(results: OpenResults, documents: Sequence[Document], chunks: Sequence[Chunk]) -> MatchedExtractions:
-    """Match passages to chunks.
+def match_passages(
+    results: OpenResults, documents: Sequence[Document], chunks: Sequence[Chunk]
+) -> tuple[dict[str, OpenExtraction], list[Failure]]:
+    """Return the extraction of each chunk by its id, and the failures with the passages that match no chunk.
 
     A passage matches a chunk or a document if it has the same text, apart from whitespace and a first line with the
     title; or it is part of the document that it is `within`. The extraction of a passage that matches several chunks is
@@ -85,20 +79,15 @@ def match_passages(results: OpenResults, documents: Sequence[Document], chunks: 
         else:
             for several in found.values():
                 _add(stated, passage.extraction, several)
-    return MatchedExtractions(stated, failures)
+    return stated, failures
 
 
 def _run(passage: ExtractedPassage, text_of: Mapping[str, str], of_document: Mapping[str, list[Chunk]]) -> list[Chunk]:
     """Return the chunks that a passage of a document overlaps, none if its document is not known."""
     text = passage.text.strip()
     start = text_of.get(passage.within, "").find(text)
-    return [
-        item for item in of_document.get(passage.within, ()) if start >= 0 and _meets(item, start, start + len(text))
-    ]
-
-
-def _meets(chunk: Chunk, start: int, end: int) -> bool:
-    return chunk.start < end and start < chunk.end
+    chunks = of_document.get(passage.within, ()) if start >= 0 else ()
+    return [chunk for chunk in chunks if chunk.start < start + len(text) and start < chunk.end]
 
 
 def _add(stated: dict[str, OpenExtraction], extraction: OpenExtraction, chunks: Sequence[Chunk]) -> None:

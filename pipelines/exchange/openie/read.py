@@ -18,7 +18,6 @@ Items that cannot be used are failures, whose item is the place in the file ("op
 import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,51 +43,52 @@ from conspectus.storage.records import Document, Failure
 from conspectus.storage.text.normalise import entity_key
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFile:
-    """The extractions of a file by document id, and its failures."""
-
-    of_document: dict[str, OpenExtraction]
-    failures: list[Failure]
-
-
-def read_open(file: Path, document_ids: Collection[str]) -> OpenFile:
-    """Read the extractions of these documents from JSON lines; InputError if the file cannot be read."""
-    try:
-        lines = file.read_bytes().splitlines()
-    except OSError as error:
-        raise InputError(f"the extraction {file} cannot be read: {error.strerror or error}") from error
-    read = OpenFile({}, [])
-    for number, line in enumerate(lines, start=1):
+def read_open(file: Path, document_ids: Collection[str]) -> tuple[dict[str, OpenExtraction], list[Failure]]:
+    """Read the extractions of these documents from JSON lines, and the failures. Raises InputError."""
+    found: dict[str, OpenExtraction] = {}
+    failures: list[Failure] = []
+    for number, line in enumerate(_bytes_of(file).splitlines(), start=1):
         if line.strip():
             where = f"{file.name}:{number}"
             try:
                 id_, entities, triples = _parts(json.loads(line.decode("utf-8-sig")))
             except (ValueError, RecursionError) as error:
-                read.failures.append(Failure(EXTRACT, where, "the line is not an extraction", str(error)))
+                failures.append(Failure(EXTRACT, where, "the line is not an extraction", str(error)))
                 continue
             if id_ not in document_ids:
-                read.failures.append(Failure(EXTRACT, where, "no document has this id", id_))
-            elif id_ in read.of_document:
-                read.failures.append(Failure(EXTRACT, where, "a second extraction of one document", id_))
+                failures.append(Failure(EXTRACT, where, "no document has this id", id_))
+            elif id_ in found:
+                failures.append(Failure(EXTRACT, where, "a second extraction of one document", id_))
             else:
-                read.of_document[id_], wrong = usable(entities, triples)
-                read.failures.extend(Failure(EXTRACT, where, LOST_RECORD, item) for item in wrong)
-    return read
+                found[id_], wrong = usable(entities, triples)
+                failures.extend(Failure(EXTRACT, where, LOST_RECORD, item) for item in wrong)
+    return found, failures
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"the extraction {file} cannot be read: {error.strerror or error}") from error
 
 
 def _parts(row: Any) -> tuple[str, list[object], list[object]]:  # noqa: ANN401  (any JSON value may appear in a file)
     """Return the document id, entities and triples of a line; ValueError states what is wrong."""
     if not isinstance(row, dict):
         raise ValueError("it is no object")
-    id_, entities, triples = row.get("id"), row.get("entities", []), row.get("triples", [])
+    id_, lists = row.get("id"), _lists(row, "entities", "triples")
     if isinstance(id_, bool) or not isinstance(id_, str | int):
         raise ValueError(f"its id is {id_!r}")
-    if not isinstance(entities, list) or not isinstance(triples, list):
-        raise ValueError("entities and triples are not both lists")
     if not row.keys() & {"entities", "triples"}:
         raise ValueError("it has neither entities nor triples")
-    return str(id_), entities, triples
+    return str(id_), *lists
+
+
+def _lists(row: dict[str, Any], one: str, other: str) -> tuple[list[object], list[object]]:
+    entities, triples = row.get(one, []), row.get(other, [])
+    if not isinstance(entities, list) or not isinstance(triples, list):
+        raise ValueError(f"{one} and {other} are not both lists")
+    return entities, triples
 
 
 GRAPHML = ".graphml"
@@ -102,10 +102,7 @@ def read_results(file: Path) -> OpenResults | None:
     """
     if file.suffix.lower() == GRAPHML:
         return read_lightrag(file)
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"the extraction {file} cannot be read: {error.strerror or error}") from error
+    content = _bytes_of(file)
     try:
         found = json.loads(content.decode("utf-8-sig")) if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" else None
     except (ValueError, RecursionError):  # probably JSON lines, which are read line by line
@@ -131,12 +128,10 @@ def read_results(file: Path) -> OpenResults | None:
 def _passage_parts(row: Any) -> tuple[str, list[object], list[object]]:  # noqa: ANN401  (any JSON value may appear in a file)
     if not isinstance(row, dict):
         raise ValueError("it is no object")
-    text, entities, triples = row.get("passage"), row.get("extracted_entities", []), row.get("extracted_triples", [])
+    text = row.get("passage")
     if not isinstance(text, str) or not text.strip():
         raise ValueError("its passage is no text")
-    if not isinstance(entities, list) or not isinstance(triples, list):
-        raise ValueError("extracted_entities and extracted_triples are not both lists")
-    return clean(text), entities, triples
+    return clean(text), *_lists(row, "extracted_entities", "extracted_triples")
 
 
 def read_passages(file: Path) -> list[Document]:

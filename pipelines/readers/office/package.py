@@ -22,15 +22,8 @@ if TYPE_CHECKING:
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_PROPERTIES = {
-    "creator": "author",
-    "subject": "subject",
-    "keywords": "keywords",
-    "description": "description",
-    "created": "created",
-    "modified": "modified",
-    "language": "language",
-}
+_SAME = ("subject", "keywords", "description", "created", "modified", "language")
+_PROPERTIES = {"creator": "author", **{name: name for name in _SAME}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +65,21 @@ class Package:
 
     def main_part(self, expected: str) -> tuple[str, "_Element"]:
         """Return the name and root of the main part; raises Unreadable if its type is not `expected`."""
-        name = next(
-            (relation.target for relation in self.relations("").values() if relation.kind == "officeDocument"), ""
-        )
-        root = self.part(name) if name else None
+        name, root = self._of_kind("officeDocument")
         if root is None:
             raise Unreadable("damaged document", "the package has no main part")
         if local(root) != expected:
             raise Unreadable("damaged document", f"the main part is a {local(root)}, not a {expected}")
         return name, root
 
+    def _of_kind(self, kind: str) -> "tuple[str, _Element | None]":
+        name = next((relation.target for relation in self.relations("").values() if relation.kind == kind), "")
+        return name, self.part(name) if name else None
+
     def properties(self) -> tuple[str | None, dict[str, str]]:
         """Return the title and the other core properties that are not empty; none if they are damaged."""
         try:
-            name = next(
-                (relation.target for relation in self.relations("").values() if relation.kind == "core-properties"), ""
-            )
-            root = self.part(name) if name else None
+            _, root = self._of_kind("core-properties")
         except Unreadable:
             return None, {}
         values = {local(node): " ".join(clean(node.text or "").split()) for node in root} if root is not None else {}

@@ -1,6 +1,6 @@
 """Read presentations (.pptx): for every slide its title, text, tables, and speaker notes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +67,8 @@ def _read_slide(package: Package, name: str, draft: Draft, seen: set[str]) -> st
         if kind in _TITLES and title is None:
             title = " ".join(" ".join(lines).split())
         elif kind not in _FURNITURE:
-            blocks.append(_listed(lines) if kind == "body" else "\n".join(lines))
+            mark = "- " if kind == "body" and len(lines) > 1 else ""
+            blocks.append("\n".join(mark + line for line in lines))
     if title:
         draft.add_heading(title, 1)
     for text in blocks:
@@ -109,8 +110,3 @@ def _cells(row: "_Element") -> list[str]:
 def _paragraphs(body: "_Element") -> list[str]:
     lines = (folded("".join(runs(node, []))) for node in body if local(node) == "p")
     return [line for line in lines if line]
-
-
-def _listed(lines: Sequence[str]) -> str:
-    """Return the lines of a slide's body as list items."""
-    return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)

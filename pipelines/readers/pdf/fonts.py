@@ -53,12 +53,7 @@ class _Line:
 
 
 class PageFonts:
-    """The fonts of the lines of a page.
-
-    Args:
-        page: The text of a page, open.
-        text: The text of the page, with line breaks as PDFium writes them.
-    """
+    """The fonts of the lines of a page that is open; its `text` has line breaks as PDFium writes them."""
 
     def __init__(self, page: "PdfTextPage", text: str) -> None:
         self._page = page

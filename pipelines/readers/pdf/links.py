@@ -77,12 +77,9 @@ def line_at(text: "PdfTextPage", height: float) -> str:
 def placed(
     links: Sequence[Sequence[PageLink]], lines: Mapping[tuple[int, float], str], flowing: Flow
 ) -> tuple[list[Hyperlink], list[Anchor]]:
-    """Return the links at their words in the text of all pages, and the anchors that they target.
+    """Return the links of each page at their words in the text of all, and the anchors that they target.
 
-    Args:
-        links: The links of each page.
-        lines: The line at each page and height that links target.
-        flowing: The text of all pages.
+    `lines` are those at each page and height that links target.
     """
     ends = flowing.ends
     made: list[Hyperlink] = []

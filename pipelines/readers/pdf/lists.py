@@ -65,8 +65,7 @@ class ListPages:
 def without_lists(pages: Sequence[Page]) -> ListPages:
     """Return the pages without tables of contents and indexes, and the content of these.
 
-    Args:
-        pages: The lines of each page; dot leaders are shortened to three dots between blanks.
+    Dot leaders of the pages are shortened to three dots between blanks.
     """
     lines = [(number, line) for number, page in enumerate(pages) for line in page]
     found = ListPages([])

@@ -125,20 +125,8 @@ def _errors() -> tuple[type[Exception], ...]:
     """Return the exceptions of pypdf for damaged files: its own, and those that damaged values cause."""
     from pypdf.errors import PyPdfError
 
-    return (
-        PyPdfError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        LookupError,
-        ArithmeticError,
-        AssertionError,
-        RecursionError,
-        NotImplementedError,
-        EOFError,
-        zlib.error,
-        struct.error,
-    )
+    of_values = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError, EOFError)
+    return (PyPdfError, *of_values, RecursionError, NotImplementedError, zlib.error, struct.error)
 
 
 def _read_pages(path: Path, n_pages: int, settings: InputSettings) -> _Pages:

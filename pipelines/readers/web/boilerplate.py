@@ -112,10 +112,7 @@ def is_unseen(element: "_Element") -> bool:
 def parts_beside_text(root: "_Element", title: str | None, name: str = "") -> "dict[_Element, str]":
     """Return the outermost elements of a page that are not its text, with their kinds.
 
-    Args:
-        root: The root of the page.
-        title: The page's title, None for none. A short part before it on the page is not text.
-        name: The file name of the page, used to recognise links to the page itself.
+    A short part before the title is not text. `name` is the file name, which links to the page itself have.
     """
     from lxml import etree
 

@@ -17,9 +17,7 @@ _LONGEST = 2_000
 def resolved(uri: str, links: Sequence[Hyperlink]) -> Iterator[Hyperlink]:
     """Yield the links of a document whose targets are addresses as written, with targets as `Hyperlink` describes them.
 
-    Args:
-        uri: The name of the document; relative addresses start from its folder.
-        links: Its links. Those with non-web schemes (mailto, javascript) are left out.
+    Relative addresses start from the folder of `uri`, the document. Non-web schemes (mailto, ...) are left out.
 
     >>> links = [Hyperlink(0, 1, "../b%20c.html#top"), Hyperlink(2, 3, "mailto:x@y.z")]
     >>> [one.target for one in resolved("docs/a.html", links)]

@@ -97,14 +97,7 @@ def parse_page(markup: str) -> "_Element | None":
 
 
 def add_page(root: "_Element", draft: Draft, title: str | None = None, name: str = "") -> None:
-    """Add the text of a page to a draft.
-
-    Args:
-        root: The root of the page.
-        draft: The draft.
-        title: The title of the page, if it has one; a block with the same text is its first heading.
-        name: The file name of the page.
-    """
+    """Add the text of a page to a draft; a block with the same text as the title is its first heading."""
     add_elements(root, draft, title, parts_beside_text(root, title, name))
 
 
@@ -161,12 +154,8 @@ def _replaced(entity: "re.Match[str]") -> str:
 def _title(root: "_Element") -> str | None:
     for element in root.iter():
         if local(element).lower() == "title":
-            return sensible_title("".join(_texts(element)))
+            return sensible_title("".join(map(str, element.itertext())))
     return None
-
-
-def _texts(element: "_Element") -> list[str]:
-    return [str(text) for text in element.itertext()]
 
 
 def _metadata(root: "_Element") -> dict[str, str]:

@@ -29,13 +29,13 @@ LINES = (
 def test_every_line_is_used_or_told(tmp_path: Path) -> None:
     file = tmp_path / "found.jsonl"
     file.write_text("\n".join(LINES), "utf-8")
-    read = read_open(file, {"a", "b", "7"})
-    assert read.of_document == {
+    found, failures = read_open(file, {"a", "b", "7"})
+    assert found == {
         "a": OpenExtraction(("Mora",), (OpenTriple("Mora", "is in", "Dalarna"),)),
         "7": OpenExtraction(),
     }
-    assert {each.stage for each in read.failures} == {"extract"}
-    assert [(each.item_id, each.reason) for each in read.failures] == [
+    assert {each.stage for each in failures} == {"extract"}
+    assert [(each.item_id, each.reason) for each in failures] == [
         ("found.jsonl:1", "lost record"),
         ("found.jsonl:1", "lost record"),
         ("found.jsonl:4", "the line is not an extraction"),
@@ -53,9 +53,9 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     file.write_bytes(
         b'\xef\xbb\xbf{"id": "a", "entities": ["Mora"]}\r\n{"id": "b", "entities": ["\xff"]}\n' + b"[" * 9999
     )
-    read = read_open(file, {"a", "b"})
-    assert list(read.of_document) == ["a"]
-    assert [each.item_id for each in read.failures] == ["found.jsonl:2", "found.jsonl:3"]
+    found, failures = read_open(file, {"a", "b"})
+    assert list(found) == ["a"]
+    assert [each.item_id for each in failures] == ["found.jsonl:2", "found.jsonl:3"]
 
 
 ANY = st.recursive(
@@ -70,14 +70,14 @@ ANY = st.recursive(
 def test_whatever_stands_in_it_is_used_or_told(rows: list[object], tmp_path: Path) -> None:
     file = tmp_path / "any.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    read = read_open(file, {"0", "1", ""})
-    told = {each.item_id for each in read.failures}
+    found, failures = read_open(file, {"0", "1", ""})
+    told = {each.item_id for each in failures}
     for number, row in enumerate(rows, start=1):
-        used = isinstance(row, dict) and str(row.get("id")) in read.of_document
+        used = isinstance(row, dict) and str(row.get("id")) in found
         assert used or f"any.jsonl:{number}" in told
-    for found in read.of_document.values():
-        assert all(name.strip() for name in found.entities)
-        assert all(part.strip() for each in found.triples for part in (each.subject, each.predicate, each.object))
+    for extraction in found.values():
+        assert all(name.strip() for name in extraction.entities)
+        assert all(part.strip() for each in extraction.triples for part in (each.subject, each.predicate, each.object))
 
 
 def test_no_file(tmp_path: Path) -> None:
