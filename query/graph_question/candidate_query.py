@@ -34,13 +34,13 @@ def query_of(predicates: Predicates, asked: ReadQuestion, candidate: Candidate) 
         away = tuple(Condition((leg.start,), (), negated=True) for leg in others)
         things = replace(things, conditions=(*things.conditions, *away))
     if candidate.literal:
-        steps = (predicates.step(candidate.literal.step, candidate.form),) if candidate.literal.step else ()
+        step = predicates.step(candidate.literal.step, candidate.form) if candidate.literal.step else None
         if asked.bounds and not asked.order:
-            bounds = tuple(Bound(steps, bound.comparison, bound.value) for bound in asked.bounds)
+            bounds = tuple(Bound(step, bound.comparison, bound.value) for bound in asked.bounds)
             things = replace(things, bounds=bounds)
         else:
             by: Literal["literal", "count"] = "count" if candidate.literal.counted else "literal"
-            things = replace(things, order=Order(steps, candidate.literal.descending, by), limit=1)
+            things = replace(things, order=Order(step, candidate.literal.descending, by))
     return GraphQuery(candidate.form, things, tuple(row for _, row in candidate.subjects))
 
 

@@ -105,14 +105,16 @@ class GraphReading:
         return self.answer is not None and bool(self.declined) and self.probability >= RATHER
 
     @property
-    def score(self) -> float:
-        """The score of the best candidate."""
-        return self.best.score if self.best else 0.0
+    def named(self) -> frozenset[int]:
+        """The places of words that name what the best candidate is about; of things to choose from, all names."""
+        best, chosen = self.best, self.asked.choice or self.asked.form == "compare"
+        used = self.mentions if best is None or chosen else best.mentions
+        return frozenset(place for mention in used for place in mention.places)
 
     @property
-    def likeness(self) -> float:
-        """The cosine of the best candidate's path with the question."""
-        return self.best.likeness if self.best else 0.0
+    def content(self) -> list[int]:
+        """The places of the content words that name nothing."""
+        return [place for place, weight in enumerate(self.asked.weights) if weight >= 1 and place not in self.named]
 
 
 def read_graph_question(context: Context, question: str, topics: Sequence[int] | None = None) -> GraphReading:
@@ -195,7 +197,7 @@ def _named_first(predicates: Predicates, reading: GraphReading, query: GraphQuer
     if query.form not in ("things", "count") or query.things.order:
         return answer
     found = [each for each in answer.found if not predicates.ids[each.entity]]
-    best = reading.score
+    best = reading.candidates[0].score
     votes: dict[int, float] = {}
     for candidate in reading.candidates[:_VOTES]:
         for row in candidate.rows.tolist():
