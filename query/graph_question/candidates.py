@@ -45,11 +45,6 @@ class Leg:
     joining: frozenset[int] = frozenset()
     negated: bool = False
 
-    @property
-    def classes(self) -> tuple[int, ...]:
-        """The class of things after each step."""
-        return tuple(2 * predicate + outgoing for predicate, outgoing in self.steps)
-
 
 @dataclass(frozen=True, slots=True)
 class LiteralStep:
@@ -195,10 +190,10 @@ class CandidateSearch:
                 for second in self.steps(opaque):
                     joining = leg.joining | {len(leg.steps)}
                     longer = replace(candidate, legs=(replace(leg, steps=(*leg.steps, step, second), joining=joining),))
-                    yield self._scored(longer), 2
+                    yield self.scored(longer), 2
                 if len(opaque) == len(between):
                     continue
-            yield self._scored(replace(candidate, legs=(replace(leg, steps=(*leg.steps, step)),))), 1
+            yield self.scored(replace(candidate, legs=(replace(leg, steps=(*leg.steps, step)),))), 1
 
     def _reached(self, candidate: Candidate, added: int) -> Candidate:
         """Return a chain with its rows moved along its last `added` steps."""
@@ -244,7 +239,7 @@ class CandidateSearch:
                     continue
                 rows = np.intersect1d(one.rows, other.rows, assume_unique=True)
                 if len(rows):
-                    found.append(self._scored(replace(one, legs=(*one.legs, *other.legs), rows=rows)))
+                    found.append(self.scored(replace(one, legs=(*one.legs, *other.legs), rows=rows)))
         return found
 
     def _extended(self, candidate: Candidate) -> Iterator[Candidate]:
@@ -256,7 +251,7 @@ class CandidateSearch:
             starts = [leg.start for leg in candidate.legs]
             kept = rows[~self._predicates.ids[rows] & ~np.isin(rows, starts)]
             if len(kept):
-                yield self._scored(replace(candidate, tail=(step,), rows=kept))
+                yield self.scored(replace(candidate, tail=(step,), rows=kept))
 
     def without(self, mentions: Sequence[EntityMention], things: Sequence[Candidate], place: int) -> list[Candidate]:
         """Return candidates that exclude what chains from the mention behind a negation lead to.
@@ -277,12 +272,12 @@ class CandidateSearch:
             leg = replace(each.legs[0], negated=True)
             members = self._predicates.members(each.end)
             everything = replace(each, legs=(leg,), rows=np.setdiff1d(members, each.rows), members=each.end)
-            found.append(self._scored(everything))
+            found.append(self.scored(everything))
             for one in kept[:_MET]:
                 alike = np.intersect1d(one.rows, members)
                 if len(alike) >= _ALIKE * len(one.rows):  # what is excluded must be of the kind that is kept
                     rows = np.setdiff1d(one.rows, each.rows)
-                    found.append(self._scored(replace(one, legs=(*one.legs, leg), rows=rows)))
+                    found.append(self.scored(replace(one, legs=(*one.legs, leg), rows=rows)))
         return _best(found)
 
     def verdicts(self, mentions: Sequence[EntityMention], things: Sequence[Candidate]) -> list[Candidate]:
@@ -298,7 +293,7 @@ class CandidateSearch:
                     among = bool(np.isin(row, candidate.rows))
                     if among or self._fits(row, candidate.end):
                         verdict = replace(candidate, form="yes_no", subjects=((mention, row),), verdict=among)
-                        found.append(self._scored(verdict))
+                        found.append(self.scored(verdict))
         return _best(found)
 
     def _fits(self, row: int, cls: int) -> bool:
@@ -317,16 +312,13 @@ class CandidateSearch:
     ) -> list[Candidate]:
         """Return each candidate combined with each literal of its entities."""
         return _best([
-            self._scored(replace(candidate, literal=literal))
+            self.scored(replace(candidate, literal=literal))
             for candidate in things
             for literal in literals(candidate.rows)
         ])  # fmt: skip
 
     def scored(self, candidate: Candidate) -> Candidate:
         """Return a candidate with its score."""
-        return self._scored(candidate)
-
-    def _scored(self, candidate: Candidate) -> Candidate:
         return replace(candidate, score=self._score(candidate))
 
 

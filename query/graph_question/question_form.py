@@ -76,7 +76,6 @@ _IRREGULAR = {
     "after": "late", "most": "most", "least": "least", "more": "more", "less": "less",
 }  # fmt: skip
 _SUPERLATIVE = regex.compile(r"(?:\w+est|first|last|final|best|worst|most|least)")
-_AFTER_MOST = ("recent", "expensive", "populous", "old", "new", "highly")
 
 LIGHT = frozenset(
     """do does did done make made makes have has had get gets got go goes went come comes came be use used uses put take

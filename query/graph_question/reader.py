@@ -12,20 +12,11 @@ from conspectus.query.graph_question.candidates import Candidate, CandidateSearc
 from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of
 from conspectus.query.graph_question.declining import why_declined
 from conspectus.query.graph_question.lexicon import DATE, NUMBER
-from conspectus.query.graph_question.meanings import (
-    Meanings,
-    Predicates,
-    is_literal,
-    open_predicates,
-    read_meanings,
-)
+from conspectus.query.graph_question.meanings import Meanings, Predicates, is_literal, open_predicates, read_meanings
 from conspectus.query.graph_question.mentions import EntityMention, find_mentions, open_names, spelled
 from conspectus.query.graph_question.question_form import DIMENSIONS, ReadQuestion, read_asked
-from conspectus.query.graph_question.scoring import WEIGHTS, Scoring, dimension_fit
-from conspectus.query.graph_question.structured_query import (
-    GraphAnswer,
-    GraphQuery,
-)
+from conspectus.query.graph_question.scoring import Scoring, dimension_fit
+from conspectus.query.graph_question.structured_query import GraphAnswer, GraphQuery
 from conspectus.query.graph_question.translation import in_english
 from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.walk.graph import sentence, spoken
@@ -207,9 +198,7 @@ def _named_first(predicates: Predicates, reading: GraphReading, query: GraphQuer
     return replace(answer, found=tuple(found), count=answer.count - len(answer.found) + len(found), relations=relations)
 
 
-def read_candidates(
-    context: Context, question: str, topics: Sequence[int] | None = None, weights: Sequence[float] = WEIGHTS
-) -> GraphReading:
+def read_candidates(context: Context, question: str, topics: Sequence[int] | None) -> GraphReading:
     """Return the candidate queries of a question, best first, without executing them."""
     predicates = open_predicates(context)
     question = first_words(question, MOST_CLOSELY)
@@ -239,7 +228,7 @@ def read_candidates(
     asked = replace(asked, translation=translated)
     sure = frozenset(place for mention in mentions if mention.likeness >= _SURE for place in mention.places)
     meanings = read_meanings(context, asked, sure)
-    scoring = Scoring(predicates, asked, meanings, _head(asked), weights)
+    scoring = Scoring(predicates, asked, meanings, _head(asked))
     search = CandidateSearch(predicates, asked, meanings.near.max(axis=0, initial=0.0)[1::2], scoring)
     things = search.things(mentions)
     candidates = sorted(_formed(predicates, asked, meanings, mentions, search, things), key=lambda item: -item.score)
@@ -425,12 +414,9 @@ _FittingStep = tuple[tuple[int, bool] | None, float]
 def _literal_steps(predicates: Predicates, rows: Ints, wanted: str) -> list[_FittingStep]:
     """Return the steps from entities to literals of the wanted kind."""
     graph = predicates.graph
-    sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), 40)).astype(np.int64)] if len(rows) else rows
-    edges = graph.edges_of(sample)
+    sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLED)).astype(np.int64)] if len(rows) else rows
     found: list[_FittingStep] = []
-    stated = np.unique(np.stack([edges.at, edges.predicate.astype(np.int64)])[:, edges.outgoing], axis=1)
-    numbers, counts = np.unique(stated[1], return_counts=True)
-    for predicate, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+    for predicate, count in zip(*map(np.ndarray.tolist, predicates.stated(sample)), strict=True):
         fit = dimension_fit(predicates, predicate, wanted, DIMENSIONS)
         if fit > 0:
             found.append(((predicate, True), fit * (0.5 + 0.5 * count / max(1, len(sample)))))

@@ -17,7 +17,7 @@ FEATURES = (
     "explained", "unmet", "unsupported", "steps", "kind", "disorder", "whole", "literal", "conditions", "verdict",
     "crowded", "shared",
 )  # fmt: skip
-WEIGHTS = (4.0, -0.8, -1.0, -0.4, 0.7, -0.5, 0.6, 0.5, 0.3, 0.15, -1.4, -0.4)
+WEIGHTS = np.array([4.0, -0.8, -1.0, -0.4, 0.7, -0.5, 0.6, 0.5, 0.3, 0.15, -1.4, -0.4])
 """The weight of each feature."""
 _MET = 0.35
 """A content word that is explained less than this is unmatched."""
@@ -53,16 +53,12 @@ class Account:
 class Scoring:
     """Scores the candidates of one question."""
 
-    def __init__(
-        self, predicates: Predicates, asked: ReadQuestion, meanings: Meanings, head: Sequence[int],
-        weights: Sequence[float] = WEIGHTS,
-    ) -> None:  # fmt: skip
+    def __init__(self, predicates: Predicates, asked: ReadQuestion, meanings: Meanings, head: Sequence[int]) -> None:
         """Prepare to score candidates; `head` has the places of the nouns that name the kind of answer."""
         self._predicates = predicates
         self._asked = asked
         self._meanings = meanings
         self._head = tuple(head)
-        self._weights = np.asarray(weights)
         self._importance = np.asarray(asked.weights)
         self._parts = asked.parts
         self._shares: dict[tuple[int, tuple[int, bool]], float] = {}
@@ -81,7 +77,7 @@ class Scoring:
 
     def __call__(self, candidate: Candidate) -> float:
         """Return the score of a candidate."""
-        return float(self.features(candidate) @ self._weights)
+        return float(self.features(candidate) @ WEIGHTS)
 
     def account(self, candidate: Candidate) -> Account:
         """Return how much of each word a candidate explains, and what supports its steps."""
