@@ -6,7 +6,7 @@ entity with an opaque id only connects others, so a step to such entities is tak
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from conspectus.query.graph_question.meanings import Predicates
@@ -44,6 +44,15 @@ class Leg:
     steps: tuple[tuple[int, bool], ...]
     joining: frozenset[int] = frozenset()
     negated: bool = False
+
+    @property
+    def back(self) -> list[int]:
+        """The positions of steps that follow the predicate before them back to other entities."""
+        return [
+            number
+            for number, (one, other) in enumerate(pairwise(self.steps), start=1)
+            if number - 1 not in self.joining and one[0] == other[0] and one[1] != other[1]
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +109,22 @@ class Candidate:
     @property
     def joining(self) -> tuple[int, ...]:
         """The positions of the steps that lead to opaque ids."""
-        found, before = [], 0
-        for leg in self.legs:
-            found += [before + number for number in leg.joining]
-            before += len(leg.steps)
-        return tuple(found)
+        return tuple(before + number for before, leg in self.numbered for number in leg.joining)
+
+    @property
+    def numbered(self) -> list[tuple[int, Leg]]:
+        """The legs, each with the position of its first step."""
+        return [(sum(len(each.steps) for each in self.legs[:number]), leg) for number, leg in enumerate(self.legs)]
+
+    @property
+    def named(self) -> frozenset[int]:
+        """The places of the words of its mentions."""
+        return frozenset(place for mention in self.mentions for place in mention.places)
 
     @property
     def returns(self) -> bool:
         """Whether a leg follows a predicate and then the same predicate back to other entities."""
-        return any(
-            number not in leg.joining and one[0] == other[0] and one[1] != other[1]
-            for leg in self.legs
-            for number, (one, other) in enumerate(zip(leg.steps, leg.steps[1:], strict=False))
-        )
+        return any(leg.back for leg in self.legs)
 
     @property
     def end(self) -> int:

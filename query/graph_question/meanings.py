@@ -80,7 +80,6 @@ class Predicates:
     ids: Bools
     entity_vectors: "tuple[Ints, Callable[[Ints], Vectors]] | None" = None
     _members: dict[int, Ints] = field(default_factory=dict)
-    _centres: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -199,17 +198,17 @@ class Predicates:
             return ends
         return ends[np.linspace(0, len(ends) - 1, most).astype(np.int64)]
 
-    def centre(self, cls: int) -> tuple[Floats, Floats]:
-        """Return the mean vector of the predicates stated of a class's members, and that of the members' names."""
-        if cls not in self._centres:
+    @cached_property
+    def centres(self) -> tuple[Floats, Floats]:
+        """For each class, the mean vectors of the predicates stated of its members, and of the members' names."""
+        about, names = np.zeros((2, 2 * len(self.texts), self.vectors.shape[1]))
+        for cls in range(len(about)):
             rows = self.members(cls, _SAMPLE)
             stated, counts = self.stated(rows)
             often = counts >= 0.3 * len(rows)
-            about = _unit((self.vectors[stated[often]] * counts[often, None]).sum(axis=0)) if often.any() else None
-            zero = np.zeros(self.vectors.shape[1])
-            names = _unit(self._name_vectors(rows).sum(axis=0)) if len(rows) else None
-            self._centres[cls] = (zero if about is None else about, zero if names is None else names)
-        return self._centres[cls]
+            about[cls] = _unit((self.vectors[stated[often]] * counts[often, None]).sum(axis=0))
+            names[cls] = _unit(self._name_vectors(rows).sum(axis=0))
+        return about, names
 
     @cached_property
     def symmetric(self) -> tuple[bool, ...]:
@@ -348,20 +347,14 @@ class Predicates:
         held = np.intersect1d(known, rows)
         return np.asarray(vectors_of(held), np.float64) if len(held) else np.zeros((1, self.vectors.shape[1]))
 
-    @cached_property
-    def _all_centres(self) -> tuple[Floats, Floats]:
-        both = [self.centre(cls) for cls in range(2 * len(self.texts))]
-        return np.array([about for about, _ in both]), np.array([names for _, names in both])
-
     def classes(self, nouns: Floats) -> Floats:
         """Return how likely each noun, given by its unit vector (n, d), names each class, 0 to 1, (n, 2p)."""
-        about, names = self._all_centres
-        found = np.zeros((len(nouns), len(about)))
-        for centres, weight in ((about, 0.8), (names, 0.8)):
+        found = np.zeros((len(nouns), 2 * len(self.texts)))
+        for centres in self.centres:
             cosines = nouns @ centres.T
             best = cosines.max(axis=1, keepdims=True, initial=0.0)
             near = np.clip((cosines - 0.2) / 0.3, 0, 1) * np.exp((cosines - best) / 0.1)
-            found = np.maximum(found, weight * near)
+            found = np.maximum(found, 0.8 * near)
         return found
 
     @cached_property
@@ -392,7 +385,7 @@ class Predicates:
             return 1.0
         if said:
             return -0.8
-        names = self.centre(cls)[1]
+        names = self.centres[1][cls]
         if not names.any():
             return 0.0
         cosines = self._prototypes @ names

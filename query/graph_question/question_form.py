@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import regex
 from conspectus.query.graph_question.lexicon import DATE, NUMBER, PERSON, PLACE, stem_of
@@ -317,9 +318,9 @@ def _order(keys: Sequence[str], bounded: set[int]) -> AskedOrder | None:
         if place in bounded or (key in ("more", "less") and place + 1 < len(keys) and keys[place + 1] == "than"):
             continue
         base = _IRREGULAR.get(key)
-        if base in ("most", "least") and keys[max(0, place - 1)] not in _BEFORE_MOST and not _orders(keys, place):
-            continue  # "what language do most people speak"
         behind = keys[place + 1].removesuffix("ly") if place + 1 < len(keys) else ""  # "most recently"
+        if base in ("most", "least") and keys[max(0, place - 1)] not in _BEFORE_MOST and behind not in ORDERS:
+            continue  # "what language do most people speak"
         if base in ("most", "least", "more", "less") and behind in ORDERS:
             by = ORDERS[behind]
             turned = tuple((kind, -sign) for kind, sign in by) if base in ("least", "less") else by
@@ -332,29 +333,28 @@ def _order(keys: Sequence[str], bounded: set[int]) -> AskedOrder | None:
 _BEFORE_MOST = frozenset("the has have had is are was were with".split())
 
 
-def _orders(keys: Sequence[str], place: int) -> bool:
-    """Return whether an adjective of order follows a word ("most recent")."""
-    return place + 1 < len(keys) and keys[place + 1].removesuffix("ly") in ORDERS
-
-
 _SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
           "nine": 9, "ten": 10}  # fmt: skip
 
 
 def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
     bounds: list[AskedBound] = []
-    for match in _BETWEEN.finditer(text):
+
+    def add(match: "regex.Match[str]", comparison: str, value: str, dimension: str = "") -> None:
         start, end = match.span()
         places = [place for place, word in enumerate(found) if word.start >= start and word.end <= end]
-        for comparison, value in (("at_least", match["low"]), ("at_most", match["high"])):
-            bounds.append(AskedBound(places[0], places[-1] + 1, comparison, value.strip(".,")))  # type: ignore[arg-type]
+        if places:
+            bound = AskedBound(places[0], places[-1] + 1, cast(Comparison, comparison), value.strip(".,"), dimension)
+            bounds.append(bound)
+
+    for match in _BETWEEN.finditer(text):
+        add(match, "at_least", match["low"])
+        add(match, "at_most", match["high"])
     if bounds:
         return bounds
     for match in _BOUND.finditer(text):
         comparison = next(name for name in ("before", "after", "less", "more") if match[name])
         said = match[comparison].lower()
-        start, end = match.span()
-        places = [place for place, word in enumerate(found) if word.start >= start and word.end <= end]
         value = match["value"]
         if said == "from" and not regex.fullmatch(r"\d{4}", value):
             continue
@@ -371,8 +371,6 @@ def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
         parts = value.split(maxsplit=1)
         if parts[0].lower() in _SMALL and len(parts) == 2:
             value = f"{_SMALL[parts[0].lower()]} {parts[1]}"
-        if places:
-            by = dict(ORDERS.get(_IRREGULAR.get(said.split()[0], ""), ()))
-            dimension = next((name for name in by if name in DIMENSIONS), "")
-            bounds.append(AskedBound(places[0], places[-1] + 1, comparison, value.strip(",."), dimension))  # type: ignore[arg-type]
+        by = dict(ORDERS.get(_IRREGULAR.get(said.split()[0], ""), ()))
+        add(match, comparison, value, next((name for name in by if name in DIMENSIONS), ""))
     return bounds

@@ -11,11 +11,11 @@ from conspectus.query.graph_question.candidate_query import query_of
 from conspectus.query.graph_question.candidates import Candidate, CandidateSearch, Leg, LiteralStep
 from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of
 from conspectus.query.graph_question.declining import why_declined
-from conspectus.query.graph_question.lexicon import DATE, NUMBER
+from conspectus.query.graph_question.lexicon import DATE, NUMBER, stems_of
 from conspectus.query.graph_question.meanings import Meanings, Predicates, is_literal, open_predicates, read_meanings
 from conspectus.query.graph_question.mentions import EntityMention, find_mentions, open_names, spelled
 from conspectus.query.graph_question.question_form import DIMENSIONS, ReadQuestion, read_asked
-from conspectus.query.graph_question.scoring import Scoring, dimension_fit
+from conspectus.query.graph_question.scoring import Scoring
 from conspectus.query.graph_question.structured_query import GraphAnswer, GraphQuery
 from conspectus.query.graph_question.translation import in_english
 from conspectus.query.question.bounds import MOST_CLOSELY, first_words
@@ -99,8 +99,8 @@ class GraphReading:
     def named(self) -> frozenset[int]:
         """The places of words that name what the best candidate is about; of things to choose from, all names."""
         best, chosen = self.best, self.asked.choice or self.asked.form == "compare"
-        used = self.mentions if best is None or chosen else best.mentions
-        return frozenset(place for mention in used for place in mention.places)
+        all_names = frozenset(place for mention in self.mentions for place in mention.places)
+        return all_names if best is None or chosen else best.named
 
     @property
     def content(self) -> list[int]:
@@ -417,12 +417,20 @@ def _literal_steps(predicates: Predicates, rows: Ints, wanted: str) -> list[_Fit
     sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLED)).astype(np.int64)] if len(rows) else rows
     found: list[_FittingStep] = []
     for predicate, count in zip(*map(np.ndarray.tolist, predicates.stated(sample)), strict=True):
-        fit = dimension_fit(predicates, predicate, wanted, DIMENSIONS)
+        fit = _fit(predicates, predicate, wanted)
         if fit > 0:
             found.append(((predicate, True), fit * (0.5 + 0.5 * count / max(1, len(sample)))))
     if wanted == DATE and len(sample) and sum(is_literal(graph.names[int(row)]) for row in sample) > 0.6 * len(sample):
         found.append((None, 0.7))
     return found
+
+
+def _fit(predicates: Predicates, predicate: int, wanted: str) -> float:
+    """Return how well a predicate's literals fit the dimension that an adjective compares, 0 to 1."""
+    kind = predicates.kinds[predicate]
+    if wanted in (DATE, NUMBER):
+        return 0.8 if kind == wanted else 0.0
+    return float(kind == NUMBER and not set(DIMENSIONS[wanted]).isdisjoint(stems_of(predicates.texts[predicate])))
 
 
 def _bounded(

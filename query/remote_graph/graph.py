@@ -113,7 +113,7 @@ class LiveGraph:
 
     def read_everything(self, most: int) -> None:
         """Read all statements; afterwards the neighbours of all things are known."""
-        self._add(self.endpoint.pages(self.patterns.everything(), most), None)
+        self._add(self.endpoint.pages(self.patterns.edges(), most), None)
         for row in range(len(self.names)):
             self._edges.setdefault(row, {})
         for relation, (source, target) in enumerate(zip(self.sources, self.targets, strict=True)):

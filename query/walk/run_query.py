@@ -99,7 +99,7 @@ class _Execution:
         for number, step in enumerate(steps):
             anywhere = start is None and number == 0
             rows = found[-1] if step.direction == "forward" or anywhere else self.closed(found[-1], step)
-            _, ends, _ = self._everywhere(step) if anywhere else self._edges(rows, step)
+            ends = self._ends(step) if anywhere else self._edges(rows, step)[1]
             found.append(self.closed(distinct(ends), step) if step.direction == "forward" else distinct(ends))
         return found
 
@@ -120,14 +120,11 @@ class _Execution:
             kept &= edges.outgoing == (step.direction == "forward")
         return edges.at[kept], edges.neighbours[kept], edges.relation[kept]
 
-    def _everywhere(self, step: PredicateStep) -> tuple[Ints, Ints, Ints]:
-        graph = self._graph
-        relations = np.flatnonzero(np.isin(graph.stated, self._predicates(step)))
-        forward = graph.sources[relations], graph.targets[relations], relations
-        backward = forward[1], forward[0], relations
-        if step.direction == "either":
-            return tuple(np.concatenate(pair) for pair in zip(forward, backward, strict=True))  # type: ignore[return-value]
-        return forward if step.direction == "forward" else backward
+    def _ends(self, step: PredicateStep) -> Ints:
+        """Return the entities that a step leads to from anywhere, one for each relation."""
+        graph, kept = self._graph, np.isin(self._graph.stated, self._predicates(step))
+        ends = {"forward": [graph.targets], "backward": [graph.sources], "either": [graph.targets, graph.sources]}
+        return np.concatenate([each[kept] for each in ends[step.direction]])
 
     def _predicates(self, step: PredicateStep) -> Ints:
         return np.array([self._numbers[text] for text in step.predicates if text in self._numbers], np.int64)
@@ -231,7 +228,7 @@ class _Execution:
 
     def _once(self, step: PredicateStep) -> bool:
         """Return whether a predicate leads to each thing once, in all but a few of many statements."""
-        _, ends, _ = self._everywhere(PredicateStep(step.predicates))
+        ends = self._ends(PredicateStep(step.predicates))
         return len(ends) >= _MANY and len(np.unique(ends)) >= _ONCE * len(ends)
 
     # Evidence
