@@ -36,10 +36,7 @@ def query_of(predicates: Predicates, asked: ReadQuestion, candidate: Candidate) 
             bounds = tuple(Bound(step, bound.comparison, bound.value) for bound in asked.bounds)
             things = replace(things, bounds=bounds)
         else:
-            by_count = candidate.literal.counted
-            things = replace(
-                things, order=Order(step, candidate.literal.descending, "count" if by_count else "literal")
-            )
+            things = replace(things, order=Order(step, candidate.literal.descending, candidate.literal.counted))
     return GraphQuery(candidate.form, things, tuple(row for _, row in candidate.subjects))
 
 

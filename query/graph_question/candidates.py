@@ -151,9 +151,9 @@ class CandidateSearch:
             worth: The nearness of each predicate to its nearest word of the question, (p,).
             score: The scoring function for candidates.
         """
-        self._predicates = predicates
+        self.predicates = predicates
         self._graph = predicates.graph
-        self._asked = asked
+        self.asked = asked
         self._worth = np.asarray(worth)
         self._score = score
 
@@ -195,9 +195,9 @@ class CandidateSearch:
         """
         leg = candidate.legs[0]
         for step in self.steps(candidate.rows):
-            if self._predicates.mediators[2 * step[0] + step[1]]:
+            if self.predicates.mediators[2 * step[0] + step[1]]:
                 between = self._along(candidate.rows, step)
-                opaque = between[self._predicates.ids[between]]
+                opaque = between[self.predicates.ids[between]]
                 for second in self.steps(opaque):
                     joining = leg.joining | {len(leg.steps)}
                     longer = replace(candidate, legs=(replace(leg, steps=(*leg.steps, step, second), joining=joining),))
@@ -212,8 +212,8 @@ class CandidateSearch:
         rows = candidate.rows
         for number, step in enumerate(leg.steps[-added:]):
             rows = self._along(rows, step)
-            rows = rows[self._predicates.ids[rows] == (number < added - 1)]
-        if added == 2 or candidate.returns or self._asked.others:
+            rows = rows[self.predicates.ids[rows] == (number < added - 1)]
+        if added == 2 or candidate.returns or self.asked.others:
             rows = rows[rows != leg.start]
         return replace(candidate, rows=rows)
 
@@ -222,22 +222,22 @@ class CandidateSearch:
         check()
         edges = self._graph.edges_of(rows[:_MOST_ROWS])
         keys = distinct(2 * edges.predicate.astype(np.int64) + edges.outgoing)
-        steps = dict.fromkeys((int(key // 2), bool(key % 2) or self._predicates.symmetric[key // 2]) for key in keys)
+        steps = dict.fromkeys((int(key // 2), bool(key % 2) or self.predicates.symmetric[key // 2]) for key in keys)
         steps |= {
             (before, False): None
             for key in keys
             if not key % 2
-            for before in self._predicates.leading.get(int(key // 2), ())
+            for before in self.predicates.leading.get(int(key // 2), ())
         }
         return sorted(steps, key=lambda step: (-self._worth[step[0]], step))[:_KEYS]
 
     def _along(self, rows: Ints, step: tuple[int, bool]) -> Ints:
         """Return the entities that a step leads to, in both directions if the predicate is symmetric."""
-        if self._predicates.through(step, self._asked.form):
-            return reached(self._graph, rows[:_MOST_ROWS], (self._predicates.step(step, self._asked.form),))
+        if self.predicates.through(step, self.asked.form):
+            return reached(self._graph, rows[:_MOST_ROWS], (self.predicates.step(step, self.asked.form),))
         edges = self._graph.edges_of(rows[:_MOST_ROWS])
         taken = edges.predicate == step[0]
-        if not self._predicates.symmetric[step[0]]:
+        if not self.predicates.symmetric[step[0]]:
             taken &= edges.outgoing == step[1]
         return distinct(edges.neighbours[taken])
 
@@ -260,7 +260,7 @@ class CandidateSearch:
                 continue
             rows = self._along(candidate.rows, step)
             starts = [leg.start for leg in candidate.legs]
-            kept = rows[~self._predicates.ids[rows] & ~np.isin(rows, starts)]
+            kept = rows[~self.predicates.ids[rows] & ~np.isin(rows, starts)]
             if len(kept):
                 yield self.scored(replace(candidate, tail=(step,), rows=kept))
 
@@ -281,7 +281,7 @@ class CandidateSearch:
         found = []
         for each in (one for one in away[:_MET] if one.legs[0].steps and not one.tail):
             leg = replace(each.legs[0], negated=True)
-            members = self._predicates.members(each.end)
+            members = self.predicates.members(each.end)
             everything = replace(each, legs=(leg,), rows=np.setdiff1d(members, each.rows), members=each.end)
             found.append(self.scored(everything))
             for one in kept[:_MET]:
@@ -313,7 +313,7 @@ class CandidateSearch:
         own = set(distinct(2 * edges.predicate.astype(np.int64) + (~edges.outgoing).astype(np.int64)).tolist())
         if cls in own:
             return True
-        kinds = self._predicates.kinds
+        kinds = self.predicates.kinds
         return bool(cls % 2 and kinds[cls // 2]) and any(
             other % 2 and kinds[other // 2] == kinds[cls // 2] for other in own
         )

@@ -521,10 +521,9 @@ def _types(predicates: Predicates, asked: ReadQuestion, places: list[int], said:
             if asked.stems[place] in domain:
                 types[place, 2 * number] = max(types[place, 2 * number], 0.9)
         if kind := KINDS_OF_NOUNS.get(asked.words[place].key):
-            fits_kind = np.array([own == kind for own in predicates.kinds])
-            types[place, 1::2] = np.maximum(types[place, 1::2], 0.7 * fits_kind)
-            fits_kind = np.array([own == kind for own in predicates.kinds_of_subjects])
-            types[place, 0::2] = np.maximum(types[place, 0::2], 0.7 * fits_kind)
+            of_ends = zip(predicates.kinds_of_subjects, predicates.kinds, strict=True)
+            fits_kind = np.array([own == kind for ends in of_ends for own in ends])
+            types[place] = np.maximum(types[place], 0.7 * fits_kind)
         for number, head in enumerate(predicates.heads):
             if head == asked.stems[place]:
                 led = 2 * number + (not predicates.inverse[number])

@@ -101,10 +101,10 @@ _BETWEEN = regex.compile(
     r"\b(?:between|from)\s+(?P<low>\d[\d.,-]*)\s+(?:and|to|until|till)\s+(?P<high>\d[\d.,-]*)", regex.I
 )
 _BOUND = regex.compile(
-    r"\b(?:(?P<before>before|prior to|until|up to|earlier than|older than)"
-    r"|(?P<after>after|later than|newer than|younger than|since|from)"
-    r"|(?P<less>(?:less|fewer|shorter|lower|smaller|cheaper) than|under|below|at most|no more than)"
-    r"|(?P<more>(?:more|longer|higher|greater|bigger|larger|taller) than|over|above|at least|exceeding))"
+    r"\b(?:(?P<less>before|prior to|until|up to|earlier than|older than"
+    r"|(?:less|fewer|shorter|lower|smaller|cheaper) than|under|below|at most|no more than)"
+    r"|(?P<more>after|later than|newer than|younger than|since|from"
+    r"|(?:more|longer|higher|greater|bigger|larger|taller) than|over|above|at least|exceeding))"
     r"\s+(?:the\s+)?(?:year\s+|age\s+(?:of\s+)?)?"
     r"(?P<value>\d[\d.,:/-]*(?:\s?(?:minutes?|mins?|hours?|days?|years?|metres?|meters?|km|m|feet|million|billion|%)\b)?"
     r"|(?:an?|one|two|three|four|five|six|seven|eight|nine|ten)\s+(?:minutes?|hours?|days?|weeks?|years?))",
@@ -223,8 +223,8 @@ def read_asked(text: str, names: frozenset[int] = frozenset()) -> ReadQuestion:
         or (keys[place] == "t" and place - 1 == negated)
         or (order and place == order.place)
         else 1.0
-        if place in named
-        else _weight_at(keys, place)
+        if place in named or (key in _KIND_WORDS and keys[place + 1 : place + 2] != ["of"])
+        else _weight(key)
         for place, key in enumerate(keys)
     )
     return ReadQuestion(
@@ -259,13 +259,6 @@ def _weight(key: str) -> float:
     return _OF_LIGHT if key in LIGHT else 1.0
 
 
-def _weight_at(keys: Sequence[str], place: int) -> float:
-    """Return the weight of a word; "what types are the films" asks for types, "what type of film" for films."""
-    if keys[place] in _KIND_WORDS and keys[place + 1 : place + 2] != ["of"]:
-        return 1.0
-    return _weight(keys[place])
-
-
 def _form(text: str, keys: Sequence[str], order: AskedOrder | None) -> Form:
     if _HOW_MANY.search(text):
         return "count"
@@ -284,6 +277,7 @@ KINDS_OF_NOUNS = {
 }  # fmt: skip
 """The kind of answer that a question word or a general noun asks for."""
 _KIND_WORDS = frozenset("kind kinds sort sorts type types".split())
+"""Asked for themselves in "what types are the films", not in "what type of film"."""
 _BEFORE_HEAD = frozenset("is are was were be the a an of 's".split()) | REQUESTS | _IRREGULAR.keys() | ORDERS.keys()
 _QUESTION_WORDS = frozenset("which what how who whose where when".split())
 
@@ -353,7 +347,7 @@ def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
     if bounds:
         return bounds
     for match in _BOUND.finditer(text):
-        comparison = next(name for name in ("before", "after", "less", "more") if match[name])
+        comparison = "less" if match["less"] else "more"
         said = match[comparison].lower()
         value = match["value"]
         if said == "from" and not regex.fullmatch(r"\d{4}", value):
@@ -366,8 +360,6 @@ def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
             comparison = "more"
         elif said == "younger than" and not regex.fullmatch(r"\d{4}", value):
             comparison = "less"
-        elif said == "over" and regex.fullmatch(r"(?:1\d|20)\d\d", value):
-            comparison = "after"
         parts = value.split(maxsplit=1)
         if parts[0].lower() in _SMALL and len(parts) == 2:
             value = f"{_SMALL[parts[0].lower()]} {parts[1]}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -33,6 +34,8 @@ _SAYS = 0.7
 """Nearness from which a word expresses a step."""
 _MEMBERS = 0.9
 """Support of a step from a class to its members, and from a thing to a text about it if no relation is asked for."""
+_OWN = 0.7
+"""Support of the first step by an entity all of whose edges follow it ("war movies": War is only ever a genre)."""
 _LEAST_OF_RETURN = 0.5
 """Support required of every step of a chain that goes back along a predicate if the question does not say "other"."""
 _NAMED_WORDS = 2.0
@@ -59,6 +62,7 @@ class Scoring:
         self._head = tuple(head)
         self._importance = np.asarray(asked.weights)
         self._parts = asked.parts
+        self._share = cache(self._share_of)
         self._most_whole = float(meanings.whole.max(initial=0.0)) or 1.0
 
     @property
@@ -106,6 +110,7 @@ class Scoring:
         best = near.max(axis=1, initial=0.0)
         taken: dict[int, set[int]] = {}
         classes = self._members(candidate)
+        first = {number: self._share(leg.start, leg.steps[0]) for number, leg in candidate.numbered if leg.steps}
         supports: list[float] = []
         words: list[int] = []
         for number, (predicate, _) in enumerate(steps):
@@ -120,7 +125,7 @@ class Scoring:
                 used.add(at)
             elif used and self._asked.others:
                 value = _OTHERS
-            value = max(value, _TYPED * float(types[:, number].max()))
+            value = max(value, _TYPED * float(types[:, number].max()), _OWN * first.get(number, 0.0))
             if number in classes or (self._bare(candidate) and self._predicates.kinds[predicate] == TEXT):
                 value = max(value, _MEMBERS)
             supports.append(value)
@@ -152,6 +157,13 @@ class Scoring:
                 if CLASS in kinds and not self._predicates.transitive[predicate] and outgoing == up:
                     found.add(number)
         return found
+
+    def _share_of(self, start: int, step: tuple[int, bool]) -> float:
+        """Return the share of an entity's edges that a step follows."""
+        (predicate, outgoing), edges = step, self.graph.edges_of([start])
+        along = (edges.predicate == predicate) & (edges.outgoing == outgoing)
+        along |= (edges.predicate == self._predicates.twins[predicate]) & (edges.outgoing != outgoing)
+        return float(along.mean()) if len(along) else 0.0
 
     def features(self, candidate: Candidate) -> Floats:
         """Return the features of a candidate, in the order of `FEATURES`."""

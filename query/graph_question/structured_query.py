@@ -11,7 +11,7 @@ Direction = Literal["forward", "backward", "either"]
 """Along a predicate from its subject to its object, in the opposite direction, or both."""
 Form = Literal["things", "count", "yes_no", "compare"]
 """The question asks for things, for their number, whether a statement is true, or which of two things comes first."""
-Comparison = Literal["before", "after", "less", "more", "at_least", "at_most"]
+Comparison = Literal["less", "more", "at_least", "at_most"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class Order:
     Attributes:
         step: As in `Bound`; if a thing has several literals, the one that ranks it first counts.
         descending: Whether the latest, largest or most come first.
-        by: "literal", or "count" ("who directed the most films").
+        counted: Whether it is by how many things the step leads to ("who directed the most films").
     """
 
     step: PredicateStep | None
     descending: bool = False
-    by: Literal["literal", "count"] = "literal"
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,14 +23,7 @@ from conspectus.storage import rdf_terms as terms
 from conspectus.storage.rdf_terms import literal
 from conspectus.storage.text.literals import Literal, parse_literal
 
-_SIGNS: dict[Comparison, str] = {
-    "before": "<",
-    "less": "<",
-    "after": ">",
-    "more": ">",
-    "at_least": ">=",
-    "at_most": "<=",
-}
+_SIGNS: dict[Comparison, str] = {"less": "<", "more": ">", "at_least": ">=", "at_most": "<="}
 _MONTH, _YEAR = 31, 372
 """Days of a month and a year on a scale on which dates and bare years are put in order."""
 
@@ -159,7 +152,7 @@ class _Writer(ConditionWriter):
 
     def _value(self, thing: str, order: Order, value: str) -> list[str]:
         """Return the patterns that bind what a thing is sorted by."""
-        if order.by == "count" and order.step:
+        if order.counted and order.step:
             end = self._variable()
             inner = self._pattern(thing, order.step, end)
             counted = f"SELECT {thing} (COUNT(DISTINCT {end}) AS {value}) WHERE {{ {inner} }}"

@@ -161,7 +161,7 @@ class _Execution:
     def _ranked(self, rows: Ints, order: Order) -> dict[int, tuple[float, str]]:
         """Return the sort key and its text for each entity that has one. Literals use the most frequent scale."""
         at, ends = self._literals(rows, order.step)
-        if order.by == "count":
+        if order.counted:
             pairs = np.unique(np.stack([at, ends]), axis=1)
             things, counts = np.unique(pairs[0], return_counts=True)
             return {int(thing): (float(count), f"{count:,}") for thing, count in zip(things, counts, strict=True)}
@@ -253,7 +253,7 @@ class _Execution:
 
     def _to_value(self, row: int, order: Order, value: str) -> tuple[int, ...]:
         start = np.array([row])
-        if order.by == "count" and order.step:
+        if order.counted and order.step:
             return tuple(self._edges(start, order.step)[2].tolist()[:_EACH])
         return tuple(self._to(start, order.step, lambda end: self._graph.names[end] == value))
 
@@ -315,9 +315,7 @@ def _distinct(found: Sequence[FoundEntity]) -> tuple[int, ...]:
 
 
 _COMPARISONS: dict[Comparison, Callable[[tuple[float, float], tuple[float, float]], bool]] = {
-    "before": lambda mine, asked: mine[1] < asked[0],
     "less": lambda mine, asked: mine[1] < asked[0],
-    "after": lambda mine, asked: mine[0] > asked[1],
     "more": lambda mine, asked: mine[0] > asked[1],
     "at_least": lambda mine, asked: mine[0] >= asked[0],
     "at_most": lambda mine, asked: mine[1] <= asked[1],

@@ -62,14 +62,14 @@ def things(graph: KnowledgeGraph, chance: Random, *, inner: bool = True) -> Thin
         said, value = chance.choice(
             (("year", "1993"), ("weight", "2 kg"), ("weight", "1800 g"), ("begun", "1993"), ("begun", "1993-06-01"))
         )
-        comparison = chance.choice(("before", "after", "at_least", "at_most"))
+        comparison = chance.choice(("less", "more", "at_least", "at_most"))
         bounds.append(Bound(PredicateStep((said,)), comparison, value))
     order = None
     if chance.random() < 0.5:
         by = chance.choice(("year", "weight", "begun", "cup"))
         order = Order(PredicateStep((by,)), chance.random() < 0.5)
         if chance.random() < 0.2:
-            order = Order(steps(chance, 1)[0], chance.random() < 0.5, by="count")
+            order = Order(steps(chance, 1)[0], chance.random() < 0.5, counted=True)
     return Things(tuple(conditions), tuple(bounds) if inner else (), order if inner else None)
 
 
@@ -100,7 +100,7 @@ def test_the_text_is_what_a_person_would_write(films_index: Context) -> None:
     graph = open_graph(films_index)
     ada = list(graph.names).index("Ada Mirren")
     films_of_ada = Condition((ada,), (PredicateStep(("directed_by",), "backward"),))
-    before = Bound(PredicateStep(("release_year",)), "before", "1975")
+    before = Bound(PredicateStep(("release_year",)), "less", "1975")
     text = render(graph, GraphQuery("count", Things((films_of_ada,), (before,))), datatypes_of(films_index))
     assert text.splitlines() == [
         "SELECT (COUNT(DISTINCT ?thing) AS ?count) WHERE {",

@@ -42,7 +42,7 @@ def test_alternatives_bounds_and_counts(graph: KnowledgeGraph) -> None:
     made = by(graph, "Mary Quill", "written_by", "directed_by")
     assert names(graph, GraphQuery("things", Things((made,)))) == ["Night Ferry", "Salt Pans"]
     films = (by(graph, "Ada Mirren", "directed_by"),)
-    before = Things(films, (Bound(YEAR, "before", "1974"),))
+    before = Things(films, (Bound(YEAR, "less", "1974"),))
     assert names(graph, GraphQuery("things", before)) == ["Grey Heron"]
     assert run(graph, GraphQuery("count", Things(films, (Bound(YEAR, "at_most", "1974"),)))).count == 2
     assert not run(graph, GraphQuery("count", Things(films, (Bound(YEAR, "less", "12 kg"),)))).found
@@ -51,13 +51,13 @@ def test_alternatives_bounds_and_counts(graph: KnowledgeGraph) -> None:
 def test_orders_keep_equal_ranks_together(graph: KnowledgeGraph) -> None:
     order = Order(YEAR)
     assert names(graph, GraphQuery("things", Things((FILM,), order=order))) == ["Grey Heron"]
-    later = Things((FILM,), (Bound(YEAR, "after", "1971"),), order)
+    later = Things((FILM,), (Bound(YEAR, "more", "1971"),), order)
     assert names(graph, GraphQuery("things", later)) == ["Night Ferry", "Salt Pans"]
     last = run(graph, GraphQuery("things", Things((FILM,), order=Order(YEAR, descending=True))))
     assert [(graph.names[each.entity], each.value) for each in last.found] == [("Port Alma", "1979")]
     assert ("Port Alma", "release_year", "1979") in cited(graph, last.relations)
     directors = Condition(None, (PredicateStep(("directed_by",)),))
-    most = Order(PredicateStep(("directed_by",), "backward"), descending=True, by="count")
+    most = Order(PredicateStep(("directed_by",), "backward"), descending=True, counted=True)
     assert names(graph, GraphQuery("things", Things((directors,), order=most))) == ["Ada Mirren"]
 
 
