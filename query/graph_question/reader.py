@@ -400,7 +400,8 @@ def _literal_steps(predicates: Predicates, rows: Ints, wanted: str) -> list[_Fit
     graph = predicates.graph
     sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLED)).astype(np.int64)] if len(rows) else rows
     found: list[_FittingStep] = []
-    for predicate, count in zip(*map(np.ndarray.tolist, predicates.stated(sample)), strict=True):
+    stated, counts = predicates.stated(sample)
+    for predicate, count in zip(stated.tolist(), counts.tolist(), strict=True):
         fit = _fit(predicates, predicate, wanted)
         if fit > 0:
             found.append(((predicate, True), fit * (0.5 + 0.5 * count / max(1, len(sample)))))

@@ -172,14 +172,12 @@ class _Writer(ConditionWriter):
 
     def _literal(self, thing: str, step: PredicateStep | None, value: str) -> tuple[list[str], str]:
         """Return the patterns that bind the literal at a step's end, and its datatypes; else the year in a name."""
-        end, lines = thing, []
         datatypes = self._literal_types(step)
         if step and datatypes:
             path = "|".join("v" + name[1:] for name in self._predicates(step.predicates))
             return [f"{thing} {path} {value} ."], datatypes
-        if step:
-            end = self._variable()
-            lines = [self._pattern(thing, step, end)]
+        end = self._variable() if step else thing
+        lines = [self._pattern(thing, step, end)] if step else []
         name = self._variable()
         year = f'xsd:integer(REPLACE({name}, "^(?:|.*[^0-9])(1[0-9]{{3}}|20[0-9]{{2}})(?:|[^0-9].*)$", "$1"))'
         return [*lines, f"{end} rdfs:label {name} .", f"BIND({year} AS {value})"], "xsd:integer"

@@ -76,7 +76,8 @@ class _Distances:
 
     def within(self, steps: int) -> Bools:
         """Return which entities are at most `steps` from the root, bool (n,)."""
-        return (self._distance >= 0) & (self._distance <= steps)
+        found: Bools = (self._distance >= 0) & (self._distance <= steps)
+        return found
 
     def paths(self, entity: int, steps: int, passed: frozenset[int] = frozenset()) -> Iterator[tuple[Hop, ...]]:
         """Yield the paths of exactly `steps` steps from an entity to the root that visit no entity twice."""
