@@ -95,8 +95,8 @@ def steps_of(context: Context, reading: GraphReading) -> tuple[Step, ...]:
         Step("named", named or "nothing of the graph"),
         Step("asked", kind),
         Step("candidates", best or "none"),
+        Step("confidence", f"{reading.probability:.0%} that the first candidate is right"),
     )
-    found += (Step("confidence", f"{reading.probability:.0%} that the first candidate is right"),)
     return (*found, Step("declined", reading.declined)) if reading.declined else found
 
 

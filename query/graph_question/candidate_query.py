@@ -1,8 +1,6 @@
 """A candidate as a structured query, for running it over the graph and writing it as SPARQL."""
 
 from dataclasses import replace
-from itertools import pairwise
-from typing import Literal
 
 from conspectus.query.graph_question.candidates import Candidate, Leg
 from conspectus.query.graph_question.meanings import Predicates
@@ -28,30 +26,24 @@ def query_of(predicates: Predicates, asked: ReadQuestion, candidate: Candidate) 
     things = Things(tuple(conditions))
     if candidate.tail:
         things = Things((Condition(things, tuple(predicates.step(step, candidate.form) for step in candidate.tail)),))
-    ends_back = [leg for leg in candidate.legs if len(leg.steps) > 1 and leg.steps[-1][0] == leg.steps[-2][0]]
-    others = candidate.legs if asked.others else ends_back if candidate.returns else ()
+    others = [leg for leg in candidate.legs if asked.others or len(leg.steps) - 1 in leg.back]
     if others and candidate.form != "yes_no" and asked.negated < 0:
         away = tuple(Condition((leg.start,), (), negated=True) for leg in others)
         things = replace(things, conditions=(*things.conditions, *away))
     if candidate.literal:
-        steps = (predicates.step(candidate.literal.step, candidate.form),) if candidate.literal.step else ()
+        step = predicates.step(candidate.literal.step, candidate.form) if candidate.literal.step else None
         if asked.bounds and not asked.order:
-            bounds = tuple(Bound(steps, bound.comparison, bound.value) for bound in asked.bounds)
+            bounds = tuple(Bound(step, bound.comparison, bound.value) for bound in asked.bounds)
             things = replace(things, bounds=bounds)
         else:
-            by: Literal["literal", "count"] = "count" if candidate.literal.counted else "literal"
-            things = replace(things, order=Order(steps, candidate.literal.descending, by), limit=1)
+            things = replace(things, order=Order(step, candidate.literal.descending, candidate.literal.counted))
     return GraphQuery(candidate.form, things, tuple(row for _, row in candidate.subjects))
 
 
 def _condition(predicates: Predicates, leg: Leg, form: Form) -> Condition:
     """Return a leg as a condition; a leg that goes back along a predicate and on must not pass through its start."""
     steps = tuple(predicates.step(step, form) for step in leg.steps)
-    back = [
-        number + 2
-        for number, (one, other) in enumerate(pairwise(leg.steps))
-        if number not in leg.joining and one[0] == other[0] and one[1] != other[1] and number + 2 < len(steps)
-    ]
+    back = [number + 1 for number in leg.back if number + 1 < len(steps)]
     if not back:
         return Condition((leg.start,), steps)
     others = Condition((leg.start,), (), negated=True)

@@ -6,7 +6,7 @@ entity with an opaque id only connects others, so a step to such entities is tak
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from conspectus.query.graph_question.meanings import Predicates
@@ -46,9 +46,13 @@ class Leg:
     negated: bool = False
 
     @property
-    def classes(self) -> tuple[int, ...]:
-        """The class of things after each step."""
-        return tuple(2 * predicate + outgoing for predicate, outgoing in self.steps)
+    def back(self) -> list[int]:
+        """The positions of steps that follow the predicate before them back to other entities."""
+        return [
+            number
+            for number, (one, other) in enumerate(pairwise(self.steps), start=1)
+            if number - 1 not in self.joining and one[0] == other[0] and one[1] != other[1]
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +109,22 @@ class Candidate:
     @property
     def joining(self) -> tuple[int, ...]:
         """The positions of the steps that lead to opaque ids."""
-        found, before = [], 0
-        for leg in self.legs:
-            found += [before + number for number in leg.joining]
-            before += len(leg.steps)
-        return tuple(found)
+        return tuple(before + number for before, leg in self.numbered for number in leg.joining)
+
+    @property
+    def numbered(self) -> list[tuple[int, Leg]]:
+        """The legs, each with the position of its first step."""
+        return [(sum(len(each.steps) for each in self.legs[:number]), leg) for number, leg in enumerate(self.legs)]
+
+    @property
+    def named(self) -> frozenset[int]:
+        """The places of the words of its mentions."""
+        return frozenset(place for mention in self.mentions for place in mention.places)
 
     @property
     def returns(self) -> bool:
         """Whether a leg follows a predicate and then the same predicate back to other entities."""
-        return any(
-            number not in leg.joining and one[0] == other[0] and one[1] != other[1]
-            for leg in self.legs
-            for number, (one, other) in enumerate(zip(leg.steps, leg.steps[1:], strict=False))
-        )
+        return any(leg.back for leg in self.legs)
 
     @property
     def end(self) -> int:
@@ -145,9 +151,9 @@ class CandidateSearch:
             worth: The nearness of each predicate to its nearest word of the question, (p,).
             score: The scoring function for candidates.
         """
-        self._predicates = predicates
+        self.predicates = predicates
         self._graph = predicates.graph
-        self._asked = asked
+        self.asked = asked
         self._worth = np.asarray(worth)
         self._score = score
 
@@ -189,16 +195,16 @@ class CandidateSearch:
         """
         leg = candidate.legs[0]
         for step in self.steps(candidate.rows):
-            if self._predicates.mediators[2 * step[0] + step[1]]:
+            if self.predicates.mediators[2 * step[0] + step[1]]:
                 between = self._along(candidate.rows, step)
-                opaque = between[self._predicates.ids[between]]
+                opaque = between[self.predicates.ids[between]]
                 for second in self.steps(opaque):
                     joining = leg.joining | {len(leg.steps)}
                     longer = replace(candidate, legs=(replace(leg, steps=(*leg.steps, step, second), joining=joining),))
-                    yield self._scored(longer), 2
+                    yield self.scored(longer), 2
                 if len(opaque) == len(between):
                     continue
-            yield self._scored(replace(candidate, legs=(replace(leg, steps=(*leg.steps, step)),))), 1
+            yield self.scored(replace(candidate, legs=(replace(leg, steps=(*leg.steps, step)),))), 1
 
     def _reached(self, candidate: Candidate, added: int) -> Candidate:
         """Return a chain with its rows moved along its last `added` steps."""
@@ -206,8 +212,8 @@ class CandidateSearch:
         rows = candidate.rows
         for number, step in enumerate(leg.steps[-added:]):
             rows = self._along(rows, step)
-            rows = rows[self._predicates.ids[rows] == (number < added - 1)]
-        if added == 2 or candidate.returns or self._asked.others:
+            rows = rows[self.predicates.ids[rows] == (number < added - 1)]
+        if added == 2 or candidate.returns or self.asked.others:
             rows = rows[rows != leg.start]
         return replace(candidate, rows=rows)
 
@@ -216,22 +222,22 @@ class CandidateSearch:
         check()
         edges = self._graph.edges_of(rows[:_MOST_ROWS])
         keys = distinct(2 * edges.predicate.astype(np.int64) + edges.outgoing)
-        steps = dict.fromkeys((int(key // 2), bool(key % 2) or self._predicates.symmetric[key // 2]) for key in keys)
+        steps = dict.fromkeys((int(key // 2), bool(key % 2) or self.predicates.symmetric[key // 2]) for key in keys)
         steps |= {
             (before, False): None
             for key in keys
             if not key % 2
-            for before in self._predicates.leading.get(int(key // 2), ())
+            for before in self.predicates.leading.get(int(key // 2), ())
         }
         return sorted(steps, key=lambda step: (-self._worth[step[0]], step))[:_KEYS]
 
     def _along(self, rows: Ints, step: tuple[int, bool]) -> Ints:
         """Return the entities that a step leads to, in both directions if the predicate is symmetric."""
-        if self._predicates.through(step, self._asked.form):
-            return reached(self._graph, rows[:_MOST_ROWS], (self._predicates.step(step, self._asked.form),))
+        if self.predicates.through(step, self.asked.form):
+            return reached(self._graph, rows[:_MOST_ROWS], (self.predicates.step(step, self.asked.form),))
         edges = self._graph.edges_of(rows[:_MOST_ROWS])
         taken = edges.predicate == step[0]
-        if not self._predicates.symmetric[step[0]]:
+        if not self.predicates.symmetric[step[0]]:
             taken &= edges.outgoing == step[1]
         return distinct(edges.neighbours[taken])
 
@@ -244,7 +250,7 @@ class CandidateSearch:
                     continue
                 rows = np.intersect1d(one.rows, other.rows, assume_unique=True)
                 if len(rows):
-                    found.append(self._scored(replace(one, legs=(*one.legs, *other.legs), rows=rows)))
+                    found.append(self.scored(replace(one, legs=(*one.legs, *other.legs), rows=rows)))
         return found
 
     def _extended(self, candidate: Candidate) -> Iterator[Candidate]:
@@ -254,9 +260,9 @@ class CandidateSearch:
                 continue
             rows = self._along(candidate.rows, step)
             starts = [leg.start for leg in candidate.legs]
-            kept = rows[~self._predicates.ids[rows] & ~np.isin(rows, starts)]
+            kept = rows[~self.predicates.ids[rows] & ~np.isin(rows, starts)]
             if len(kept):
-                yield self._scored(replace(candidate, tail=(step,), rows=kept))
+                yield self.scored(replace(candidate, tail=(step,), rows=kept))
 
     def without(self, mentions: Sequence[EntityMention], things: Sequence[Candidate], place: int) -> list[Candidate]:
         """Return candidates that exclude what chains from the mention behind a negation lead to.
@@ -275,14 +281,14 @@ class CandidateSearch:
         found = []
         for each in (one for one in away[:_MET] if one.legs[0].steps and not one.tail):
             leg = replace(each.legs[0], negated=True)
-            members = self._predicates.members(each.end)
+            members = self.predicates.members(each.end)
             everything = replace(each, legs=(leg,), rows=np.setdiff1d(members, each.rows), members=each.end)
-            found.append(self._scored(everything))
+            found.append(self.scored(everything))
             for one in kept[:_MET]:
                 alike = np.intersect1d(one.rows, members)
                 if len(alike) >= _ALIKE * len(one.rows):  # what is excluded must be of the kind that is kept
                     rows = np.setdiff1d(one.rows, each.rows)
-                    found.append(self._scored(replace(one, legs=(*one.legs, leg), rows=rows)))
+                    found.append(self.scored(replace(one, legs=(*one.legs, leg), rows=rows)))
         return _best(found)
 
     def verdicts(self, mentions: Sequence[EntityMention], things: Sequence[Candidate]) -> list[Candidate]:
@@ -298,7 +304,7 @@ class CandidateSearch:
                     among = bool(np.isin(row, candidate.rows))
                     if among or self._fits(row, candidate.end):
                         verdict = replace(candidate, form="yes_no", subjects=((mention, row),), verdict=among)
-                        found.append(self._scored(verdict))
+                        found.append(self.scored(verdict))
         return _best(found)
 
     def _fits(self, row: int, cls: int) -> bool:
@@ -307,7 +313,7 @@ class CandidateSearch:
         own = set(distinct(2 * edges.predicate.astype(np.int64) + (~edges.outgoing).astype(np.int64)).tolist())
         if cls in own:
             return True
-        kinds = self._predicates.kinds
+        kinds = self.predicates.kinds
         return bool(cls % 2 and kinds[cls // 2]) and any(
             other % 2 and kinds[other // 2] == kinds[cls // 2] for other in own
         )
@@ -317,16 +323,13 @@ class CandidateSearch:
     ) -> list[Candidate]:
         """Return each candidate combined with each literal of its entities."""
         return _best([
-            self._scored(replace(candidate, literal=literal))
+            self.scored(replace(candidate, literal=literal))
             for candidate in things
             for literal in literals(candidate.rows)
         ])  # fmt: skip
 
     def scored(self, candidate: Candidate) -> Candidate:
         """Return a candidate with its score."""
-        return self._scored(candidate)
-
-    def _scored(self, candidate: Candidate) -> Candidate:
         return replace(candidate, score=self._score(candidate))
 
 

@@ -5,6 +5,7 @@ and from the same questions to graphs without the relation, or about things that
 """
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -12,19 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from conspectus.query.graph_question.candidates import Candidate
 from conspectus.query.graph_question.meanings import Predicates
-from conspectus.query.graph_question.scoring import Account
 from conspectus.query.graph_question.structured_query import GraphAnswer
-from conspectus.storage.arrays import Floats, Ints
-from conspectus.storage.text.word_lists import zipf
+from conspectus.storage.arrays import Floats
 from conspectus.storage.text.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from conspectus.query.graph_question.reader import GraphReading
 
 FEATURES = (
-    "score", "margin", "explained", "least", "unmet", "common", "shift", "elsewhere", "name", "lacks", "coloured",
-    "colour_shift", "colour_elsewhere", "support", "unsaid", "itself", "steps", "likeness", "kind", "unused",
-    "many", "likely", "yes_no", "negative", "skips",
+    "score", "margin", "least", "unmet", "shift", "elsewhere", "lacks", "coloured", "colour_shift", "colour_elsewhere",
+    "support", "unsaid", "itself", "steps", "kind", "likely", "yes_no",
 )  # fmt: skip
 SURE, RATHER = 0.75, 0.5
 """The probability from which an answer is given, and from which it is shown as a best effort."""
@@ -37,69 +35,52 @@ _AGAIN = 3.0
 def confidence_features(predicates: Predicates, reading: "GraphReading", answer: GraphAnswer) -> Floats:
     """Return the features of the best candidate, in the order of `FEATURES`.
 
-    A word that the candidate does not explain counts by how common it is in English (`common`), by how much the
-    question's vector changes without it (`shift`: a word that only colours changes little), by how near it is to a
-    relation (`elsewhere`), and as a name (`name`). One that stands where words often only colour counts apart.
+    A word that the candidate does not explain counts by how much the question's vector changes without it (`shift`: a
+    word that only colours changes little), and by how near it is to a relation (`elsewhere`). One that stands where
+    words often only colour counts apart.
     """
-    best, asked, scoring = reading.best, reading.asked, reading.scoring
+    best, scoring = reading.best, reading.scoring
     assert best is not None
     account = scoring.account(best)
-    mentions = reading.mentions if asked.choice or best.form == "compare" else best.mentions
-    named = frozenset(place for mention in mentions for place in mention.places)
-    content = [place for place, weight in enumerate(asked.weights) if weight >= 1 and place not in named]
-    colours = [place for place in content if _may_colour(reading, place, named, account.explained)]
-    missing = {place: 1 - float(account.explained[place]) for place in content}
-    shifts = _shifts(predicates, reading, [place for place in content if missing[place] > 0.2])
-    content = [place for place in content if place not in colours]
-    shares = account.explained[content] if content else np.ones(1)
+    colours = [place for place in reading.content if _may_colour(reading, place, account.explained)]
+    content = [place for place in reading.content if place not in colours]
+    missing = 1 - account.explained
+    shifts = _shifts(predicates, reading, [place for place in reading.content if missing[place] > 0.2])
     other = next((each for each in reading.candidates[1:] if not _same(best, each)), None)
-    joining = set(best.joining)
-    sayings = [word for number, word in enumerate(account.words) if number not in joining]
+    sayings = [word for number, word in enumerate(account.words) if number not in best.joining]
     starts = {leg.start for leg in best.legs}
-    edges = predicates.graph.edges_of(sorted(starts))
-    lacks = 0.0
-    for place in content:
-        near = scoring.near([place])
-        near[np.unique(edges.predicate)] = 0.0
-        near[[predicate for predicate, _ in best.steps]] = 0.0
-        lacks += missing[place] * float(near.max(initial=0.0))
-    unused = [each for each in reading.mentions if each.likeness >= 0.9 and not each.places & named]
-    detail = scoring.features(best)
+    own = [*scoring.graph.edges_of(sorted(starts)).predicate.tolist(), *(predicate for predicate, _ in best.steps)]
+
+    def unmet(places: Sequence[int]) -> list[float]:
+        return [
+            sum(missing[places]),
+            sum(missing[place] * shifts.get(place, 0.0) for place in places),
+            sum(missing[place] * scoring.near([place]).max(initial=0.0) for place in places),
+        ]
+
     return np.array([
         best.score,
         min(_AGAIN, best.score - other.score) if other else _AGAIN,
-        float(shares.mean()),
-        float(shares.min()),
-        sum(missing[place] for place in content),
-        sum(missing[place] * zipf(asked.surface(place).lower()) for place in content) / 8,
-        sum(missing[place] * shifts.get(place, 0.0) for place in content),
-        sum(missing[place] * float(scoring.near([place]).max(initial=0.0)) for place in content),
-        sum(missing[place] * like_a_name(reading, place) for place in content),
-        lacks,
-        sum(missing[place] for place in colours),
-        sum(missing[place] * shifts.get(place, 0.0) for place in colours),
-        sum(missing[place] * float(scoring.near([place]).max(initial=0.0)) for place in colours),
+        account.explained[content].min() if content else 1.0,
+        *unmet(content),
+        sum(missing[place] * np.delete(scoring.near([place]), own).max(initial=0.0) for place in content),
+        *unmet(colours),
         min(account.supports, default=1.0),
-        float(sum(word < 0 for word in sayings)),
-        float(any(each.entity in starts for each in answer.found)),
-        float(len(sayings)),
-        min((mention.likeness for mention in best.mentions), default=1.0),
-        float(detail[4]),
-        float(len(unused)),
-        float(np.log1p(len(answer.found))),
-        reading.likeness,
-        float(best.form == "yes_no"),
-        float(best.form == "yes_no" and not answer.verdict),
-        _skips(best, account, edges.predicate.astype(np.int64)),
-    ])  # fmt: skip
+        sum(word < 0 for word in sayings),
+        any(each.entity in starts for each in answer.found),
+        len(sayings),
+        scoring.features(best)[4],
+        best.likeness,
+        best.form == "yes_no",
+    ], np.float64)  # fmt: skip
 
 
-def _may_colour(reading: "GraphReading", place: int, named: frozenset[int], explained: Floats) -> bool:
+def _may_colour(reading: "GraphReading", place: int, explained: Floats) -> bool:
     """Return whether a word stands as an adverb or before what is explained: "the famous Ada", "really", "my old boss".
 
     A word that asks is the head of its phrase or a verb: "the salary of Ada", "who married Ada".
     """
-    asked = reading.asked
+    asked, named = reading.asked, reading.named
     keys = [word.key for word in asked.words]
     if keys[place].endswith("ly"):
         return True
@@ -107,7 +88,7 @@ def _may_colour(reading: "GraphReading", place: int, named: frozenset[int], expl
         return False
     behind = place + 1 in named or asked.weights[place + 1] >= 1
     before = asked.weights[place - 1] < 1 and place - 1 not in named
-    return behind and (before or _may_colour(reading, place - 1, named, explained)) and explained[place] < RATHER
+    return behind and (before or _may_colour(reading, place - 1, explained)) and explained[place] < RATHER
 
 
 _BEFORE_VERBS = frozenset("who whom to not".split())
@@ -115,21 +96,24 @@ _BEFORE_VERBS = frozenset("who whom to not".split())
 
 def probability_of(predicates: Predicates, reading: "GraphReading", answer: GraphAnswer) -> float:
     """Return how likely the answer of a reading's best candidate is right."""
-    (weights, bias), features = _weights(), confidence_features(predicates, reading, answer)
-    if features[FEATURES.index("skips")] > 1:
+    if _skips(predicates, reading) > 1:
         return 0.0  # too rare in questions with known answers to be learned
-    return float(1 / (1 + np.exp(-bias - features @ weights)))
+    weights, bias = _weights()
+    return float(1 / (1 + np.exp(-bias - confidence_features(predicates, reading, answer) @ weights)))
 
 
-def _skips(best: Candidate, account: Account, own: Ints) -> float:
+def _skips(predicates: Predicates, reading: "GraphReading") -> int:
     """Return how many steps no word says, on the way to a relation that the thing itself lacks.
 
     "Where was Otto born?" does not ask where the director of his film was born.
     """
-    if len(best.legs) != 1 or len(best.steps) < 2 or best.steps[-1][0] in own:
-        return 0.0
-    unsaid = [number for number, word in enumerate(account.words[: len(best.steps) - 1]) if word < 0]
-    return float(len(set(unsaid) - set(best.joining)))
+    best = reading.best
+    if best is None or len(best.legs) != 1 or len(best.steps) < 2:
+        return 0
+    if best.steps[-1][0] in predicates.graph.edges_of([best.legs[0].start]).predicate:
+        return 0
+    words = reading.scoring.account(best).words[: len(best.steps) - 1]
+    return sum(word < 0 and number not in best.joining for number, word in enumerate(words))
 
 
 def _same(one: Candidate, other: Candidate) -> bool:

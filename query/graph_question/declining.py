@@ -1,5 +1,6 @@
 """When to decline a question to a graph: a content word matches no relation, or a name is not in the graph."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,40 +21,33 @@ _SAYS = 0.8
 
 def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
     """Return why a question is declined (the unmatched words and the nearest relation), or "" if it is not."""
-    best = reading.best
-    asked = reading.asked
+    best, asked, scoring = reading.best, reading.asked, reading.scoring
+    unmet = _unmet(reading)
+    said = [asked.surface(place) for place in unmet]
     if best is None and reading.mentions:
-        taken = frozenset(place for mention in reading.mentions for place in mention.places)
-        open_words = [asked.surface(asked.order.place)] if asked.order else []
-        open_words += [asked.surface(place) for place in _content(reading, taken)]
-        said_words = ", ".join(map(repr, open_words))
-        if not said_words:
-            graph = reading.scoring.graph
-            joined = " and ".join(spoken(graph.names[mention.rows[0]]) for mention in reading.mentions)
-            return f"no statement of the graph joins {joined} as the question does"
-        return f"no relation of the graph expresses {said_words} of what the question names"
-    if best is None:
-        content = _content(reading, frozenset())
-        unknown = [place for place in content if asked.stems[place] not in predicates.known]
-        missing = [asked.surface(place) for place in unknown or content]
-        return f"the graph has nothing called {' '.join(missing)!r}" if missing else ""
-    named = frozenset(place for mention in best.mentions for place in mention.places)
-    if asked.choice:  # of "a drama or a comedy" only one is in the answer
-        named = frozenset(place for mention in reading.mentions for place in mention.places)
-    explained = reading.scoring.account(best).explained
-    content = _content(reading, named)
-    unmet = [place for place in content if explained[place] < _UNMET]
+        said = [asked.surface(asked.order.place), *said] if asked.order else said
+        if said:
+            return f"no relation of the graph expresses {', '.join(map(repr, said))} of what the question names"
+        return f"no statement of the graph joins {_names(reading, (each.rows[0] for each in reading.mentions))}"
     names = [place for place in unmet if like_a_name(reading, place)]
-    if names:
-        return f"the graph has nothing called {' '.join(asked.surface(place) for place in names)!r}"
-    if not content:
-        return "the question does not say which relation it asks for"
-    if lacking := _lacking(predicates, reading, unmet or content):
-        return lacking
+    if best is None:
+        names = [place for place in unmet if asked.stems[place] not in predicates.known] or unmet
+    if names or best is None:
+        called = " ".join(asked.surface(place) for place in names)
+        return f"the graph has nothing called {called!r}" if called else ""
+    starts = dict.fromkeys(leg.start for leg in best.legs)
+    near = scoring.near(unmet or reading.content)
+    says = set(np.flatnonzero(near >= _SAYS).tolist())
+    lacks = [row for row in starts if says and not says & set(scoring.graph.edges_of([row]).predicate.tolist())]
+    if lacks:
+        return (
+            f"the graph has {predicates.texts[near.argmax()]!r} of other things, but none of {_names(reading, lacks)}"
+        )
     if not unmet:
         return "it is not certain that the question asks for this"
-    said = ", ".join(repr(asked.surface(place)) for place in unmet)
-    return f"no relation of the graph expresses {said}{_of(reading)}; {_nearest(predicates, reading, unmet)}"
+    of = f" of {_names(reading, [*starts][:1])}" if starts else ""
+    nearest = f"the nearest is {predicates.texts[near.argmax()]!r} ({near.max():.0%})"
+    return f"no relation of the graph expresses {', '.join(map(repr, said))}{of}; {nearest}"
 
 
 def says_what_was_unmet(reading: "GraphReading", text: str) -> bool:
@@ -61,51 +55,17 @@ def says_what_was_unmet(reading: "GraphReading", text: str) -> bool:
 
     A passage that answers instead of the graph must: one that only names the same entities is off topic.
     """
-    named = frozenset(place for mention in reading.mentions if mention.likeness >= 1 for place in mention.places)
-    unmet = unmet_words(reading) or [reading.asked.surface(place) for place in _content(reading, named)]
+    unmet = [reading.asked.surface(place) for place in _unmet(reading) or reading.content]
     stems = {stem_of(word.key) for word in words(text)}
     held = sum(stem_of(word.lower()) in stems for word in unmet)
     return not unmet or 2 * held > len(unmet)
 
 
-def unmet_words(reading: "GraphReading") -> list[str]:
-    """Return the content words of a question, except its names, that the best candidate does not account for."""
-    best, asked = reading.best, reading.asked
-    mentions = best.mentions if best else reading.mentions
-    named = frozenset(place for mention in mentions for place in mention.places)
-    explained = reading.scoring.account(best).explained if best else np.zeros(len(asked.words))
-    return [asked.surface(place) for place in _content(reading, named) if explained[place] < _UNMET]
+def _unmet(reading: "GraphReading") -> list[int]:
+    """Return the places of content words that the best candidate does not account for."""
+    explained = reading.scoring.account(reading.best).explained if reading.best else np.zeros(len(reading.asked.words))
+    return [place for place in reading.content if explained[place] < _UNMET]
 
 
-def _content(reading: "GraphReading", named: frozenset[int]) -> list[int]:
-    asked = reading.asked
-    return [place for place, weight in enumerate(asked.weights) if weight >= 1 and place not in named]
-
-
-def _lacking(predicates: Predicates, reading: "GraphReading", places: list[int]) -> str:
-    """Return that a thing has no such relation, where the graph has one that a word says of other things; "" if not."""
-    legs = reading.best.legs if reading.best else ()
-    near = reading.scoring.near(places)
-    if not legs or not len(near) or near.max() < _SAYS:
-        return ""
-    graph = reading.scoring.graph
-    says = set(np.flatnonzero(near >= _SAYS).tolist())
-    starts = dict.fromkeys(leg.start for leg in legs)
-    lacks = [row for row in starts if not says & set(graph.edges_of([row]).predicate.tolist())]
-    if not lacks:
-        return ""
-    names = " and ".join(spoken(graph.names[row]) for row in lacks)
-    return f"the graph has {predicates.texts[int(near.argmax())]!r} of other things, but none of {names}"
-
-
-def _of(reading: "GraphReading") -> str:
-    """Return " of" and the entity that the question is about, or ""."""
-    graph = reading.scoring.graph
-    starts = [leg.start for leg in reading.best.legs] if reading.best else []
-    return f" of {spoken(graph.names[starts[0]])}" if starts else ""
-
-
-def _nearest(predicates: Predicates, reading: "GraphReading", places: list[int]) -> str:
-    near = reading.scoring.near(places)
-    best = int(near.argmax()) if len(near) else -1
-    return f"the nearest is {predicates.texts[best]!r} ({near[best]:.0%})" if best >= 0 else "it has no relations"
+def _names(reading: "GraphReading", rows: Iterable[int]) -> str:
+    return " and ".join(spoken(reading.scoring.graph.names[row]) for row in rows)

@@ -92,26 +92,12 @@ def _lines() -> tuple[str, ...]:
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def relations_in(stems: Sequence[str], *, of_predicate: bool) -> dict[int, tuple[int, int]]:
-    """Return the relations that words name, each with the longest run of words [start, end) that names it.
+def relations_in(stems: Sequence[str], *, of_predicate: bool = False) -> Iterator[tuple[int, int, int]]:
+    """Yield every (start, end, relation) for words [start, end) of a question, or of a predicate, that mean a relation.
 
-    Args:
-        stems: The stems of the words of a predicate or of a question.
-        of_predicate: Whether they belong to a predicate; words used only in questions then do not count.
+    Words used only in questions mean nothing in a predicate.
     """
     index = _index(of_predicate)
-    found: dict[int, tuple[int, int]] = {}
-    for start in range(len(stems)):
-        for end in range(start + 1, min(len(stems), start + LONGEST_PHRASE) + 1):
-            for number in index.get(tuple(stems[start:end]), ()):
-                if number not in found or end - start > found[number][1] - found[number][0]:
-                    found[number] = (start, end)
-    return found
-
-
-def asked_at(stems: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Yield every (start, end, relation) for words [start, end) of a question that mean a relation."""
-    index = _index(of_predicate=False)
     for start in range(len(stems)):
         for end in range(start + 1, min(len(stems), start + LONGEST_PHRASE) + 1):
             for number in index.get(tuple(stems[start:end]), ()):

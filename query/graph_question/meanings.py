@@ -19,8 +19,8 @@ from conspectus.query.graph_question.lexicon import (
     PERSON,
     PLACE,
     TEXT,
-    asked_at,
     nouns,
+    question_words,
     relations,
     relations_in,
     stem_of,
@@ -80,7 +80,6 @@ class Predicates:
     ids: Bools
     entity_vectors: "tuple[Ints, Callable[[Ints], Vectors]] | None" = None
     _members: dict[int, Ints] = field(default_factory=dict)
-    _centres: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -134,9 +133,9 @@ class Predicates:
         """For each predicate, the listed relations that the longest matching run of its words names."""
         found = []
         for text in self.texts:
-            named = relations_in(stems_of(text), of_predicate=True)
-            longest = max((end - start for start, end in named.values()), default=0)
-            found.append(frozenset(number for number, (start, end) in named.items() if end - start == longest))
+            named = [(end - start, number) for start, end, number in relations_in(stems_of(text), of_predicate=True)]
+            longest = max(named, default=(0, 0))[0]
+            found.append(frozenset(number for length, number in named if length == longest))
         return tuple(found)
 
     @cached_property
@@ -158,8 +157,6 @@ class Predicates:
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """Words that a misspelled word may be corrected to."""
-        from conspectus.query.graph_question.lexicon import question_words
-
         own = {word for text in self.texts for word in text.split() if word.isalpha()}
         return frozenset(own) | question_words()
 
@@ -170,24 +167,16 @@ class Predicates:
         for number in range(len(self.texts)):
             literal = self._literal(self.members(2 * number + 1, _SAMPLE))
             said = {relations()[relation].kind for relation in self.relations[number]} - {"thing", DATE, NUMBER}
-            if not literal and self._is_text(self.members(2 * number + 1, _SAMPLE)):
-                literal = TEXT
             found.append(literal or (said.pop() if len(said) == 1 and not self.inverse[number] else ""))
         return tuple(found)
 
-    def _is_text(self, rows: Ints) -> bool:
-        """Return whether names are descriptions: sentences of many words."""
-        return (
-            bool(len(rows)) and float(np.mean([len(self.graph.names[row].split()) for row in rows.tolist()])) >= _WORDS
-        )
-
     def _literal(self, rows: Ints) -> str:
-        literals = [parse_literal(self.graph.names[int(row)]) for row in rows]
-        kinds = [literal.kind for literal in literals if literal is not None]
-        if len(kinds) < 0.7 * max(1, len(literals)):
-            return ""
-        times = sum(literal is not None and is_time(literal) for literal in literals)
-        return DATE if times > len(kinds) / 2 else NUMBER
+        """Return DATE or NUMBER if the names of most entities are such, TEXT if they are sentences, else ""."""
+        names = [self.graph.names[row] for row in rows.tolist()]
+        literals = [literal for name in names if (literal := parse_literal(name))]
+        if names and len(literals) >= 0.7 * len(names):
+            return DATE if sum(map(is_time, literals)) > len(literals) / 2 else NUMBER
+        return TEXT if names and float(np.mean([len(name.split()) for name in names])) >= _WORDS else ""
 
     @cached_property
     def _by_predicate(self) -> tuple[Ints, Ints]:
@@ -209,19 +198,17 @@ class Predicates:
             return ends
         return ends[np.linspace(0, len(ends) - 1, most).astype(np.int64)]
 
-    def centre(self, cls: int) -> tuple[Floats, Floats]:
-        """Return the mean vector of the predicates stated of a class's members, and that of the members' names."""
-        if cls not in self._centres:
+    @cached_property
+    def centres(self) -> tuple[Floats, Floats]:
+        """For each class, the mean vectors of the predicates stated of its members, and of the members' names."""
+        about, names = np.zeros((2, 2 * len(self.texts), self.vectors.shape[1]))
+        for cls in range(len(about)):
             rows = self.members(cls, _SAMPLE)
-            edges = self.graph.edges_of(rows)
-            pairs = np.unique(np.stack([edges.at, edges.predicate.astype(np.int64)])[:, edges.outgoing], axis=1)
-            stated, counts = np.unique(pairs[1], return_counts=True)
+            stated, counts = self.stated(rows)
             often = counts >= 0.3 * len(rows)
-            about = _unit((self.vectors[stated[often]] * counts[often, None]).sum(axis=0)) if often.any() else None
-            zero = np.zeros(self.vectors.shape[1])
-            names = _unit(self._name_vectors(rows).sum(axis=0)) if len(rows) else None
-            self._centres[cls] = (zero if about is None else about, zero if names is None else names)
-        return self._centres[cls]
+            about[cls] = _unit((self.vectors[stated[often]] * counts[often, None]).sum(axis=0))
+            names[cls] = _unit(self._name_vectors(rows).sum(axis=0))
+        return about, names
 
     @cached_property
     def symmetric(self) -> tuple[bool, ...]:
@@ -344,38 +331,30 @@ class Predicates:
     def _stated(self, cls: int) -> Ints:
         """Return the predicates stated of at least 30 % of a class's members."""
         rows = self.members(cls, _SAMPLE)
+        stated, counts = self.stated(rows)
+        return stated[counts >= 0.3 * len(rows)]
+
+    def stated(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Return the predicates stated of entities, each with the number of entities of which it is."""
         edges = self.graph.edges_of(rows)
         pairs = np.unique(np.stack([edges.at, edges.predicate.astype(np.int64)])[:, edges.outgoing], axis=1)
-        stated, counts = np.unique(pairs[1], return_counts=True)
-        return stated[counts >= 0.3 * len(rows)]
+        return np.unique(pairs[1], return_counts=True)
 
     def _name_vectors(self, rows: Ints) -> Floats:
         if self.entity_vectors is None:
             return np.zeros((1, self.vectors.shape[1]))
         known, vectors_of = self.entity_vectors
-        places = np.searchsorted(known, rows)
-        places = places[(places < len(known))]
-        held = np.isin(known[places], rows)
-        return (
-            np.asarray(vectors_of(known[places[held]]), np.float64)
-            if held.any()
-            else np.zeros((1, self.vectors.shape[1]))
-        )
-
-    @cached_property
-    def _all_centres(self) -> tuple[Floats, Floats]:
-        both = [self.centre(cls) for cls in range(2 * len(self.texts))]
-        return np.array([about for about, _ in both]), np.array([names for _, names in both])
+        held = np.intersect1d(known, rows)
+        return np.asarray(vectors_of(held), np.float64) if len(held) else np.zeros((1, self.vectors.shape[1]))
 
     def classes(self, nouns: Floats) -> Floats:
         """Return how likely each noun, given by its unit vector (n, d), names each class, 0 to 1, (n, 2p)."""
-        about, names = self._all_centres
-        found = np.zeros((len(nouns), len(about)))
-        for centres, weight in ((about, 0.8), (names, 0.8)):
+        found = np.zeros((len(nouns), 2 * len(self.texts)))
+        for centres in self.centres:
             cosines = nouns @ centres.T
             best = cosines.max(axis=1, keepdims=True, initial=0.0)
             near = np.clip((cosines - 0.2) / 0.3, 0, 1) * np.exp((cosines - best) / 0.1)
-            found = np.maximum(found, weight * near)
+            found = np.maximum(found, 0.8 * near)
         return found
 
     @cached_property
@@ -406,7 +385,7 @@ class Predicates:
             return 1.0
         if said:
             return -0.8
-        names = self.centre(cls)[1]
+        names = self.centres[1][cls]
         if not names.any():
             return 0.0
         cosines = self._prototypes @ names
@@ -483,7 +462,7 @@ def read_meanings(context: Context, asked: ReadQuestion, named: frozenset[int]) 
                 near[place, number] = value if asked.weights[place] >= 1 else max(near[place, number], _LIGHTLY)
             elif asked.stems[place] in domain:
                 near[place, number] = max(near[place, number], _DOMAIN)
-    for start, end, relation in asked_at(asked.stems):
+    for start, end, relation in relations_in(asked.stems):
         said = tuple(asked.stems[start:end]) in relations()[relation].named
         content = any(asked.weights[place] >= 1 for place in range(start, end)) or end - start > 1
         value = (_SAID if said else _MEANT) if content else _LIGHTLY
@@ -508,8 +487,8 @@ def read_meanings(context: Context, asked: ReadQuestion, named: frozenset[int]) 
 def _said(asked: ReadQuestion) -> dict[int, set[int]]:
     """Return for content words the listed relations that they express: by a predicate's phrase, or unambiguously."""
     said: dict[int, set[int]] = {}
-    meant = Counter((start, end) for start, end, _ in asked_at(asked.stems))
-    for start, end, relation in asked_at(asked.stems):
+    meant = Counter((start, end) for start, end, _ in relations_in(asked.stems))
+    for start, end, relation in relations_in(asked.stems):
         if meant[start, end] == 1 or tuple(asked.stems[start:end]) in relations()[relation].named:
             for place in range(start, end):
                 if asked.weights[place] >= 1:
@@ -542,15 +521,14 @@ def _types(predicates: Predicates, asked: ReadQuestion, places: list[int], said:
             if asked.stems[place] in domain:
                 types[place, 2 * number] = max(types[place, 2 * number], 0.9)
         if kind := KINDS_OF_NOUNS.get(asked.words[place].key):
-            fits_kind = np.array([own == kind for own in predicates.kinds])
-            types[place, 1::2] = np.maximum(types[place, 1::2], 0.7 * fits_kind)
-            fits_kind = np.array([own == kind for own in predicates.kinds_of_subjects])
-            types[place, 0::2] = np.maximum(types[place, 0::2], 0.7 * fits_kind)
+            of_ends = zip(predicates.kinds_of_subjects, predicates.kinds, strict=True)
+            fits_kind = np.array([own == kind for ends in of_ends for own in ends])
+            types[place] = np.maximum(types[place], 0.7 * fits_kind)
         for number, head in enumerate(predicates.heads):
             if head == asked.stems[place]:
                 led = 2 * number + (not predicates.inverse[number])
                 types[place, led] = max(types[place, led], 0.9)
-    for start, end, relation in asked_at(asked.stems):
+    for start, end, relation in relations_in(asked.stems):
         phrase, inverse = tuple(asked.stems[start:end]), relations()[relation].inverse
         for number in range(len(predicates.texts)):
             if relation in predicates.relations[number] and phrase not in inverse:

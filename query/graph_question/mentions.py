@@ -300,17 +300,13 @@ def _at(
         return []
     if span[0] in FUNCTION_WORDS or span[-1] in FUNCTION_WORDS or "or" in span:
         return []
-    if all(asked.stems[place] in known or asked.weights[place] < 1 for place in range(start, end)):
-        singular = [*span[:-1], _singular(span[-1])]
-        rows = names.whole(singular)
-        return [EntityMention(start, end, _best_known(names, rows), 0.95)] if rows else []
-    rows, likeness = names.parts(content)
+    named = any(asked.stems[place] not in known and asked.weights[place] >= 1 for place in range(start, end))
+    rows, likeness = names.parts(content) if named else ([], 0.0)
     if rows:
         return [EntityMention(start, end, tuple(rows), likeness)]
-    singular = [*span[:-1], _singular(span[-1])]
-    if rows := names.whole(singular):
+    if rows := names.whole([*span[:-1], _singular(span[-1])]):
         return [EntityMention(start, end, _best_known(names, rows), 0.95)]
-    mended = [_mended(names, key) for key in span]
+    mended = [_mended(names, key) for key in span] if named else span
     if mended != span and (rows := names.whole(mended)):
         return [EntityMention(start, end, _best_known(names, rows), _MISSPELLED)]
     return []

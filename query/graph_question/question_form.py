@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import regex
 from conspectus.query.graph_question.lexicon import DATE, NUMBER, PERSON, PLACE, stem_of
@@ -76,7 +77,6 @@ _IRREGULAR = {
     "after": "late", "most": "most", "least": "least", "more": "more", "less": "less",
 }  # fmt: skip
 _SUPERLATIVE = regex.compile(r"(?:\w+est|first|last|final|best|worst|most|least)")
-_AFTER_MOST = ("recent", "expensive", "populous", "old", "new", "highly")
 
 LIGHT = frozenset(
     """do does did done make made makes have has had get gets got go goes went come comes came be use used uses put take
@@ -101,10 +101,10 @@ _BETWEEN = regex.compile(
     r"\b(?:between|from)\s+(?P<low>\d[\d.,-]*)\s+(?:and|to|until|till)\s+(?P<high>\d[\d.,-]*)", regex.I
 )
 _BOUND = regex.compile(
-    r"\b(?:(?P<before>before|prior to|until|up to|earlier than|older than)"
-    r"|(?P<after>after|later than|newer than|younger than|since|from)"
-    r"|(?P<less>(?:less|fewer|shorter|lower|smaller|cheaper) than|under|below|at most|no more than)"
-    r"|(?P<more>(?:more|longer|higher|greater|bigger|larger|taller) than|over|above|at least|exceeding))"
+    r"\b(?:(?P<less>before|prior to|until|up to|earlier than|older than"
+    r"|(?:less|fewer|shorter|lower|smaller|cheaper) than|under|below|at most|no more than)"
+    r"|(?P<more>after|later than|newer than|younger than|since|from"
+    r"|(?:more|longer|higher|greater|bigger|larger|taller) than|over|above|at least|exceeding))"
     r"\s+(?:the\s+)?(?:year\s+|age\s+(?:of\s+)?)?"
     r"(?P<value>\d[\d.,:/-]*(?:\s?(?:minutes?|mins?|hours?|days?|years?|metres?|meters?|km|m|feet|million|billion|%)\b)?"
     r"|(?:an?|one|two|three|four|five|six|seven|eight|nine|ten)\s+(?:minutes?|hours?|days?|weeks?|years?))",
@@ -223,8 +223,8 @@ def read_asked(text: str, names: frozenset[int] = frozenset()) -> ReadQuestion:
         or (keys[place] == "t" and place - 1 == negated)
         or (order and place == order.place)
         else 1.0
-        if place in named
-        else _weight_at(keys, place)
+        if place in named or (key in _KIND_WORDS and keys[place + 1 : place + 2] != ["of"])
+        else _weight(key)
         for place, key in enumerate(keys)
     )
     return ReadQuestion(
@@ -259,13 +259,6 @@ def _weight(key: str) -> float:
     return _OF_LIGHT if key in LIGHT else 1.0
 
 
-def _weight_at(keys: Sequence[str], place: int) -> float:
-    """Return the weight of a word; "what types are the films" asks for types, "what type of film" for films."""
-    if keys[place] in _KIND_WORDS and keys[place + 1 : place + 2] != ["of"]:
-        return 1.0
-    return _weight(keys[place])
-
-
 def _form(text: str, keys: Sequence[str], order: AskedOrder | None) -> Form:
     if _HOW_MANY.search(text):
         return "count"
@@ -284,6 +277,7 @@ KINDS_OF_NOUNS = {
 }  # fmt: skip
 """The kind of answer that a question word or a general noun asks for."""
 _KIND_WORDS = frozenset("kind kinds sort sorts type types".split())
+"""Asked for themselves in "what types are the films", not in "what type of film"."""
 _BEFORE_HEAD = frozenset("is are was were be the a an of 's".split()) | REQUESTS | _IRREGULAR.keys() | ORDERS.keys()
 _QUESTION_WORDS = frozenset("which what how who whose where when".split())
 
@@ -318,9 +312,9 @@ def _order(keys: Sequence[str], bounded: set[int]) -> AskedOrder | None:
         if place in bounded or (key in ("more", "less") and place + 1 < len(keys) and keys[place + 1] == "than"):
             continue
         base = _IRREGULAR.get(key)
-        if base in ("most", "least") and keys[max(0, place - 1)] not in _BEFORE_MOST and not _orders(keys, place):
-            continue  # "what language do most people speak"
         behind = keys[place + 1].removesuffix("ly") if place + 1 < len(keys) else ""  # "most recently"
+        if base in ("most", "least") and keys[max(0, place - 1)] not in _BEFORE_MOST and behind not in ORDERS:
+            continue  # "what language do most people speak"
         if base in ("most", "least", "more", "less") and behind in ORDERS:
             by = ORDERS[behind]
             turned = tuple((kind, -sign) for kind, sign in by) if base in ("least", "less") else by
@@ -333,29 +327,28 @@ def _order(keys: Sequence[str], bounded: set[int]) -> AskedOrder | None:
 _BEFORE_MOST = frozenset("the has have had is are was were with".split())
 
 
-def _orders(keys: Sequence[str], place: int) -> bool:
-    """Return whether an adjective of order follows a word ("most recent")."""
-    return place + 1 < len(keys) and keys[place + 1].removesuffix("ly") in ORDERS
-
-
 _SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
           "nine": 9, "ten": 10}  # fmt: skip
 
 
 def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
     bounds: list[AskedBound] = []
-    for match in _BETWEEN.finditer(text):
+
+    def add(match: "regex.Match[str]", comparison: str, value: str, dimension: str = "") -> None:
         start, end = match.span()
         places = [place for place, word in enumerate(found) if word.start >= start and word.end <= end]
-        for comparison, value in (("at_least", match["low"]), ("at_most", match["high"])):
-            bounds.append(AskedBound(places[0], places[-1] + 1, comparison, value.strip(".,")))  # type: ignore[arg-type]
+        if places:
+            bound = AskedBound(places[0], places[-1] + 1, cast(Comparison, comparison), value.strip(".,"), dimension)
+            bounds.append(bound)
+
+    for match in _BETWEEN.finditer(text):
+        add(match, "at_least", match["low"])
+        add(match, "at_most", match["high"])
     if bounds:
         return bounds
     for match in _BOUND.finditer(text):
-        comparison = next(name for name in ("before", "after", "less", "more") if match[name])
+        comparison = "less" if match["less"] else "more"
         said = match[comparison].lower()
-        start, end = match.span()
-        places = [place for place, word in enumerate(found) if word.start >= start and word.end <= end]
         value = match["value"]
         if said == "from" and not regex.fullmatch(r"\d{4}", value):
             continue
@@ -367,13 +360,9 @@ def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
             comparison = "more"
         elif said == "younger than" and not regex.fullmatch(r"\d{4}", value):
             comparison = "less"
-        elif said == "over" and regex.fullmatch(r"(?:1\d|20)\d\d", value):
-            comparison = "after"
         parts = value.split(maxsplit=1)
         if parts[0].lower() in _SMALL and len(parts) == 2:
             value = f"{_SMALL[parts[0].lower()]} {parts[1]}"
-        if places:
-            by = dict(ORDERS.get(_IRREGULAR.get(said.split()[0], ""), ()))
-            dimension = next((name for name in by if name in DIMENSIONS), "")
-            bounds.append(AskedBound(places[0], places[-1] + 1, comparison, value.strip(",."), dimension))  # type: ignore[arg-type]
+        by = dict(ORDERS.get(_IRREGULAR.get(said.split()[0], ""), ()))
+        add(match, comparison, value, next((name for name in by if name in DIMENSIONS), ""))
     return bounds

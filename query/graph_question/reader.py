@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import combinations, product
 from typing import cast
 
 import numpy as np
@@ -11,21 +12,12 @@ from conspectus.query.graph_question.candidate_query import query_of
 from conspectus.query.graph_question.candidates import Candidate, CandidateSearch, Leg, LiteralStep
 from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of
 from conspectus.query.graph_question.declining import why_declined
-from conspectus.query.graph_question.lexicon import DATE, NUMBER
-from conspectus.query.graph_question.meanings import (
-    Meanings,
-    Predicates,
-    is_literal,
-    open_predicates,
-    read_meanings,
-)
+from conspectus.query.graph_question.lexicon import DATE, NUMBER, stems_of
+from conspectus.query.graph_question.meanings import Meanings, Predicates, is_literal, open_predicates, read_meanings
 from conspectus.query.graph_question.mentions import EntityMention, find_mentions, open_names, spelled
 from conspectus.query.graph_question.question_form import DIMENSIONS, ReadQuestion, read_asked
-from conspectus.query.graph_question.scoring import WEIGHTS, Scoring, dimension_fit
-from conspectus.query.graph_question.structured_query import (
-    GraphAnswer,
-    GraphQuery,
-)
+from conspectus.query.graph_question.scoring import Scoring
+from conspectus.query.graph_question.structured_query import GraphAnswer, GraphQuery
 from conspectus.query.graph_question.translation import in_english
 from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.walk.graph import sentence, spoken
@@ -105,14 +97,16 @@ class GraphReading:
         return self.answer is not None and bool(self.declined) and self.probability >= RATHER
 
     @property
-    def score(self) -> float:
-        """The score of the best candidate."""
-        return self.best.score if self.best else 0.0
+    def named(self) -> frozenset[int]:
+        """The places of words that name what the best candidate is about; of things to choose from, all names."""
+        best, chosen = self.best, self.asked.choice or self.asked.form == "compare"
+        all_names = frozenset(place for mention in self.mentions for place in mention.places)
+        return all_names if best is None or chosen else best.named
 
     @property
-    def likeness(self) -> float:
-        """The cosine of the best candidate's path with the question."""
-        return self.best.likeness if self.best else 0.0
+    def content(self) -> list[int]:
+        """The places of the content words that name nothing."""
+        return [place for place, weight in enumerate(self.asked.weights) if weight >= 1 and place not in self.named]
 
 
 def read_graph_question(context: Context, question: str, topics: Sequence[int] | None = None) -> GraphReading:
@@ -158,9 +152,8 @@ def _executed(context: Context, reading: GraphReading, best: Candidate) -> Graph
     long = query.form == "yes_no" and len(best.steps) - len(best.joining) > 1
     if long and not answer.verdict and min(reading.scoring.account(best).supports) < _UNSAID:
         answer = replace(answer, known=False)  # a way that the question does not say cannot deny it
-    probability = 0.0
-    if answer.known and (answer.found or answer.relations):
-        probability = probability_of(predicates, reading, answer)
+    stated = answer.known and (answer.found or answer.relations)
+    probability = probability_of(predicates, reading, answer) if stated else 0.0
     declined = "" if probability >= SURE else _why(predicates, reading)
     if not answer.known:
         declined = _unstated(predicates, query)
@@ -195,7 +188,7 @@ def _named_first(predicates: Predicates, reading: GraphReading, query: GraphQuer
     if query.form not in ("things", "count") or query.things.order:
         return answer
     found = [each for each in answer.found if not predicates.ids[each.entity]]
-    best = reading.score
+    best = reading.candidates[0].score
     votes: dict[int, float] = {}
     for candidate in reading.candidates[:_VOTES]:
         for row in candidate.rows.tolist():
@@ -205,9 +198,7 @@ def _named_first(predicates: Predicates, reading: GraphReading, query: GraphQuer
     return replace(answer, found=tuple(found), count=answer.count - len(answer.found) + len(found), relations=relations)
 
 
-def read_candidates(
-    context: Context, question: str, topics: Sequence[int] | None = None, weights: Sequence[float] = WEIGHTS
-) -> GraphReading:
+def read_candidates(context: Context, question: str, topics: Sequence[int] | None) -> GraphReading:
     """Return the candidate queries of a question, best first, without executing them."""
     predicates = open_predicates(context)
     question = first_words(question, MOST_CLOSELY)
@@ -237,10 +228,10 @@ def read_candidates(
     asked = replace(asked, translation=translated)
     sure = frozenset(place for mention in mentions if mention.likeness >= _SURE for place in mention.places)
     meanings = read_meanings(context, asked, sure)
-    scoring = Scoring(predicates, asked, meanings, _head(asked), weights)
+    scoring = Scoring(predicates, asked, meanings, _head(asked))
     search = CandidateSearch(predicates, asked, meanings.near.max(axis=0, initial=0.0)[1::2], scoring)
     things = search.things(mentions)
-    candidates = sorted(_formed(predicates, asked, meanings, mentions, search, things), key=lambda item: -item.score)
+    candidates = sorted(_formed(search, meanings, mentions, things), key=lambda item: -item.score)
     compared = _compared(predicates, question, candidates, scoring.turned)
     return GraphReading(asked, tuple(mentions), tuple(compared), scoring)
 
@@ -287,42 +278,40 @@ def _about(found: Sequence[EntityMention], topics: Sequence[int]) -> list[Entity
 
 
 def _formed(
-    predicates: Predicates, asked: ReadQuestion, meanings: Meanings, mentions: Sequence[EntityMention],
-    search: CandidateSearch, things: Sequence[Candidate],
-) -> list[Candidate]:  # fmt: skip
+    search: CandidateSearch, meanings: Meanings, mentions: Sequence[EntityMention], things: Sequence[Candidate]
+) -> list[Candidate]:
     """Return the candidates in the form that the question asks for."""
+    predicates, asked = search.predicates, search.asked
     if asked.choice:
-        return _chosen(asked, search, mentions, things)
+        return _chosen(search, mentions, things)
     if asked.negated >= 0:
         things = search.without(mentions, things, asked.negated)
     if asked.form in ("yes_no", "compare") and asked.order and len(mentions) > 1:
-        return _comparisons(predicates, asked, mentions, search)
+        return _comparisons(search, mentions)
     if asked.form == "yes_no":
         return search.verdicts(mentions, things)
     if asked.bounds:
-        classes = _classes(predicates, asked, meanings, search)
-        bounded = _bounded(predicates, asked, search, [*things[: 2 * _ORDERED], *classes])
+        classes = _classes(search, meanings)
+        bounded = _bounded(search, [*things[: 2 * _ORDERED], *classes])
         return [replace(candidate, form=asked.form) for candidate in bounded]
     if asked.order:
-        classes = _classes(predicates, asked, meanings, search)
-        ordered = search.with_literals([*things[:_ORDERED], *classes], lambda rows: _ordering(predicates, asked, rows))
-        return [*ordered, *_counted(predicates, asked, meanings, search, [*things[:_ORDERED], *classes])]
+        classes = _classes(search, meanings)
+        ordered = search.with_literals([*things[:_ORDERED], *classes], lambda rows: _ordering(search, rows))
+        return [*ordered, *_counted(search, meanings, [*things[:_ORDERED], *classes])]
     if asked.form == "count":
-        counted = [*things, *_classes(predicates, asked, meanings, search)]
+        counted = [*things, *_classes(search, meanings)]
         return [
             search.scored(
                 replace(candidate, form="things" if _kind_at(predicates, candidate.end) == NUMBER else "count")
             )
             for candidate in counted  # "how many minutes" asks for the number that the graph states
         ]
-    return [*things, *_narrowed(predicates, asked, meanings, search, things)]
+    return [*things, *_narrowed(search, meanings, things)]
 
 
-def _chosen(
-    asked: ReadQuestion, search: CandidateSearch, mentions: Sequence[EntityMention], things: Sequence[Candidate]
-) -> list[Candidate]:
+def _chosen(search: CandidateSearch, mentions: Sequence[EntityMention], things: Sequence[Candidate]) -> list[Candidate]:
     """Return the names beside "or" that the graph states of the others ("is it a drama or a comedy?")."""
-    place = [word.key for word in asked.words].index("or")
+    place = [word.key for word in search.asked.words].index("or")
     ends = [mention.end for mention in mentions if mention.end <= place]
     starts = [mention.start for mention in mentions if mention.start > place]
     beside = [each for each in mentions if each.end == max(ends, default=-1) or each.start == min(starts, default=-1)]
@@ -336,21 +325,15 @@ def _chosen(
     return found
 
 
-def _narrowed(
-    predicates: Predicates,
-    asked: ReadQuestion,
-    meanings: Meanings,
-    search: CandidateSearch,
-    things: Sequence[Candidate],
-) -> list[Candidate]:
+def _narrowed(search: CandidateSearch, meanings: Meanings, things: Sequence[Candidate]) -> list[Candidate]:
     """Return the best candidates restricted to a class that the question's head noun names ("which directors")."""
-    head = _head(asked)
+    head = _head(search.asked)
     if not head:
         return []
     fit = meanings.types[head].max(axis=0)
     found = []
     for cls in np.argsort(-fit, kind="stable")[:3].tolist():
-        members = predicates.members(cls)
+        members = search.predicates.members(cls)
         for candidate in things[:_NARROWED] if fit[cls] >= _NAMED_CLASS else ():
             rows = candidate.rows[np.isin(candidate.rows, members)]
             said = max(float(meanings.near[place, 2 * step + out]) for place in head for step, out in candidate.steps)
@@ -359,40 +342,32 @@ def _narrowed(
     return found
 
 
-def _classes(
-    predicates: Predicates, asked: ReadQuestion, meanings: Meanings, search: CandidateSearch
-) -> list[Candidate]:
+def _classes(search: CandidateSearch, meanings: Meanings) -> list[Candidate]:
     """Return a candidate for each class that a word of the question names, with all its members."""
-    content = [place for place, weight in enumerate(asked.weights) if weight >= 1]
+    content = [place for place, weight in enumerate(search.asked.weights) if weight >= 1]
     if not content:
         return []
     fit = meanings.types[content].max(axis=0)
     return [
-        search.scored(Candidate("things", (), predicates.members(cls), members=cls))
+        search.scored(Candidate("things", (), search.predicates.members(cls), members=cls))
         for cls in np.argsort(-fit, kind="stable")[:_CLASSES].tolist()
         if fit[cls] >= _LEAST_CLASS
     ]
 
 
-def _ordering(predicates: Predicates, asked: ReadQuestion, rows: Ints) -> list[LiteralStep]:
+def _ordering(search: CandidateSearch, rows: Ints) -> list[LiteralStep]:
     """Return the literals by which entities may be ordered as the question asks."""
-    assert asked.order is not None
     return [
         LiteralStep(step, least, sign > 0)
-        for rank, (wanted, sign) in enumerate(asked.order.by)
-        for step, fit in _literal_steps(predicates, rows, wanted)
+        for rank, (wanted, sign) in enumerate(search.asked.order.by if search.asked.order else ())
+        for step, fit in _literal_steps(search.predicates, rows, wanted)
         if (least := fit - 0.15 * rank) > 0
     ]
 
 
-def _counted(
-    predicates: Predicates,
-    asked: ReadQuestion,
-    meanings: Meanings,
-    search: CandidateSearch,
-    things: Sequence[Candidate],
-) -> list[Candidate]:
+def _counted(search: CandidateSearch, meanings: Meanings, things: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates ordered by how many entities a step leads to that words after "most" or "fewest" say."""
+    asked = search.asked
     assert asked.order is not None
     place, by = asked.order.place, asked.order.by[0]
     said = [at for at in range(place + 1, len(asked.words)) if asked.weights[at] >= 1]
@@ -404,7 +379,7 @@ def _counted(
         return [
             LiteralStep(
                 step, float(fit[2 * step[0] + step[1]]), by[1] > 0,
-                counted=_kind_at(predicates, 2 * step[0] + step[1]) != NUMBER,  # seats may be numbers or things
+                counted=_kind_at(search.predicates, 2 * step[0] + step[1]) != NUMBER,  # seats may be numbers or things
             )
             for step in search.steps(rows[:_SAMPLED])
             if fit[2 * step[0] + step[1]] >= _NAMED_CLASS
@@ -423,13 +398,11 @@ _FittingStep = tuple[tuple[int, bool] | None, float]
 def _literal_steps(predicates: Predicates, rows: Ints, wanted: str) -> list[_FittingStep]:
     """Return the steps from entities to literals of the wanted kind."""
     graph = predicates.graph
-    sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), 40)).astype(np.int64)] if len(rows) else rows
-    edges = graph.edges_of(sample)
+    sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLED)).astype(np.int64)] if len(rows) else rows
     found: list[_FittingStep] = []
-    stated = np.unique(np.stack([edges.at, edges.predicate.astype(np.int64)])[:, edges.outgoing], axis=1)
-    numbers, counts = np.unique(stated[1], return_counts=True)
-    for predicate, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-        fit = dimension_fit(predicates, predicate, wanted, DIMENSIONS)
+    stated, counts = predicates.stated(sample)
+    for predicate, count in zip(stated.tolist(), counts.tolist(), strict=True):
+        fit = _fit(predicates, predicate, wanted)
         if fit > 0:
             found.append(((predicate, True), fit * (0.5 + 0.5 * count / max(1, len(sample)))))
     if wanted == DATE and len(sample) and sum(is_literal(graph.names[int(row)]) for row in sample) > 0.6 * len(sample):
@@ -437,10 +410,17 @@ def _literal_steps(predicates: Predicates, rows: Ints, wanted: str) -> list[_Fit
     return found
 
 
-def _bounded(
-    predicates: Predicates, asked: ReadQuestion, search: CandidateSearch, things: Sequence[Candidate]
-) -> list[Candidate]:
+def _fit(predicates: Predicates, predicate: int, wanted: str) -> float:
+    """Return how well a predicate's literals fit the dimension that an adjective compares, 0 to 1."""
+    kind = predicates.kinds[predicate]
+    if wanted in (DATE, NUMBER):
+        return 0.8 if kind == wanted else 0.0
+    return float(kind == NUMBER and not set(DIMENSIONS[wanted]).isdisjoint(stems_of(predicates.texts[predicate])))
+
+
+def _bounded(search: CandidateSearch, things: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates combined with each literal that the bound may apply to."""
+    predicates, asked = search.predicates, search.asked
     bound = asked.bounds[0]
     value = parse_literal(bound.value)
     wanted = DATE if value is not None and is_time(value) else bound.dimension or NUMBER
@@ -458,22 +438,13 @@ def _kind_at(predicates: Predicates, cls: int) -> str:
     return predicates.kinds[cls // 2] if cls >= 0 and cls % 2 else ""
 
 
-def _comparisons(
-    predicates: Predicates, asked: ReadQuestion, mentions: Sequence[EntityMention], search: CandidateSearch
-) -> list[Candidate]:
-    assert asked.order is not None
+def _comparisons(search: CandidateSearch, mentions: Sequence[EntityMention]) -> list[Candidate]:
     found = []
-    ordered = sorted(mentions, key=lambda mention: mention.start)
-    for at, one in enumerate(ordered):
-        for other in ordered[at + 1 :]:
-            if one.places & other.places:
-                continue
-            for first in one.rows:
-                for second in other.rows:
-                    rows = np.array([first, second], np.int64)
-                    both = Candidate(asked.form, (), rows, subjects=((one, first), (other, second)))
-                    literals = _ordering(predicates, asked, rows)
-                    found += [search.scored(replace(both, literal=literal)) for literal in literals]
+    for one, other in combinations(sorted(mentions, key=lambda mention: mention.start), 2):
+        for first, second in product(one.rows, other.rows) if not one.places & other.places else ():
+            rows = np.array([first, second], np.int64)
+            both = Candidate(search.asked.form, (), rows, subjects=((one, first), (other, second)))
+            found += [search.scored(replace(both, literal=literal)) for literal in _ordering(search, rows)]
     return found
 
 
@@ -483,9 +454,7 @@ def _head(asked: ReadQuestion) -> list[int]:
         return []
     places = []
     for place in range(asked.head, len(asked.words)):
-        if asked.weights[place] < 0.2:
-            break
-        if asked.words[place].key in _PARTICIPLES:
+        if asked.weights[place] < 0.2 or asked.words[place].key in _PARTICIPLES:
             break
         if asked.weights[place] >= 1 and not asked.words[place].key.endswith(_VERB_ENDINGS):
             places.append(place)

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 from conspectus.query.graph_question.candidates import Candidate, Leg
-from conspectus.query.graph_question.lexicon import CLASS, DATE, NUMBER, PERSON, TEXT, relations, stems_of
+from conspectus.query.graph_question.lexicon import CLASS, DATE, NUMBER, PERSON, TEXT, relations
 from conspectus.query.graph_question.meanings import Meanings, Predicates
 from conspectus.query.graph_question.mentions import EntityMention
 from conspectus.query.graph_question.question_form import ReadQuestion
@@ -15,9 +16,9 @@ from conspectus.storage.arrays import Floats, Ints
 
 FEATURES = (
     "explained", "unmet", "unsupported", "steps", "kind", "disorder", "whole", "literal", "conditions", "verdict",
-    "crowded", "shared",
+    "crowded",
 )  # fmt: skip
-WEIGHTS = (4.0, -0.8, -1.0, -0.4, 0.7, -0.5, 0.6, 0.5, 0.3, 0.15, -1.4, -0.4)
+WEIGHTS = np.array([4.0, -0.8, -1.0, -0.4, 0.7, -0.5, 0.6, 0.5, 0.3, 0.15, -1.4])
 """The weight of each feature."""
 _MET = 0.35
 """A content word that is explained less than this is unmatched."""
@@ -53,19 +54,15 @@ class Account:
 class Scoring:
     """Scores the candidates of one question."""
 
-    def __init__(
-        self, predicates: Predicates, asked: ReadQuestion, meanings: Meanings, head: Sequence[int],
-        weights: Sequence[float] = WEIGHTS,
-    ) -> None:  # fmt: skip
+    def __init__(self, predicates: Predicates, asked: ReadQuestion, meanings: Meanings, head: Sequence[int]) -> None:
         """Prepare to score candidates; `head` has the places of the nouns that name the kind of answer."""
         self._predicates = predicates
         self._asked = asked
         self._meanings = meanings
         self._head = tuple(head)
-        self._weights = np.asarray(weights)
         self._importance = np.asarray(asked.weights)
         self._parts = asked.parts
-        self._shares: dict[tuple[int, tuple[int, bool]], float] = {}
+        self._share = cache(self._share_of)
         self._most_whole = float(meanings.whole.max(initial=0.0)) or 1.0
 
     @property
@@ -81,15 +78,14 @@ class Scoring:
 
     def __call__(self, candidate: Candidate) -> float:
         """Return the score of a candidate."""
-        return float(self.features(candidate) @ self._weights)
+        return float(self.features(candidate) @ WEIGHTS)
 
     def account(self, candidate: Candidate) -> Account:
         """Return how much of each word a candidate explains, and what supports its steps."""
         steps = [*candidate.steps]
         if candidate.literal and candidate.literal.step:
             steps.append(candidate.literal.step)
-        named = {place for mention in candidate.mentions for place in mention.places}
-        free = np.array([place for place in range(len(self._importance)) if place not in named], np.int64)
+        free = np.array([place for place in range(len(self._importance)) if place not in candidate.named], np.int64)
         explained = np.zeros(len(self._importance))
         if not len(free):
             return Account(explained, (0.0,) * len(steps), (-1,) * len(steps))
@@ -113,7 +109,8 @@ class Scoring:
         """Return the support of each step and the place of the word that gives it, -1 for none."""
         best = near.max(axis=1, initial=0.0)
         taken: dict[int, set[int]] = {}
-        first, classes = self._first_steps(candidate), self._members(candidate)
+        classes = self._members(candidate)
+        first = {number: self._share(leg.start, leg.steps[0]) for number, leg in candidate.numbered if leg.steps}
         supports: list[float] = []
         words: list[int] = []
         for number, (predicate, _) in enumerate(steps):
@@ -141,47 +138,38 @@ class Scoring:
 
     def _bare(self, candidate: Candidate) -> bool:
         """Return whether the question only asks what something is or means."""
-        named = {place for mention in candidate.mentions for place in mention.places}
-        free = [place for place, weight in enumerate(self._importance) if weight >= 1 and place not in named]
-        return all(self._asked.stems[place] == "mean" for place in free)
+        return all(self._asked.stems[place] == "mean" for place in self._content(candidate))
+
+    def _content(self, candidate: Candidate) -> list[int]:
+        """Return the places of the content words that name nothing of a candidate."""
+        return [place for place, weight in enumerate(self._importance) if weight >= 1 and place not in candidate.named]
 
     def _members(self, candidate: Candidate) -> set[int]:
         """Return the positions of steps from a class to its members, where the question names it as a kind of things.
 
         "Which taverns are there?", "is the Boar a tavern": a class is its members unless its own relations are asked.
         """
-        found, number = set(), 0
-        for leg in candidate.legs:
+        found = set()
+        for number, leg in candidate.numbered:
             for predicate, outgoing in leg.steps[:1]:
                 kinds = {relations()[relation].kind for relation in self._predicates.relations[predicate]}
                 up = candidate.form == "yes_no" and leg.mention.start < candidate.subjects[0][0].start
                 if CLASS in kinds and not self._predicates.transitive[predicate] and outgoing == up:
                     found.add(number)
-            number += len(leg.steps)
         return found
 
-    def _first_steps(self, candidate: Candidate) -> dict[int, float]:
-        """Return, by position, the share of its entity's edges that the first step of each leg follows."""
-        found, number = {}, 0
-        for leg in candidate.legs:
-            if leg.steps:
-                key = (leg.start, leg.steps[0])
-                if key not in self._shares:
-                    edges = self.graph.edges_of([leg.start])
-                    predicate, outgoing = leg.steps[0]
-                    along = (edges.predicate == predicate) & (edges.outgoing == outgoing)
-                    along |= (edges.predicate == self._predicates.twins[predicate]) & (edges.outgoing != outgoing)
-                    self._shares[key] = float(along.mean()) if len(along) else 0.0
-                found[number] = self._shares[key]
-            number += len(leg.steps)
-        return found
+    def _share_of(self, start: int, step: tuple[int, bool]) -> float:
+        """Return the share of an entity's edges that a step follows."""
+        (predicate, outgoing), edges = step, self.graph.edges_of([start])
+        along = (edges.predicate == predicate) & (edges.outgoing == outgoing)
+        along |= (edges.predicate == self._predicates.twins[predicate]) & (edges.outgoing != outgoing)
+        return float(along.mean()) if len(along) else 0.0
 
     def features(self, candidate: Candidate) -> Floats:
         """Return the features of a candidate, in the order of `FEATURES`."""
         account = self.account(candidate)
-        named = {place for mention in candidate.mentions for place in mention.places}
         weights = self._importance.copy()
-        weights[list(named)] = 0.0
+        weights[list(candidate.named)] = 0.0
         lengths = [min(_NAMED_WORDS, len(mention.places)) for mention in candidate.mentions]
         names = sum(length * mention.likeness for length, mention in zip(lengths, candidate.mentions, strict=True))
         explained = (float((weights * account.explained).sum()) + names) / (float(weights.sum()) + sum(lengths) or 1.0)
@@ -199,7 +187,6 @@ class Scoring:
             len(candidate.legs) - 1,
             float(bool(candidate.verdict)),
             self._crowded(candidate, account),
-            _shared(candidate, account),
         ])  # fmt: skip
 
     def _unmet(self, candidate: Candidate, account: Account, weights: Floats) -> float:
@@ -213,8 +200,7 @@ class Scoring:
 
     def _crowded(self, candidate: Candidate, account: Account) -> float:
         """Return how many words repeat what a step expresses, from another part ("parents of parents")."""
-        named = {place for mention in candidate.mentions for place in mention.places}
-        free = [place for place, weight in enumerate(self._importance) if weight >= 1 and place not in named]
+        free = self._content(candidate)
         ends = [2 * predicate + outgoing for predicate, outgoing in candidate.steps]
         if not free or not ends:
             return 0.0
@@ -234,8 +220,7 @@ class Scoring:
         end = candidate.end
         if candidate.form in ("yes_no", "compare") or end < 0:
             return 0.0
-        named = {place for mention in candidate.mentions for place in mention.places}
-        head = [place for place in self._head if place not in named]
+        head = [place for place in self._head if place not in candidate.named]
         fits = []
         if self._asked.kind and (self._asked.form != "count" or self._asked.kind == PERSON):
             fits.append(self._predicates.kind_of_class(self._asked.kind, end))
@@ -251,13 +236,8 @@ class Scoring:
 
     def _disorder(self, candidate: Candidate, account: Account) -> float:
         """Return how many steps are supported by a word nearer to the name than the previous step's word."""
-        found = number = 0
-        for leg in candidate.legs:
-            places = [account.words[number + at] for at in range(len(leg.steps))]
-            number += len(leg.steps)
-            far = self._far(leg, places)
-            found += sum(one > other for one, other in pairwise(far))
-        return float(found)
+        far = [self._far(leg, account.words[at : at + len(leg.steps)]) for at, leg in candidate.numbered]
+        return float(sum(one > other for each in far for one, other in pairwise(each)))
 
     def turned(self, candidate: Candidate) -> int:
         """Return 1 if the first step goes the way in which the question says it, -1 if the other, 0 if unknown.
@@ -315,35 +295,7 @@ class Scoring:
         return [distance for distance, place in zip(far, places, strict=True) if place >= 0]
 
 
-def _shared(candidate: Candidate, account: Account) -> float:
-    """Return how many steps share their word with an earlier step along another predicate.
-
-    In "Which songs did Ada write?", "songs" expresses one step, not also a further one to films with these songs. The
-    two steps over an opaque id count as one.
-    """
-    joining, steps = set(candidate.joining), candidate.steps
-    said: dict[int, int] = {}
-    found = 0
-    for number, word in enumerate(account.words):
-        if word < 0 or number - 1 in joining:
-            continue
-        predicate = steps[number][0] if number < len(steps) else -1
-        found += said.setdefault(word, predicate) != predicate
-    return float(found)
-
-
 _SURELY = 5
 """How much more the way along a transitive predicate counts: a class has others both above and below it."""
 _LITERAL_UNASKED = -0.3
 """Fit of dates and numbers if the question does not say what kind of thing it asks for."""
-
-
-def dimension_fit(predicates: Predicates, predicate: int, wanted: str, dimensions: dict[str, tuple[str, ...]]) -> float:
-    """Return how well a predicate's literals fit the dimension that an adjective compares, 0 to 1."""
-    kind = predicates.kinds[predicate]
-    stems = set(stems_of(predicates.texts[predicate]))
-    if wanted in (DATE, NUMBER):
-        return 0.8 if kind == wanted else 0.0
-    if kind != NUMBER:
-        return 0.0
-    return 1.0 if stems & set(dimensions[wanted]) else 0.0

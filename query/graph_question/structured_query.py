@@ -11,7 +11,7 @@ Direction = Literal["forward", "backward", "either"]
 """Along a predicate from its subject to its object, in the opposite direction, or both."""
 Form = Literal["things", "count", "yes_no", "compare"]
 """The question asks for things, for their number, whether a statement is true, or which of two things comes first."""
-Comparison = Literal["before", "after", "less", "more", "equal", "at_least", "at_most"]
+Comparison = Literal["less", "more", "at_least", "at_most"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,50 +45,41 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """At the end of the steps a thing must have a literal that compares with `value` ("2005", "90 minutes") as given.
+    """At the end of the step a thing must have a literal that compares with `value` ("2005", "90 minutes") as given.
 
-    Without steps the literal is the thing's own name, or a year in it ("1967 Stanley Cup Finals").
+    Without a step the literal is the thing's own name, or a year in it ("1967 Stanley Cup Finals").
     """
 
-    steps: tuple[PredicateStep, ...]
+    step: PredicateStep | None
     comparison: Comparison
     value: str
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order of things: by a literal at the end of the steps, or by how many things the steps lead to.
+    """What comes first: by a literal at the end of the step, or by how many things the step leads to.
 
     Attributes:
-        steps: As in `Bound`; if a thing has several literals, the one that ranks it first counts.
+        step: As in `Bound`; if a thing has several literals, the one that ranks it first counts.
         descending: Whether the latest, largest or most come first.
-        by: "literal", or "count" ("who directed the most films").
+        counted: Whether it is by how many things the step leads to ("who directed the most films").
     """
 
-    steps: tuple[PredicateStep, ...]
+    step: PredicateStep | None
     descending: bool = False
-    by: Literal["literal", "count"] = "literal"
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Things:
-    """The things that meet all conditions and bounds.
+    """The things that meet all conditions and bounds; with an order those that come first, equal ones together.
 
-    Attributes:
-        conditions: At least one is not negated.
-        bounds: Constraints on their literals.
-        types: Types of entities (`Entity.types`), one of which a thing must have; empty for any.
-        order: The sort order; without it things are sorted by row.
-        offset: How many of the first ranks are skipped: 1 for "the second oldest".
-        limit: How many ranks are returned; things of equal rank stay together. None for all.
+    At least one condition is not negated. Only the conditions of things where another condition starts are read.
     """
 
     conditions: tuple[Condition, ...]
     bounds: tuple[Bound, ...] = ()
-    types: tuple[str, ...] = ()
     order: Order | None = None
-    offset: int = 0
-    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +89,8 @@ class GraphQuery:
     Attributes:
         form: The form of the answer.
         things: The things sought or counted. For yes_no, the set that `subjects` must be in. For compare, and for
-        yes_no with
-            an order and two subjects ("is A older than B"), only its order is used: A must come strictly before B.
+            yes_no with an order and two subjects ("is A older than B"), only its order is used: A must come strictly
+            before B.
         subjects: The rows that a yes_no or compare is about.
     """
 
@@ -124,14 +115,12 @@ class GraphAnswer:
     Attributes:
         found: The things, best first; relations are given for the first `cited` of them. For compare the one or more
             that come first; for yes_no the subjects that are among the things.
-        count: The number of things, after offset and limit.
+        count: The number of things.
         verdict: For yes_no whether the statement is true; else None.
         relations: The rows of the relations that prove the answer, without repetition: of the things found; for a no
-        the
-            relations found instead (the real writers of a film), and for a comparison the two literals.
+            the relations found instead (the real writers of a film), and for a comparison the two literals.
         known: Whether the graph states what is needed: for a yes_no whether the subject has any of the last
             predicates, for a comparison whether both literals exist and can be compared. False: "I do not know".
-        unmet: The conditions and bounds that no thing meets, by themselves or in combination with those before them.
     """
 
     found: tuple[FoundEntity, ...]
@@ -139,4 +128,3 @@ class GraphAnswer:
     verdict: bool | None
     relations: tuple[int, ...]
     known: bool = True
-    unmet: tuple[Condition | Bound | Order, ...] = ()

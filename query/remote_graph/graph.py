@@ -35,7 +35,7 @@ class LiveGraph:
         predicates: The names of the predicates; `predicate_iris` are their IRIs.
         sources, targets, stated: The ends and the predicate of each statement.
         relation_ids: The statements in N-Triples syntax.
-        descriptions: Empty strings: every statement has a predicate.
+        descriptions: None: every statement has a predicate.
         notes: What was not read and why, and what was counted, as (step of the trace, text).
         complete: Whether everything requested has been read.
     """
@@ -59,7 +59,7 @@ class LiveGraph:
         self.targets: list[int] = []
         self.stated: list[int] = []
         self.relation_ids: list[str] = []
-        self.descriptions = _NoTexts()
+        self.descriptions: list[str] = []
         self.notes: dict[tuple[str, str], None] = {}
         self.complete = True
         self._embedder = embedder
@@ -113,7 +113,7 @@ class LiveGraph:
 
     def read_everything(self, most: int) -> None:
         """Read all statements; afterwards the neighbours of all things are known."""
-        self._add(self.endpoint.pages(self.patterns.everything(), most), None)
+        self._add(self.endpoint.pages(self.patterns.edges(), most), None)
         for row in range(len(self.names)):
             self._edges.setdefault(row, {})
         for relation, (source, target) in enumerate(zip(self.sources, self.targets, strict=True)):
@@ -273,13 +273,3 @@ class LiveGraph:
 def _place(preferred: Sequence[str], one: str) -> int:
     """Return the rank of a text among preferred ones; any other text ranks after them."""
     return preferred.index(one) if one in preferred else len(preferred)
-
-
-class _NoTexts(Sequence[str]):
-    """An empty text for every statement."""
-
-    def __getitem__(self, _: object) -> str:
-        return ""
-
-    def __len__(self) -> int:
-        return 0

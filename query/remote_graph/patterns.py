@@ -66,20 +66,13 @@ class Patterns:
         self._kept = f" && (!isIRI(?other) || ({' && '.join(kept)}))" if kept else ""
         self._read = " && ".join([f"?by NOT IN ({', '.join(self._labels)})", *begins])
 
-    def edges(self, terms: Iterable[str], *, outgoing: bool) -> str:
-        """Return the query for the statements of some terms: ?at, ?by, ?other."""
+    def edges(self, terms: Iterable[str] = (), *, outgoing: bool = True) -> str:
+        """Return the query for the statements of some terms, or of all: ?at, ?by, ?other."""
+        some = f"VALUES ?at {{ {named} }} " if (named := " ".join(terms)) else ""
         triple = "?at ?by ?other" if outgoing else "?other ?by ?at"
         spoken = f" && (!isLiteral(?other) || LANG(?other) IN ({self._languages})){self._kept}" if outgoing else ""
-        where = f"VALUES ?at {{ {' '.join(terms)} }} {triple} FILTER({self._read}{spoken})"
+        where = f"{some}{triple} FILTER({self._read}{spoken})"
         return f"SELECT ?at ?by ?other WHERE {{ {where} }} ORDER BY ?at ?by ?other"
-
-    def everything(self) -> str:
-        """Return the query for all statements: ?at, ?by, ?other."""
-        spoken = f"(!isLiteral(?other) || LANG(?other) IN ({self._languages})){self._kept}"
-        return (
-            f"SELECT ?at ?by ?other WHERE {{ ?at ?by ?other FILTER({self._read}) FILTER({spoken}) }} "
-            "ORDER BY ?at ?by ?other"
-        )
 
     def size(self, most: int) -> str:
         """Return the query for the number of statements, counted up to `most`: ?n."""

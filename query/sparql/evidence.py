@@ -5,7 +5,7 @@ such solution are those that join its entities, the names that the query writes,
 that the query writes; where a path hides an entity, those over one entity between.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -32,10 +32,9 @@ _AGGREGATED = regex.compile(r"GROUP|HAVING")
 
 @dataclass(frozen=True, slots=True)
 class QueryParts:
-    """A query in parts: its declarations, the keyword of its form, the pattern in braces, and what follows."""
+    """A query in parts: its declarations, the pattern in braces, and what follows."""
 
     declarations: str
-    form: str
     pattern: str
     modifiers: str
 
@@ -77,7 +76,7 @@ def parts(text: str) -> QueryParts:
     """Return the parts of a query.
 
     >>> parts("PREFIX a: <urn:a> SELECT ?x WHERE { ?x a:b {?y ?z ?x} } LIMIT 3")
-    QueryParts(declarations='PREFIX a: <urn:a> ', form='SELECT', pattern='{ ?x a:b {?y ?z ?x} }', modifiers=' LIMIT 3')
+    QueryParts(declarations='PREFIX a: <urn:a> ', pattern='{ ?x a:b {?y ?z ?x} }', modifiers=' LIMIT 3')
     """
     form, begin, depth, opened = "", 0, 0, -1
     for token in tokens(text):
@@ -89,10 +88,10 @@ def parts(text: str) -> QueryParts:
         elif token[0] == "}":
             depth -= 1
             if depth == 0 and form != "CONSTRUCT":
-                return QueryParts(text[:begin], form, text[opened : token.end()], text[token.end() :])
+                return QueryParts(text[:begin], text[opened : token.end()], text[token.end() :])
             if depth == 0:  # the template comes before the pattern
                 form = "SELECT"
-    return QueryParts(text[:begin], form, "{}", "")
+    return QueryParts(text[:begin], "{}", "")
 
 
 def mentioned(graph: KnowledgeGraph, text: str) -> QueryTerms:
@@ -111,14 +110,9 @@ def mentioned(graph: KnowledgeGraph, text: str) -> QueryTerms:
     said = {unquote(iri.removeprefix(kind)) for iri in iris for kind in _KINDS if iri.startswith(kind)}
     numbers = [number for number, text_ in enumerate(graph.predicates) if (text_ or "related") in said]
     by_iri = [row_of_entity(graph, Term("uri", iri)) for iri in iris]
-    entities = {row for row in by_iri if row is not None} | set(rows_of_names(graph, names))
+    by_name = [row for row, name in enumerate(graph.names) if name in names] if names else []
+    entities = {row for row in (*by_iri, *by_name) if row is not None}
     return QueryTerms(tuple(sorted(entities)), np.array(numbers, np.int64))
-
-
-def rows_of_names(graph: KnowledgeGraph, names: Iterable[str]) -> list[int]:
-    """Return the rows of the entities with exactly these names."""
-    wanted = set(names)
-    return [row for row, name in enumerate(graph.names) if name in wanted] if wanted else []
 
 
 def instead(graph: KnowledgeGraph, said: QueryTerms) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """The result of a SPARQL query, from the index's own store or from an endpoint."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -88,11 +88,8 @@ def result_of(query: str, reply: object, rows: int) -> SparqlResult:
     if not isinstance(bindings, list) or not all(isinstance(row, dict) for row in bindings):
         raise ValueError("the result has no rows")
     complete = bool(reply.get("complete", True)) and len(bindings) <= rows
-    return SparqlResult(query, tuple(names), tuple(_row(row, names) for row in bindings[:rows]), None, complete)
-
-
-def _row(row: Mapping[str, Any], names: Sequence[str]) -> tuple[Term | None, ...]:
-    return tuple(_term(row[name]) if name in row else None for name in names)
+    found = tuple(tuple(_term(row[name]) if name in row else None for name in names) for row in bindings[:rows])
+    return SparqlResult(query, tuple(names), found, None, complete)
 
 
 _KINDS: Mapping[str, Literal["uri", "literal", "bnode"]] = {

@@ -83,13 +83,9 @@ def _summary(graph: KnowledgeGraph, number: int, relations: Ints, counts: Ints) 
 
 
 @per_index
-def _datatypes(context: Context) -> dict[str, str]:
-    return {each.predicate: each.datatype for each in predicates(context)}
-
-
 def datatypes_of(context: Context) -> Callable[[str], str]:
     """Return the function that gives the datatypes of a predicate's literals, "" for a predicate without any."""
-    known = _datatypes(context)
+    known = {each.predicate: each.datatype for each in predicates(context)}
     return lambda predicate: known.get(predicate, "")
 
 

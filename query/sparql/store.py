@@ -126,16 +126,10 @@ def _relations(index: StoredIndex) -> Iterator[memoryview]:
     for batch in index.arrow(Relation, "source_id", "predicate", "target_id").to_batches(max_chunksize=_BLOCK):
         said = batch.column("predicate").dictionary_encode()
         # arrays of texts are joined without a loop, and written as they lie in memory
-        for prefix, suffix in ((terms.PREDICATE, ""), (terms.VALUE, None)):
-            predicates = pa.array(
-                [iri(predicate_iri(text, prefix)) for text in said.dictionary.to_pylist()], pa.string()
-            )
-            sources, stated, targets = (
-                batch.column("source_id"),
-                predicates.take(said.indices),
-                batch.column("target_id"),
-            )
-            if suffix is None:
+        for prefix in (terms.PREDICATE, terms.VALUE):
+            iris = pa.array([iri(predicate_iri(text, prefix)) for text in said.dictionary.to_pylist()], pa.string())
+            sources, stated, targets = batch.column("source_id"), iris.take(said.indices), batch.column("target_id")
+            if prefix == terms.VALUE:
                 rows = pc.index_in(targets, value_set=literal_ids)
                 kept = pc.is_valid(rows)
                 sources, stated, objects = sources.filter(kept), stated.filter(kept), typed.take(rows.filter(kept))

@@ -1,93 +1,25 @@
-"""The interface through which walks read a graph, and its implementation over the arrays of an index.
+"""The graphs that walks read: the arrays of an index, or a live graph.
 
-ToG and ToG-2 with a model use only `WalkGraph`, so they can walk a live graph (`conspectus.query.remote_graph`) as well
-as an index. Methods that need a whole graph (the question reader, FastToG's communities, Steiner trees) use
-`KnowledgeGraph`; over a live graph it contains the neighbourhood of the entities that the question names.
+ToG and ToG-2 with a model can walk a live graph (`conspectus.query.remote_graph`) as well as an index. Methods that
+need a whole graph (the question reader, FastToG's communities, Steiner trees) use `KnowledgeGraph`; over a live graph
+it contains the neighbourhood of the entities that the question names.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-from conspectus.query.walk.graph import IncidentEdges, KnowledgeGraph, open_graph, predicate_vectors
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors
 from conspectus.storage.arrays import Ints, Vectors
 
 if TYPE_CHECKING:
     from conspectus.query.context import Context
     from conspectus.query.question.topics import Topics
-
-
-class ReadableGraph(Protocol):
-    """Entities, relations and predicates by number; the numbers do not change while a live graph grows."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Names of entities."""
-        ...
-
-    @property
-    def entity_ids(self) -> Sequence[str]:
-        """Ids of entities."""
-        ...
-
-    @property
-    def predicates(self) -> Sequence[str]:
-        """Predicates as they are stated, by number."""
-        ...
-
-    @property
-    def sources(self) -> Sequence[int] | Ints:
-        """The entity that each relation starts from."""
-        ...
-
-    @property
-    def targets(self) -> Sequence[int] | Ints:
-        """The entity that each relation leads to."""
-        ...
-
-    @property
-    def stated(self) -> Sequence[int] | npt.NDArray[np.int32]:
-        """The predicate of each relation."""
-        ...
-
-    @property
-    def relation_ids(self) -> Sequence[str]:
-        """Ids of relations."""
-        ...
-
-    @property
-    def descriptions(self) -> Sequence[str]:
-        """What relations without a predicate say."""
-        ...
-
-    def edges_of(self, entities: Sequence[int] | Ints) -> IncidentEdges:
-        """Return the edges of entities in both directions, in the order of the entities."""
-        ...
-
-
-class WalkGraph(ReadableGraph, Protocol):
-    """A graph that can be walked: it also finds topics, counts edges, and compares names with a question."""
-
-    def degrees_of(self, entities: Sequence[int]) -> Ints:
-        """Return the number of edges of each entity, int64; a live graph counts them without reading them."""
-        ...
-
-    def topics(self, question: str, given: Sequence[str] | None, most: int) -> "Topics":
-        """Return the entities that a question names (at most `most`), or those of the given names."""
-        ...
-
-    def near_predicates(self, question: str) -> Vectors:
-        """Return the cosine of each predicate with a question, (p,)."""
-        ...
-
-    def near_names(self, question: str, entities: Sequence[int]) -> Vectors:
-        """Return the cosine of the name of each entity with a question."""
-        ...
+    from conspectus.query.remote_graph.graph import LiveGraph
 
 
 class IndexGraph:
-    """The graph of an index as a `WalkGraph`: its arrays, its entity linker, and its stored vectors."""
+    """The graph of an index for walks: its arrays, its entity linker, and its stored vectors."""
 
     def __init__(self, context: "Context") -> None:
         self._context = context
@@ -119,6 +51,12 @@ class IndexGraph:
         vectors = self._context.index.vectors("entities").mean_vectors(np.asarray(entities, np.int64))
         found: Vectors = vectors @ self._context.embedder.embed_query(question)
         return found
+
+
+WalkGraph: TypeAlias = "IndexGraph | LiveGraph"
+"""A graph that can be walked: it also finds topics, counts edges, and compares names with a question."""
+ReadableGraph: TypeAlias = "KnowledgeGraph | IndexGraph | LiveGraph"
+"""Entities, relations and predicates by number; the numbers do not change while a live graph grows."""
 
 
 def open_walk_graph(context: "Context") -> WalkGraph:

@@ -9,8 +9,8 @@ from itertools import islice
 
 import numpy as np
 from conspectus.query.types.trace import Hop
-from conspectus.query.walk.graph import KnowledgeGraph
-from conspectus.storage.arrays import Ints, distinct
+from conspectus.query.walk.graph import KnowledgeGraph, around
+from conspectus.storage.arrays import Bools
 
 _MOST_HALVES = 200
 """Maximum number of path halves, from each end, that are joined at one meeting entity."""
@@ -72,17 +72,11 @@ class _Distances:
     def __init__(self, graph: KnowledgeGraph, root: int, most: int) -> None:
         self.graph = graph
         self._root = root
-        self._distance = np.full(graph.n_entities, -1, np.int64)
-        self._distance[root] = 0
-        frontier: Ints = np.array([root], np.int64)
-        for step in range(1, most + 1):
-            reached = distinct(graph.edges_of(frontier).neighbours)
-            frontier = reached[self._distance[reached] < 0]
-            self._distance[frontier] = step
+        _, self._distance = around(graph, [root], most)
 
-    def within(self, steps: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def within(self, steps: int) -> Bools:
         """Return which entities are at most `steps` from the root, bool (n,)."""
-        found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (self._distance >= 0) & (self._distance <= steps)
+        found: Bools = (self._distance >= 0) & (self._distance <= steps)
         return found
 
     def paths(self, entity: int, steps: int, passed: frozenset[int] = frozenset()) -> Iterator[tuple[Hop, ...]]:

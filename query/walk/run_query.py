@@ -1,7 +1,6 @@
 """Execute a structured query over the arrays of the graph, and collect the relations that support each answer."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
@@ -31,51 +30,33 @@ _MANY, _ONCE = 5, 0.95
 """Statements of a relation, and the share of distinct objects, from which it is taken to lead to each object once."""
 
 
-def run(
-    graph: KnowledgeGraph, query: GraphQuery, types: Sequence[Sequence[str]] = (), cited: int = _CITED
-) -> GraphAnswer:
-    """Execute a query.
+def run(graph: KnowledgeGraph, query: GraphQuery, cited: int = _CITED) -> GraphAnswer:
+    """Execute a query; predicates that the graph lacks match nothing.
 
     Args:
         graph: The graph.
-        query: The query. Predicates that the graph lacks match nothing.
-        types: The types of each entity, if the query names types.
+        query: The query.
         cited: Number of entities whose supporting relations are collected.
-
-    Returns:
-        The answer. If nothing meets the query, it has no entities, and `unmet` contains the condition that failed.
     """
-    execution = _Execution(graph, types)
+    execution = _Execution(graph)
     if query.form == "compare" or (query.form == "yes_no" and query.things.order and len(query.subjects) > 1):
         return execution.compared(query)
     if query.form == "yes_no":
         return execution.verdict(query)
-    sought = execution.things(query.things)
-    found = execution.found(query.things, sought, cited)
-    return GraphAnswer(found, len(sought.rows), None, _distinct(found), bool(len(sought.rows)), tuple(sought.unmet))
+    found = execution.found(query.things, execution.things(query.things), cited)
+    return GraphAnswer(found, len(found), None, _distinct(found), bool(found))
 
 
 def reached(graph: KnowledgeGraph, start: Iterable[int], steps: Sequence[PredicateStep]) -> Ints:
     """Return the rows of the entities that steps lead to from the start entities, ascending."""
-    execution = _Execution(graph, ())
-    return execution.walk(distinct(np.fromiter(start, np.int64)), steps)[-1]
-
-
-@dataclass(frozen=True, slots=True)
-class _Sought:
-    """The rows of the entities in order, the literal of each ("" for none), and the conditions that failed."""
-
-    rows: Ints
-    values: Sequence[str]
-    unmet: list[Condition | Bound | Order]
+    return _Execution(graph).walk(distinct(np.fromiter(start, np.int64)), steps)[-1]
 
 
 class _Execution:
     """One run of a query; the entities of each condition are computed once."""
 
-    def __init__(self, graph: KnowledgeGraph, types: Sequence[Sequence[str]]) -> None:
+    def __init__(self, graph: KnowledgeGraph) -> None:
         self._graph = graph
-        self._types = types
         self._layers: dict[Condition, list[Ints]] = {}
 
     @cached_property
@@ -84,34 +65,22 @@ class _Execution:
 
     # Sets of entities
 
-    def things(self, wanted: Things) -> _Sought:
-        """Return the entities that meet all conditions, in order."""
-        unmet: list[Condition | Bound | Order] = []
-        rows: Ints | None = None
-        for condition in sorted(wanted.conditions, key=lambda each: each.negated):
-            reached_ = self.layers(condition)[-1]
-            if not condition.negated and not len(reached_):
-                unmet.append(condition)
-            if rows is None:
-                rows = np.arange(self._graph.n_entities) if condition.negated else reached_
-            rows = rows[np.isin(rows, reached_, invert=condition.negated)]
-            if not len(rows) and not unmet:
-                unmet.append(condition)
-        if rows is None:
-            rows = np.arange(self._graph.n_entities)
-        if wanted.types:
-            keys = {name.casefold() for name in wanted.types}
-            rows = np.array([row for row in rows if keys & {name.casefold() for name in self._types[row]}], np.int64)
-        values: dict[int, str] = {}
+    def things(self, wanted: Things) -> dict[int, str]:
+        """Return the entities that meet all conditions and come first, each with its literal ("" for none)."""
+        rows = self._all_of(wanted)
+        values = dict.fromkeys(rows.tolist(), "")
         for bound in wanted.bounds:
-            rows, values = self._bounded(rows, bound)
-            if not len(rows) and not unmet:
-                unmet.append(bound)
+            values = self._bounded(np.array(list(values), np.int64), bound)
         if wanted.order is None:
-            last = None if wanted.limit is None else wanted.offset + wanted.limit
-            rows = rows[wanted.offset : last]
-            return _Sought(rows, [values.get(int(row), "") for row in rows], unmet)
-        return self._ordered(rows, wanted, unmet)
+            return values
+        return _first(self._ranked(np.array(list(values), np.int64), wanted.order), wanted.order)
+
+    def _all_of(self, wanted: Things) -> Ints:
+        """Return the entities that meet all conditions, ascending."""
+        rows = np.arange(self._graph.n_entities)
+        for condition in wanted.conditions:
+            rows = rows[np.isin(rows, self.layers(condition)[-1], invert=condition.negated)]
+        return rows
 
     def layers(self, condition: Condition) -> list[Ints]:
         """Return the start entities of a condition, and the entities reached by each of its steps."""
@@ -120,7 +89,7 @@ class _Execution:
             if start is None:
                 self._layers[condition] = self.walk(None, condition.steps)
             else:
-                rows = self.things(start).rows if isinstance(start, Things) else np.array(start, np.int64)
+                rows = self._all_of(start) if isinstance(start, Things) else np.array(start, np.int64)
                 self._layers[condition] = self.walk(distinct(rows), condition.steps)
         return self._layers[condition]
 
@@ -130,7 +99,7 @@ class _Execution:
         for number, step in enumerate(steps):
             anywhere = start is None and number == 0
             rows = found[-1] if step.direction == "forward" or anywhere else self.closed(found[-1], step)
-            _, ends, _ = self._everywhere(step) if anywhere else self._edges(rows, step)
+            ends = self._ends(step) if anywhere else self._edges(rows, step)[1]
             found.append(self.closed(distinct(ends), step) if step.direction == "forward" else distinct(ends))
         return found
 
@@ -151,32 +120,20 @@ class _Execution:
             kept &= edges.outgoing == (step.direction == "forward")
         return edges.at[kept], edges.neighbours[kept], edges.relation[kept]
 
-    def _everywhere(self, step: PredicateStep) -> tuple[Ints, Ints, Ints]:
-        graph = self._graph
-        relations = np.flatnonzero(np.isin(graph.stated, self._predicates(step)))
-        forward = graph.sources[relations], graph.targets[relations], relations
-        backward = forward[1], forward[0], relations
-        if step.direction == "either":
-            return tuple(np.concatenate(pair) for pair in zip(forward, backward, strict=True))  # type: ignore[return-value]
-        return forward if step.direction == "forward" else backward
+    def _ends(self, step: PredicateStep) -> Ints:
+        """Return the entities that a step leads to from anywhere, one for each relation."""
+        graph, kept = self._graph, np.isin(self._graph.stated, self._predicates(step))
+        ends = {"forward": [graph.targets], "backward": [graph.sources], "either": [graph.targets, graph.sources]}
+        return np.concatenate([each[kept] for each in ends[step.direction]])
 
     def _predicates(self, step: PredicateStep) -> Ints:
         return np.array([self._numbers[text] for text in step.predicates if text in self._numbers], np.int64)
 
     # Literals
 
-    def _literals(self, rows: Ints, steps: Sequence[PredicateStep]) -> tuple[Ints, Ints]:
-        """Return pairs of an entity and an entity that the steps lead to from it, as two arrays."""
-        at, ends = rows, rows
-        for step in steps:
-            where, to, _ = self._edges(np.unique(ends), step)
-            order = np.argsort(where, kind="stable")
-            where, to = where[order], to[order]
-            first = np.searchsorted(where, ends, "left")
-            counts = np.searchsorted(where, ends, "right") - first
-            entries = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
-            at, ends = np.repeat(at, counts), to[entries]
-        return at, ends
+    def _literals(self, rows: Ints, step: PredicateStep | None) -> tuple[Ints, Ints]:
+        """Return pairs of an entity and an entity that a step leads to from it (None: itself), as two arrays."""
+        return self._edges(rows, step)[:2] if step else (rows, rows)
 
     def literal_of(self, entity: int) -> Literal | None:
         """Return an entity's name as a literal, or the year in its name."""
@@ -194,33 +151,17 @@ class _Execution:
 
         return meets
 
-    def _bounded(self, rows: Ints, bound: Bound) -> tuple[Ints, dict[int, str]]:
+    def _bounded(self, rows: Ints, bound: Bound) -> dict[int, str]:
         meets = self._meeting(bound)
-        at, ends = self._literals(rows, bound.steps)
+        at, ends = self._literals(rows, bound.step)
         right = {end for end in np.unique(ends).tolist() if meets(end)}
-        values = {
-            thing: self._graph.names[end]
-            for thing, end in zip(at.tolist()[::-1], ends.tolist()[::-1], strict=True)
-            if end in right
-        }
-        return np.array(sorted(values), np.int64), values
-
-    def _ordered(self, rows: Ints, wanted: Things, unmet: list[Condition | Bound | Order]) -> _Sought:
-        order = wanted.order
-        assert order is not None
-        ranked = self._ranked(rows, order)
-        if len(rows) and not ranked and not unmet:
-            unmet.append(order)
-        ranks = sorted({key for key, _ in ranked.values()}, reverse=order.descending)
-        last = None if wanted.limit is None else wanted.offset + wanted.limit
-        place = {key: number for number, key in enumerate(ranks[wanted.offset : last])}
-        chosen = sorted((place[key], row, text) for row, (key, text) in ranked.items() if key in place)
-        return _Sought(np.array([row for _, row, _ in chosen], np.int64), [text for *_, text in chosen], unmet)
+        pairs = zip(at.tolist()[::-1], ends.tolist()[::-1], strict=True)
+        return dict(sorted({thing: self._graph.names[end] for thing, end in pairs if end in right}.items()))
 
     def _ranked(self, rows: Ints, order: Order) -> dict[int, tuple[float, str]]:
         """Return the sort key and its text for each entity that has one. Literals use the most frequent scale."""
-        at, ends = self._literals(rows, order.steps)
-        if order.by == "count":
+        at, ends = self._literals(rows, order.step)
+        if order.counted:
             pairs = np.unique(np.stack([at, ends]), axis=1)
             things, counts = np.unique(pairs[0], return_counts=True)
             return {int(thing): (float(count), f"{count:,}") for thing, count in zip(things, counts, strict=True)}
@@ -244,33 +185,22 @@ class _Execution:
         order = query.things.order
         assert order is not None
         ranked = self._ranked(distinct(np.array(query.subjects, np.int64)), order)
-        keys = [ranked.get(row) for row in query.subjects]
-        known = all(key is not None for key in keys)
-        both = [self._to_value(row, order, ranked[row][1]) for row in query.subjects if row in ranked]
-        relations = tuple(dict.fromkeys(chain.from_iterable(both)))
-        if not known:
-            verdict = None if query.form == "compare" else False
-            return GraphAnswer((), 0, verdict, relations, False, (order,))
-        best = (max if order.descending else min)(key[0] for key in keys if key)
-        first = tuple(
-            FoundEntity(row, self._to_value(row, order, ranked[row][1]), ranked[row][1])
-            for row in query.subjects
-            if ranked[row][0] == best
-        )
-        verdict = first[0].entity == query.subjects[0] and len(first) == 1
-        return GraphAnswer(first, len(first), verdict if query.form == "yes_no" else None, relations)
+        stated = {row: self._to_value(row, order, text) for row, (_, text) in ranked.items()}
+        relations = tuple(dict.fromkeys(chain.from_iterable(stated[row] for row in query.subjects if row in stated)))
+        yes_no = query.form == "yes_no"
+        if not stated.keys() >= set(query.subjects):
+            return GraphAnswer((), 0, False if yes_no else None, relations, False)
+        first = _first(ranked, order)
+        found = tuple(FoundEntity(row, stated[row], first[row]) for row in query.subjects if row in first)
+        return GraphAnswer(found, len(found), list(first) == [query.subjects[0]] if yes_no else None, relations)
 
     def verdict(self, query: GraphQuery) -> GraphAnswer:
         """Return whether all subjects meet the conditions."""
-        sought = self.things(query.things)
-        among = np.isin(np.array(query.subjects, np.int64), sought.rows)
-        holds = bool(len(among)) and bool(among.all())
-        if holds:
-            kept = _Sought(np.array(query.subjects, np.int64), [""] * len(query.subjects), [])
-            found = self.found(query.things, kept, len(query.subjects))
+        if query.subjects and self.things(query.things).keys() >= set(query.subjects):
+            found = self.found(query.things, dict.fromkeys(query.subjects, ""), len(query.subjects))
             return GraphAnswer(found, len(found), True, _distinct(found))
         instead = self._instead(query)
-        return GraphAnswer((), 0, False, tuple(instead[:_EACH]), bool(instead), tuple(sought.unmet))
+        return GraphAnswer((), 0, False, tuple(instead[:_EACH]), bool(instead))
 
     def _instead(self, query: GraphQuery) -> list[int]:
         """Return what the graph states instead: other values that the thing has whose value is asked for.
@@ -280,84 +210,66 @@ class _Execution:
         that leads the other way.
         """
         relations: list[int] = []
+        subjects = distinct(np.array(query.subjects, np.int64))
         for condition in query.things.conditions:
             if condition.steps and not condition.negated:
                 step, before = condition.steps[-1], self.layers(condition)[-2]
-                subjects = distinct(np.array(query.subjects, np.int64))
                 if step.direction != "backward":
-                    relations += self._edges(before, PredicateStep(step.predicates, step.direction))[2].tolist()
+                    relations += self._edges(before, step)[2].tolist()
                 if step.direction != "forward":
-                    relations += self._edges(subjects, PredicateStep(step.predicates, _turned(step).direction))[
-                        2
-                    ].tolist()
+                    relations += self._edges(subjects, _turned(step))[2].tolist()
                 if step.direction == "backward" and not relations and self._once(step):
                     relations += self._edges(before, step)[2].tolist()
                 if step.through == step.predicates and not relations:
-                    relations += self._path(before, [_turned(step)], subjects.tolist().__contains__)
+                    relations += self._to(before, _turned(step), subjects.tolist().__contains__)
         for bound in query.things.bounds:
-            for row in query.subjects:
-                relations += self._path(np.array([row]), bound.steps, None)
+            relations += self._edges(subjects, bound.step)[2].tolist() if bound.step else []
         return list(dict.fromkeys(relations))
 
     def _once(self, step: PredicateStep) -> bool:
         """Return whether a predicate leads to each thing once, in all but a few of many statements."""
-        _, ends, _ = self._everywhere(PredicateStep(step.predicates))
+        ends = self._ends(PredicateStep(step.predicates))
         return len(ends) >= _MANY and len(np.unique(ends)) >= _ONCE * len(ends)
 
     # Evidence
 
-    def found(self, wanted: Things, sought: _Sought, cited: int) -> tuple[FoundEntity, ...]:
+    def found(self, wanted: Things, sought: dict[int, str], cited: int) -> tuple[FoundEntity, ...]:
         """Return the entities, the first `cited` of them with the relations that support them."""
-        rows = sought.rows.tolist()
         return tuple(
-            FoundEntity(
-                row, self._evidence(wanted, row, sought.values[place]) if place < cited else (), sought.values[place]
-            )
-            for place, row in enumerate(rows)
+            FoundEntity(row, self._evidence(wanted, row, value) if place < cited else (), value)
+            for place, (row, value) in enumerate(sought.items())
         )
 
-    def _evidence(self, wanted: Things, row: int, value: str) -> tuple[int, ...]:
+    def _evidence(self, wanted: Things, row: int, value: str = "") -> tuple[int, ...]:
         relations: list[int] = []
         for condition in wanted.conditions:
             if not condition.negated:
                 relations += self._back(condition, row)
         for bound in wanted.bounds:
-            relations += self._path(np.array([row]), bound.steps, self._meeting(bound))
+            relations += self._to(np.array([row]), bound.step, self._meeting(bound))
         if wanted.order:
             relations += self._to_value(row, wanted.order, value)
         return tuple(dict.fromkeys(relations))
 
     def _to_value(self, row: int, order: Order, value: str) -> tuple[int, ...]:
-        if order.by == "count":
-            _, _, relations = self._edges(np.array([row]), order.steps[0]) if order.steps else (None, None, np.zeros(0))
-            return tuple(relations.tolist()[:_EACH])
-        return tuple(self._path(np.array([row]), order.steps, lambda end: self._graph.names[end] == value))
+        start = np.array([row])
+        if order.counted and order.step:
+            return tuple(self._edges(start, order.step)[2].tolist()[:_EACH])
+        return tuple(self._to(start, order.step, lambda end: self._graph.names[end] == value))
 
     def _back(self, condition: Condition, row: int) -> list[int]:
         """Return the relations of one path from a condition's start to an entity, in path order."""
-        layers = self.layers(condition)
         relations: list[int] = []
-        for depth in range(len(condition.steps), 0, -1):
-            row, taken = self._joined(row, condition.steps[depth - 1], layers[depth - 1])
+        for step, before in zip(condition.steps[::-1], self.layers(condition)[-2::-1], strict=True):
+            row, taken = self._joined(row, step, before)
             relations += taken
-        if isinstance(condition.start, Things):
-            inner = self.things(condition.start)
-            place = inner.rows.tolist().index(row)
-            return [*self._evidence(condition.start, row, inner.values[place]), *relations[::-1]]
-        return relations[::-1]
+        start = condition.start
+        return [*(self._evidence(start, row) if isinstance(start, Things) else ()), *relations[::-1]]
 
-    def _path(self, start: Ints, steps: Sequence[PredicateStep], wanted: Callable[[int], bool] | None) -> list[int]:
-        """Return the relations of one path along the steps to a wanted entity; empty if there is none."""
-        layers = self.walk(start, steps)
-        ends = [end for end in layers[-1].tolist() if wanted is None or wanted(end)]
-        if not ends or not steps:
-            return []
-        relations: list[int] = []
-        row = ends[0]
-        for depth in range(len(steps), 0, -1):
-            row, taken = self._joined(row, steps[depth - 1], layers[depth - 1])
-            relations += taken
-        return relations[::-1]
+    def _to(self, start: Ints, step: PredicateStep | None, wanted: Callable[[int], bool]) -> list[int]:
+        """Return the relations along a step to a wanted entity; empty if there is none."""
+        ends = [end for end in self.walk(start, (step,))[-1].tolist() if wanted(end)] if step else []
+        return self._joined(ends[0], step, start)[1][::-1] if step and ends else []
 
     def _joined(self, row: int, step: PredicateStep, starts: Ints) -> tuple[int, list[int]]:
         """Return the start of a step that led to an entity, and the relations on the shortest way back to it."""
@@ -387,6 +299,12 @@ class _Execution:
         raise AssertionError("the step led to the entity")
 
 
+def _first(ranked: dict[int, tuple[float, str]], order: Order) -> dict[int, str]:
+    """Return the entities of the first rank with their texts, ascending."""
+    first = (max if order.descending else min)((key for key, _ in ranked.values()), default=0.0)
+    return {row: text for row, (key, text) in sorted(ranked.items()) if key == first}
+
+
 def _turned(step: PredicateStep) -> PredicateStep:
     opposite: dict[Direction, Direction] = {"forward": "backward", "backward": "forward", "either": "either"}
     return PredicateStep(step.predicates, opposite[step.direction], step.through)
@@ -397,11 +315,8 @@ def _distinct(found: Sequence[FoundEntity]) -> tuple[int, ...]:
 
 
 _COMPARISONS: dict[Comparison, Callable[[tuple[float, float], tuple[float, float]], bool]] = {
-    "before": lambda mine, asked: mine[1] < asked[0],
     "less": lambda mine, asked: mine[1] < asked[0],
-    "after": lambda mine, asked: mine[0] > asked[1],
     "more": lambda mine, asked: mine[0] > asked[1],
-    "equal": lambda mine, asked: mine[0] <= asked[1] and mine[1] >= asked[0],
     "at_least": lambda mine, asked: mine[0] >= asked[0],
     "at_most": lambda mine, asked: mine[1] <= asked[1],
 }
