@@ -147,7 +147,7 @@ def test_a_walk_with_a_model_reads_the_graph_as_it_goes(server: str, memo: Path)
     assert answer.triples[0].relation_id.split()[1] == PREDICATES["directed_by"]
     assert "Grey Heron" in index.walk_text(answer)
     assert index.graph is not None
-    assert len(index.graph.sources) < len(films.TRIPLES), "what lies elsewhere was not read"
+    assert len(index.part.sources) < len(films.TRIPLES), "what lies elsewhere was not read"
 
 
 QUESTION = "Where was the director of Grey Heron born?"
