@@ -96,8 +96,9 @@ _BEFORE_VERBS = frozenset("who whom to not".split())
 
 def probability_of(predicates: Predicates, reading: "GraphReading", answer: GraphAnswer) -> float:
     """Return how likely the answer of a reading's best candidate is right."""
-    if _skips(predicates, reading) > 1:
-        return 0.0  # too rare in questions with known answers to be learned
+    skipped, best = _skips(predicates, reading), reading.best
+    if skipped > 1 or (skipped and best and len(reading.content) < len(best.steps) - len(best.joining)):
+        return 0.0  # "How high is the Coast Office?": too rare in questions with known answers to be learned
     weights, bias = _weights()
     return float(1 / (1 + np.exp(-bias - confidence_features(predicates, reading, answer) @ weights)))
 

@@ -254,7 +254,7 @@ class _Table:
         found = {}
         for place, column in enumerate(self._columns):
             base = column.word.removesuffix("label").removesuffix("name")
-            is_label = base not in ("", column.word) and (self._ends or place != self._name)
+            is_label = base not in ("", column.word) and (self._ends or place not in (self._name, self._types))
             if is_label and place_of.get(base, place) != place:
                 found[place_of[base]] = place
         return found
