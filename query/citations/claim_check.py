@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import combinations, pairwise
-from math import exp, sqrt
+from math import exp
 
 import regex
 from conspectus.query.answer_writing.asked import NEGATION
@@ -102,11 +102,6 @@ class _Source:
         """Return the clause around an offset."""
         return self._clauses[bisect_right(self._clause_starts, at) - 1]
 
-    def sentence(self, at: int) -> str:
-        """Return the sentence around an offset."""
-        place = self.place(at)[0]
-        return self.text[slice(*[*self._starts, len(self.text)][place : place + 2])]
-
     def in_one_clause(self, one: int, other: int) -> bool:
         """Return whether two offsets are in the same part of a clause."""
         return self.place(one)[:3] == self.place(other)[:3]
@@ -165,23 +160,13 @@ def _negation(claim: str, found: Sequence[Token], source: _Source) -> float:
 
 
 def _quantity(claim: str, found: Sequence[Token], source: _Source) -> tuple[float, float]:
-    """Return whether the claim has a quantifier that its sentence lacks, or another one than the clause of its end."""
+    """Return whether the claim has a quantifier that its source lacks, or another one than the clause of its end."""
     said = quantifiers(claim)
     if not said or not found:
         return float(bool(said)), 0.0
-    likely = max((at for token in found for at in token.at), key=lambda at: _held(found, source, at))
     of_clauses = [quantifiers(source.clause(at)) for at in found[-1].at]
     other = any(of_clauses) and not any(each & said or not each for each in of_clauses)
-    return float(not said <= quantifiers(source.sentence(likely))), float(other)
-
-
-def _held(found: Sequence[Token], source: _Source, at: int) -> float:
-    """Return how much of a claim, its end above all, is in the clause of an offset."""
-    return sum(
-        token.weight * (0.5 + (place + 1) / len(found)) / sqrt(len(token.at))
-        for place, token in enumerate(found)
-        if any(source.in_one_clause(at, other) for other in token.at)
-    )
+    return float(not said <= quantifiers(source.text)), float(other)
 
 
 def _is_exchanged(claim: str, tokens: Sequence[Token], found: Sequence[Token], source: _Source) -> bool:

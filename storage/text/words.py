@@ -87,12 +87,6 @@ def stem_share(first: str, second: str) -> float:
     return share if share >= 0.55 else 0.0
 
 
-@lru_cache(200_000)
-def stem_in(word: str, phrase: str) -> float:
-    """Return the greatest stem share of a word with a word of a phrase."""
-    return max((stem_share(word, other) for other in phrase.split()), default=0.0)
-
-
 def without_accents(text: str) -> str:
     """Return a text without the accents that Unicode can decompose.
 
