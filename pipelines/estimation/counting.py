@@ -77,7 +77,8 @@ class CountingModel:
         """Return a reply and count it."""
         step, tally = request.step, self.by_step[request.step]
         name = self._settings.step_models.get(step, self._settings.model)
-        most = request.max_tokens or self._settings.max_output_tokens
+        most = self._settings.max_output_tokens
+        most = min(request.max_tokens or most, most)
         size = 1.0 if step in FIXED else sqrt(max(self._chunk_tokens[request.sources[0]], 1))
         reply = await self._remembered(request, name, most)
         if reply is not None:

@@ -263,7 +263,8 @@ class ModelClient:
 
     def _prepared(self, request: Request) -> "_Prepared":
         model = self._settings.step_models.get(request.step, self._settings.model)
-        max_tokens = request.max_tokens or self._settings.max_output_tokens
+        most = self._settings.max_output_tokens
+        max_tokens = min(request.max_tokens or most, most)
         messages = tuple(replace(message, content=sendable(message.content)) for message in request.messages)
         request = replace(request, messages=messages)
         schema = requested_schema(request)

@@ -25,6 +25,10 @@ _LIMITS = {
     "rate": (2_000, 0),
     "resolve": (4_000, 2),
     "summarise": (4_000, 1),
+    **dict.fromkeys(
+        ("tog_topics", "tog_relations", "tog_entities", "tog_score", "fasttog_prune", "fact_filter"), (2_000, 1)
+    ),
+    **dict.fromkeys(("tog_reason", "tog_clue", "fasttog_subjects", "question_entities"), (2_000, 0)),
     **dict.fromkeys(("extract", "glean", "claims", "claims_glean", "openie_ner", "openie_triples"), (3_000, 6)),
 }
 """The longest reply of each step: this many characters, and this many for each character of the input."""
