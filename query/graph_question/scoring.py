@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 from conspectus.query.graph_question.candidates import Candidate, Leg
-from conspectus.query.graph_question.lexicon import CLASS, DATE, NUMBER, PERSON, TEXT, relations, stems_of
+from conspectus.query.graph_question.lexicon import CLASS, DATE, NUMBER, PERSON, TEXT, relations
 from conspectus.query.graph_question.meanings import Meanings, Predicates
 from conspectus.query.graph_question.mentions import EntityMention
 from conspectus.query.graph_question.question_form import ReadQuestion
@@ -38,8 +38,6 @@ _OWN = 0.7
 """Support of the first step by an entity all of whose edges follow it ("war movies": War is only ever a genre)."""
 _LEAST_OF_RETURN = 0.5
 """Support required of every step of a chain that goes back along a predicate if the question does not say "other"."""
-_MOST_NAMES = 20
-"""Names of answers that are read."""
 _NAMED_WORDS = 2.0
 """Maximum weight of the words of a mention."""
 
@@ -98,8 +96,6 @@ class Scoring:
         if starts := [2 * leg.steps[0][0] + (not leg.steps[0][1]) for leg in candidate.legs if leg.steps]:
             # a noun next to a name may give its type: "the Discovery team"
             explained[free] = np.maximum(explained[free], 0.8 * self._meanings.types[free][:, starts].max(axis=1))
-        if head := self._said_by_names(candidate):
-            explained[head] = np.maximum(explained[head], 0.9)
         if candidate.subjects and candidate.literal and candidate.literal.step:
             predicate, outgoing = candidate.literal.step  # "which film is older": a film is what has a year
             stated = self._meanings.types[free][:, 2 * predicate + (not outgoing)]
@@ -231,22 +227,12 @@ class Scoring:
         if head:
             classes = [end, candidate.members] if candidate.members >= 0 else [end]
             fits.append(2 * float(self._meanings.types[head][:, classes].max()) - 1)
-            fits += [1.0] * bool(self._said_by_names(candidate))
         if not fits:
             own = self._predicates.kinds[end // 2] if end % 2 else ""
             if own == TEXT and self._bare(candidate):
                 return 1.0
             return _LITERAL_UNASKED if own in (DATE, NUMBER) and self._asked.form != "count" else 0.0
         return max(fits)
-
-    def _said_by_names(self, candidate: Candidate) -> list[int]:
-        """Return the places of nouns of the answer's kind that most of its names have: "lights", Seal Rock Light."""
-        names = [set(stems_of(self.graph.names[row].lower())) for row in candidate.rows[:_MOST_NAMES].tolist()]
-        return [
-            place
-            for place in self._head
-            if names and 2 * sum(self._asked.stems[place] in name for name in names) > len(names)
-        ]
 
     def _disorder(self, candidate: Candidate, account: Account) -> float:
         """Return how many steps are supported by a word nearer to the name than the previous step's word."""
