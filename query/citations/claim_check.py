@@ -9,16 +9,17 @@ say five years of the battery). A logistic regression weighs these signs (`claim
 """
 
 import json
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cache
 from importlib.resources import files
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import exp
 
+import numpy as np
 import regex
 from conspectus.query.answer_writing.asked import NEGATION
 from conspectus.query.citations.claim_words import KNOWN_TO_CHECK, Token, laid_over, quantifiers, table, tokens_of
+from conspectus.storage.arrays import Floats
 from conspectus.storage.text.language import detect
 from conspectus.storage.text.names import UNSPACED
 from conspectus.storage.text.sentences import sentence_spans
@@ -36,6 +37,8 @@ REASONS = (
 """Why a claim is doubted, by the feature that weighs most."""
 LONGEST = 6_000
 """Most characters of a source that are compared."""
+_MOST_WORDS = 100
+"""Most words of a claim that are compared, each with each: a longer one is a list."""
 _STRONG = regex.compile(
     r"[,;:—–(),、，；：（）](?!\d)|\s(?:but|while|whereas|aber|sondern|während|pero|mientras|mais|ma|maar|но|whom|which|who)\s"
     r"|而|但",
@@ -47,6 +50,10 @@ _BREAKS = ((_STRONG, 1.0), (_AND, 0.5), (_TO, 0.5))
 """What ends a clause or a part of one, and how far it sets words apart."""
 _APART, _CARRIED = 2.0, 0.5
 """How far the end of a sentence sets words apart, and if the next sentence begins with a pronoun."""
+_LEAST_APART = 3
+"""Characters from the beginning of a name to that of another."""
+_LEAST_WEIGHT, _LEAST_RIVAL = 0.35, 0.45
+"""The least rarity of a word whose number is compared, and of a word that may stand in the place of another."""
 _NOT = regex.compile(
     NEGATION.pattern + r"|\b(?:neither|nor|nobody|nothing|niemand|nichts|weder|nadie|ningun\w*|ningún|nada|tampoco"
     r"|personne|rien|nessun\w*|niente|ninguém|никто|ничего|ни)\b|无|非|沒",
@@ -69,55 +76,58 @@ _PASSIVE_HAN = regex.compile(r"是(?=[^，。]*的。?$)")
 
 
 class _Source:
-    """A source: its tokens, its clauses, and how far its words stand apart.
+    """A source: its n tokens, the clauses around them, and how far they stand apart.
 
     Args:
         text: The text.
         language: Its language.
+
+    Attributes:
+        tokens: Its tokens, in order.
+        starts: Their offsets, (n,).
+        strong: The number of the clause of each, (n,); `parts` of the part of a clause.
+        clauses: The part of a clause around each; `negated` whether it says not.
+        refers_to_all: Whether the sentence of each begins with "both", "none" and the like, (n,).
     """
 
     def __init__(self, text: str, language: str) -> None:
         self.text = text
         self.tokens = tokens_of(text, language)
-        spans = sentence_spans(text)
-        self._starts = [start for start, _ in spans]
-        self._cuts = [[found.start() for found in form.finditer(text)] for form, _ in _BREAKS]
-        self._carries = [
-            2 if _BEGINS_WITH_ALL.match(text, start) else 1 if _BEGINS_WITH_ONE.match(text, start) else 0
-            for start in self._starts
-        ]
-        self._places: dict[int, tuple[int, ...]] = {}
-        starts = sorted({0, *self._starts, *(at + 1 for of_form in self._cuts[:2] for at in of_form)})
-        self._clauses = [text[start:end] for start, end in pairwise([*starts, len(text)])]
-        self._clause_starts = starts
+        self.starts = np.array([token.start for token in self.tokens], np.int64)
+        sentences = [start for start, _ in sentence_spans(text)] or [0]
+        cuts = [[found.start() for found in form.finditer(text)] for form, _ in _BREAKS]
+        self._sentences = np.maximum(np.searchsorted(sentences, self.starts, "right") - 1, 0)
+        self._breaks = np.array([np.searchsorted(of_form, self.starts) for of_form in cuts])
+        self._for_all = np.array([_BEGINS_WITH_ALL.match(text, start) is not None for start in sentences])
+        carries = self._for_all | [_BEGINS_WITH_ONE.match(text, start) is not None for start in sentences]
+        self._ends = np.cumsum(np.where(carries, _CARRIED, _APART))
+        self.refers_to_all = self._for_all[self._sentences]
+        self.strong = self._sentences * LONGEST + self._breaks[0]
+        self.parts = self.strong * LONGEST + self._breaks[1]
+        clauses = sorted({0, *sentences, *(at + 1 for of_form in cuts[:2] for at in of_form)})
+        texts = [text[start:end] for start, end in pairwise([*clauses, len(text)])]
+        negated = [_NOT.search(clause) is not None for clause in texts]
+        places = (np.searchsorted(clauses, self.starts, "right") - 1).tolist()
+        self.clauses = [texts[place] for place in places]
+        self.negated = [negated[place] for place in places]
+        self._distances: dict[int, Floats] = {}
 
-    def place(self, at: int) -> tuple[int, ...]:
-        """Return the sentence of an offset, and how many breaks of each form are before it."""
-        if at not in self._places:
-            before = (bisect_left(of_form, at) for of_form in self._cuts)
-            self._places[at] = (max(0, bisect_right(self._starts, at) - 1), *before)
-        return self._places[at]
+    def distances(self, at: int) -> Floats:
+        """Return how far each token is from one: by the breaks between them, or the ends of sentences, (n,)."""
+        if at not in self._distances:
+            own = self._sentences[at]
+            within = np.array([weight for _, weight in _BREAKS]) @ np.abs(self._breaks - self._breaks[:, [at]])
+            across = np.abs(self._ends[self._sentences] - self._ends[own])
+            across[self._for_all[np.maximum(self._sentences, own)]] = _CARRIED
+            self._distances[at] = np.where(self._sentences == own, within, across)
+        return self._distances[at]
 
-    def clause(self, at: int) -> str:
-        """Return the clause around an offset."""
-        return self._clauses[bisect_right(self._clause_starts, at) - 1]
-
-    def in_one_clause(self, one: int, other: int) -> bool:
-        """Return whether two offsets are in the same part of a clause."""
-        return self.place(one)[:3] == self.place(other)[:3]
-
-    def distance(self, one: int, other: int) -> float:
-        """Return how far apart two offsets are: by the breaks between them, or the ends of sentences."""
-        first, second = sorted((self.place(one), self.place(other)))
-        if first[0] == second[0]:
-            return sum(weight * abs(a - b) for (_, weight), a, b in zip(_BREAKS, first[1:], second[1:], strict=True))
-        if self._carries[second[0]] == 2:
-            return _CARRIED
-        return sum(_CARRIED if carries else _APART for carries in self._carries[first[0] + 1 : second[0] + 1])
-
-    def refers_to_all(self, at: int) -> bool:
-        """Return whether the sentence around an offset begins with "both", "none" and the like."""
-        return self._carries[self.place(at)[0]] == 2
+    def nearest(self, one: Token, other: Token) -> tuple[float, int, int, int]:
+        """Return where two tokens of a claim stand nearest: their distance, the characters between, and both places."""
+        distances = np.array([self.distances(here)[list(other.at)] for here in one.at])
+        lengths = np.abs(self.starts[list(one.at)][:, None] - self.starts[list(other.at)])
+        here, there = np.unravel_index(np.lexsort((lengths.ravel(), distances.ravel()))[0], lengths.shape)
+        return float(distances[here, there]), int(lengths[here, there]), one.at[here], other.at[there]
 
 
 def features(claim: str, source: str) -> tuple[float, ...]:
@@ -136,7 +146,7 @@ def features(claim: str, source: str) -> tuple[float, ...]:
     """
     language = detect(claim, KNOWN_TO_CHECK)
     told = _Source(source[:LONGEST], language)
-    tokens = laid_over(claim, tokens_of(claim, language), told.tokens)
+    tokens = laid_over(claim, tokens_of(claim, language)[:_MOST_WORDS], told.tokens)
     found = [token for token in tokens if token.at]
     lacking = {token.kind for token in tokens if not token.at}
     return (
@@ -151,12 +161,11 @@ def features(claim: str, source: str) -> tuple[float, ...]:
 
 def _negation(claim: str, found: Sequence[Token], source: _Source) -> float:
     """Return whether only the claim says not, or what share of its words stands only where the source says not."""
-    negated = {token: [_NOT.search(source.clause(at)) is not None for at in token.at] for token in found}
     if _NOT.search(claim):
-        return float(not any(map(any, negated.values())))
+        return float(not any(source.negated[at] for token in found for at in token.at))
     rest = found[1:] or found
     weight = sum(token.weight for token in rest) or 1.0
-    return min(1.0, 2 * sum(token.weight for token in rest if all(negated[token])) / weight)
+    return min(1.0, 2 * sum(token.weight for token in rest if all(source.negated[at] for at in token.at)) / weight)
 
 
 def _quantity(claim: str, found: Sequence[Token], source: _Source) -> tuple[float, float]:
@@ -164,7 +173,7 @@ def _quantity(claim: str, found: Sequence[Token], source: _Source) -> tuple[floa
     said = quantifiers(claim)
     if not said or not found:
         return float(bool(said)), 0.0
-    of_clauses = [quantifiers(source.clause(at)) for at in found[-1].at]
+    of_clauses = [quantifiers(source.clauses[at]) for at in found[-1].at]
     other = any(of_clauses) and not any(each & said or not each for each in of_clauses)
     return float(not said <= quantifiers(source.text)), float(other)
 
@@ -186,15 +195,14 @@ def _is_exchanged(claim: str, tokens: Sequence[Token], found: Sequence[Token], s
         if (verbs or "word" in (one.kind, other.kind)) and not any(token.at for token in verbs):
             continue
         passive = _names_agent(claim[: other.start])
-        for here in one.at:
-            for there in other.at:
-                low, high = sorted((here, there))
-                if source.place(here)[:2] != source.place(there)[:2] or high - low < 3:
-                    continue
-                if by_verb and not any(low < at < high for verb in verbs for at in verb.at):
-                    continue
-                if (there < here) != (passive != _names_agent(source.text[:high])):
-                    return True
+        for here, there in product(one.at, other.at):
+            low, high = sorted((here, there))
+            if source.strong[low] != source.strong[high] or source.starts[high] - source.starts[low] < _LEAST_APART:
+                continue
+            if by_verb and not any(low < at < high for verb in verbs for at in verb.at):
+                continue
+            if (there < here) != (passive != _names_agent(source.text[: source.starts[high]])):
+                return True
     return False
 
 
@@ -207,49 +215,49 @@ def _names_agent(before: str) -> bool:
 
 def _torn_apart(tokens: Sequence[Token], found: Sequence[Token], source: _Source) -> tuple[float, float]:
     """Return how far the claim's pairs of words are torn apart, and whether a number or date is that of another."""
-    own = {at for token in tokens for at in token.at}
-    others = [each for each in source.tokens if each.start not in own]
+    rivals = _Rivals(source, {at for token in tokens for at in token.at})
     pairs = list(combinations(found, 2))
     whole = sum(one.weight * other.weight for one, other in pairs) or 1.0
     apart = value = 0.0
     for one, other in pairs:
-        distance = min(source.distance(here, there) for here in one.at for there in other.at)
-        rivals = _has_rival(one, other, others, source), _has_rival(other, one, others, source)
-        if distance >= _CARRIED and all(rivals):
+        distance, length, here, there = source.nearest(one, other)
+        if not (rivals.of(one, distance, length, here, there) and rivals.of(other, distance, length, there, here)):
+            continue
+        if distance >= _CARRIED:
             apart += min(distance, _APART) * one.weight * other.weight / whole
-        if min(one.weight, other.weight) >= _LEAST_WEIGHT:
-            kinds = {one.kind, other.kind}
-            value = max(value, float(all(rivals) and not kinds.isdisjoint(("number", "date"))))
+        if min(one.weight, other.weight) >= _LEAST_WEIGHT and {"number", "date"} & {one.kind, other.kind}:
+            value = 1.0
     return apart, value
 
 
-_LEAST_WEIGHT = 0.35
+class _Rivals:
+    """What else a source has: its tokens that are none of the claim's, by the kind of which they are rivals."""
 
+    def __init__(self, source: _Source, own: Set[int]) -> None:
+        self._source = source
+        others = [(at, token) for at, token in enumerate(source.tokens) if at not in own]
+        of_kind = {kind: [at for at, token in others if token.kind == kind] for kind in ("number", "date", "name")}
+        of_kind["name"] += [
+            at
+            for at, token in others
+            if token.kind == "word" and token.weight > 0.5 and source.text[token.start].isupper()
+        ]
+        words = [at for at, token in others if token.kind in ("word", "name") and token.weight > _LEAST_RIVAL]
+        self._of_kind = {kind: np.array(places, np.int64) for kind, places in of_kind.items()}
+        self._parts = set(source.parts[words].tolist())
 
-def _has_rival(token: Token, partner: Token, others: Sequence[Token], source: _Source) -> bool:
-    """Return whether the source has, nearer to the partner than a token, something else of the token's kind."""
-    distance, length, here, there = min(
-        (source.distance(here, there), abs(here - there), here, there) for here in token.at for there in partner.at
-    )
-    if token.kind in ("word", "exact"):
-        if source.in_one_clause(here, there) or (here < there and _PRONOUN.search(source.clause(there))):
+    def of(self, token: Token, distance: float, length: int, here: int, there: int) -> bool:
+        """Return whether something else of a token's kind is nearer to its partner, which is `there`, than it is."""
+        source = self._source
+        if token.kind in ("word", "exact"):
+            carried = here < there and _PRONOUN.search(source.clauses[there]) is not None
+            return source.parts[here] != source.parts[there] and not carried and int(source.parts[there]) in self._parts
+        if distance <= _CARRIED and source.refers_to_all[there]:
             return False
-        return any(
-            each.weight > _LEAST_RIVAL and each.kind in ("word", "name") and source.in_one_clause(each.start, there)
-            for each in others
-        )
-    if distance <= _CARRIED and source.refers_to_all(there):
-        return False
-    exact = token.kind in ("number", "date")
-    return any(
-        (source.distance(each.start, there), abs(each.start - there) if exact else length) < (distance, length)
-        for each in others
-        if each.kind == token.kind
-        or (token.kind == "name" and each.kind == "word" and each.weight > 0.5 and source.text[each.start].isupper())
-    )
-
-
-_LEAST_RIVAL = 0.45
+        places = self._of_kind[token.kind]
+        distances = source.distances(there)[places]
+        closer = np.abs(source.starts[places] - source.starts[there]) < length if token.kind != "name" else False
+        return bool(((distances < distance) | ((distances == distance) & closer)).any())
 
 
 def doubt(claim: str, source: str) -> str:

@@ -66,7 +66,7 @@ class Token:
         kind: name, number, date, exact (a word that stands for nothing else, such as "north") or word.
         value: Its value, for a number.
         parts: The stems of a name of several words.
-        at: For a word of a claim, its offsets in the source.
+        at: For a word of a claim, its places among the tokens of the source.
     """
 
     key: str
@@ -208,8 +208,12 @@ def laid_over(claim: str, tokens: Sequence[Token], of_source: Sequence[Token]) -
     """Return the tokens of a claim with their places in the source."""
     found = []
     for token in tokens:
-        matches = [other for other in of_source if same(token, other)]
-        if token.kind == "word" and claim[token.start].isupper() and any(each.kind == "name" for each in matches):
+        at = tuple(place for place, other in enumerate(of_source) if same(token, other))
+        if (
+            token.kind == "word"
+            and claim[token.start].isupper()
+            and any(of_source[place].kind == "name" for place in at)
+        ):
             token = replace(token, kind="name", weight=max(token.weight, 0.7))
-        found.append(replace(token, at=tuple(other.start for other in matches)))
+        found.append(replace(token, at=at))
     return found

@@ -79,11 +79,13 @@ async def verified(context: Context, answer: Answer) -> Answer:
 
 def _quoted(context: Context, answer: Answer) -> Answer:
     """Return what the passages say instead of an answer of a model without support, if that answers the question."""
+    if not answer.evidence.passages:
+        return answer
     from conspectus.query.answer_writing.extractive import UNSUPPORTED, quoted_instead  # imports much
 
     with assembling(answer.standalone or answer.question, answer.method) as assembly:
         quoted = quoted_instead(assembly, context, answer.evidence, why=UNSUPPORTED)
-    if not answer.evidence.passages or not quoted.known:
+    if not quoted.known:
         return answer
     said = Step("model", " ".join(answer.text.split()))
     return replace(
