@@ -107,9 +107,10 @@ def main() -> None:
         )
     for name, told in figures.items():
         print(f"{name}: " + ", ".join(f"{change} {share:.2f}" for change, share in told.items()))
-    learned = dict(zip((*FEATURES, "constant"), (round(float(weight), 4) for weight in weights), strict=True))
+    *of_features, constant = (round(float(weight), 4) for weight in weights)
     if options.train:
-        found = {"weights": learned | {"least": LEAST}, "share doubted": figures}
+        learned = {"weights": dict(zip(FEATURES, of_features, strict=True)), "constant": constant}
+        found = learned | {"least": LEAST, "share doubted": figures}
         WEIGHTS.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")

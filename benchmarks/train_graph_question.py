@@ -95,7 +95,7 @@ def main() -> None:
     measure(examples, [probabilities[place] for place in range(len(examples))])
     weights = learn(examples)
     of_features = dict(zip(FEATURES, np.round(weights[:-1], 3).tolist(), strict=True))
-    written = {"bias": round(float(weights[-1]), 3), "weights": of_features}
+    written = {"constant": round(float(weights[-1]), 3), "weights": of_features}
     args.out.write_text(json.dumps(written, indent=1) + "\n")
 
 

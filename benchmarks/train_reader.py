@@ -44,8 +44,9 @@ from conspectus.query.answer_writing.features import (
     next_features,
 )
 from conspectus.query.answer_writing.quotes import quotes_for
-from conspectus.query.answer_writing.ranker import SETS, Logistic, matter
+from conspectus.query.answer_writing.ranker import SETS, matter
 from conspectus.query.context import Context
+from conspectus.query.logistic import Logistic
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
 from conspectus.query.question.question import encoder_of
 from conspectus.query.types import Passage

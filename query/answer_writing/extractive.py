@@ -17,7 +17,7 @@ from conspectus.query.answer_writing.comparison import parts_asked, parts_to_com
 from conspectus.query.answer_writing.excerpts import Part, without_fences, word_count
 from conspectus.query.answer_writing.features import next_features
 from conspectus.query.answer_writing.quotes import Quote, quotes_for
-from conspectus.query.answer_writing.ranker import probability, reader_weights
+from conspectus.query.answer_writing.ranker import reader_weights
 from conspectus.query.answer_writing.section import quotes_of_section
 from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
 from conspectus.query.answer_writing.support import declined, unsupported
@@ -25,6 +25,7 @@ from conspectus.query.answer_writing.versions import definitions_of_others, with
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
+from conspectus.query.logistic import probability
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.sayings import name_of_language, saying
 from conspectus.query.types import Answer, Evidence, Retriever, Say, Step, ignore_pieces

@@ -4,30 +4,13 @@
 `reader_weights.json`, with the figures of that run.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from math import exp
 
-import numpy as np
 from conspectus.query.answer_writing.asked import Asked
 from conspectus.query.answer_writing.features import ANSWER_FEATURES, NEXT_FEATURES, STATEMENT_FEATURES
-from conspectus.storage.arrays import Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Logistic:
-    """A logistic regression: weights of features, and the constant."""
-
-    weights: Floats
-    constant: float
-
-    def logits(self, features: Floats) -> Floats:
-        """Return the logit of each row of features."""
-        found: Floats = features @ self.weights + self.constant
-        return found
+from conspectus.query.logistic import Logistic, stored_weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +40,12 @@ an inflected language are found less often."""
 @cache
 def reader_weights(by_many_languages: bool) -> Weights:
     """Return the weights of `reader_weights.json` for the encoder of English or for that of many languages."""
-    found = json.loads(files("conspectus.query.answer_writing").joinpath("reader_weights.json").read_text("utf-8"))
+    found = stored_weights("query.answer_writing", "reader_weights.json")
     own = found[SETS[by_many_languages]]
-
-    def logistic(name: str, order: Sequence[str]) -> Logistic:
-        return Logistic(np.array([own[name]["weights"][feature] for feature in order]), own[name]["constant"])
-
     return Weights(
-        logistic("statement", STATEMENT_FEATURES),
-        logistic("next", NEXT_FEATURES),
-        logistic("answer", ANSWER_FEATURES),
+        Logistic.of(own["statement"], STATEMENT_FEATURES),
+        Logistic.of(own["next"], NEXT_FEATURES),
+        Logistic.of(own["answer"], ANSWER_FEATURES),
         found["least"],
         found["least_next"],
     )
@@ -79,8 +58,3 @@ _MANY = 100
 def matter(asked: Asked, n_chunks: int) -> str:
     """Return what a question is about: a "fact" or something "other" in a few passages, or anything "of many"."""
     return "of many" if n_chunks >= _MANY else "fact" if asked.is_fact else "other"
-
-
-def probability(logit: float) -> float:
-    """Return the probability of a logit."""
-    return 1 / (1 + exp(-max(-30.0, min(30.0, logit))))

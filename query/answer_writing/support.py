@@ -10,8 +10,9 @@ from conspectus.query.abstention import no_answer
 from conspectus.query.answer_writing.asked import asked_of
 from conspectus.query.answer_writing.excerpts import word_count
 from conspectus.query.answer_writing.features import answer_features
-from conspectus.query.answer_writing.ranker import matter, probability, reader_weights
+from conspectus.query.answer_writing.ranker import matter, reader_weights
 from conspectus.query.context import Context
+from conspectus.query.logistic import probability
 from conspectus.query.question.kinds import LANGUAGES
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage

@@ -8,17 +8,16 @@ say five years of the battery). A logistic regression weighs these signs (`claim
 `python -m benchmarks.claims --train` learns it). No parser is needed, so that it works in languages without one.
 """
 
-import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from functools import cache
-from importlib.resources import files
 from itertools import combinations, pairwise, product
-from math import exp
+from typing import Any
 
 import numpy as np
 import regex
 from conspectus.query.answer_writing.asked import NEGATION
 from conspectus.query.citations.claim_words import KNOWN_TO_CHECK, Token, laid_over, quantifiers, table, tokens_of
+from conspectus.query.logistic import probability, stored_weights
 from conspectus.storage.arrays import Floats
 from conspectus.storage.text.language import detect
 from conspectus.storage.text.names import UNSPACED
@@ -269,16 +268,11 @@ def doubt(claim: str, source: str) -> str:
     >>> doubt("The press was bought by Dorian Best.", source)
     ''
     """
-    weights = _weights()
-    parts = [weights[name] * value for name, value in zip(FEATURES, features(claim, source), strict=True)]
-    if 1 / (1 + exp(-sum(parts) - weights["constant"])) < weights["least"]:
-        return ""
-    return REASONS[max(range(len(parts)), key=parts.__getitem__)]
+    stored = _stored()
+    parts = np.array([stored["weights"][name] for name in FEATURES]) * features(claim, source)
+    return "" if probability(parts.sum() + stored["constant"]) < stored["least"] else REASONS[int(parts.argmax())]
 
 
 @cache
-def _weights() -> Mapping[str, float]:
-    read: Mapping[str, Mapping[str, float]] = json.loads(
-        files("conspectus.query.citations").joinpath("claim_weights.json").read_text("utf-8")
-    )
-    return read["weights"]
+def _stored() -> dict[str, Any]:
+    return stored_weights("query.citations", "claim_weights.json")

@@ -4,16 +4,15 @@
 and from the same questions to graphs without the relation, or about things that are not in the graph.
 """
 
-import json
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.query.graph_question.candidates import Candidate
 from conspectus.query.graph_question.meanings import Predicates
 from conspectus.query.graph_question.structured_query import GraphAnswer
+from conspectus.query.logistic import Logistic, probability, stored_weights
 from conspectus.storage.arrays import Floats
 from conspectus.storage.text.words import FUNCTION_WORDS
 
@@ -99,8 +98,7 @@ def probability_of(predicates: Predicates, reading: "GraphReading", answer: Grap
     skipped, best = _skips(predicates, reading), reading.best
     if skipped > 1 or (skipped and best and len(reading.content) < len(best.steps) - len(best.joining)):
         return 0.0  # "How high is the Coast Office?": too rare in questions with known answers to be learned
-    weights, bias = _weights()
-    return float(1 / (1 + np.exp(-bias - confidence_features(predicates, reading, answer) @ weights)))
+    return probability(float(_learned().logits(confidence_features(predicates, reading, answer))))
 
 
 def _skips(predicates: Predicates, reading: "GraphReading") -> int:
@@ -145,7 +143,5 @@ def like_a_name(reading: "GraphReading", place: int) -> float:
 
 
 @cache
-def _weights() -> tuple[Floats, float]:
-    text = files("conspectus.query.graph_question").joinpath("confidence.json").read_text("utf-8")
-    learned = json.loads(text)
-    return np.array([learned["weights"][name] for name in FEATURES]), learned["bias"]
+def _learned() -> Logistic:
+    return Logistic.of(stored_weights("query.graph_question", "confidence.json"), FEATURES)

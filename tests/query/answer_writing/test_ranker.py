@@ -17,8 +17,9 @@ from conspectus.query.answer_writing.features import (
     next_features,
     statement_features,
 )
-from conspectus.query.answer_writing.ranker import SETS, Logistic, probability, reader_weights
+from conspectus.query.answer_writing.ranker import SETS, reader_weights
 from conspectus.query.context import Context
+from conspectus.query.logistic import Logistic, probability
 from conspectus.query.types import Passage
 from conspectus.storage.text.names import words
 

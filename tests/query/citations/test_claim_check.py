@@ -51,8 +51,10 @@ def test_the_stored_weights_are_those_of_the_command_and_find_claims_that_they_h
     wrong = np.array([float(bool(each.change)) for each in claims])
     known = np.array([each.passage % 2 == 1 for each in claims])
     weights = fit(rows[known], wrong[known])
-    stored = json.loads(WEIGHTS.read_text("utf-8"))["weights"]
-    assert [stored[name] for name in (*FEATURES, "constant")] == pytest.approx(weights.tolist(), abs=0.02)
+    stored = json.loads(WEIGHTS.read_text("utf-8"))
+    assert [*(stored["weights"][name] for name in FEATURES), stored["constant"]] == pytest.approx(
+        weights.tolist(), abs=0.02
+    )
     told = shares([each for each in claims if each.passage % 2 == 0], doubted(weights, rows[~known]))
     assert told["wrong"] >= 0.9
     assert told["right"] <= 0.13
