@@ -16,17 +16,19 @@ from conspectus.query.answer_writing.asked import Asked, asked_of
 from conspectus.query.answer_writing.comparison import parts_asked, parts_to_compare, winner
 from conspectus.query.answer_writing.excerpts import Part, without_fences, word_count
 from conspectus.query.answer_writing.features import next_features
+from conspectus.query.answer_writing.namesakes import definitions_of_others, of_the_one_meant
 from conspectus.query.answer_writing.quotes import Quote, quotes_for
 from conspectus.query.answer_writing.ranker import reader_weights
 from conspectus.query.answer_writing.section import quotes_of_section
 from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
 from conspectus.query.answer_writing.support import declined, unsupported
-from conspectus.query.answer_writing.versions import definitions_of_others, with_versions
+from conspectus.query.answer_writing.versions import with_versions
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.logistic import probability
 from conspectus.query.question.kinds import kind_of
+from conspectus.query.question.question import open_question
 from conspectus.query.sayings import name_of_language, saying
 from conspectus.query.types import Answer, Evidence, Retriever, Say, Step, ignore_pieces
 from conspectus.storage.records import Span
@@ -90,6 +92,7 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     if reason:
         chosen = []
     elif not section and not parts_asked(context, question):
+        chosen = of_the_one_meant(open_question(context, question), chosen)
         chosen = with_versions(context, asked, quotes, definitions_of_others(asked, quotes, chosen))
     citations = Citations(context)
     lines = list(shown(citations, chosen))

@@ -1,5 +1,5 @@
-"""Statements of several documents that belong together: a rule and what amends it, an older and a newer document about
-the same, and what each says of a name, which may be two persons.
+"""Statements of several documents that belong together: a rule and what amends it, and an older and a newer document
+about the same.
 
 Nothing is retired silently: both are quoted, the later one first. A document has the date of its metadata, else the one
 in its title, its name or its first lines.
@@ -38,8 +38,6 @@ DATE = regex.compile(
 _DATE_KEYS = ("date", "updated", "modified", "last_modified", "created", "created_at", "published")
 _HEAD = 300
 """Characters at the beginning of a document in which its date is looked for."""
-_MOST_DEFINITIONS = 4
-"""Documents whose statement of what a name is is quoted."""
 _CLOSE = 2.0
 """The most by which the logit of a later statement is below that of the best one, unless it is asked what holds now."""
 
@@ -57,28 +55,6 @@ def with_versions(context: Context, asked: Asked, quotes: "Sequence[Quote]", cho
     ]
     later = changes[:2] or [quote for quote in quotes if _says_later(context, asked, quote, chosen[0])][:1]
     return [*later, *(quote for quote in chosen if quote not in later)]
-
-
-def definitions_of_others(asked: Asked, quotes: "Sequence[Quote]", chosen: "list[Quote]") -> "list[Quote]":
-    """Return the chosen quotes and, if they say what a name is, what each other document says that it is.
-
-    "Nadia Brook is a surgeon", says one document, "The head of operations is Nadia Brook" another: the name may be that
-    of two persons.
-    """
-    if not (chosen and asked.of_what_it_is and asked.names):
-        return chosen
-    best: dict[str, Quote] = {}
-    for quote in quotes:
-        document = quote.span.document_id
-        if (
-            quote.defines
-            and asked.names <= quote.covers
-            and (document not in best or quote.score > best[document].score)
-        ):
-            best[document] = quote
-    made = {quote.span: quote for quote in chosen}  # with what belongs to them
-    first = [made.pop(quote.span, quote) for quote in best.values()][:_MOST_DEFINITIONS]
-    return [*first, *made.values()] if len(first) > 1 else chosen
 
 
 def _clauses(quote: "Quote") -> set[str]:
