@@ -7,7 +7,7 @@ understand them is added, the best are extended by the next sentence, and everyt
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 
@@ -19,6 +19,7 @@ from conspectus.query.answer_writing.features import next_features
 from conspectus.query.answer_writing.namesakes import definitions_of_others, of_the_one_meant
 from conspectus.query.answer_writing.quotes import Quote, quotes_for
 from conspectus.query.answer_writing.ranker import reader_weights
+from conspectus.query.answer_writing.second_step import first_steps
 from conspectus.query.answer_writing.section import quotes_of_section
 from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
 from conspectus.query.answer_writing.support import declined, unsupported
@@ -30,7 +31,7 @@ from conspectus.query.logistic import probability
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.question import open_question
 from conspectus.query.sayings import name_of_language, saying
-from conspectus.query.types import Answer, Evidence, Retriever, Say, Step, ignore_pieces
+from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step, ignore_pieces
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import word_keys, words
 from conspectus.storage.text.normalise import title_names
@@ -64,7 +65,23 @@ class ExtractiveReader:
         """Return up to `answer.sentences` excerpts that together answer the question, in reading order."""
         with assembling(question, self._name) as assembly:
             evidence = await self._retriever.retrieve(question, self._context.settings.answer.passages)
-            return quote_evidence(assembly, self._context, await self._with_parts(question, evidence), say)
+            evidence = await self._with_parts(question, evidence)
+            found = read_quotes(self._context, question, evidence.passages)
+            if found.reason:
+                evidence, found = await self._in_two_steps(question, evidence, found)
+            return write_quotes(assembly, self._context, evidence, found, say)
+
+    async def _in_two_steps(self, question: str, evidence: Evidence, found: "Found") -> "tuple[Evidence, Found]":
+        """Return what answers a question that describes a thing, asked with the thing's name; else what was found."""
+        for step in first_steps(self._context, question, found.quotes):
+            more = await self._retriever.retrieve(step.question, self._context.settings.answer.passages)
+            second = read_quotes(self._context, step.question, more.passages)
+            told = set() if second.reason else second.chosen[0].held.told - set(map(stem, word_keys(step.name)))
+            if told and not _repeats(step.quote, second.chosen[0]):  # more than the name
+                first = [] if any(_repeats(step.quote, each) for each in second.chosen) else [step.quote]
+                trace = (*evidence.trace, Step("two steps", f"{step.described}: {step.question}"), *more.trace)
+                return replace(more, trace=trace), replace(second, chosen=[*first, *second.chosen])
+        return evidence, found
 
     async def _with_parts(self, question: str, evidence: Evidence) -> Evidence:
         """Return evidence extended by the best passages for each part of a question that asks for several things."""
@@ -84,16 +101,38 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     It quotes up to `answer.sentences` excerpts that together answer the question; without enough support it declines.
     The retrieval steps are added to the trace.
     """
-    question = assembly.question
-    quotes, asked = quotes_for(context, question, evidence.passages), asked_of(context, question)
-    section = _within(quotes_of_section(context, asked, question, quotes))
-    chosen = section or choose(context, question, quotes, context.settings.answer.sentences)
-    reason, nearest = ("", "") if section else _unsupported(context, question, quotes, chosen)
+    return write_quotes(assembly, context, evidence, read_quotes(context, assembly.question, evidence.passages), say)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was read for a question: all quotes, those that answer it, or the reason why none do and the nearest."""
+
+    question: str
+    quotes: list[Quote]
+    chosen: list[Quote]
+    reason: str = ""
+    nearest: str = ""
+
+
+def read_quotes(context: Context, question: str, passages: Sequence[Passage]) -> Found:
+    """Return the quotes from passages that together answer a question, or why there are none."""
+    quotes, asked = quotes_for(context, question, passages), asked_of(context, question)
+    if section := _within(quotes_of_section(context, asked, question, quotes)):
+        return Found(question, quotes, section)
+    chosen = choose(context, question, quotes, context.settings.answer.sentences)
+    reason, nearest = _unsupported(context, question, quotes, chosen)
     if reason:
-        chosen = []
-    elif not section and not parts_asked(context, question):
+        return Found(question, quotes, [], reason, nearest)
+    if not parts_asked(context, question):
         chosen = of_the_one_meant(open_question(context, question), chosen)
         chosen = with_versions(context, asked, quotes, definitions_of_others(asked, quotes, chosen))
+    return Found(question, quotes, chosen)
+
+
+def write_quotes(assembly: Assembly, context: Context, evidence: Evidence, found: Found, say: Say) -> Answer:
+    """Return the answer that shows what was read, or that it declines."""
+    question, chosen = found.question, found.chosen
     citations = Citations(context)
     lines = list(shown(citations, chosen))
     if chosen and (items := chosen[0].whole)[_MOST_ITEMS:]:
@@ -101,10 +140,10 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     if chosen and chosen[0].held.translated:
         language = context.bm25.analysis.language_of(context.chunk_rows[chosen[0].excerpt.passage.chunk_id])
         lines.append(f"({saying('language of the text', question, name_of_language(language))})")
-    text = "\n".join(lines) or declined(context, question, evidence.passages, nearest)
+    text = "\n".join(lines) or declined(context, question, evidence.passages, found.nearest)
     say(text)
     assembly.add(*evidence.trace)
-    assembly.step("read", reason or f"{len(chosen)} of {len(quotes)} excerpts quoted")
+    assembly.step("read", found.reason or f"{len(chosen)} of {len(found.quotes)} excerpts quoted")
     return assembly.assemble(
         text,
         citations=citations.made(),
