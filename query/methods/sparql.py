@@ -1,13 +1,13 @@
 """Answer structured questions (counts, yes or no, intersections, comparisons, orderings, dates) by one SPARQL query.
 
-Without a model, the question reader (`query/graph_question`) builds a `GraphQuery`, which is rendered as SPARQL. With a
-model, the model writes the query from the part of the graph's schema that the question needs. A query that fails or
-finds nothing is returned to the model with the reason, up to `sparql.repairs` times: at most 1 + `repairs` calls. In
-both cases the query is read-only and appears in the trace, and the answer cites the triples that prove it.
+Without a model, the question reader (`query/graph_question`) builds a `GraphQuery` and runs it; the trace shows it as
+SPARQL. With a model, the model writes the query from the part of the graph's schema that the question needs. A query
+that fails or finds nothing is returned to the model with the reason, up to `sparql.repairs` times: at most
+1 + `repairs` calls. In both cases the query is read-only, and the answer cites the triples that prove it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import regex
@@ -16,9 +16,8 @@ from conspectus.prompts.render import messages
 from conspectus.prompts.render import render as prompt_text
 from conspectus.prompts.replies.structured import read_reply
 from conspectus.query.answering import Assembly, TopicMethod, assembling
-from conspectus.query.citations.marks import BEST_EFFORT
 from conspectus.query.context import Context
-from conspectus.query.graph_question.answer import answer_of, steps_of
+from conspectus.query.graph_question.answer import answer_of
 from conspectus.query.graph_question.reader import read_graph_question
 from conspectus.query.question.topics import Topics, candidates, find_topics, weighted_words
 from conspectus.query.sparql.evidence import evidence
@@ -85,7 +84,7 @@ class Sparql(TopicMethod):
             say(made.text)
             return made
 
-    def _assembled(self, assembly: Assembly, found: QueryResult | None, doubt: str = "") -> Answer:
+    def _assembled(self, assembly: Assembly, found: QueryResult | None) -> Answer:
         if found is None or not found.names or not found.relations:
             return assembly.no_answer()
         graph, grounds = open_graph(self._context), open_grounds(self._context)
@@ -98,7 +97,7 @@ class Sparql(TopicMethod):
         chains = tuple(Chain(((start,), (end,)), (Hop(row, start, end, True),)) for row, start, end in ends)
         assembly.depth = 1
         return assembly.assemble(
-            f"{listed}{more} {numbers_of(len(cited))}{doubt}",
+            f"{listed}{more} {numbers_of(len(cited))}",
             citations=grounds.citations(cited),
             evidence=Evidence(walk=WalkTrace((), chains)),
             names=found.names,
@@ -107,20 +106,11 @@ class Sparql(TopicMethod):
         )
 
     def _read(self, assembly: Assembly, question: str, topics: Sequence[int] | None) -> Answer:
-        """Return the answer of the rule-based query for the question, or why there is none."""
+        """Return the answer of the reader of questions, with its query as SPARQL, or why there is none."""
         reading = read_graph_question(self._context, question, topics)
-        if reading.query is None or reading.answer is None or not (reading.answered or reading.best_effort):
-            return answer_of(assembly, self._context, reading)
-        assembly.add(*steps_of(self._context, reading))
-        written = render(open_graph(self._context), reading.query, datatypes_of(self._context))
-        assembly.step(STEP, written)
-        try:
-            found = self._found(written, query(self._context, written))
-        except SparqlError as error:
-            assembly.step("failed", str(error))
-            return assembly.no_answer()
-        doubt = f" {BEST_EFFORT}" if reading.best_effort else ""
-        return self._assembled(assembly, replace(found, relations=reading.answer.relations), doubt)
+        if reading.query is not None and (reading.answered or reading.best_effort):
+            assembly.step(STEP, render(open_graph(self._context), reading.query, datatypes_of(self._context)))
+        return answer_of(assembly, self._context, reading)
 
     async def _written(
         self, assembly: Assembly, question: str, about: Topics, model: LanguageModel
