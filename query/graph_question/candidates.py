@@ -83,6 +83,7 @@ class Candidate:
         verdict: The answer to a yes_no question.
         score: The weighted sum of the features.
         likeness: The cosine of the words of its path with the question, for the best candidates.
+        said: The cosine of the words of its relations with the question without the names in it, likewise.
     """
 
     form: Form
@@ -95,6 +96,7 @@ class Candidate:
     verdict: bool | None = None
     score: float = 0.0
     likeness: float = 0.0
+    said: float = 0.0
 
     @property
     def mentions(self) -> tuple[EntityMention, ...]:

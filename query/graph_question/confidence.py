@@ -27,7 +27,9 @@ SURE, RATHER = 0.75, 0.5
 """The probability from which an answer is given, and from which it is shown as a best effort."""
 _ALIKE = 0.9
 """The share of things from which two answers are the same."""
-_AGAIN = 3.0
+_UNSTARTED = 0.74
+"""What counts as the likeness of a path that starts nowhere ("all films"): the mean of those that start at a name."""
+_AGAIN = 8.0
 """The margin from which another answer is as good as none."""
 
 
@@ -69,7 +71,7 @@ def confidence_features(predicates: Predicates, reading: "GraphReading", answer:
         any(each.entity in starts for each in answer.found),
         len(sayings),
         scoring.features(best)[4],
-        best.likeness,
+        best.likeness if best.legs else _UNSTARTED,
         best.form == "yes_no",
     ], np.float64)  # fmt: skip
 

@@ -1,4 +1,8 @@
-"""How well a candidate query accounts for a question: a weighted sum of a few features."""
+"""How well a candidate query accounts for a question: a weighted sum of a few features.
+
+`python -m benchmarks.train_graph_ranking` learns the weights (`ranking.json`) from questions with known answers: a
+softmax over the candidates of a question is to choose those whose answers are right.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,15 +15,16 @@ from conspectus.query.graph_question.lexicon import CLASS, DATE, NUMBER, PERSON,
 from conspectus.query.graph_question.meanings import Meanings, Predicates
 from conspectus.query.graph_question.mentions import EntityMention
 from conspectus.query.graph_question.question_form import ReadQuestion
+from conspectus.query.logistic import Logistic, stored_weights
 from conspectus.query.walk.graph import KnowledgeGraph
 from conspectus.storage.arrays import Floats, Ints
 
 FEATURES = (
     "explained", "unmet", "unsupported", "steps", "kind", "disorder", "whole", "literal", "conditions", "verdict",
-    "crowded",
+    "crowded", "least", "found", "names",
 )  # fmt: skip
-WEIGHTS = np.array([4.0, -0.8, -1.0, -0.4, 0.7, -0.5, 0.6, 0.5, 0.3, 0.15, -1.4])
-"""The weight of each feature."""
+COMPARED = ("likeness", "said", "unstarted", "turned", "upward")
+"""Features of the best candidates only, whose paths are compared with the question as a text."""
 _MET = 0.35
 """A content word that is explained less than this is unmatched."""
 _ALSO = 0.85
@@ -78,7 +83,12 @@ class Scoring:
 
     def __call__(self, candidate: Candidate) -> float:
         """Return the score of a candidate."""
-        return float(self.features(candidate) @ WEIGHTS)
+        return float(_learned("search").logits(self.features(candidate)))
+
+    def compared(self, candidate: Candidate) -> float:
+        """Return the score of a candidate whose path was compared with the question as a text."""
+        features = np.append(self.features(candidate), self.compared_features(candidate))
+        return float(_learned("compared").logits(features))
 
     def account(self, candidate: Candidate) -> Account:
         """Return how much of each word a candidate explains, and what supports its steps."""
@@ -187,7 +197,17 @@ class Scoring:
             len(candidate.legs) - 1,
             float(bool(candidate.verdict)),
             self._crowded(candidate, account),
+            min(account.supports, default=1.0),
+            float(np.log1p(len(candidate.rows))),
+            min((mention.likeness for mention in candidate.mentions), default=1.0),
         ])  # fmt: skip
+
+    def compared_features(self, candidate: Candidate) -> Floats:
+        """Return the features that follow from the text of a candidate's path, in the order of `COMPARED`."""
+        turned, upward = self.turned(candidate)
+        started = bool(candidate.legs)  # no text is like the question where it lacks the names in it
+        likeness = candidate.likeness if started else 0.0
+        return np.array([likeness, candidate.said, not started, turned, upward], np.float64)
 
     def _unmet(self, candidate: Candidate, account: Account, weights: Floats) -> float:
         """Return the number of unmatched content words; an unused "other" or an unsupported way back counts as one."""
@@ -239,25 +259,28 @@ class Scoring:
         far = [self._far(leg, account.words[at : at + len(leg.steps)]) for at, leg in candidate.numbered]
         return float(sum(one > other for each in far for one, other in pairwise(each)))
 
-    def turned(self, candidate: Candidate) -> int:
-        """Return 1 if the first step goes the way in which the question says it, -1 if the other, 0 if unknown.
+    def turned(self, candidate: Candidate) -> tuple[int, int]:
+        """Return whether the first step goes as the question says it: 1, or -1 if the other way, or 0 if unknown.
 
         "Which packages depend on curl?" goes against `depends_on`, "what does curl depend on?" along it. Only
-        predicates that end with a preposition are looked at: they are verbs.
+        predicates that end with a preposition are looked at: they are verbs. The second figure is that of a
+        transitive predicate, which leads both up and down.
         """
         word = self.account(candidate).words[0] if len(candidate.legs) == 1 and candidate.steps else -1
         if word < 0:
-            return 0
+            return 0, 0
         (predicate, outgoing), mention = candidate.steps[0], candidate.legs[0].mention
         if self._predicates.transitive[predicate]:
-            return _SURELY * self._upward(predicate, outgoing, mention, word)
+            return 0, self._upward(predicate, outgoing, mention, word)
+        if self._asked.stems[word] not in self._predicates.stems[predicate][0]:
+            return 0, 0  # "the films of Ada" are hers by what they are
         last = self._predicates.texts[predicate].split()[-1:]
         if last not in (["by"], ["on"], ["to"], ["with"], ["from"]) or self._predicates.symmetric[predicate]:
-            return 0
+            return 0, 0
         keys = [each.key for each in self._asked.words]
         behind = word < mention.start  # "depends on curl"; in "directed by Ada" and "did Ada direct" she is the agent
         agent = ("by" in keys[word + 1 : mention.start]) if behind else "by" not in keys[mention.end : word + 2]
-        return 1 if outgoing == (agent != (last == ["by"])) else -1
+        return 1 if outgoing == (agent != (last == ["by"])) else -1, 0
 
     def _upward(self, predicate: int, outgoing: bool, mention: EntityMention, word: int) -> int:
         """Return as `turned` does whether a step along a transitive predicate goes up or down as a noun says it.
@@ -295,7 +318,11 @@ class Scoring:
         return [distance for distance, place in zip(far, places, strict=True) if place >= 0]
 
 
-_SURELY = 5
-"""How much more the way along a transitive predicate counts: a class has others both above and below it."""
 _LITERAL_UNASKED = -0.3
 """Fit of dates and numbers if the question does not say what kind of thing it asks for."""
+
+
+@cache
+def _learned(stage: str) -> Logistic:
+    features = FEATURES if stage == "search" else (*FEATURES, *COMPARED)
+    return Logistic.of(stored_weights("query.graph_question", "ranking.json")[stage], features)

@@ -162,7 +162,7 @@ def test_a_relation_is_read_in_the_direction_in_which_it_is_said(tmp_path: Path)
     def ways(question: str) -> dict[bool, int]:
         reading = read_graph_question(packages, question)
         first = [each for each in reading.candidates if len(each.steps) == 1]
-        return {each.steps[0][1]: reading.scoring.turned(each) for each in first}
+        return {each.steps[0][1]: sum(reading.scoring.turned(each)) for each in first}
 
     assert ways("what does lamp depend on?") == {True: 1, False: -1}
     assert ways("which packages depend on lamp") == {True: -1, False: 1}
