@@ -4,6 +4,7 @@ Few rows stay in memory. An unnamed file is gone as soon as nobody maps it any m
 """
 
 import mmap
+import shutil
 import tempfile
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ Record = TypeVar("Record")
 
 BYTES_IN_MEMORY = 16 << 20
 """Bytes of a table up to which its rows stay in memory."""
+SPILLED = ".spilled-"
+"""What names of folders of spilled rows begin with."""
 _CACHED_TEXTS = 64
 _PARTS = 32
 """Parts into which a table is divided by id, to be sorted one after the other."""
@@ -39,7 +42,12 @@ _FOLDER: ContextVar[Path | None] = ContextVar("folder of spilled rows", default=
 
 @contextmanager
 def spilling_to(folder: Path) -> Iterator[None]:
-    """Let tables inside the block spill to unnamed files in this folder; outside, all rows stay in memory."""
+    """Let tables inside the block spill to files in this folder; outside, all rows stay in memory.
+
+    What a process that was killed left there is deleted.
+    """
+    for left_over in folder.glob(f"{SPILLED}*"):
+        shutil.rmtree(left_over, ignore_errors=True)
     before = _FOLDER.set(folder)
     try:
         yield

@@ -24,16 +24,14 @@ from conspectus.pipelines.steps.extract.find_names import (
     title_sightings,
 )
 from conspectus.pipelines.steps.extract.llm import LOST_RECORD, STAGE, ChunkExtraction
-from conspectus.pipelines.steps.extract.merge import Knowledge
-from conspectus.pipelines.steps.extract.sightings import Sightings, entities_of
+from conspectus.pipelines.steps.extract.merge import Findings, Knowledge
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention, Relation
-from conspectus.storage.spilled import SortedRows
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.names import NameMatcher, words
-from conspectus.storage.text.nlp import TITLE, Annotation
+from conspectus.storage.text.nlp import Annotation
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import sentence_spans
 
@@ -67,23 +65,22 @@ def merge_extractions(
     matcher = NameMatcher(known)
 
     ordered = [chunk for chunk, _ in pairs]
-    sightings = Sightings(ordered)
     claims: list[Claim] = []
     instances: list[_Instance] = []
-    for one in stated:
-        seen = _seen(one, matcher)
-        sightings.add(seen)
-        instances += _instances(one, seen)
-        claims += (_claim(one.chunk, claim) for claim in one.claims)
+    with Findings() as findings:
+        for one in stated:
+            seen = _seen(one, matcher)
+            findings.add(seen)
+            instances += _instances(one, seen)
+            claims += (_claim(one.chunk, claim) for claim in one.claims)
+        findings.add(title_sightings(documents, ordered, known))
+        findings.run("INSERT INTO kept SELECT DISTINCT key FROM sightings")
+        relations, relation_mentions, relation_descriptions = _relations(instances)
+        entities = findings.entities(relations, (entity_key(document.title) for document in documents))
+        mentions = findings.rows(Mention, "FROM mentions ORDER BY id")
     claims = without_repeats(claims, {chunk.id: chunk.document_id for chunk, _ in pairs})
-    sightings.add(title_sightings(documents, ordered, known))
-
-    relations, relation_mentions, relation_descriptions = _relations(instances)
-    titles = {entity_key(document.title) for document in documents}
-    mentions = SortedRows(Mention)
-    entities = entities_of(sightings, relations, mentions, lambda key: TITLE if key in titles else "")
     entity_descriptions = _entity_descriptions(stated)
-    told = [*_with_descriptions(mentions.rows(), stated), *relation_mentions]
+    told = [*_with_descriptions(mentions, stated), *relation_mentions]
     return ModelKnowledge(
         Knowledge(entities, relations, sorted_by_id(told)),
         sorted_by_id({claim.id: claim for claim in claims}.values()),

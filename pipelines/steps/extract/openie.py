@@ -24,8 +24,7 @@ from conspectus.pipelines.steps.extract.llm import (
     passages_of,
     raise_if_unanswered,
 )
-from conspectus.pipelines.steps.extract.merge import Knowledge, StatedTriple, Statements, knowledge_of, statements
-from conspectus.pipelines.steps.extract.sightings import Sightings
+from conspectus.pipelines.steps.extract.merge import Findings, Knowledge, StatedTriple, statements
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages, prompt_text
@@ -119,17 +118,15 @@ def merge_open(documents: Sequence[Document], found: Sequence[Annotated]) -> Kno
     found = sorted(found, key=lambda one: one.chunk.id)
     known = known_names(documents, _names(found))
     matcher = NameMatcher(known)
-    sightings = Sightings([one.chunk for one in found])
-    stated = Statements(sightings)
-    for one in found:
-        seen = see(one.chunk, one.annotation, matcher)
-        sightings.add(seen.sightings)
-        stated.add(statements([seen], [one.annotation]))
-        own = _seen(one, seen.sightings)
-        sightings.add(own)
-        stated.add(_stated(one, [*seen.sightings, *own]))
-    sightings.add(title_sightings(documents, [one.chunk for one in found], known))
-    return knowledge_of(sightings, stated)
+    with Findings() as findings:
+        for one in found:
+            seen = see(one.chunk, one.annotation, matcher)
+            own = _seen(one, seen.sightings)
+            findings.add([*seen.sightings, *own])
+            findings.state(statements(seen, one.annotation))
+            findings.state(_stated(one, [*seen.sightings, *own]))
+        findings.add(title_sightings(documents, [one.chunk for one in found], known))
+        return findings.knowledge()
 
 
 def _names(found: Sequence[Annotated]) -> Iterator[str]:
