@@ -15,6 +15,7 @@ from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.records import Document
+from conspectus.storage.text.postings import starting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -159,6 +160,10 @@ class IdRows(Mapping[str, int]):
         if row < 0:
             raise KeyError(id_)
         return row
+
+    def starting(self, prefix: str) -> list[str]:
+        """Return the ids that begin with a prefix, ascending."""
+        return starting(self._ids, prefix)
 
     def __len__(self) -> int:
         return len(self._ids)

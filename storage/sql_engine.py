@@ -32,8 +32,8 @@ class Engine:
     >>> with Engine() as engine:
     ...     engine.run("CREATE TABLE seen (name VARCHAR, chunk INTEGER)")
     ...     engine.insert("seen", [("ferry", 1), ("fern", 1), ("ferry", 2)])
-    ...     list(engine.values("SELECT name, count(*) FROM seen GROUP BY name ORDER BY name"))
-    [('fern', 1), ('ferry', 2)]
+    ...     engine.table("SELECT name, count(*) AS n FROM seen GROUP BY name ORDER BY name").to_pylist()
+    [{'name': 'fern', 'n': 1}, {'name': 'ferry', 'n': 2}]
     """
 
     def __init__(self) -> None:
@@ -84,10 +84,14 @@ class Engine:
                 self.insert_table(table, pa.Table.from_arrays(arrays, schema=shape))
                 rows.clear()
 
-    def values(self, query: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query."""
-        for batch in self._batches(query):
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    def show(self, name: str, table: "pa.Table") -> None:
+        """Let statements read an Arrow table under a name; it is not copied."""
+        self._database.register(name, table)
+
+    def table(self, query: str) -> "pa.Table":
+        """Return the rows of a query, in memory."""
+        self._insert_all()
+        return self._database.sql(query).to_arrow_table()
 
     def rows(self, record: type[Record], query: str) -> TableRows[Record]:
         """Return the rows of a query, which has the columns of a record in their order, as a table of a build."""
@@ -96,10 +100,7 @@ class Engine:
     def _tables(self, shape: "pa.Schema", query: str) -> "Iterator[pa.Table]":
         import pyarrow as pa
 
-        for batch in self._batches(query):
+        self._insert_all()
+        for batch in self._database.sql(query).to_arrow_reader(ROWS_AT_ONCE):
             arrays = [column.cast(field.type) for column, field in zip(batch.columns, shape, strict=True)]
             yield pa.Table.from_arrays(arrays, schema=shape)
-
-    def _batches(self, query: str) -> "Iterator[pa.RecordBatch]":
-        self._insert_all()
-        yield from self._database.sql(query).to_arrow_reader(ROWS_AT_ONCE)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from conspectus.storage import sql_engine
 from conspectus.storage.hashing import entity_id, mention_id, short_id
@@ -15,12 +16,16 @@ TEXTS = st.lists(st.text(st.characters(blacklist_categories=["Cs"]) | st.sampled
 PLACE = st.none() | st.integers(0, 1 << 40)
 
 
+def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
 @given(TEXTS)
 def test_ids_and_spaces(texts: list[str]) -> None:
     with Engine() as engine:
         engine.run("CREATE TABLE texts (text VARCHAR)")
         engine.insert("texts", ((text,) for text in texts))
-        found = list(engine.values("SELECT entity_id(text), relation_id(text, 'by', text), spaced(text) FROM texts"))
+        found = rows_of(engine.table("SELECT entity_id(text), relation_id(text, 'by', text), spaced(text) FROM texts"))
     assert found == [
         (entity_id(text), short_id("relation", text, "by", text), " ".join(text.split())) for text in texts
     ]
@@ -31,7 +36,7 @@ def test_ids_of_mentions(start: int | None, end: int | None) -> None:
     with Engine() as engine:
         engine.run("CREATE TABLE places (begins BIGINT, ends BIGINT)")
         engine.insert("places", [(start, end)])
-        (found,) = engine.values("SELECT mention_id('c', 'e', begins, ends) FROM places")
+        (found,) = rows_of(engine.table("SELECT mention_id('c', 'e', begins, ends) FROM places"))
     assert found == (mention_id("c", "e", start, end),)
 
 
@@ -44,7 +49,7 @@ def test_a_join_is_that_of_dictionaries(rows: list[tuple[str, int]], names: dict
         engine.run("CREATE TABLE rows (key VARCHAR, number INTEGER); CREATE TABLE names (key VARCHAR, name VARCHAR)")
         engine.insert("rows", rows)
         engine.insert("names", names.items())
-        found = list(engine.values("SELECT number, name FROM rows JOIN names USING (key) ORDER BY rows.rowid"))
+        found = rows_of(engine.table("SELECT number, name FROM rows JOIN names USING (key) ORDER BY rows.rowid"))
     assert found == [(number, names[key]) for key, number in rows if key in names]
 
 
