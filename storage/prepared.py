@@ -14,8 +14,8 @@ def prepare(index: StoredIndex) -> None:
     for record in ASKED:
         if index.is_mapped(record):
             index.arrow(record)
-    for record, make in ((Entity, entity_table), (Name, title_table), *((Mention, make) for make in joins.ALL)):
-        if index.is_mapped(record):
+    for kind, make in ((Entity, entity_table), (Name, title_table), *((Mention, make) for make in joins.ALL)):
+        if index.is_mapped(kind):
             make(index)
     if index.is_mapped(Chunk):
         index.lexical()

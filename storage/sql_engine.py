@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.spilled import SPILLED, spill_folder, spilled
@@ -48,7 +48,7 @@ class Engine:
         self.run("SET enable_external_access = false; SET python_enable_replacements = false")
         self.run(_MACROS)
 
-    def __enter__(self) -> "Engine":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

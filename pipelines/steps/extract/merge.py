@@ -123,8 +123,7 @@ class Findings(Engine):
 
 def _row(each: StatedTriple) -> tuple[object, ...]:
     chunk, source, predicate, target, start, end, told = each
-    is_placed = start is not None and end is not None
-    sentence = chunk.text[start - chunk.start : end - chunk.start] if is_placed else ""
+    sentence = "" if start is None or end is None else chunk.text[start - chunk.start : end - chunk.start]
     return chunk.id, chunk.document_id, source, predicate, entity_key(predicate), target, start, end, sentence, told
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from conspectus.storage.arrays import Bools, SmallInts, places_within, runs
+from conspectus.storage.arrays import Bools, Ints, SmallInts, places_within, runs
 from conspectus.storage.numbering import numbering
 from conspectus.storage.records import Chunk
 from conspectus.storage.sql_engine import Engine
@@ -57,11 +57,13 @@ class SeenPhrases:
             names = ("passage", "document", "begins", "language")
             engine.show("passages", pa.table([passage, *places.columns, language], names))
             engine.run(_SQL)
-            self._once = engine.table("SELECT nth FROM said ORDER BY nth")["nth"].to_numpy()
+            self._once: SmallInts = engine.table("SELECT nth FROM said ORDER BY nth")["nth"].to_numpy()
             known = engine.table("FROM known")
-        self.counts, self.agreeing = known["said"].to_numpy(), known["agreeing"].to_numpy()
-        self._surfaces = known["surface"].to_numpy()
-        self.languages, self.kinds = known["language"].to_pylist(), known["kind"].to_pylist()
+        self.counts: Ints = known["said"].to_numpy()
+        self.agreeing: Ints = known["agreeing"].to_numpy()
+        self._surfaces: Ints = known["surface"].to_numpy()
+        self.languages: list[str] = known["language"].to_pylist()
+        self.kinds: list[str] = known["kind"].to_pylist()
 
     def rows(self) -> SmallInts:
         """Return the number of the key of each phrase of the annotations."""
@@ -69,7 +71,7 @@ class SeenPhrases:
 
     def surface(self, row: int) -> str:
         """Return the most frequent form of a phrase."""
-        return self._texts[self._surfaces.item(row)]
+        return self._texts[int(self._surfaces[row])]
 
     def first_places(self, wanted: Bools, most: int) -> tuple[SmallInts, SmallInts, NDArray[np.uint32]]:
         """Return where some phrases are said first, in the order of the passages.
