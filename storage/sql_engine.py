@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.spilled import SPILLED, spill_folder, spilled
 from conspectus.storage.tables import ROWS_AT_ONCE, schema
@@ -28,6 +29,8 @@ _MACROS = Path(__file__).with_suffix(".sql")
 
 class Engine:
     """A database of one step; what it spilled is gone when it is closed.
+
+    Raises IndexUnusable at its end if memory and disk did not suffice.
 
     >>> with Engine() as engine:
     ...     engine.run("CREATE TABLE seen (name VARCHAR, chunk INTEGER)")
@@ -54,9 +57,13 @@ class Engine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        import duckdb
+
         self._database.close()
         if self._folder:
             self._folder.cleanup()
+        if isinstance(error, duckdb.OutOfMemoryException | duckdb.IOException):
+            raise IndexUnusable(f"memory or disk do not suffice for the build: {str(error).splitlines()[0]}") from error
 
     def run(self, statements: str | Path) -> None:
         """Run statements, or those of a file."""

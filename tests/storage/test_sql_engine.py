@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from conspectus.storage import sql_engine
+from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import entity_id, mention_id, short_id
 from conspectus.storage.records import Link
 from conspectus.storage.spilled import SPILLED, spilling_to
@@ -68,7 +69,13 @@ def test_rows_that_do_not_fit_in_memory_spill_and_are_gone(tmp_path: Path, monke
     assert ids == sorted(ids)
 
 
-@pytest.mark.parametrize("statement", ["SELECT * FROM read_csv('/etc/passwd')", "INSTALL httpfs", "LOAD httpfs"])
+def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql_engine, "_MEMORY", "30MB")
+    with pytest.raises(IndexUnusable, match="memory or disk do not suffice"), Engine() as engine:
+        engine.run("CREATE TABLE seen AS SELECT sha256(i::VARCHAR) AS id FROM range(1_000_000) AS t(i)")
+
+
+@pytest.mark.parametrize("statement", ["FROM read_csv('/etc/passwd')", "INSTALL httpfs", "LOAD httpfs"])
 def test_no_file_and_no_extension_is_opened(statement: str) -> None:
     with Engine() as engine, pytest.raises(Exception, match=r"disabled|not found|Extension"):
         engine.run(statement)
