@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.mapped import TableRows
-from conspectus.storage.spilled import SPILLED, spill_folder, spilled
+from conspectus.storage.spilled import SPILLED, sorted_rows, spill_folder
 from conspectus.storage.tables import ROWS_AT_ONCE, schema
 
 if TYPE_CHECKING:
@@ -101,8 +101,11 @@ class Engine:
         return self._database.sql(query).to_arrow_table()
 
     def rows(self, record: type[Record], query: str) -> TableRows[Record]:
-        """Return the rows of a query, which has the columns of a record in their order, as a table of a build."""
-        return spilled(record, self._tables(schema(record), query))
+        """Return the rows of a query, which has the columns of a record in their order, as a table sorted by id.
+
+        They are not sorted by the engine, which would hold all of them in memory, up to its limit.
+        """
+        return sorted_rows(record, self._tables(schema(record), query))
 
     def _tables(self, shape: "pa.Schema", query: str) -> "Iterator[pa.Table]":
         import pyarrow as pa

@@ -60,7 +60,7 @@ def test_rows_that_do_not_fit_in_memory_spill_and_are_gone(tmp_path: Path, monke
     with spilling_to(tmp_path):
         with Engine() as engine:
             engine.run("CREATE TABLE seen AS SELECT sha256(i::VARCHAR) AS id FROM range(1_000_000) AS t(i)")
-            query = "SELECT id, 'next', id, 'to', '', NULL, 1 FROM seen ORDER BY id"
+            query = "SELECT id, 'next', id, 'to', '', NULL, 1 FROM (SELECT DISTINCT id FROM seen)"
             found = engine.rows(Link, query)
             assert any(path.name.startswith(SPILLED) and any(path.iterdir()) for path in tmp_path.iterdir())
         assert not list(tmp_path.iterdir())

@@ -105,9 +105,8 @@ class Findings(Engine):
         self.run("INSERT INTO kept FROM names_and_repeated_phrases")
         relations = self.rows(Relation, "FROM merged_relations")
         entities = self.entities(relations)
-        return Knowledge(
-            entities, relations, self.rows(Mention, "FROM (FROM mentions UNION ALL FROM relation_mentions) ORDER BY id")
-        )
+        mentions = self.rows(Mention, "FROM mentions UNION ALL FROM relation_mentions")
+        return Knowledge(entities, relations, mentions)
 
     def entities(self, relations: Sequence[Relation], titles: Iterable[str] = ()) -> Sequence[Entity]:
         """Return the entities of the keys in the table `kept`.

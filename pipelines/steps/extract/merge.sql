@@ -35,8 +35,7 @@ CREATE TEMP VIEW merged_relations AS
             coalesce(min({'size': length(sentence), 'text': sentence}) FILTER (sentence <> ''),
                 min({'size': length(told), 'text': told})) AS told
         FROM stated GROUP BY id)
-    JOIN weights USING (id)
-    ORDER BY id;
+    JOIN weights USING (id);
 CREATE TEMP VIEW relation_mentions AS
     SELECT DISTINCT mention_id(chunk, id, begins, ends) AS id, chunk, NULL::VARCHAR AS entity, id AS relation, begins, ends,
         CASE WHEN begins IS NULL THEN 'chunk' ELSE 'exact' END, sentence, ''
@@ -72,8 +71,7 @@ CREATE TEMP VIEW merged_entities AS
         FROM (SELECT *, CASE WHEN key IN (FROM titles) OR NOT EXISTS (FROM titles) THEN 'TITLE' ELSE '' END AS untyped
             FROM frequencies)
         LEFT JOIN names USING (key) LEFT JOIN types USING (key))
-    LEFT JOIN degrees USING (id)
-    ORDER BY id;
+    LEFT JOIN degrees USING (id);
 CREATE TEMP VIEW mentions AS  -- the first at each place of a passage
     SELECT mention_id(chunk, entity_id(key), begins, ends) AS id, chunk, entity_id(key) AS entity, NULL::VARCHAR AS relation,
         begins, ends, match, surface, ''

@@ -10,8 +10,7 @@ directions would share the weight and have two summaries. `source_id` and `targe
 direction. The weight is the number of instances; a sentence that overlapping chunks share counts once.
 """
 
-from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.steps.extract.find_names import (
     KnownName,
+    NamingSentences,
     Sighting,
     known_names,
     own_sightings,
@@ -33,10 +33,9 @@ from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention, Relation
 from conspectus.storage.spilled import few_as_list
 from conspectus.storage.tables import sorted_by_id
-from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import Annotation
 from conspectus.storage.text.normalise import entity_key
-from conspectus.storage.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,7 +84,7 @@ def merge_extractions(
         findings.run("INSERT INTO kept SELECT DISTINCT key FROM sightings")
         relations = few_as_list(findings.rows(Relation, "FROM merged_pairs"))
         entities = findings.entities(relations, (entity_key(document.title) for document in documents))
-        mentions = few_as_list(findings.rows(Mention, "FROM all_mentions ORDER BY id"))
+        mentions = few_as_list(findings.rows(Mention, "FROM all_mentions"))
         entity_descriptions = _by_id(findings.table("FROM entity_descriptions"))
         relation_descriptions = _by_id(findings.table("FROM relation_descriptions"))
         predicates = _by_id(findings.table("FROM predicates"))
@@ -165,29 +164,13 @@ def _instances(one: _Stated, seen: Sequence[Sighting]) -> Iterator[tuple[object,
     """Yield each relationship that a chunk states, with its evidence: the sentence that names both ends, if any."""
     if not one.relations:
         return
-    starts: defaultdict[str, list[int]] = defaultdict(list)
-    for sighting in seen:
-        if sighting.start is not None:
-            starts[sighting.key].append(sighting.start - one.chunk.start)
-    sentences = sentence_spans(one.chunk.text)
-    ends = [end for _, end in sentences]
-    naming = {key: {bisect_right(ends, start) for start in found} for key, found in starts.items()}
+    chunk, sentences = one.chunk, NamingSentences(one.chunk, seen)
     for relation in one.relations:
         source, target = entity_key(relation.source), entity_key(relation.target)
-        both = sorted(naming.get(source, set()) & naming.get(target, set()))
-        span = _best(one.chunk, [sentences[place] for place in both], relation.description) if both else None
-        start, end = (one.chunk.start + span[0], one.chunk.start + span[1]) if span else (None, None)
+        start, end = sentences.of_both(source, target, relation.description)
         told = " ".join(relation.predicate.split()), relation.description, relation.strength
-        sentence = one.chunk.text[span[0] : span[1]] if span else ""
-        yield one.chunk.id, one.chunk.document_id, source, target, *told, start, end, sentence
-
-
-def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], description: str) -> tuple[int, int]:
-    """Return the sentence that shares most words with the description; ties go to the first."""
-    if len(spans) == 1:
-        return spans[0]
-    wanted = {word.key for word in words(description)}
-    return max(spans, key=lambda span: len(wanted & {word.key for word in words(chunk.text[span[0] : span[1]])}))
+        sentence = "" if start is None or end is None else chunk.text[start - chunk.start : end - chunk.start]
+        yield chunk.id, chunk.document_id, source, target, *told, start, end, sentence
 
 
 def with_predicate(relation: Relation, stated: Sequence[tuple[str, str]]) -> Relation:

@@ -30,8 +30,7 @@ CREATE TEMP VIEW merged_pairs AS
         SELECT id, list(DISTINCT chunk ORDER BY chunk) AS chunks,
             sum(strength ORDER BY strength) / count(strength) AS strength
         FROM paired GROUP BY id)
-    JOIN directions USING (id) JOIN weights_of_pairs USING (id) JOIN relation_descriptions USING (id)
-    ORDER BY id;
+    JOIN directions USING (id) JOIN weights_of_pairs USING (id) JOIN relation_descriptions USING (id);
 CREATE TEMP VIEW predicates AS
     SELECT id, list({'source': entity_id(source), 'predicate': predicate} ORDER BY entity_id(source), predicate) AS stated
     FROM paired WHERE predicate <> '' GROUP BY id ORDER BY id;
