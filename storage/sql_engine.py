@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 
 NO_EXTENSIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-_MEMORY = "1GB"
+_MEMORY = "512MB"
 _INSERTED_AT_ONCE = 1 << 16
 _MACROS = Path(__file__).with_suffix(".sql")
 
