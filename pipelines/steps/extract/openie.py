@@ -169,8 +169,8 @@ def _stated(one: Annotated, seen: Sequence[Sighting]) -> Iterator[StatedTriple]:
     sentences = NamingSentences(one.chunk, seen)
     for triple in one.extraction.triples:
         source, target = entity_key(triple.subject), entity_key(triple.object)
-        span = sentences.of_both(source, target, triple.told)
-        yield StatedTriple(one.chunk, source, triple.predicate, target, *span, triple.told)
+        start, end = sentences.of_both(source, target, triple.told)
+        yield StatedTriple(one.chunk, source, triple.predicate, target, start, end, triple.told)
 
 
 NER, TRIPLES = "openie_ner", "openie_triples"
