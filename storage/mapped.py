@@ -57,7 +57,7 @@ def write_mapped(source: Path, record: type, folder: Path) -> None:
         ):
             if not stored.schema_arrow.equals(shape):
                 raise IndexCorrupt(f"{source} has columns {stored.schema_arrow.names}, not those of {record.__name__}")
-            for batch in _large_batches(stored.iter_batches(tables.ROWS_AT_ONCE)):
+            for batch in large_batches(stored.iter_batches(tables.ROWS_AT_ONCE)):
                 batch.validate(full=True)  # texts are UTF-8 and list offsets are valid: not checked later
                 if "id" in shape.names and len(batch):
                     before = _last_of_sorted(source, batch.column("id"), before)
@@ -66,8 +66,8 @@ def write_mapped(source: Path, record: type, folder: Path) -> None:
         raise IndexCorrupt(f"{source} cannot be read: {str(error).splitlines()[0]}") from error
 
 
-def _large_batches(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-    """Put small batches together: opening a table reads something of each."""
+def large_batches(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    """Yield the rows of small batches in large ones: opening a table reads something of each."""
     import pyarrow as pa
 
     held: list[pa.RecordBatch] = []

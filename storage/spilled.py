@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from conspectus.storage.appended_array import AppendedArray, Number
 from conspectus.storage.arrays import Bools, Rows
-from conspectus.storage.mapped import MAPPED_ROWS, IdRows, TableRows
+from conspectus.storage.mapped import MAPPED_ROWS, IdRows, TableRows, large_batches
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of, batches_of, rows_of_ids, schema, taken
 from conspectus.storage.text.postings import TextColumn
@@ -28,6 +28,8 @@ Record = TypeVar("Record")
 
 BYTES_IN_MEMORY = 4 << 20
 """Bytes of an array up to which it stays in memory."""
+_BYTES_AT_ONCE = 16 << 20
+"""Bytes of a block of rows."""
 SPILLED = ".spilled-"
 """What names of folders of spilled rows begin with."""
 _CACHED_TEXTS = 64
@@ -85,8 +87,8 @@ def spilled(record: type[Record], blocks: "Iterable[pa.Table]") -> TableRows[Rec
         return TableRows(pa.concat_tables([shape.empty_table(), *blocks]).combine_chunks(), record)
     with tempfile.TemporaryFile(dir=folder) as file:
         with pa.ipc.new_file(file, shape) as target:
-            for block in blocks:
-                target.write_table(block.combine_chunks())
+            for batch in large_batches(batch for block in blocks for batch in block.to_batches()):
+                target.write_batch(batch)
         file.flush()
         mapped = pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         return TableRows(pa.ipc.open_file(mapped).read_all(), record)
@@ -98,8 +100,10 @@ def sorted_rows(record: type[Record], blocks: "Iterable[pa.Table]") -> TableRows
 
     table = spilled(record, blocks).table
     order = compute.sort_indices(table["id"]).to_numpy().astype(np.int64)
-    batches, starts = batches_of(table), range(0, len(order), ROWS_AT_ONCE)
-    return spilled(record, (taken(table, order[start : start + ROWS_AT_ONCE], batches) for start in starts))
+    # Each block has rows of nearly all batches, so a block of few rows would take as long as one of many.
+    at_once = max(ROWS_AT_ONCE, _BYTES_AT_ONCE * len(table) // max(table.nbytes, 1))
+    batches, starts = batches_of(table), range(0, len(order), at_once)
+    return spilled(record, (taken(table, order[start : start + at_once], batches) for start in starts))
 
 
 def replaced(record: type[Record], blocks: "Iterable[pa.Table]", kept: Bools, added: "pa.Table") -> TableRows[Record]:
