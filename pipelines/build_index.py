@@ -7,7 +7,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from conspectus.pipelines.backends.base import Backend, Descriptions, Extraction, extractor_name, open_backend
 from conspectus.pipelines.build_plan import BuildSource, plan_build, source_of
@@ -40,17 +39,14 @@ from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.graph.walk_graph import walk
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.manifest import MEMO, current_manifest
-from conspectus.storage.mapped import TableRows
 from conspectus.storage.prepared import prepare
 from conspectus.storage.publishing import build_lock, staging
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings
-from conspectus.storage.spilled import in_blocks, spilled, spilling_to
+from conspectus.storage.spilled import spilling_to
 from conspectus.storage.structure.links import find_links
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.language import begin_to_load, unknown_to_encoder
-
-Record = TypeVar("Record")
 
 
 def build_index(
@@ -145,9 +141,6 @@ def build_from(
         chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
         marks = None if source.maker else plan.marks
         with memo.kept_open(), staging(index) as folder:
-            if len(chunks) >= _MANY_CHUNKS:
-                plan = replace(plan, documents=_as_table(Document, plan.documents))
-                chunks = _as_table(Chunk, chunks)
             writer = VersionWriter(folder, settings)
             made = index_steps(
                 Build(plan.documents, chunks, graph, marks, settings, backend, embedding, writer, progress)
@@ -165,10 +158,6 @@ def build_from(
         retried=backend.retried() if retry_failed else None,
         notes=(*source.notes, *made.notes),
     )
-
-
-def _as_table(record: type[Record], rows: Sequence[Record]) -> TableRows[Record]:
-    return rows if isinstance(rows, TableRows) else spilled(record, in_blocks(record, rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,13 +210,11 @@ def index_steps(build: Build) -> StepResults:
         chunk_vectors = overlap.beside(embedding.chunks, documents, chunks)
         dimension = overlap.start(_dimension, awaited(chunk_vectors))
         overlap.start(writer.vectors, "chunks", awaited(chunk_vectors))
-        del chunk_vectors  # what is named here stays in memory
         overlap.start(writer.table, "documents", documents)
         overlap.start(writer.table, "chunks", chunks)
         languages = overlap.start(languages_of_chunks, documents, chunks)
         texts = overlap.start(texts_of_chunks, documents, chunks)
         overlap.start(said("word index", writer.lexical), awaited(texts), awaited(languages))
-        del texts
 
         # The documents' own structure: sections, hyperlinks, references, replies, terms.
         links = overlap.start(find_links, documents, chunks)
@@ -237,15 +224,12 @@ def index_steps(build: Build) -> StepResults:
         extracted = backend.extract(documents, chunks)
         overlap.settle()
         resolved = _resolve_names(build, extracted, overlap)
-        del extracted
         extraction = _join_graph(resolved.found, graph)
         knowledge = extraction.knowledge
         overlap.start(writer.table, "mentions", knowledge.mentions)
         overlap.start(writer.table, "claims", extraction.claims)
         merges = [*resolved.merges, *further_names(graph, knowledge.entities)] if graph else resolved.merges
         overlap.start(writer.table, "merges", sorted_by_id(merges))
-        resolved_failures = resolved.failures
-        del resolved
 
         # The graphs over it: synonyms, and the graph for PageRank.
         entities, seed = knowledge.entities, settings.communities.seed
@@ -254,7 +238,6 @@ def index_steps(build: Build) -> StepResults:
         synonyms = overlap.start(
             said("synonyms", synonyms_of), entities, awaited(entity_vectors), settings.synonyms, seed
         )
-        del entity_vectors
         overlap.start(writer.table, "synonyms", awaited(synonyms))
         walked = overlap.start(
             said("graph", walk),
@@ -266,15 +249,12 @@ def index_steps(build: Build) -> StepResults:
             awaited(links),
         )
         overlap.start(writer.walk, awaited(walked))
-        del synonyms, walked, links
-        extraction = replace(extraction, annotations=[])  # later steps read the documents' own sentences
         overlap.settle()
 
         # Descriptions, communities, reports.
         descriptions = said("descriptions", backend.describe)(documents, chunks, extraction)
         overlap.start(partial(_write_descriptions, linked=backend.describes), awaited(descriptions), embedding, writer)
         not_described = overlap.start(lambda described: described.failures, awaited(descriptions))
-        del descriptions
         overlap.settle()
         division = said("communities", backend.divide)(documents, chunks, extraction)
         overlap.start(writer.table, "communities", division.communities)
@@ -282,7 +262,7 @@ def index_steps(build: Build) -> StepResults:
         overlap.start(writer.table, "reports", reports.reports)
         overlap.start(writer.vectors, "reports", awaited(overlap.start(embedding.reports, reports.reports)))
         overlap.start(writer.table, "origins", origins(graph, knowledge) if graph else [])
-    of_steps = (extraction.failures, resolved_failures, not_described.result(), reports.failures)
+    of_steps = (extraction.failures, resolved.failures, not_described.result(), reports.failures)
     failures = [*(graph.failures if graph else ()), *(failure for found in of_steps for failure in found)]
     unknown = unknown_to_encoder(settings.embedding.model, languages.result())
     notes = (*extraction.notes, *division.notes, *reports.notes, *([unknown] if unknown else []))
@@ -342,8 +322,6 @@ def _models(source: BuildSource, settings: Settings, made: StepResults) -> dict[
     }
 
 
-_MANY_CHUNKS = 10_000
-"""Chunks from which records are rows of Arrow tables: memory counts more than the time to read one."""
 _NEW_OBJECTS = 200_000
 """Allocations between two collections of the young generation; Python's default is 700."""
 _LOOKS_AT_THE_OLD = 1_000

@@ -12,7 +12,8 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from conspectus.query.context import Context
-from conspectus.storage.errors import MissingPart, UsageError
+from conspectus.storage.errors import UsageError
+from conspectus.storage.sql_engine import NO_EXTENSIONS
 from conspectus.storage.tables import TABLES, schema
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ ROWS = 1_000
 SECONDS = 30.0
 """Default time limit of a query."""
 _CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
+    **NO_EXTENSIONS,
     "memory_limit": "2GB",  # without the tables themselves
     "temp_directory": "",
     "threads": "2",
@@ -60,14 +60,11 @@ def select(context: Context, text: str, rows: int = ROWS, seconds: float = SECON
 
     Raises:
         UsageError: The query is wrong, is not a SELECT, accesses anything else, or exceeded its limits.
-        MissingPart: DuckDB is not installed.
     """
     if rows < 1 or seconds <= 0:
         raise UsageError("the limits of rows and seconds must be positive")
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingPart("SQL needs DuckDB: pip install 'conspectus[sql]'") from None
+    import duckdb
+
     named = {word.casefold() for word in re.findall(r"\w+", text)}
     with duckdb.connect(":memory:", config=_CONFIGURATION) as engine:
         for name, record in TABLES.items():

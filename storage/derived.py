@@ -22,13 +22,13 @@ DERIVED = (FOLDER, "sparql", "graph", "names", "topics", "terms", "joins", "enti
 """The names of all derived files."""
 
 
-def derived_folder(index: StoredIndex, name: str, form: int, make: Callable[[Path], None]) -> Path:
+def derived_folder(index: StoredIndex, name: str, form: int | str, make: Callable[[Path], None]) -> Path:
     """Return the folder of derived files, creating them if they are missing.
 
     Args:
         index: The open index.
         name: One of `DERIVED`.
-        form: Version of the file format; raised when the content of the files changes.
+        form: Version of the file format, changed with the content of the files, and a name if there are several.
         make: Writes them into a folder that it creates.
 
     Raises:

@@ -179,13 +179,12 @@ class StoredIndex:
 
     def _lexical(self) -> "Bm25":
         from conspectus.storage.derived import derived_folder
-        from conspectus.storage.text.bm25 import Bm25, MappedVocabulary
+        from conspectus.storage.text.bm25 import TERMS_FORM, Bm25, open_terms, write_terms
 
         folder = self._subfolder("bm25")
         vocabulary = None
         if self.is_mapped(Chunk):
-            place = derived_folder(self, "terms", MappedVocabulary.FORM, partial(MappedVocabulary.write, folder))
-            vocabulary = MappedVocabulary.open(place)
+            vocabulary = open_terms(derived_folder(self, "terms", TERMS_FORM, partial(write_terms, folder)))
         return Bm25.open(folder, self.manifest.rows["chunks"], vocabulary)
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:

@@ -4,22 +4,20 @@ Those of a large index are made once, and mapped (see `derived`).
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from conspectus.storage.appended_array import append_each
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, SmallInts, gather
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Ints, Rows, SmallInts, gather
 from conspectus.storage.derived import derived_folder
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import entity_id, mention_id
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Merge, Relation, Report
 from conspectus.storage.spilled import array_of
-from conspectus.storage.tables import arrow_of, codes_of, rows_among, rows_of_ids
+from conspectus.storage.tables import arrow_of, codes_of, rows_among
 from conspectus.storage.text.normalise import entity_key, title_names
 from numpy.typing import NDArray
 
@@ -27,10 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PAIRS_AT_ONCE = 1 << 19
-MENTIONS_AT_ONCE = 1 << 20
-"""Mentions whose ids are looked up together: each time all known ids are read again."""
-_LISTS_AT_ONCE = 1 << 17
-FORM = 2
+FORM = 3
 """Raised when the content of the files changes."""
 
 
@@ -53,12 +48,9 @@ class Groups:
         >>> Groups.of(np.array([1, 0, 1, 1]), np.array([5, 4, 5, -1]), 2)[1].tolist()
         [5]
         """
-        pairs = array_of(len(groups), np.int64)
-        for start in range(0, len(groups), _PAIRS_AT_ONCE):
-            group = groups[start : start + _PAIRS_AT_ONCE].astype(np.int64)
-            own = np.arange(start, start + len(group)) if members is None else members[start : start + len(group)]
-            pairs.append((group << 32 | own)[(group >= 0) & (own >= 0)])
-        return cls.of_pairs(pairs.array(), n_groups)
+        members = np.arange(len(groups)) if members is None else members
+        are_some = (groups >= 0) & (members >= 0)
+        return cls.of_pairs(groups[are_some].astype(np.int64) << 32 | members[are_some], n_groups)
 
     @classmethod
     def of_pairs(cls, pairs: Ints, n_groups: int) -> "Groups":
@@ -102,12 +94,8 @@ def chunks_by_entity(
 ) -> Groups:
     """Return the rows of the chunks that mention each entity, both in the order of their ids."""
     table = arrow_of(Mention, mentions, ["entity_id", "chunk_id"])
-    pairs = array_of(len(table), np.int64)
-    for start in range(0, len(table), MENTIONS_AT_ONCE):
-        block = table.slice(start, MENTIONS_AT_ONCE)
-        entities = rows_of_ids(block["entity_id"], entity_ids, optional=True)
-        pairs.append((entities << 32 | rows_of_ids(block["chunk_id"], chunk_ids))[entities >= 0])
-    return Groups.of_pairs(pairs.array(), len(entity_ids))
+    entities, chunks = rows_among(table["entity_id"], entity_ids), rows_among(table["chunk_id"], chunk_ids)
+    return Groups.of(entities, chunks, len(entity_ids))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,70 +121,114 @@ class Joined:
     documents: SmallInts
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    rows: SmallInts
+
+
+Arrays = TypeVar("Arrays", Joined, Groups, _Column)
+
+
 @per_index
 def joined(index: StoredIndex) -> Joined:
     """Return the rows that mentions, relations and chunks refer to."""
-    if not index.is_mapped(Mention):
-        return _joined(index)
-    return Joined(*_arrays(index, [field.name for field in fields(Joined)]))
+
+    def made() -> Joined:
+        return Joined(
+            chunks=_rows_of(index, Mention, "chunk_id", Chunk),
+            entities=_rows_of(index, Mention, "entity_id", Entity),
+            relations=_rows_of(index, Mention, "relation_id", Relation),
+            short=_short_forms(index),
+            sources=_rows_of(index, Relation, "source_id", Entity),
+            targets=_rows_of(index, Relation, "target_id", Entity),
+            documents=_rows_of(index, Chunk, "document_id", Document),
+        )
+
+    return _kept(index, "references", Joined, made)
 
 
 @per_index
 def chunks_of_entities(index: StoredIndex) -> Groups:
     """Return the rows of the chunks that mention each entity, by its row."""
-    return _groups(index, "chunks-of-entities")
+    return _groups(index, "chunks-of-entities", Entity, lambda: (joined(index).entities, joined(index).chunks))
 
 
 @per_index
 def mentions_of_chunks(index: StoredIndex) -> Groups:
     """Return the rows of the mentions in each chunk, by its row."""
-    return _groups(index, "mentions-of-chunks")
+    return _groups(index, "mentions-of-chunks", Chunk, lambda: (joined(index).chunks, None))
 
 
 @per_index
 def mentions_of_entities(index: StoredIndex) -> Groups:
     """Return the rows of the mentions of each entity, by its row."""
-    return _groups(index, "mentions-of-entities")
+    return _groups(index, "mentions-of-entities", Entity, lambda: (joined(index).entities, None))
 
 
 @per_index
 def mentions_of_relations(index: StoredIndex) -> Groups:
     """Return the rows of the mentions of each relation, by its row."""
-    return _groups(index, "mentions-of-relations")
+    return _groups(index, "mentions-of-relations", Relation, lambda: (joined(index).relations, None))
 
 
 @per_index
 def claims_of_entities(index: StoredIndex) -> Groups:
     """Return the rows of the claims with each entity as subject or object, by its row."""
-    return _groups(index, "claims-of-entities")
+
+    def pairs() -> "_Pairs":
+        ends = np.concatenate([_rows_of(index, Claim, column, Entity) for column in ("subject_id", "object_id")])
+        return ends, np.tile(np.arange(len(ends) // 2), 2)
+
+    return _groups(index, "claims-of-entities", Entity, pairs)
 
 
 @per_index
 def parents_of_communities(index: StoredIndex) -> SmallInts:
     """Return the row of the first appearance of each community's parent (g,), -1 for none."""
-    if not index.is_mapped(Mention):
-        return _parents_of_communities(index)
-    return _arrays(index, [_PARENTS])[0]
+
+    def made() -> _Column:
+        parents = _rows_of(index, Community, "parent_id", Community)
+        return _Column(np.append(_first_appearances(index), np.int32(-1))[parents])
+
+    return _kept(index, "parents-of-communities", _Column, made).rows
 
 
 @per_index
 def entities_of_titles(index: StoredIndex) -> SmallInts:
     """Return the row of the entity that has the name in each document's title (d,), -1 for none."""
-    if not index.is_mapped(Mention):
-        return _entities_of_titles(index)
-    return _arrays(index, [_TITLES])[0]
+
+    def made() -> _Column:
+        import pyarrow as pa
+
+        codes, titles = codes_of(index.arrow(Document, "title").column("title"))
+        ids = [entity_id(entity_key(title_names(title)[0])) if title.strip() else "" for title in titles]
+        return _Column(rows_among(pa.array(ids, pa.string()), index.arrow(Entity, "id").column("id"))[codes])
+
+    return _kept(index, "entities-of-titles", _Column, made).rows
 
 
 @per_index
 def communities_of_chunks(index: StoredIndex) -> Groups:
     """Return the rows of the communities that each chunk belongs to, each by its first appearance."""
-    return _groups(index, "communities-of-chunks")
+
+    def pairs() -> "_Pairs":
+        first = _first_appearances(index)
+        communities, chunks = _listed(index, "chunk_ids", Chunk, first == np.arange(len(first)))
+        return chunks, communities
+
+    return _groups(index, "communities-of-chunks", Chunk, pairs)
 
 
 @per_index
 def reports_of_entities(index: StoredIndex) -> Groups:
     """Return the rows of the reports on communities that contain each entity, by its row."""
-    return _groups(index, "reports-of-entities")
+
+    def pairs() -> "_Pairs":
+        report_of = _reports_of_communities(index)
+        communities, entities = _listed(index, "entity_ids", Entity, report_of >= 0)
+        return entities, report_of[communities]
+
+    return _groups(index, "reports-of-entities", Entity, pairs)
 
 
 @per_index
@@ -205,87 +237,62 @@ def reports_of_levels(index: StoredIndex) -> Groups:
 
     A community that is repeated from a coarser level has the report of its first appearance.
     """
-    return _groups(index, "reports-of-levels")
+
+    def made() -> Groups:
+        levels = index.arrow(Community, "level").column("level").to_numpy().astype(np.int64)
+        reports = np.append(_reports_of_communities(index), -1)[_first_appearances(index)]
+        return Groups.of(levels, reports, int(levels.max(initial=-1)) + 1)
+
+    return _kept(index, "reports-of-levels", Groups, made)
 
 
-_PARENTS = "parents-of-communities"
-_TITLES = "entities-of-titles"
+ALL = (
+    joined,
+    chunks_of_entities,
+    mentions_of_chunks,
+    mentions_of_entities,
+    mentions_of_relations,
+    claims_of_entities,
+    parents_of_communities,
+    entities_of_titles,
+    communities_of_chunks,
+    reports_of_entities,
+    reports_of_levels,
+)
+"""What is made once of a large index."""
+
+_Pairs = tuple["NDArray[Any]", "NDArray[Any] | None"]
+"""Groups and their members (see `Groups.of`)."""
 
 
-def _groups(index: StoredIndex, name: str) -> Groups:
-    if index.is_mapped(Mention):
-        return Groups(*_arrays(index, (f"{name}.starts", f"{name}.members")))
-    if name in _OF_MENTIONS:
-        return _OF_MENTIONS[name](index, joined(index))
-    return _OF_TABLES[name](index)
+def _groups(index: StoredIndex, name: str, owner: type, pairs: Callable[[], _Pairs]) -> Groups:
+    """Return the members of each row of the table of a record."""
+    n_rows = index.manifest.rows[StoredIndex.table_name(owner)]
+    return _kept(index, name, Groups, lambda: Groups.of(*pairs(), n_rows))
 
 
-def _arrays(index: StoredIndex, names: Sequence[str]) -> "list[NDArray[Any]]":
-    folder = derived_folder(index, "joins", FORM, lambda place: _write(index, place))
+def _kept(index: StoredIndex, name: str, kind: type[Arrays], make: Callable[[], Arrays]) -> Arrays:
+    """Return arrays; those of a large index are made once, and mapped."""
+    if not index.is_mapped(Mention):
+        return make()
+    names = [field.name for field in fields(kind)]
+
+    def write(place: Path) -> None:
+        place.mkdir()
+        made = make()
+        for each in names:
+            np.save(place / f"{each}.npy", getattr(made, each))
+
+    folder = derived_folder(index, "joins", f"{FORM}-{name}", write)
     try:
-        return [np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in names]
+        return kind(*(np.load(folder / f"{each}.npy", mmap_mode="r").view(np.ndarray) for each in names))
     except UNREADABLE_ARRAY as error:
         raise IndexCorrupt(f"{folder} cannot be read ({error}); delete it, and it is made again") from error
-
-
-def _write(index: StoredIndex, folder: Path) -> None:
-    folder.mkdir()
-
-    def save(name: str, array: "NDArray[Any]") -> "NDArray[Any]":
-        np.save(folder / f"{name}.npy", array)
-        saved: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r").view(np.ndarray)
-        return saved
-
-    found = _joined(index, save)
-    save(_PARENTS, _parents_of_communities(index))
-    save(_TITLES, _entities_of_titles(index))
-    makers = {name: partial(make, index, found) for name, make in _OF_MENTIONS.items()}
-    makers |= {name: partial(make, index) for name, make in _OF_TABLES.items()}
-    for name, make in makers.items():  # one after the other: together they are as large as the mentions
-        groups = make()
-        save(f"{name}.starts", groups.starts)
-        save(f"{name}.members", groups.members)
-
-
-def _chunks_of_entities(index: StoredIndex, found: Joined) -> Groups:
-    return _pairs(index, Entity, found.entities, found.chunks)
-
-
-def _mentions_of_chunks(index: StoredIndex, found: Joined) -> Groups:
-    return _pairs(index, Chunk, found.chunks)
-
-
-def _mentions_of_entities(index: StoredIndex, found: Joined) -> Groups:
-    return _pairs(index, Entity, found.entities)
-
-
-def _mentions_of_relations(index: StoredIndex, found: Joined) -> Groups:
-    return _pairs(index, Relation, found.relations)
-
-
-def _claims_of_entities(index: StoredIndex) -> Groups:
-    ends = np.concatenate([_rows_of(index, Claim, column, Entity) for column in ("subject_id", "object_id")])
-    claims = np.tile(np.arange(len(ends) // 2), 2)
-    return _pairs(index, Entity, ends, claims)
 
 
 def _reports_of_communities(index: StoredIndex) -> SmallInts:
     communities = index.arrow(Community, "id").column("id")
     return rows_among(communities, index.arrow(Report, "community_id").column("community_id"))
-
-
-def _parents_of_communities(index: StoredIndex) -> SmallInts:
-    parents = _rows_of(index, Community, "parent_id", Community)
-    return np.append(_first_appearances(index), np.int32(-1))[parents]
-
-
-def _entities_of_titles(index: StoredIndex) -> SmallInts:
-    import pyarrow as pa
-
-    codes, titles = codes_of(index.arrow(Document, "title").column("title"))
-    ids = [entity_id(entity_key(title_names(title)[0])) if title.strip() else "" for title in titles]
-    found = pa.chunked_array([pa.array(ids, pa.string())])
-    return rows_among(found, index.arrow(Entity, "id").column("id"))[codes]
 
 
 def _first_appearances(index: StoredIndex) -> SmallInts:
@@ -294,80 +301,15 @@ def _first_appearances(index: StoredIndex) -> SmallInts:
     return np.where(repeated, _rows_of(index, Community, "same_as", Community), own)
 
 
-def _communities_of_chunks(index: StoredIndex) -> Groups:
-    first = _first_appearances(index)
-    communities, chunks = _listed(index, "chunk_ids", Chunk, np.flatnonzero(first == np.arange(len(first))))
-    return _pairs(index, Chunk, chunks, communities)
-
-
-def _reports_of_entities(index: StoredIndex) -> Groups:
-    report_of = _reports_of_communities(index)
-    communities, entities = _listed(index, "entity_ids", Entity, np.flatnonzero(report_of >= 0))
-    return _pairs(index, Entity, entities, report_of[communities])
-
-
-def _listed(index: StoredIndex, column: str, target: type, communities: Rows) -> tuple[SmallInts, SmallInts]:
+def _listed(index: StoredIndex, column: str, target: type, wanted: Bools) -> tuple[Rows, SmallInts]:
     """Return (communities, rows of the target table): what some communities list in a column of ids."""
     from pyarrow import compute
 
     lists = index.arrow(Community, column).column(column)
-    known = index.arrow(target, "id").column("id")
-    wanted = np.zeros(len(lists), np.bool_)
-    wanted[communities] = True
-    n_listed = int(compute.sum(compute.list_value_length(lists)).as_py() or 0)
-    listed = array_of(n_listed, np.int32), array_of(n_listed, np.int32)
-    for start in range(0, len(lists), _LISTS_AT_ONCE):
-        block = lists.slice(start, _LISTS_AT_ONCE)  # of all lists: to take some first would copy the ids in them
-        owners = np.repeat(np.arange(start, start + len(block)), compute.list_value_length(block).to_numpy())
-        rows = rows_among(compute.list_flatten(block), known)
-        kept = wanted[owners] & (rows >= 0)
-        append_each(listed, (owners[kept], rows[kept]))
-    found, rows = (column.array() for column in listed)
-    return found, rows
-
-
-def _reports_of_levels(index: StoredIndex) -> Groups:
-    levels = index.arrow(Community, "level").column("level").to_numpy().astype(np.int64)
-    reports = np.append(_reports_of_communities(index), -1)[_first_appearances(index)]
-    return Groups.of(levels, reports, int(levels.max(initial=-1)) + 1)
-
-
-_OF_MENTIONS: Mapping[str, Callable[[StoredIndex, Joined], Groups]] = {
-    "chunks-of-entities": _chunks_of_entities,
-    "mentions-of-chunks": _mentions_of_chunks,
-    "mentions-of-entities": _mentions_of_entities,
-    "mentions-of-relations": _mentions_of_relations,
-}
-_OF_TABLES: Mapping[str, Callable[[StoredIndex], Groups]] = {
-    "claims-of-entities": _claims_of_entities,
-    "communities-of-chunks": _communities_of_chunks,
-    "reports-of-entities": _reports_of_entities,
-    "reports-of-levels": _reports_of_levels,
-}
-"""How each kind of groups is made, by the name of its files: from what mentions refer to, or from tables alone."""
-
-
-def _pairs(index: StoredIndex, owner: type, groups: "NDArray[Any]", members: "NDArray[Any] | None" = None) -> Groups:
-    """Return the members of the rows of a table (see `Groups.of`)."""
-    n_rows = index.manifest.rows[StoredIndex.table_name(owner)]
-    return Groups.of(groups, members, n_rows)
-
-
-def _joined(index: StoredIndex, kept: "Callable[[str, NDArray[Any]], NDArray[Any]]" = lambda _, rows: rows) -> Joined:
-    """Return the rows that ids refer to; each column is kept as soon as it is made."""
-
-    def rows_of(name: str, record: type, column: str, target: type) -> SmallInts:
-        return kept(name, _rows_of(index, record, column, target))
-
-    return Joined(
-        chunks=rows_of("chunks", Mention, "chunk_id", Chunk),
-        entities=rows_of("entities", Mention, "entity_id", Entity),
-        relations=rows_of("relations", Mention, "relation_id", Relation),
-        short=kept("short", _short_forms(index)),
-        sources=rows_of("sources", Relation, "source_id", Entity),
-        targets=rows_of("targets", Relation, "target_id", Entity),
-        documents=rows_of("documents", Chunk, "document_id", Document),
-    )
+    owners = np.repeat(np.arange(len(lists)), compute.list_value_length(lists).to_numpy())
+    rows = rows_among(compute.list_flatten(lists), index.arrow(target, "id").column("id"))
+    kept = wanted[owners] & (rows >= 0)
+    return owners[kept], rows[kept]
 
 
 def _rows_of(index: StoredIndex, record: type, column: str, target: type) -> SmallInts:

@@ -15,6 +15,7 @@ from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.made_rows import MadeRows
 from conspectus.storage.records import Document
+from conspectus.storage.text.postings import starting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,7 +57,7 @@ def write_mapped(source: Path, record: type, folder: Path) -> None:
         ):
             if not stored.schema_arrow.equals(shape):
                 raise IndexCorrupt(f"{source} has columns {stored.schema_arrow.names}, not those of {record.__name__}")
-            for batch in _large_batches(stored.iter_batches(tables.ROWS_AT_ONCE)):
+            for batch in large_batches(stored.iter_batches(tables.ROWS_AT_ONCE)):
                 batch.validate(full=True)  # texts are UTF-8 and list offsets are valid: not checked later
                 if "id" in shape.names and len(batch):
                     before = _last_of_sorted(source, batch.column("id"), before)
@@ -65,8 +66,8 @@ def write_mapped(source: Path, record: type, folder: Path) -> None:
         raise IndexCorrupt(f"{source} cannot be read: {str(error).splitlines()[0]}") from error
 
 
-def _large_batches(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-    """Put small batches together: opening a table reads something of each."""
+def large_batches(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    """Yield the rows of small batches in large ones: opening a table reads something of each."""
     import pyarrow as pa
 
     held: list[pa.RecordBatch] = []
@@ -159,6 +160,10 @@ class IdRows(Mapping[str, int]):
         if row < 0:
             raise KeyError(id_)
         return row
+
+    def starting(self, prefix: str) -> list[str]:
+        """Return the ids that begin with a prefix, ascending."""
+        return starting(self._ids, prefix)
 
     def __len__(self) -> int:
         return len(self._ids)

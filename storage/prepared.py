@@ -1,7 +1,7 @@
 """Make the files from which questions to a large index are answered, so that no question waits for them."""
 
+from conspectus.storage import joins
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.joins import chunks_of_entities
 from conspectus.storage.name_tables import entity_table, title_table
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Name, Relation, Report
 
@@ -14,8 +14,8 @@ def prepare(index: StoredIndex) -> None:
     for record in ASKED:
         if index.is_mapped(record):
             index.arrow(record)
-    for record, make in ((Entity, entity_table), (Name, title_table), (Mention, chunks_of_entities)):
-        if index.is_mapped(record):
+    for kind, make in ((Entity, entity_table), (Name, title_table), *((Mention, make) for make in joins.ALL)):
+        if index.is_mapped(kind):
             make(index)
     if index.is_mapped(Chunk):
         index.lexical()

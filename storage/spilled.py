@@ -4,21 +4,21 @@ Few rows stay in memory. An unnamed file is gone as soon as nobody maps it any m
 """
 
 import mmap
+import shutil
 import tempfile
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from itertools import chain, pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from conspectus.storage.appended_array import AppendedArray, Number
 from conspectus.storage.arrays import Bools, Rows
-from conspectus.storage.mapped import MAPPED_ROWS, IdRows, TableRows
+from conspectus.storage.mapped import MAPPED_ROWS, IdRows, TableRows, large_batches
 from conspectus.storage.records import Chunk, Document
-from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of, by_id, rows_of_ids, schema
+from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of, batches_of, rows_of_ids, schema, taken
 from conspectus.storage.text.postings import TextColumn
 
 if TYPE_CHECKING:
@@ -26,20 +26,25 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record")
 
-BYTES_IN_MEMORY = 16 << 20
-"""Bytes of a table up to which its rows stay in memory."""
+BYTES_IN_MEMORY = 4 << 20
+"""Bytes of an array up to which it stays in memory."""
+_BYTES_AT_ONCE = 16 << 20
+"""Bytes of a block of rows."""
+SPILLED = ".spilled-"
+"""What names of folders of spilled rows begin with."""
 _CACHED_TEXTS = 64
-_PARTS = 32
-"""Parts into which a table is divided by id, to be sorted one after the other."""
-_FEW_IDS = 8 * _PARTS
-"""Fewer ids do not tell how the others are distributed."""
 
 _FOLDER: ContextVar[Path | None] = ContextVar("folder of spilled rows", default=None)
 
 
 @contextmanager
 def spilling_to(folder: Path) -> Iterator[None]:
-    """Let tables inside the block spill to unnamed files in this folder; outside, all rows stay in memory."""
+    """Let tables inside the block spill to files in this folder; outside, all rows stay in memory.
+
+    What a process that was killed left there is deleted.
+    """
+    for left_over in folder.glob(f"{SPILLED}*"):
+        shutil.rmtree(left_over, ignore_errors=True)
     before = _FOLDER.set(folder)
     try:
         yield
@@ -54,7 +59,7 @@ def spill_folder() -> Path | None:
 
 def array_of(n: int, kind: type[Number]) -> AppendedArray[Number]:
     """Return an array for about `n` numbers, to be made part by part; that of many numbers spills."""
-    return AppendedArray(_FOLDER.get() if n * kind().nbytes >= BYTES_IN_MEMORY // 4 else None, kind)
+    return AppendedArray(_FOLDER.get() if n * kind().nbytes >= BYTES_IN_MEMORY else None, kind)
 
 
 def in_blocks(record: type[Record], rows: Iterable[Record]) -> "Iterator[pa.Table]":
@@ -77,18 +82,28 @@ def spilled(record: type[Record], blocks: "Iterable[pa.Table]") -> TableRows[Rec
     """
     import pyarrow as pa
 
-    folder, blocks, first, size = _FOLDER.get(), iter(blocks), [schema(record).empty_table()], 0
-    while folder is None or size < BYTES_IN_MEMORY:
-        block = next(blocks, None)
-        if block is None:
-            return TableRows(pa.concat_tables(first).combine_chunks(), record)
-        first.append(block)
-        size += block.nbytes
+    folder, shape = _FOLDER.get(), schema(record)
+    if folder is None:
+        return TableRows(pa.concat_tables([shape.empty_table(), *blocks]).combine_chunks(), record)
     with tempfile.TemporaryFile(dir=folder) as file:
-        with pa.ipc.new_file(file, schema(record)) as target:
-            for batch in _batches(chain(_taken(first), blocks)):
+        with pa.ipc.new_file(file, shape) as target:
+            for batch in large_batches(batch for block in blocks for batch in block.to_batches()):
                 target.write_batch(batch)
-        return TableRows(pa.ipc.open_file(_mapped(file)).read_all(), record)
+        file.flush()
+        mapped = pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return TableRows(pa.ipc.open_file(mapped).read_all(), record)
+
+
+def sorted_rows(record: type[Record], blocks: "Iterable[pa.Table]") -> TableRows[Record]:
+    """Return the rows of some tables, whose ids differ, sorted by id."""
+    from pyarrow import compute
+
+    table = spilled(record, blocks).table
+    order = compute.sort_indices(table["id"]).to_numpy().astype(np.int64)
+    # Each block has rows of nearly all batches, so a block of few rows would take as long as one of many.
+    at_once = max(ROWS_AT_ONCE, _BYTES_AT_ONCE * len(table) // max(table.nbytes, 1))
+    batches, starts = batches_of(table), range(0, len(order), at_once)
+    return spilled(record, (taken(table, order[start : start + at_once], batches) for start in starts))
 
 
 def replaced(record: type[Record], blocks: "Iterable[pa.Table]", kept: Bools, added: "pa.Table") -> TableRows[Record]:
@@ -96,39 +111,26 @@ def replaced(record: type[Record], blocks: "Iterable[pa.Table]", kept: Bools, ad
 
     Args:
         record: The type of the rows.
-        blocks: The rows of the table, sorted by id.
+        blocks: The rows of the table.
         kept: (rows,) which of them remain.
         added: The other rows.
     """
     import pyarrow as pa
 
-    added = by_id(added)
-    ids = added["id"].to_pylist()
-
     def made() -> "Iterator[pa.Table]":
-        start = first = 0
+        start = 0
         for block in blocks:
-            remaining = block.filter(pa.array(kept[start : start + len(block)]))
-            last = bisect_right(ids, block["id"][-1].as_py(), first)
-            yield by_id(pa.concat_tables([remaining, added.slice(first, last - first)])) if first < last else remaining
-            start, first = start + len(block), last
-        yield added.slice(first)
+            yield block.filter(pa.array(kept[start : start + len(block)]))
+            start += len(block)
+        yield added
 
-    return spilled(record, made())
+    return sorted_rows(record, made())
 
 
 def blocks_of(table: "pa.Table") -> "Iterator[pa.Table]":
     """Yield the rows of a table in blocks."""
     for start in range(0, len(table), ROWS_AT_ONCE):
         yield table.slice(start, ROWS_AT_ONCE)
-
-
-def sorted_rows(record: type[Record], rows: Iterable[Record]) -> TableRows[Record]:
-    """Return rows, which are made one after the other, sorted by id."""
-    found = SortedRows(record)
-    for block in in_blocks(record, rows):
-        found.add(block)
-    return found.rows()
 
 
 class _Texts(TextColumn):
@@ -171,101 +173,3 @@ def rows_by_id(rows: Sequence[Any]) -> Mapping[str, int]:
 def few_as_list(rows: TableRows[Record]) -> Sequence[Record]:
     """Return few rows as a list, because records in memory are read faster, and many as they are."""
     return list(rows) if len(rows) < MAPPED_ROWS else rows
-
-
-class SortedRows(Generic[Record]):
-    """Collects the rows of a table in blocks and returns them sorted by id, in the memory of a part of them.
-
-    Beyond `BYTES_IN_MEMORY` each block is divided by id, at the quantiles of the ids in the first blocks, and appended
-    to the files of the parts.
-    """
-
-    def __init__(self, record: type[Record]) -> None:
-        self._record = record
-        self._waiting: list[pa.Table] = []
-        self._size = 0
-        self._bounds: list[str] = []
-        self._parts: list[tuple[IO[bytes], pa.ipc.RecordBatchStreamWriter]] = []
-
-    def add(self, block: "pa.Table") -> None:
-        """Add the rows of a table with the columns of the type; their ids differ from those of all others."""
-        self._waiting.append(block)
-        self._size += block.nbytes
-        if self._size >= BYTES_IN_MEMORY and (folder := _FOLDER.get()):
-            self._spill(folder)
-
-    def rows(self) -> TableRows[Record]:
-        """Return all rows that were added; nothing can be added afterwards."""
-        import pyarrow as pa
-
-        if not self._parts:
-            return TableRows(
-                by_id(pa.concat_tables([schema(self._record).empty_table(), *_taken(self._waiting)])), self._record
-            )
-        self._divide()
-        return spilled(self._record, map(by_id, self._read()))
-
-    def _spill(self, folder: Path) -> None:
-        import pyarrow as pa
-
-        if not self._parts:
-            ids = sorted(id_ for block in self._waiting for id_ in block["id"].to_pylist())
-            if len(ids) < _FEW_IDS:  # of long rows; most ids are hashes
-                ids = [f"{part:03x}" for part in range(1 << 12)]
-            self._bounds = [ids[len(ids) * part // _PARTS] for part in range(1, _PARTS)]
-            for _ in range(_PARTS):
-                file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (open until it is read)
-                self._parts.append((file, pa.ipc.new_stream(file, schema(self._record))))
-        self._divide()
-
-    def _divide(self) -> None:
-        """Append what waits to the parts."""
-        import pyarrow as pa
-
-        if not self._waiting:
-            return
-        block = by_id(pa.concat_tables(_taken(self._waiting)))
-        self._size = 0
-        ids = TextColumn(lambda: block["id"])
-        ends = [0, *(bisect_left(ids, bound) for bound in self._bounds), len(block)]
-        for (_, part), (start, end) in zip(self._parts, pairwise(ends), strict=True):
-            part.write_table(block.slice(start, end - start))
-
-    def _read(self) -> "Iterator[pa.Table]":
-        import pyarrow as pa
-
-        for file, writer in self._parts:
-            writer.close()
-            with file:
-                yield pa.ipc.open_stream(_mapped(file)).read_all()
-
-
-def _taken(blocks: "list[pa.Table]") -> "Iterator[pa.Table]":
-    """Yield the tables of a list, which keeps none of them."""
-    blocks.reverse()
-    while blocks:
-        yield blocks.pop()
-
-
-def _batches(blocks: "Iterable[pa.Table]") -> "Iterator[pa.RecordBatch]":
-    """Yield the rows of tables in batches of equal size, the last one smaller."""
-    import pyarrow as pa
-
-    held: list[pa.Table] = []
-    for block in blocks:
-        held.append(block)
-        count = sum(map(len, held))
-        if count >= ROWS_AT_ONCE:
-            whole, left = pa.concat_tables(held).combine_chunks(), count % ROWS_AT_ONCE
-            for start in range(0, count - left, ROWS_AT_ONCE):
-                yield from whole.slice(start, ROWS_AT_ONCE).to_batches()
-            held = [whole.slice(count - left)]
-    if held:
-        yield from pa.concat_tables(held).combine_chunks().to_batches()
-
-
-def _mapped(file: IO[bytes]) -> "pa.Buffer":
-    import pyarrow as pa
-
-    file.flush()
-    return pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

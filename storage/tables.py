@@ -3,7 +3,7 @@
 import dataclasses
 import types
 import typing
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -226,85 +226,12 @@ def codes_of(column: "pa.ChunkedArray") -> "tuple[Ints, list[Any]]":
 
 
 def rows_among(ids: "pa.ChunkedArray | pa.Array", known: "pa.ChunkedArray | pa.Array") -> "NDArray[np.int32]":
-    """Return the row of each id among the known ones, -1 for null and for an unknown id.
-
-    Our own ids are numbers in hexadecimal. Among many, sorted ones they are searched as numbers, in two thirds of the
-    time that Arrow's hash table takes, and without its memory: 100 bytes a known id.
-    """
-    import numpy as np
-    import pyarrow as pa
-    from pyarrow import compute
-
-    numbers = _sorted_numbers(known) if len(known) >= _MANY_IDS and pa.types.is_string(ids.type) else None
-    if numbers is None:
-        rows = compute.index_in(ids, value_set=known)
-        return np.asarray(compute.fill_null(rows, -1).to_numpy(), np.int32)
-    found, start = np.full(len(ids), -1, np.int32), 0
-    for block in _blocks_of_ids(ids):
-        places, wanted = _numbers_of_ids(block)
-        order = np.argsort(wanted)
-        rows = np.minimum(np.searchsorted(numbers, wanted[order]), len(numbers) - 1)
-        is_known = numbers[rows] == wanted[order]
-        found[start + places[order[is_known]]] = rows[is_known]
-        start += len(block)
-    return found
-
-
-_MANY_IDS = 1 << 15
-_IDS_AT_ONCE = 1 << 16
-_HEX_DIGITS = 16
-
-
-def _sorted_numbers(ids: "pa.ChunkedArray | pa.Array") -> "NDArray[np.uint64] | None":
-    """Return the numbers that ids are in hexadecimal, None unless all of them are numbers and ascend."""
-    import numpy as np
-    import pyarrow as pa
-
-    if not pa.types.is_string(ids.type):
-        return None
-    numbers, start = np.empty(len(ids), np.uint64), 0
-    for block in _blocks_of_ids(ids):
-        found = _numbers_of_ids(block)[1]
-        if len(found) < len(block):
-            return None
-        numbers[start : start + len(block)] = found
-        start += len(block)
-    return numbers if (numbers[1:] > numbers[:-1]).all() else None
-
-
-def _blocks_of_ids(ids: "pa.ChunkedArray | pa.Array") -> "Iterator[pa.Array]":
-    import pyarrow as pa
-
-    for chunk in ids.chunks if isinstance(ids, pa.ChunkedArray) else [ids]:
-        for start in range(0, len(chunk), _IDS_AT_ONCE):
-            yield chunk.slice(start, _IDS_AT_ONCE)
-
-
-def _numbers_of_ids(ids: "pa.Array") -> "tuple[Rows, NDArray[np.uint64]]":
-    """Return (places, numbers) of the ids that are 16 hexadecimal digits in lower case, as `short_id` makes them."""
+    """Return the row of each id among the known ones, -1 for null and for an unknown id."""
     import numpy as np
     from pyarrow import compute
 
-    places = np.flatnonzero(compute.fill_null(compute.equal(compute.binary_length(ids), _HEX_DIGITS), False))
-    if not len(places):
-        return places, np.zeros(0, np.uint64)
-    if len(places) < len(ids):
-        ids = ids.take(places)
-    _, offsets, letters = ids.buffers()
-    first = int(np.frombuffer(offsets, np.int32, 1, ids.offset * 4)[0])
-    digits = _digit_of_letter()[np.frombuffer(letters, np.uint8, len(ids) * _HEX_DIGITS, first)]
-    are_numbers = (digits.reshape(-1, _HEX_DIGITS) < _HEX_DIGITS).all(axis=1)
-    numbers = (digits[0::2] << 4 | digits[1::2]).view(">u8").astype(np.uint64)
-    return (places, numbers) if are_numbers.all() else (places[are_numbers], numbers[are_numbers])
-
-
-@cache
-def _digit_of_letter() -> "NDArray[np.uint8]":
-    import numpy as np
-
-    digits = np.full(256, 255, np.uint8)
-    digits[list(b"0123456789abcdef")] = np.arange(_HEX_DIGITS)
-    return digits
+    rows = compute.index_in(ids, value_set=known)
+    return np.asarray(compute.fill_null(rows, -1).to_numpy(), np.int32)
 
 
 def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray | pa.Array", *, optional: bool = False) -> "Ints":

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import ChunkSettings
-from conspectus.storage.spilled import few_as_list, sorted_rows
+from conspectus.storage.spilled import few_as_list, in_blocks, sorted_rows
 from conspectus.storage.tables import ROWS_AT_ONCE
 from conspectus.storage.text.language import detect, language_of
 from conspectus.storage.text.sentences import sentence_spans
@@ -65,7 +65,7 @@ def split_documents(documents: Iterable[Document], settings: ChunkSettings) -> S
     first = list(islice(chunks, ROWS_AT_ONCE))
     if len(first) < ROWS_AT_ONCE:
         return sorted(first, key=lambda chunk: chunk.id)
-    return few_as_list(sorted_rows(Chunk, chain(first, chunks)))
+    return few_as_list(sorted_rows(Chunk, in_blocks(Chunk, chain(first, chunks))))
 
 
 def _packed(units: Sequence[_Unit], settings: ChunkSettings) -> Iterator[tuple[int, int]]:

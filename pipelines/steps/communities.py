@@ -28,7 +28,7 @@ from conspectus.storage.manifest import Manifest, damaged_files
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings, Settings
-from conspectus.storage.spilled import SortedRows, array_of, few_as_list
+from conspectus.storage.spilled import array_of, few_as_list, sorted_rows
 from conspectus.storage.tables import arrow_of, by_id, rows_among, rows_of_ends, rows_of_ids, schema
 from numpy.typing import NDArray
 
@@ -99,10 +99,8 @@ def divide(
             else:
                 hierarchy = updated
     del edges
-    communities = SortedRows(Community)
-    for block in _communities(hierarchy, ids, relations, mentions):
-        communities.add(block)
-    return Division(few_as_list(communities.rows()), notes)
+    communities = sorted_rows(Community, _communities(hierarchy, ids, relations, mentions))
+    return Division(few_as_list(communities), notes)
 
 
 def _ids(entities: Sequence[Entity]) -> "pa.ChunkedArray":

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ from conspectus.storage.hashing import short_id
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import LANGUAGE, SKIP, Document, Failure
 from conspectus.storage.settings import InputSettings
-from conspectus.storage.spilled import SortedRows, blocks_of, replaced
+from conspectus.storage.spilled import blocks_of, replaced, sorted_rows
 from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of
 from conspectus.storage.text.language import language_of
 
@@ -70,27 +71,29 @@ def read_documents(
     """
     files, failures = find_files(inputs) if inputs or not texts else ([], [])
     uris: dict[str, str] = {}  # by id
-    documents = _Collected()
 
-    def keep(entry: Document | Failure) -> None:
-        if isinstance(entry, Failure):
-            failures.append(entry)
-        elif entry.id in uris:
-            failures.append(Failure(STAGE, entry.uri, f"the id {entry.id!r} is taken", f"by {uris[entry.id]}"))
-        else:
-            uris[entry.id] = entry.uri
-            documents.add(entry)
+    def entries() -> Iterator[Document | Failure]:
+        if files:
+            with file_reader(settings) as read:
+                for number in range(len(files)):
+                    progress(STAGE, number, len(files))
+                    yield from _read(files[number : number + MOST_AHEAD], read, settings)
+                progress(STAGE, len(files), len(files))
+        for uri, title, row in _rows_of(texts, settings):
+            file = InputFile(Path(uri), uri)
+            yield _failure(uri, row.reason, row.detail) if isinstance(row, Lost) else _document(file, row, title)
 
-    if files:
-        with file_reader(settings) as read:
-            for number in range(len(files)):
-                progress(STAGE, number, len(files))
-                for entry in _read(files[number : number + MOST_AHEAD], read, settings):
-                    keep(entry)
-            progress(STAGE, len(files), len(files))
-    for uri, title, row in _rows_of(texts, settings):
-        file = InputFile(Path(uri), uri)
-        keep(_failure(uri, row.reason, row.detail) if isinstance(row, Lost) else _document(file, row, title))
+    def kept() -> Iterator[Document]:
+        for entry in entries():
+            if isinstance(entry, Failure):
+                failures.append(entry)
+            elif entry.id in uris:
+                failures.append(Failure(STAGE, entry.uri, f"the id {entry.id!r} is taken", f"by {uris[entry.id]}"))
+            else:
+                uris[entry.id] = entry.uri
+                yield entry
+
+    documents = _collected(kept())
     failures.sort(key=lambda failure: (failure.item_id, failure.reason))
     if not uris:
         first_failure = failures[0]
@@ -99,35 +102,30 @@ def read_documents(
             f"nothing could be read: {len(failures)} {'failure' if len(failures) == 1 else 'failures'}, the first "
             f"{visible(f'{first_failure.item_id}: {first_failure.reason}{detail}')}"
         )
-    return documents.once_each(), failures
+    return documents, failures
 
 
-class _Collected:
-    """Documents in the order in which they are read: few as they are, many in Arrow tables."""
+def _collected(documents: Iterator[Document]) -> Sequence[Document]:
+    """Return documents, whose ids differ, as `once_each` does: few as they are, many in Arrow tables."""
+    blocks = _blocks(documents)
+    first, second = next(blocks), next(blocks, None)
+    if second is None:
+        return once_each(first)
+    tables = (arrow_of(Document, block) for block in chain((first, second), blocks))
+    return _once_each_of_many(sorted_rows(Document, tables))
 
-    def __init__(self) -> None:
-        self._waiting: list[Document] = []
-        self._characters = 0
-        self._many: SortedRows[Document] | None = None
 
-    def add(self, document: Document) -> None:
-        """Add a document whose id no other has."""
-        self._waiting.append(document)
-        self._characters += document.n_chars
-        if len(self._waiting) == ROWS_AT_ONCE or self._characters > _CHARACTERS_AT_ONCE:
-            self._put_away()
-
-    def once_each(self) -> Sequence[Document]:
-        """Return the documents as `once_each` does."""
-        if self._many is None:
-            return once_each(self._waiting)
-        return _once_each_of_many(self._put_away().rows())
-
-    def _put_away(self) -> SortedRows[Document]:
-        self._many = self._many or SortedRows(Document)
-        self._many.add(arrow_of(Document, self._waiting))
-        self._waiting, self._characters = [], 0
-        return self._many
+def _blocks(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Yield documents in lists, at least one, which is empty if there are none."""
+    block: list[Document] = []
+    characters = 0
+    for document in documents:
+        if len(block) == ROWS_AT_ONCE or characters > _CHARACTERS_AT_ONCE:
+            yield block
+            block, characters = [], 0
+        block.append(document)
+        characters += document.n_chars
+    yield block
 
 
 _CHARACTERS_AT_ONCE = 1 << 24

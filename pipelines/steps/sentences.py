@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from conspectus.storage.appended_array import AppendedArray, append_each
 from conspectus.storage.arrays import Bools, Floats, Ints, Rows, SmallInts, gather
-from conspectus.storage.joins import MENTIONS_AT_ONCE, Groups
+from conspectus.storage.joins import Groups
 from conspectus.storage.numbering import numbering
 from conspectus.storage.records import Chunk, Document, Mention, Span
 from conspectus.storage.spilled import array_of, documents_of_chunks, spill_folder, text_column
@@ -224,16 +224,12 @@ def _mentioned(
     # One sorted key a sentence: its document, then its start.
     longest = 1 + max(compute.max(table["start"]).as_py() or 0, int(sentences[1].max(initial=0)))
     keys = sentences[0] * np.int64(longest) + sentences[1]
-    pairs = array_of(len(table), np.int64)
-    for start in range(0, len(table), MENTIONS_AT_ONCE):
-        block = table.slice(start, MENTIONS_AT_ONCE)
-        named = rows_of_ids(block["entity_id"], entities, optional=True)
-        kept = (named >= 0) & block["start"].is_valid().to_numpy()
-        document = within[rows_of_ids(block["chunk_id"], chunk_ids)[kept]]
-        starts = compute.fill_null(block["start"], 0).to_numpy()[kept]
-        rows = np.searchsorted(keys, document * longest + starts, side="right") - 1
-        pairs.append(named[kept] << 32 | np.maximum(rows, first_row[document]))
-    found = Groups.of_pairs(pairs.array(), len(entities))
+    named = rows_among(table["entity_id"], entities)
+    kept = (named >= 0) & table["start"].is_valid().to_numpy()
+    document = within[rows_of_ids(table["chunk_id"], chunk_ids)[kept]]
+    starts = compute.fill_null(table["start"], 0).to_numpy()[kept]
+    rows = np.searchsorted(keys, document * longest + starts, side="right") - 1
+    found = Groups.of(named[kept], np.maximum(rows, first_row[document]), len(entities))
     has = np.diff(found.starts) > 0
     return RowsOf(entities.filter(pa.array(has)), Groups(found.starts[np.append(has, True)], found.members))
 

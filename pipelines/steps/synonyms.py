@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.pipelines.steps.vectors import Windows
-from conspectus.storage.appended_array import AppendedArray
-from conspectus.storage.arrays import Bools, Floats, Ints, Rows, Vectors, distinct, drop_pages, runs
+from conspectus.storage.arrays import Bools, Floats, Ints, Rows, Vectors, distinct, drop_pages
 from conspectus.storage.blas_threads import one_blas_thread
-from conspectus.storage.parted_rows import PartedRows
+from conspectus.storage.joins import Groups
 from conspectus.storage.records import Entity, Synonym
 from conspectus.storage.settings import SynonymSettings
-from conspectus.storage.spilled import spill_folder
+from conspectus.storage.spilled import array_of
 from conspectus.storage.tables import arrow_of, taken
 from conspectus.storage.vectors.faiss_index import has_faiss
 from numpy.typing import NDArray
@@ -191,12 +190,10 @@ def _pairs_of_partitions(vectors: Vectors, least: float, seed: int) -> Iterator[
     The products are small: on two threads they took four times the processor time.
     """
     with one_blas_thread():
-        entries, signs = _partitions(vectors, seed)
-        for part in entries.parts():
-            order, starts = runs(part[:, 0])
-            for own in np.split(part[order, 1].astype(np.int64), starts[1:]):
-                drop_pages(vectors)
-                yield from _signed_pairs(vectors, signs, own, least)
+        members, signs = _partitions(vectors, seed)
+        for partition in range(len(members)):
+            drop_pages(vectors)
+            yield from _signed_pairs(vectors, signs, members[partition], least)
 
 
 def _signed_pairs(vectors: Vectors, signs: Signs, rows: Ints, least: float) -> Iterator[Ints]:
@@ -229,8 +226,8 @@ def _alike(queries: Signs, names: Signs, most_apart: int) -> tuple[Ints, Ints]:
     return np.repeat(np.arange(len(queries)), np.diff(ends).astype(np.int64)), found
 
 
-def _partitions(vectors: Vectors, seed: int) -> tuple[PartedRows, Signs]:
-    """Return the partitions in which each vector is deepest, (partition, row) with ascending rows, and its signs.
+def _partitions(vectors: Vectors, seed: int) -> tuple[Groups, Signs]:
+    """Return the rows of the vectors that are deepest in each partition, and the signs of each vector.
 
     A partition is a random direction of plus and minus ones, and the depth the inner product with it.
     Components are converted to whole numbers, so a depth is exact and does not depend on the other vectors. A vector
@@ -238,7 +235,8 @@ def _partitions(vectors: Vectors, seed: int) -> tuple[PartedRows, Signs]:
     """
     drawn = np.random.default_rng(seed).integers(0, 2, (_PARTITIONS + _SIGNS, vectors.shape[1]))
     directions = (2 * drawn - 1).astype(np.float32)
-    entries, signs = PartedRows(2), AppendedArray(spill_folder(), np.uint8)
+    entries = array_of(len(vectors) * _PARTITIONS_OF_A_VECTOR, np.int64)
+    signs = array_of(len(vectors) * _SIGNS // 8, np.uint8)
     for start in range(0, len(vectors), _DEPTHS_AT_ONCE):
         depths = np.rint(vectors[start : start + _DEPTHS_AT_ONCE] * _QUANTUM) @ directions.T
         signs.append(np.packbits(depths[:, _PARTITIONS:] > 0, axis=1).ravel())
@@ -246,9 +244,9 @@ def _partitions(vectors: Vectors, seed: int) -> tuple[PartedRows, Signs]:
         place = _PARTITIONS - _PARTITIONS_OF_A_VECTOR
         last = np.partition(depths, place, axis=1)[:, place]
         row, partition = np.divmod(np.flatnonzero(depths >= last[:, None]), _PARTITIONS)
-        entries.add(np.column_stack([partition, row + start]))
+        entries.append(partition << 32 | row + start)
         drop_pages(vectors)
-    return entries, signs.array().reshape(-1, _SIGNS // 8)
+    return Groups.of_pairs(entries.array(), _PARTITIONS), signs.array().reshape(-1, _SIGNS // 8)
 
 
 def _near_pairs(vectors: Vectors, rows: Ints, least: float, others: Vectors | None = None) -> Iterator[Ints]:

@@ -3,17 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import Floats, Ints, SmallInts, Vectors, runs
+from conspectus.storage.arrays import Floats, Ints, SmallInts, Vectors, distinct, runs
 from conspectus.storage.records import Relation
 from conspectus.storage.spilled import array_of
-from conspectus.storage.tables import arrow_of, rows_of_ends
+from conspectus.storage.tables import arrow_of, codes_of
 from numpy.typing import ArrayLike, NDArray
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MAX_NODES = 2**31 - 1
 _EDGES_AT_ONCE = 1 << 20
@@ -135,29 +132,12 @@ def check_weights(name: str, weights: Floats) -> None:
         raise ValueError(f"{name} must not be negative, but the least is {weights.min():g}")
 
 
-def degrees_among(relations: Sequence[Relation], ids: "pa.Array") -> Ints:
-    """Return the number of distinct neighbours of each entity.
-
-    Args:
-        relations: Relations between the entities.
-        ids: (n,) The ids of the entities, in any order.
-
-    Raises:
-        IndexCorrupt: an end of a relation is not among the ids.
-    """
-
-    table = arrow_of(Relation, relations, ["source_id", "target_id"])
-    sources, targets = rows_of_ends(table, ids)
-    edges = canonical_edges(len(ids), sources, targets, np.ones(len(sources)))
-    degrees = np.bincount(edges.lower, minlength=len(ids)) + np.bincount(edges.upper, minlength=len(ids))
-    degrees[np.unique(sources[sources == targets])] += 1  # its own neighbour
-    return degrees
-
-
 def degrees_of(relations: Sequence[Relation]) -> dict[str, int]:
     """Return the number of distinct neighbours of each end of the relations."""
     import pyarrow as pa
 
-    table = arrow_of(Relation, relations, ["source_id", "target_id"])
-    ids = pa.chunked_array([*table["source_id"].chunks, *table["target_id"].chunks], pa.string()).unique()
-    return dict(zip(ids.to_pylist(), degrees_among(relations, ids).tolist(), strict=True))
+    ends = arrow_of(Relation, relations, ["source_id", "target_id"]).columns
+    codes, ids = codes_of(pa.chunked_array([chunk for column in ends for chunk in column.chunks], pa.string()))
+    others = np.roll(codes, len(codes) // 2)  # the target of each source, and the other way round
+    counts = np.bincount(distinct(codes << 32 | others) >> 32, minlength=len(ids))
+    return dict(zip(ids, counts.tolist(), strict=True))

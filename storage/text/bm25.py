@@ -1,7 +1,6 @@
 """Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over the terms of `analysis`, in bm25s files."""
 
 import json
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Rows, SmallInts, Vectors, distinct
 from conspectus.storage.cancellation import check
 from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.mapped import IdRows
 from conspectus.storage.numbering import numbering
 from conspectus.storage.text.analysis import PLAIN, Analysis
 from conspectus.storage.text.names import words
@@ -19,7 +19,6 @@ from conspectus.storage.text.term_counts import K1, B, TermCounts
 from numpy.typing import DTypeLike, NDArray
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from scipy.sparse import csc_array
 
 
@@ -112,7 +111,7 @@ class Bm25:
     def open(cls, folder: Path, n_rows: int, vocabulary: Mapping[str, int] | None = None) -> "Bm25":
         """Return a written index, memory-mapped; IndexCorrupt if the folder contains no index of that many rows.
 
-        Rows are checked when they are used. `vocabulary` is the folder's, if it is mapped (`MappedVocabulary`).
+        Rows are checked when they are used. `vocabulary` is the folder's, if it is mapped (`open_terms`).
         """
         try:
             # Indexes made before stemming was added have no analysis.
@@ -248,63 +247,40 @@ def _read_vocabulary(folder: Path) -> dict[str, int]:
     return found
 
 
-class MappedVocabulary(Mapping[str, int]):
-    """The columns of the terms of a large index, by binary search in a mapped file."""
+TERMS_FORM = 2
+"""Raised when the content of the file of `write_terms` changes."""
 
-    FORM = 1
-    """Raised when the content of the file changes."""
 
-    def __init__(self, terms: TextColumn, columns: "pa.Array") -> None:
-        self._terms = terms
-        self._columns = columns
-        self._get = lru_cache(_CACHED_TERMS)(self._found)
+def write_terms(folder: Path, place: Path) -> None:
+    """Write the terms of the BM25 index of a folder, in the order of their columns, which is alphabetical.
 
-    @classmethod
-    def write(cls, folder: Path, place: Path) -> None:
-        """Write the vocabulary of the BM25 index of a folder into a new folder; IndexCorrupt if it cannot be read."""
-        import pyarrow as pa
+    Raises:
+        IndexCorrupt: the vocabulary cannot be read, or its columns are in another order.
+    """
+    import pyarrow as pa
 
-        place.mkdir()
-        try:
-            terms = sorted(_read_vocabulary(folder).items())
-            columns = pa.array([column for _, column in terms], pa.int32())
-        except (*UNREADABLE_ARRAY, pa.ArrowException) as error:
-            raise IndexCorrupt(f"{folder} is not a BM25 index: {error}") from error
-        batch = pa.record_batch({"term": pa.array([term for term, _ in terms], pa.large_string()), "column": columns})
-        with pa.ipc.new_file(str(place / "terms.arrow"), batch.schema) as stream:
-            stream.write_batch(batch)
+    place.mkdir()
+    try:
+        columns = _read_vocabulary(folder)
+        columns.pop("", None)  # bm25s adds an empty word
+        if list(columns.values()) != list(range(len(columns))) or sorted(columns) != list(columns):
+            raise ValueError("its columns are not in alphabetical order")
+        batch = pa.record_batch({"term": pa.array(columns, pa.large_string(), size=len(columns))})
+    except (*UNREADABLE_ARRAY, pa.ArrowException) as error:
+        raise IndexCorrupt(f"{folder} is not a BM25 index: {error}") from error
+    with pa.ipc.new_file(str(place / "terms.arrow"), batch.schema) as stream:
+        stream.write_batch(batch)
 
-    @classmethod
-    def open(cls, place: Path) -> "MappedVocabulary":
-        """Return a written vocabulary; IndexCorrupt if it cannot be read."""
-        import pyarrow as pa
 
-        try:
-            table = pa.ipc.open_file(pa.memory_map(str(place / "terms.arrow"))).get_batch(0)
-            return cls(TextColumn(lambda: table.column("term")), table.column("column"))
-        except UNREADABLE_ARRAY as error:
-            raise IndexCorrupt(f"{place} cannot be read ({error}); delete it, and it is made again") from error
+def open_terms(place: Path) -> IdRows:
+    """Return the columns of written terms, mapped; IndexCorrupt if they cannot be read."""
+    import pyarrow as pa
 
-    def starting(self, prefix: str) -> list[str]:
-        """Return the terms that begin with a prefix, ascending."""
-        first, last = bisect_left(self._terms, prefix), bisect_left(self._terms, f"{prefix}\U0010ffff")
-        return self._terms[first:last]
-
-    def __getitem__(self, term: str) -> int:
-        if (column := self._get(term)) is None:
-            raise KeyError(term)
-        return column
-
-    def __len__(self) -> int:
-        return len(self._terms)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._terms)
-
-    def _found(self, term: str) -> int | None:
-        place = bisect_left(self._terms, term)
-        there = place < len(self._terms) and self._terms[place] == term
-        return int(self._columns[place].as_py()) if there else None
+    try:
+        terms = pa.ipc.open_file(pa.memory_map(str(place / "terms.arrow"))).get_batch(0).column("term")
+        return IdRows(TextColumn(lambda: terms))
+    except UNREADABLE_ARRAY as error:
+        raise IndexCorrupt(f"{place} cannot be read ({error}); delete it, and it is made again") from error
 
 
 _CACHED_TERMS = 10_000
@@ -334,6 +310,6 @@ class _PartOfVocabulary(Mapping[str, int]):
 
 
 def _starting(vocabulary: Mapping[str, int], prefix: str) -> list[str]:
-    if isinstance(vocabulary, MappedVocabulary | _PartOfVocabulary):
+    if isinstance(vocabulary, IdRows | _PartOfVocabulary):
         return vocabulary.starting(prefix)
     return [term for term in vocabulary if term.startswith(prefix)]

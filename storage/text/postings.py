@@ -51,6 +51,11 @@ class TextColumn(Sequence[str]):
         return str(self._texts[row])
 
 
+def starting(texts: Sequence[str], prefix: str) -> list[str]:
+    """Return which of some ascending texts begin with a prefix."""
+    return list(texts[bisect_left(texts, prefix) : bisect_left(texts, f"{prefix}\U0010ffff")])
+
+
 class Postings:
     """Keys in ascending order, each with its rows in the given order.
 
@@ -103,8 +108,7 @@ class Postings:
 
     def starting(self, prefix: str) -> list[str]:
         """Return the keys that begin with a prefix, ascending."""
-        first, last = bisect_left(self._keys, prefix), bisect_left(self._keys, f"{prefix}\U0010ffff")
-        return list(self._keys[first:last])
+        return starting(self._keys, prefix)
 
     def __contains__(self, key: str) -> bool:
         """Return whether there is such a key."""

@@ -6,6 +6,7 @@ by exact longest match. On multi-hop questions this linking helps more than any 
 """
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from conspectus.storage.records import Chunk, Document, Match
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for, words
 from conspectus.storage.text.nlp import Annotation, Phrase
 from conspectus.storage.text.normalise import entity_key, title_names
+from conspectus.storage.text.sentences import sentence_spans
 
 
 class Sighting(NamedTuple):
@@ -129,6 +131,41 @@ class ChunkSightings:
     chunk: Chunk
     sightings: tuple[Sighting, ...]
     stands_for: dict[Phrase, str]
+
+
+class NamingSentences:
+    """The sentences of a chunk, by the entities that they name.
+
+    Args:
+        chunk: The chunk.
+        seen: What is seen in it.
+    """
+
+    def __init__(self, chunk: Chunk, seen: Iterable[Sighting]) -> None:
+        self._chunk = chunk
+        self._spans = sentence_spans(chunk.text)
+        ends = [end for _, end in self._spans]
+        self._naming: defaultdict[str, set[int]] = defaultdict(set)
+        for sighting in seen:
+            if sighting.start is not None:
+                self._naming[sighting.key].add(bisect_right(ends, sighting.start - chunk.start))
+
+    def of_both(self, source: str, target: str, told: str) -> tuple[int, int] | tuple[None, None]:
+        """Return the sentence, in document offsets, that names both ends and shares most words with what is told.
+
+        Ties go to the first. Both offsets are None if no sentence names both.
+        """
+        both = sorted(self._naming[source] & self._naming[target])
+        if not both:
+            return None, None
+        text, wanted = self._chunk.text, {word.key for word in words(told)} if len(both) > 1 else set()
+
+        def shared(place: int) -> int:
+            start, end = self._spans[place]
+            return len(wanted & {word.key for word in words(text[start:end])})
+
+        start, end = self._spans[both[0] if len(both) == 1 else max(both, key=shared)]
+        return self._chunk.start + start, self._chunk.start + end
 
 
 def own_sightings(chunk: Chunk, key: str, name: str, folded: str, type_: str | None = None) -> Iterator[Sighting]:

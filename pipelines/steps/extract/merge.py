@@ -4,35 +4,31 @@ An entity's key is its NFKC, case-folded name, not its type: one name is one nod
 frequent surface and its type the majority, ties in alphabetical order. Two mentions with one span of one document
 (overlapping chunks repeat text) count once in every weight.
 
-Sightings (sightings.py) and triples are rows of numbers: what counts once is found by sorting.
+What chunks mention and state is collected in tables, and `merge.sql` counts it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
-from conspectus.pipelines.steps.extract.find_names import ChunkSightings, known_names, see, title_sightings
-from conspectus.pipelines.steps.extract.sightings import Sightings, entities_of, mention_table
-from conspectus.storage.arrays import Bools, SmallInts, runs
-from conspectus.storage.hashing import mention_ids, short_id
-from conspectus.storage.mapped import TableRows
-from conspectus.storage.numbering import ManyNumbers, numbering
-from conspectus.storage.parted_rows import PartedRows
+from conspectus.pipelines.steps.extract.find_names import (
+    ChunkSightings,
+    Sighting,
+    known_names,
+    see,
+    title_sightings,
+)
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
-from conspectus.storage.spilled import SortedRows, few_as_list, in_blocks, spilled
-from conspectus.storage.tables import arrow_of, batches_of, taken
+from conspectus.storage.spilled import few_as_list, in_blocks, spilled
+from conspectus.storage.sql_engine import Engine
+from conspectus.storage.tables import arrow_of
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import NameMatcher
-from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations, Triple
+from conspectus.storage.text.nlp import CONCEPT, Annotation, Annotations
 from conspectus.storage.text.normalise import entity_key
 
-if TYPE_CHECKING:
-    pass
-
-_RELATIONS_AT_ONCE = 8192
-"""Relations made from Python objects at once."""
+_SQL = Path(__file__).with_suffix(".sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,35 +46,17 @@ def merge(
     annotations: Sequence[Annotation],
 ) -> Knowledge:
     """Return the entities, relations and mentions of all chunks (`annotations` in the order of `chunks`)."""
-    return knowledge_of(*_read(documents, chunks, annotations))
-
-
-def _read(
-    documents: Sequence[Document],
-    chunks: Sequence[Chunk],
-    annotations: Sequence[Annotation],
-) -> "tuple[Sightings, Statements]":
-    """Return what the chunks mention and state; the names looked for are not kept."""
     columns = annotations if isinstance(annotations, Annotations) else Annotations(annotations)
     named = columns.texts_of(lambda kind: kind != CONCEPT and kind not in IDENTIFIERS)
     known = known_names(documents, named)
     matcher = NameMatcher(known)
-    sightings = Sightings(chunks)
-    stated = Statements(sightings)
-    for chunk, annotation in zip(chunks, annotations, strict=True):
-        seen = see(chunk, annotation, matcher)
-        sightings.add(seen.sightings)
-        stated.add(statements([seen], [annotation]))
-    sightings.add(title_sightings(documents, chunks, known))
-    return sightings, stated
-
-
-def knowledge_of(sightings: Sightings, stated: "Statements") -> Knowledge:
-    """Return the entities, the relations between retained entities, and the mentions of both."""
-    kept, mentions = sightings.kept(stated.has_key()), SortedRows(Mention)
-    relations = _relations(stated, kept, mentions)
-    entities = entities_of(sightings, relations, mentions, kept=kept)
-    return Knowledge(entities, relations, mentions.rows())
+    with Findings() as found:
+        for chunk, annotation in zip(chunks, annotations, strict=True):
+            seen = see(chunk, annotation, matcher)
+            found.add(seen.sightings)
+            found.state(statements(seen, annotation))
+        found.add(title_sightings(documents, chunks, known))
+        return found.knowledge()
 
 
 class StatedTriple(NamedTuple):
@@ -96,134 +74,66 @@ class StatedTriple(NamedTuple):
     told: str = ""
 
 
-class Statements:
-    """Triples that chunks state, in rows of numbers, divided by the source; -1: an unknown offset.
+class Findings(Engine):
+    """What chunks mention and state.
 
-    A chunk has the number of its row, keys have those of the sightings; predicates and words told are numbered as they
-    come. What is read has final numbers, like sightings.
-
-    Args:
-        sightings: What the chunks mention.
-        stated: The first triples.
+    >>> from conspectus.storage.records import Chunk
+    >>> chunk = Chunk("c", "d", 0, 0, 9, "Ada slept", 2)
+    >>> with Findings() as found:
+    ...     found.add([Sighting(chunk, "ada", "Ada", "PERSON", 0, 3, "exact")])
+    ...     found.knowledge().entities[0].name
+    'Ada'
     """
 
-    def __init__(self, sightings: Sightings, stated: Iterable[StatedTriple] = ()) -> None:
-        self.sightings = sightings
-        self.predicates, self.told = ManyNumbers(), ManyNumbers()
-        self._rows = PartedRows(7)
-        self.add(stated)
+    def __init__(self) -> None:
+        super().__init__()
+        self.run(_SQL)
 
-    def add(self, stated: Iterable[StatedTriple]) -> None:
+    def add(self, sightings: Iterable[Sighting]) -> None:
+        """Add sightings."""
+        self.insert("sightings", ((each.chunk.id, each.chunk.document_id, *each[1:]) for each in sightings))
+
+    def state(self, stated: Iterable[StatedTriple]) -> None:
         """Add triples."""
-        keys, row_of = self.sightings.keys, self.sightings.row_of
-        numbers: list[int] = []
-        for chunk, source, predicate, target, start, end, told in stated:
-            span = (-1 if start is None else start, -1 if end is None else end)
-            said = self.predicates[predicate], keys[target], row_of[chunk.id]
-            numbers += (keys[source], *said, *span, self.told[told])
-        self._rows.add(numbers)
+        self.insert("statements", map(_row, stated))
 
-    def parts(self) -> Iterator[SmallInts]:
-        """Yield source, predicate, target, chunk, start, end and words told of triples, (k, 7) in each part."""
-        (predicate_of, _), (told_of, _) = self.predicates.settled, self.told.settled
-        for part in self._rows.parts():
-            source, predicate, target, chunk, start, end, told = part.T
-            ends = self.sightings.key_of(source), self.sightings.key_of(target)
-            yield np.column_stack([ends[0], predicate_of[predicate], ends[1], chunk, start, end, told_of[told]])
+    def knowledge(self) -> Knowledge:
+        """Return the entities, the relations between them, and the mentions of both.
 
-    def has_key(self) -> Bools:
-        """Return which keys are an end of a triple, (keys,)."""
-        found = np.zeros(len(self.sightings.key_texts), np.bool_)
-        for rows in self.parts():
-            found[rows[:, [0, 2]]] = True
-        return found
+        All names are entities, and noun phrases with a relation or a second mention.
+        """
+        self.run("INSERT INTO kept FROM names_and_repeated_phrases")
+        relations = self.rows(Relation, "FROM merged_relations")
+        entities = self.entities(relations)
+        mentions = self.rows(Mention, "FROM mentions UNION ALL FROM relation_mentions")
+        return Knowledge(entities, relations, mentions)
 
+    def entities(self, relations: Sequence[Relation], titles: Iterable[str] = ()) -> Sequence[Entity]:
+        """Return the entities of the keys in the table `kept`.
 
-def statements(seen: Sequence[ChunkSightings], annotations: Sequence[Annotation]) -> Iterable[StatedTriple]:
-    """Yield the triples of annotated chunks between the entities that their phrases refer to."""
-    for one, annotation in zip(seen, annotations, strict=True):
-        for triple in annotation.triples:
-            statement = _statement(one, triple)
-            if statement.source and statement.target and statement.source != statement.target:
-                yield statement
+        Args:
+            relations: The relations between them.
+            titles: The keys of titles, for keys that no sighting has a type for; without any, all of these are titles.
+        """
+        self.insert("titles", ((title,) for title in titles))
+        self.insert_table("ends_of_relations", arrow_of(Relation, relations, ["source_id", "target_id"]))
+        return few_as_list(self.rows(Entity, "FROM merged_entities"))
 
 
-def _statement(one: ChunkSightings, triple: Triple) -> StatedTriple:
-    offset = one.chunk.start
-    source, target = one.stands_for[triple.subject], one.stands_for[triple.object]
-    return StatedTriple(
-        one.chunk,
-        source,
-        " ".join(triple.predicate.split()),
-        target,
-        offset + triple.start,
-        offset + triple.end,
-    )
+def _row(each: StatedTriple) -> tuple[object, ...]:
+    chunk, source, predicate, target, start, end, told = each
+    sentence = "" if start is None or end is None else chunk.text[start - chunk.start : end - chunk.start]
+    return chunk.id, chunk.document_id, source, predicate, entity_key(predicate), target, start, end, sentence, told
 
 
-def _relations(stated: Statements, kept: Bools, mentions: "SortedRows[Mention]") -> TableRows[Relation]:
-    """Return the relations between entities, sorted by id, and add their mentions to `mentions`."""
-    folded = numbering()
-    same = np.array([folded[entity_key(text.as_py())] for text in stated.predicates.settled[1]], np.int64)
-    relations, make = SortedRows(Relation), _RelationMaker(stated, mentions)
-    for part in stated.parts():
-        rows = part[kept[part[:, 0]] & kept[part[:, 2]]]
-        order, starts = runs(rows[:, 0], same[rows[:, 1]], rows[:, 2])
-        for first in range(0, len(starts), _RELATIONS_AT_ONCE):
-            bounds = np.append(starts, len(order))[first : first + _RELATIONS_AT_ONCE + 1]
-            found = make.relations(rows[order[bounds[0] : bounds[-1]]], (bounds - bounds[0]).tolist())
-            relations.add(arrow_of(Relation, found))
-    return relations.rows()
-
-
-class _RelationMaker:
-    """Makes relations of statements, and adds their mentions to others."""
-
-    def __init__(self, stated: Statements, mentions: "SortedRows[Mention]") -> None:
-        self._mentions = mentions
-        self._keys = stated.sightings.key_texts
-        (_, self._predicates), (_, self._told) = stated.predicates.settled, stated.told.settled
-        self._entity_ids = stated.sightings.entity_ids
-        self._chunks = arrow_of(Chunk, stated.sightings.chunks, ["id", "document_id", "start", "text"])
-        self._batches = batches_of(self._chunks)
-
-    def relations(self, rows: SmallInts, bounds: Sequence[int]) -> list[Relation]:
-        """Return the relation of the statements from each of `bounds` to the next."""
-        import pyarrow as pa
-
-        of_chunks = taken(self._chunks, rows[:, 3].astype(np.int64), self._batches)
-        chunks, documents, begins, texts = (column.to_pylist() for column in of_chunks.columns)
-        starts, ends = ([None if place < 0 else place for place in rows[:, column].tolist()] for column in (4, 5))
-        sentences = [
-            "" if start is None or end is None else text[start - begin : end - begin]
-            for start, end, begin, text in zip(starts, ends, begins, texts, strict=True)
-        ]
-        said = self._predicates.take(pa.array(rows[:, 1])).to_pylist()
-        in_words = self._told.take(pa.array(rows[:, 6])).to_pylist()
-        ends_of_relations = [pa.array(column) for column in rows[bounds[:-1]][:, [0, 2]].T]
-        sources, targets = (self._entity_ids.take(end).to_pylist() for end in ends_of_relations)
-        ids = [
-            short_id("relation", source, entity_key(said[row]), target)
-            for row, source, target in zip(
-                bounds[:-1], *(self._keys.take(end).to_pylist() for end in ends_of_relations), strict=True
-            )
-        ]
-        owners = [id_ for id_, (first, last) in zip(ids, pairwise(bounds), strict=True) for _ in range(first, last)]
-        mentions = mention_ids(chunks, owners, starts, ends)
-        found, kept = [], list[int]()
-        for id_, source, target, (first, last) in zip(ids, sources, targets, pairwise(bounds), strict=True):
-            own = range(first, last)
-            places = {(chunks[row] if starts[row] is None else documents[row], starts[row], ends[row]) for row in own}
-            told = set(sentences[first:last]) - {""} or set(in_words[first:last])
-            shortest = min(told, key=lambda text: (len(text), text))
-            description, chunk_ids = " ".join(shortest.split()), tuple(sorted(set(chunks[first:last])))
-            weight, predicate = float(len(places)), min(said[first:last])
-            found.append(Relation(id_, source, target, predicate, description, weight, chunk_ids))
-            kept += {mentions[row]: row for row in reversed(own)}.values()
-        match = ["chunk" if start is None else "exact" for start in starts]
-        table = mention_table(mentions, chunks, None, owners, starts, ends, match, sentences)
-        self._mentions.add(table.take(pa.array(kept, pa.int64())))
-        return found
+def statements(seen: ChunkSightings, annotation: Annotation) -> Iterator[StatedTriple]:
+    """Yield the triples of an annotated chunk between the entities that their phrases refer to."""
+    offset = seen.chunk.start
+    for triple in annotation.triples:
+        source, target = seen.stands_for[triple.subject], seen.stands_for[triple.object]
+        if source and target and source != target:
+            predicate = " ".join(triple.predicate.split())
+            yield StatedTriple(seen.chunk, source, predicate, target, offset + triple.start, offset + triple.end)
 
 
 def with_descriptions(entities: Iterable[Entity], told: Iterable[str]) -> Sequence[Entity]:

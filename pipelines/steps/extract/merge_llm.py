@@ -10,13 +10,15 @@ directions would share the weight and have two summaries. `source_id` and `targe
 direction. The weight is the number of instances; a sentence that overlapping chunks share counts once.
 """
 
-from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.steps.extract.find_names import (
     KnownName,
+    NamingSentences,
     Sighting,
     known_names,
     own_sightings,
@@ -24,18 +26,21 @@ from conspectus.pipelines.steps.extract.find_names import (
     title_sightings,
 )
 from conspectus.pipelines.steps.extract.llm import LOST_RECORD, STAGE, ChunkExtraction
-from conspectus.pipelines.steps.extract.merge import Knowledge
-from conspectus.pipelines.steps.extract.sightings import Sightings, entities_of
+from conspectus.pipelines.steps.extract.merge import Findings, Knowledge
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention, Relation
-from conspectus.storage.spilled import SortedRows
+from conspectus.storage.spilled import few_as_list
 from conspectus.storage.tables import sorted_by_id
-from conspectus.storage.text.names import NameMatcher, words
-from conspectus.storage.text.nlp import TITLE, Annotation
+from conspectus.storage.text.names import NameMatcher
+from conspectus.storage.text.nlp import Annotation
 from conspectus.storage.text.normalise import entity_key
-from conspectus.storage.text.sentences import sentence_spans
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SQL = Path(__file__).with_suffix(".sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,32 +71,37 @@ def merge_extractions(
     known = known_names(documents, (name for one in stated for name in one.names.values()))
     matcher = NameMatcher(known)
 
-    ordered = [chunk for chunk, _ in pairs]
-    sightings = Sightings(ordered)
     claims: list[Claim] = []
-    instances: list[_Instance] = []
-    for one in stated:
-        seen = _seen(one, matcher)
-        sightings.add(seen)
-        instances += _instances(one, seen)
-        claims += (_claim(one.chunk, claim) for claim in one.claims)
+    with Findings() as findings:
+        findings.run(_SQL)
+        for one in stated:
+            seen = _seen(one, matcher)
+            findings.add(seen)
+            findings.insert("instances", _instances(one, seen))
+            findings.insert("descriptions", ((one.chunk.id, key, told) for key, told in one.descriptions))
+            claims += (_claim(one.chunk, claim) for claim in one.claims)
+        findings.add(title_sightings(documents, [chunk for chunk, _ in pairs], known))
+        findings.run("INSERT INTO kept SELECT DISTINCT key FROM sightings")
+        relations = few_as_list(findings.rows(Relation, "FROM merged_pairs"))
+        entities = findings.entities(relations, (entity_key(document.title) for document in documents))
+        mentions = few_as_list(findings.rows(Mention, "FROM all_mentions"))
+        entity_descriptions = _by_id(findings.table("FROM entity_descriptions"))
+        relation_descriptions = _by_id(findings.table("FROM relation_descriptions"))
+        predicates = _by_id(findings.table("FROM predicates"))
     claims = without_repeats(claims, {chunk.id: chunk.document_id for chunk, _ in pairs})
-    sightings.add(title_sightings(documents, ordered, known))
-
-    relations, relation_mentions, relation_descriptions = _relations(instances)
-    titles = {entity_key(document.title) for document in documents}
-    mentions = SortedRows(Mention)
-    entities = entities_of(sightings, relations, mentions, lambda key: TITLE if key in titles else "")
-    entity_descriptions = _entity_descriptions(stated)
-    told = [*_with_descriptions(mentions.rows(), stated), *relation_mentions]
     return ModelKnowledge(
-        Knowledge(entities, relations, sorted_by_id(told)),
+        Knowledge(entities, relations, mentions),
         sorted_by_id({claim.id: claim for claim in claims}.values()),
         entity_descriptions,
         relation_descriptions,
-        _predicates(instances),
+        {id_: [(each["source"], each["predicate"]) for each in stated] for id_, stated in predicates.items()},
         sorted_by_id(failure for one in stated for failure in one.failures),
     )
+
+
+def _by_id(table: "pa.Table") -> dict[str, list[Any]]:
+    ids, lists = (column.to_pylist() for column in table.columns)
+    return dict(zip(ids, lists, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,77 +160,17 @@ def _seen(one: _Stated, matcher: NameMatcher[KnownName]) -> list[Sighting]:
     return found + [first[key]._replace(type=kind) for key, kind in one.types if kind]
 
 
-@dataclass(frozen=True, slots=True)
-class _Instance:
-    """A relationship as one chunk states it, and its evidence: the sentence that names both ends, if any."""
-
-    chunk: Chunk
-    source: str
-    target: str
-    predicate: str
-    description: str
-    strength: float | None
-    start: int | None
-    end: int | None
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        return (self.source, self.target) if self.source < self.target else (self.target, self.source)
-
-
-def _instances(one: _Stated, seen: Sequence[Sighting]) -> Iterator[_Instance]:
+def _instances(one: _Stated, seen: Sequence[Sighting]) -> Iterator[tuple[object, ...]]:
+    """Yield each relationship that a chunk states, with its evidence: the sentence that names both ends, if any."""
     if not one.relations:
         return
-    starts: defaultdict[str, list[int]] = defaultdict(list)
-    for sighting in seen:
-        if sighting.start is not None:
-            starts[sighting.key].append(sighting.start - one.chunk.start)
-    sentences = sentence_spans(one.chunk.text)
-    ends = [end for _, end in sentences]
-    naming = {key: {bisect_right(ends, start) for start in found} for key, found in starts.items()}
+    chunk, sentences = one.chunk, NamingSentences(one.chunk, seen)
     for relation in one.relations:
         source, target = entity_key(relation.source), entity_key(relation.target)
-        both = sorted(naming.get(source, set()) & naming.get(target, set()))
-        span = _best(one.chunk, [sentences[place] for place in both], relation.description) if both else None
-        start, end = (one.chunk.start + span[0], one.chunk.start + span[1]) if span else (None, None)
-        said = relation.description, relation.strength
-        yield _Instance(one.chunk, source, target, " ".join(relation.predicate.split()), *said, start, end)
-
-
-def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], description: str) -> tuple[int, int]:
-    """Return the sentence that shares most words with the description; ties go to the first."""
-    if len(spans) == 1:
-        return spans[0]
-    wanted = {word.key for word in words(description)}
-    return max(spans, key=lambda span: len(wanted & {word.key for word in words(chunk.text[span[0] : span[1]])}))
-
-
-def _relations(instances: Iterable[_Instance]) -> tuple[list[Relation], list[Mention], dict[str, list[str]]]:
-    of_pair: defaultdict[tuple[str, str], list[_Instance]] = defaultdict(list)
-    for instance in instances:
-        of_pair[instance.pair].append(instance)
-    relations: list[Relation] = []
-    mentions: dict[str, Mention] = {}
-    descriptions: dict[str, list[str]] = {}
-    for pair, group in of_pair.items():
-        id_ = _id_of(pair)
-        own = {mention.id: mention for mention in (_relation_mention(id_, instance) for instance in group)}
-        descriptions[id_] = _distinct(instance.description for instance in group)
-        mentions.update(own)
-        relations.append(_relation(id_, group, descriptions[id_]))
-    return sorted_by_id(relations), list(mentions.values()), descriptions
-
-
-def _id_of(pair: tuple[str, str]) -> str:
-    return short_id("relation", pair[0], "", pair[1])
-
-
-def _predicates(instances: Iterable[_Instance]) -> dict[str, list[tuple[str, str]]]:
-    stated: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    for each in instances:
-        if each.predicate:
-            stated[_id_of(each.pair)].append((entity_id(each.source), each.predicate))
-    return {id_: sorted(stated[id_]) for id_ in sorted(stated)}
+        start, end = sentences.of_both(source, target, relation.description)
+        told = " ".join(relation.predicate.split()), relation.description, relation.strength
+        sentence = "" if start is None or end is None else chunk.text[start - chunk.start : end - chunk.start]
+        yield chunk.id, chunk.document_id, source, target, *told, start, end, sentence
 
 
 def with_predicate(relation: Relation, stated: Sequence[tuple[str, str]]) -> Relation:
@@ -232,71 +182,6 @@ def with_predicate(relation: Relation, stated: Sequence[tuple[str, str]]) -> Rel
     if relation.predicate or not counted:
         return relation
     return replace(relation, predicate=min(counted, key=lambda each: (-counted[each], len(each), each)))
-
-
-def _relation(id_: str, group: Sequence[_Instance], descriptions: Sequence[str]) -> Relation:
-    ways = Counter((instance.source, instance.target) for instance in group)
-    source, target = min(ways, key=lambda way: (-ways[way], way))
-    strengths = [instance.strength for instance in group if instance.strength is not None]
-    return Relation(
-        id=id_,
-        source_id=entity_id(source),
-        target_id=entity_id(target),
-        predicate="",
-        description=" ".join(descriptions),
-        weight=float(_weight(group)),
-        chunk_ids=tuple(sorted({instance.chunk.id for instance in group})),
-        strength=sum(sorted(strengths)) / len(strengths) if strengths else None,
-    )
-
-
-def _weight(group: Iterable[_Instance]) -> int:
-    """Return the number of instances; for a sentence in several chunks, the maximum over these chunks."""
-    of_place: defaultdict[tuple[str, int | None, int | None], defaultdict[str, set[str]]]
-    of_place = defaultdict(lambda: defaultdict(set))
-    for instance in group:
-        place = (
-            instance.chunk.document_id if instance.start is not None else instance.chunk.id,
-            instance.start,
-            instance.end,
-        )
-        of_place[place][instance.chunk.id].add(instance.description)
-    return sum(max(len(told) for told in of_chunk.values()) for of_chunk in of_place.values())
-
-
-def _relation_mention(relation_id: str, each: _Instance) -> Mention:
-    id_ = short_id("mention", each.chunk.id, relation_id, str(each.start), str(each.end), each.description)
-    if each.start is None or each.end is None:
-        return Mention(id_, each.chunk.id, None, relation_id, None, None, "chunk", "", each.description)
-    surface = each.chunk.text[each.start - each.chunk.start : each.end - each.chunk.start]
-    return Mention(id_, each.chunk.id, None, relation_id, each.start, each.end, "exact", surface, each.description)
-
-
-def _with_descriptions(mentions: Iterable[Mention], stated: Iterable[_Stated]) -> list[Mention]:
-    """Return the mentions; the first of an entity in a chunk gets the chunk's descriptions of it, one per line."""
-    told: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for one in stated:
-        for key, description in one.descriptions:
-            told[one.chunk.id, entity_id(key)].append(description)
-    described = []
-    for mention in sorted(
-        mentions, key=lambda mention: (mention.start is None, mention.start or 0, mention.match != "exact", mention.id)
-    ):
-        descriptions = told.pop((mention.chunk_id, mention.entity_id or ""), [])
-        described.append(replace(mention, description="\n".join(_distinct(descriptions))) if descriptions else mention)
-    return described
-
-
-def _entity_descriptions(stated: Iterable[_Stated]) -> dict[str, list[str]]:
-    told: defaultdict[str, set[str]] = defaultdict(set)
-    for one in stated:
-        for key, description in one.descriptions:
-            told[entity_id(key)].add(description)
-    return {id_: _distinct(told[id_]) for id_ in sorted(told)}
-
-
-def _distinct(descriptions: Iterable[str]) -> list[str]:
-    return sorted(set(descriptions) - {""})
 
 
 def _claim(chunk: Chunk, record: ClaimRecord) -> Claim:

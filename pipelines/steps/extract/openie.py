@@ -7,14 +7,19 @@ is a concept of its chunk. Each is located at its words in the text, or else in 
 """
 
 import json
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from conspectus.pipelines.build_report import EXTRACT
 from conspectus.pipelines.runner import Progress, no_progress
-from conspectus.pipelines.steps.extract.find_names import Sighting, known_names, own_sightings, see, title_sightings
+from conspectus.pipelines.steps.extract.find_names import (
+    NamingSentences,
+    Sighting,
+    known_names,
+    own_sightings,
+    see,
+    title_sightings,
+)
 from conspectus.pipelines.steps.extract.llm import (
     LOST_RECORD,
     Loss,
@@ -24,8 +29,7 @@ from conspectus.pipelines.steps.extract.llm import (
     passages_of,
     raise_if_unanswered,
 )
-from conspectus.pipelines.steps.extract.merge import Knowledge, StatedTriple, Statements, knowledge_of, statements
-from conspectus.pipelines.steps.extract.sightings import Sightings
+from conspectus.pipelines.steps.extract.merge import Findings, Knowledge, StatedTriple, statements
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages, prompt_text
@@ -35,10 +39,9 @@ from conspectus.prompts.replies.typed import CUT_OFF
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Document, Failure
-from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation
 from conspectus.storage.text.normalise import entity_key
-from conspectus.storage.text.sentences import sentence_spans
 from pydantic import BaseModel
 
 
@@ -119,17 +122,15 @@ def merge_open(documents: Sequence[Document], found: Sequence[Annotated]) -> Kno
     found = sorted(found, key=lambda one: one.chunk.id)
     known = known_names(documents, _names(found))
     matcher = NameMatcher(known)
-    sightings = Sightings([one.chunk for one in found])
-    stated = Statements(sightings)
-    for one in found:
-        seen = see(one.chunk, one.annotation, matcher)
-        sightings.add(seen.sightings)
-        stated.add(statements([seen], [one.annotation]))
-        own = _seen(one, seen.sightings)
-        sightings.add(own)
-        stated.add(_stated(one, [*seen.sightings, *own]))
-    sightings.add(title_sightings(documents, [one.chunk for one in found], known))
-    return knowledge_of(sightings, stated)
+    with Findings() as findings:
+        for one in found:
+            seen = see(one.chunk, one.annotation, matcher)
+            own = _seen(one, seen.sightings)
+            findings.add([*seen.sightings, *own])
+            findings.state(statements(seen, one.annotation))
+            findings.state(_stated(one, [*seen.sightings, *own]))
+        findings.add(title_sightings(documents, [one.chunk for one in found], known))
+        return findings.knowledge()
 
 
 def _names(found: Sequence[Annotated]) -> Iterator[str]:
@@ -165,27 +166,11 @@ def _stated(one: Annotated, seen: Sequence[Sighting]) -> Iterator[StatedTriple]:
     """Yield the triples of a chunk, each with the sentence that names both ends, if any."""
     if not one.extraction.triples:
         return
-    chunk = one.chunk
-    sentences = sentence_spans(chunk.text)
-    ends = [end for _, end in sentences]
-    naming: defaultdict[str, set[int]] = defaultdict(set)
-    for sighting in seen:
-        if sighting.start is not None:
-            naming[sighting.key].add(bisect_right(ends, sighting.start - chunk.start))
+    sentences = NamingSentences(one.chunk, seen)
     for triple in one.extraction.triples:
         source, target = entity_key(triple.subject), entity_key(triple.object)
-        both = sorted(naming[source] & naming[target])
-        start = end = None
-        if both:
-            span = _best(chunk, [sentences[place] for place in both], triple)
-            start, end = chunk.start + span[0], chunk.start + span[1]
-        yield StatedTriple(chunk, source, triple.predicate, target, start, end, triple.told)
-
-
-def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], triple: OpenTriple) -> tuple[int, int]:
-    """Return the sentence with most words of a triple; ties go to the first."""
-    wanted = {word.key for word in words(triple.told)}
-    return max(spans, key=lambda span: len(wanted & {word.key for word in words(chunk.text[span[0] : span[1]])}))
+        start, end = sentences.of_both(source, target, triple.told)
+        yield StatedTriple(one.chunk, source, triple.predicate, target, start, end, triple.told)
 
 
 NER, TRIPLES = "openie_ner", "openie_triples"

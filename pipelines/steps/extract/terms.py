@@ -20,7 +20,7 @@ import regex
 from conspectus.pipelines.steps.extract.candidates import candidates, common_foreign_words
 from conspectus.pipelines.steps.extract.clauses import with_all_clauses
 from conspectus.pipelines.steps.extract.name_types import types_of
-from conspectus.pipelines.steps.extract.seen_phrases import PassagePlaces, SeenPhrases
+from conspectus.pipelines.steps.extract.seen_phrases import SeenPhrases
 from conspectus.pipelines.steps.extract.termhood import WordStatistics, c_values_of, folded_phrase, is_form_word
 from conspectus.storage.arrays import Floats, Rows, SmallInts, places_within, ranks, runs
 from conspectus.storage.numbering import numbering
@@ -64,13 +64,11 @@ def choose_terms(
     """
     foreign = common_foreign_words(languages)
     statistics, sizes = WordStatistics(), array("I")
-    places, sound = PassagePlaces(), Annotations()
+    sound = Annotations()
     for chunk, annotation, language in zip(chunks, annotations, languages, strict=True):
         sizes.append(statistics.add(chunk.text, language))
-        places.add(chunk)
         sound.extend([candidates(chunk.text, annotation, language, foreign)])
-    seen = SeenPhrases(places, sound.spill(), languages)
-    del places
+    seen = SeenPhrases(chunks, sound.spill(), languages)
     terms = _terms(seen, types_of(seen, statistics, chunks), statistics, listed_terms(documents))
     del statistics
     chosen = _named(sound, seen, terms, _best(seen, terms, sizes))

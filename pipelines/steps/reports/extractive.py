@@ -19,7 +19,7 @@ from conspectus.pipelines.steps.sentences import RowsOf, SentenceIndex, Sentence
 from conspectus.storage.arrays import Floats, Ints, Rows, gather, parts_of
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Document, Entity, Finding, Report
-from conspectus.storage.spilled import few_as_list, sorted_rows
+from conspectus.storage.spilled import few_as_list, in_blocks, sorted_rows
 from conspectus.storage.tables import arrow_of, batches_of, rows_among, rows_of_ids, taken
 from conspectus.storage.text.nlp import CONCEPT
 from conspectus.storage.text.tokens import count_each, count_tokens
@@ -55,7 +55,7 @@ def report_communities(
                     tokens = head + sum(_TOKENS_A_MARK + _tokens(row, sentences) for row in chosen)
                     yield _report(reported, title, findings, n_chunks, tokens)
 
-    return few_as_list(sorted_rows(Report, made()))
+    return few_as_list(sorted_rows(Report, in_blocks(Report, made())))
 
 
 class _Reported(NamedTuple):

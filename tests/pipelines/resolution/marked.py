@@ -8,8 +8,7 @@ import numpy as np
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.steps.extract.find_names import Sighting
-from conspectus.pipelines.steps.extract.merge import StatedTriple, Statements, knowledge_of
-from conspectus.pipelines.steps.extract.sightings import Sightings
+from conspectus.pipelines.steps.extract.merge import Findings, StatedTriple
 from conspectus.prompts.language_model import LanguageModel
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.records import Chunk, Document
@@ -52,8 +51,10 @@ def corpus(texts: Mapping[str, str] | Sequence[str]) -> tuple[list[Document], li
                 stated.append(StatedTriple(chunk, ends[0], between, ends[1], 0, len(plain)))
     order = sorted(range(len(documents)), key=lambda row: documents[row].id)
     chunks.sort(key=lambda each: each.id)
-    seen = Sightings(chunks, sightings)
-    found = Extraction(knowledge_of(seen, Statements(seen, stated)), [], [], [])
+    with Findings() as findings:
+        findings.add(sightings)
+        findings.state(stated)
+        found = Extraction(findings.knowledge(), [], [], [])
     return [documents[row] for row in order], chunks, found
 
 

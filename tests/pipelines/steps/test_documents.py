@@ -423,7 +423,6 @@ def test_many_documents_are_read_like_few(files: dict[str, str]) -> None:
         few = read_documents([Path(folder)], SETTINGS)
         with (
             patch("conspectus.pipelines.steps.documents.ROWS_AT_ONCE", 2),
-            patch("conspectus.storage.spilled.BYTES_IN_MEMORY", 1),
             spilling_to(Path(folder)),
         ):
             documents, failures = read_documents([Path(folder)], SETTINGS)

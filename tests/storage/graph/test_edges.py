@@ -2,9 +2,8 @@ import itertools
 from random import Random
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from conspectus.storage.graph.edges import canonical_edges, degrees_among, degrees_of
+from conspectus.storage.graph.edges import canonical_edges, degrees_of
 from conspectus.storage.records import Relation
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,4 +73,3 @@ def test_degrees_count_neighbours_once_in_either_direction() -> None:
     ends = [("a", "b"), ("b", "a"), ("a", "b"), ("c", "c"), ("b", "c")]
     relations = [Relation(f"r{row}", *each, "", "", 1.0, ()) for row, each in enumerate(ends)]
     assert degrees_of(relations) == {"a": 1, "b": 2, "c": 2}
-    assert degrees_among(relations, pa.array(["d", "c", "b", "a"])).tolist() == [0, 2, 2, 1]

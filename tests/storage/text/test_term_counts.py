@@ -7,7 +7,7 @@ import bm25s
 import numpy as np
 import pytest
 from conspectus.storage.text import term_counts
-from conspectus.storage.text.bm25 import Bm25, MappedVocabulary, write_bm25
+from conspectus.storage.text.bm25 import Bm25, open_terms, write_bm25, write_terms
 
 TEXTS = [
     "The tides of the bay turn the mill.",
@@ -24,8 +24,8 @@ LANGUAGES = ["en", "de", "de", "", "zh", "en", "de", "en"]
 
 def written(folder: Path) -> Bm25:
     write_bm25(folder, TEXTS, LANGUAGES)
-    MappedVocabulary.write(folder, folder / "terms")
-    return Bm25.open(folder, len(TEXTS), MappedVocabulary.open(folder / "terms"))
+    write_terms(folder, folder / "terms")
+    return Bm25.open(folder, len(TEXTS), open_terms(folder / "terms"))
 
 
 def dense(index: Bm25) -> dict[str, list[float]]:

@@ -4,9 +4,8 @@ from unittest.mock import patch
 
 import pytest
 from conspectus.pipelines.steps.extract.find_names import Sighting
-from conspectus.pipelines.steps.extract.merge import Knowledge, Statements, knowledge_of, merge
-from conspectus.pipelines.steps.extract.sightings import Sightings
-from conspectus.storage import spilled
+from conspectus.pipelines.steps.extract.merge import Findings, Knowledge, merge
+from conspectus.storage import sql_engine
 from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Document, Mention
 from conspectus.storage.settings import ChunkSettings
@@ -154,6 +153,13 @@ _NAMED = st.builds(
 )
 
 
+def knowledge_of(sightings: list[Sighting]) -> Knowledge:
+    with Findings() as findings:
+        for each in sightings:
+            findings.add([each])
+        return findings.knowledge()
+
+
 def place(each: Sighting) -> tuple[str, int | None]:
     return each.chunk.document_id, each.start
 
@@ -163,14 +169,13 @@ def ranked(votes: Counter[str]) -> list[str]:
 
 
 @given(st.lists(_NAMED.map(lambda each: each._replace(end=None if each.start is None else each.start + 2))))
-def test_columns_give_what_dictionaries_give(
+def test_tables_give_what_dictionaries_give(
     tmp_path_factory: pytest.TempPathFactory, sightings: list[Sighting]
 ) -> None:
     """The rules written out, a sighting at a time."""
     kept = {each.key for each in sightings if each.type != CONCEPT}
     kept |= {each.key for each in sightings if len({place(other) for other in sightings if other.key == each.key}) > 1}
-    all_at_once = Sightings(_CHUNKS, sightings)
-    found = knowledge_of(all_at_once, Statements(all_at_once))
+    found = knowledge_of(sightings)
     assert {each.id for each in found.entities} == set(map(entity_id, kept))
     for key in kept:
         own = [each for each in sightings if each.key == key]
@@ -191,7 +196,5 @@ def test_columns_give_what_dictionaries_give(
             made = Mention(id_, each.chunk.id, owner, None, each.start, each.end, each.match, each.surface, "")
             mentions.setdefault(id_, made)
     assert list(found.mentions) == [mentions[id_] for id_ in sorted(mentions)]
-    with spilling_to(tmp_path_factory.getbasetemp()), patch.object(spilled, "BYTES_IN_MEMORY", 50):
-        halves = Sightings(_CHUNKS, sightings[: len(sightings) // 2])
-        halves.add(sightings[len(sightings) // 2 :])
-        assert knowledge_of(halves, Statements(halves)) == found
+    with spilling_to(tmp_path_factory.getbasetemp()), patch.object(sql_engine, "_INSERTED_AT_ONCE", 2):
+        assert knowledge_of(sightings) == found

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 
 import numpy as np
-from conspectus.pipelines.steps.extract.seen_phrases import PassagePlaces, SeenPhrases
+from conspectus.pipelines.steps.extract.seen_phrases import SeenPhrases
 from conspectus.pipelines.steps.extract.word_counts import WordCounts, folded
 from conspectus.storage.records import Chunk
 from conspectus.storage.text.names import words
@@ -39,10 +39,7 @@ def test_phrases_are_counted_once_at_each_place(
                 held.add(place)
                 said[place[0]].append((phrase, language, row))
 
-    places = PassagePlaces()
-    for chunk in chunks:
-        places.add(chunk)
-    seen = SeenPhrases(places, Annotations(annotations), languages)
+    seen = SeenPhrases(chunks, Annotations(annotations), languages)
     assert sorted(seen.keys) == sorted(said)
     rows, within, ends = seen.first_places(np.ones(len(seen.keys), np.bool_), _MOST)
     assert within.tolist() == sorted(within.tolist())

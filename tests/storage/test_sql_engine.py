@@ -1,0 +1,81 @@
+"""What SQL computes is what Python computes."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from conspectus.storage import sql_engine
+from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.hashing import entity_id, mention_id, short_id
+from conspectus.storage.records import Link
+from conspectus.storage.spilled import SPILLED, spilling_to
+from conspectus.storage.sql_engine import Engine
+from hypothesis import given
+from hypothesis import strategies as st
+
+TEXTS = st.lists(st.text(st.characters(blacklist_categories=["Cs"]) | st.sampled_from(" \t\x0b\x1f\x85\u2003")))
+PLACE = st.none() | st.integers(0, 1 << 40)
+
+
+def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+@given(TEXTS)
+def test_ids_and_spaces(texts: list[str]) -> None:
+    with Engine() as engine:
+        engine.run("CREATE TABLE texts (text VARCHAR)")
+        engine.insert("texts", ((text,) for text in texts))
+        found = rows_of(engine.table("SELECT entity_id(text), relation_id(text, 'by', text), spaced(text) FROM texts"))
+    assert found == [
+        (entity_id(text), short_id("relation", text, "by", text), " ".join(text.split())) for text in texts
+    ]
+
+
+@given(PLACE, PLACE)
+def test_ids_of_mentions(start: int | None, end: int | None) -> None:
+    with Engine() as engine:
+        engine.run("CREATE TABLE places (begins BIGINT, ends BIGINT)")
+        engine.insert("places", [(start, end)])
+        (found,) = rows_of(engine.table("SELECT mention_id('c', 'e', begins, ends) FROM places"))
+    assert found == (mention_id("c", "e", start, end),)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3))),
+    st.dictionaries(st.sampled_from("abcd"), st.text("xy")),
+)
+def test_a_join_is_that_of_dictionaries(rows: list[tuple[str, int]], names: dict[str, str]) -> None:
+    with Engine() as engine:
+        engine.run("CREATE TABLE rows (key VARCHAR, number INTEGER); CREATE TABLE names (key VARCHAR, name VARCHAR)")
+        engine.insert("rows", rows)
+        engine.insert("names", names.items())
+        found = rows_of(engine.table("SELECT number, name FROM rows JOIN names USING (key) ORDER BY rows.rowid"))
+    assert found == [(number, names[key]) for key, number in rows if key in names]
+
+
+def test_rows_that_do_not_fit_in_memory_spill_and_are_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql_engine, "_MEMORY", "60MB")
+    (tmp_path / f"{SPILLED}of-a-killed-process").mkdir()
+    with spilling_to(tmp_path):
+        with Engine() as engine:
+            engine.run("CREATE TABLE seen AS SELECT sha256(i::VARCHAR) AS id FROM range(1_000_000) AS t(i)")
+            query = "SELECT id, 'next', id, 'to', '', NULL, 1 FROM (SELECT DISTINCT id FROM seen)"
+            found = engine.rows(Link, query)
+            assert any(path.name.startswith(SPILLED) and any(path.iterdir()) for path in tmp_path.iterdir())
+        assert not list(tmp_path.iterdir())
+    ids = found.table["id"].to_pylist()
+    assert len(ids) == 1_000_000
+    assert ids == sorted(ids)
+
+
+def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql_engine, "_MEMORY", "30MB")
+    with pytest.raises(IndexUnusable, match="memory or disk do not suffice"), Engine() as engine:
+        engine.run("CREATE TABLE seen AS SELECT sha256(i::VARCHAR) AS id FROM range(1_000_000) AS t(i)")
+
+
+@pytest.mark.parametrize("statement", ["FROM read_csv('/etc/passwd')", "INSTALL httpfs", "LOAD httpfs"])
+def test_no_file_and_no_extension_is_opened(statement: str) -> None:
+    with Engine() as engine, pytest.raises(Exception, match=r"disabled|not found|Extension"):
+        engine.run(statement)
