@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from conspectus.prompts.replies.json_repair import read_values
-from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.prompts.replies.thinking import why_unusable, without_thinking
 
 FIELD = "<|>"
 RECORD = "##"
@@ -140,7 +140,7 @@ def read_records(reply: str, *, cut_off: bool = False) -> Records:
     if not (pieces or complete):
         found = [record for value in read_values(text).contents for record in _of_json(value)]
     if not (pieces or complete or lost or found):
-        lost.append(LostRecord(reply.strip()[:_SHOWN], "it holds no record"))
+        lost.append(LostRecord(reply.strip()[:_SHOWN], why_unusable(reply, "it holds no record")))
     return Records(
         tuple(record for record in found if isinstance(record, EntityRecord)),
         tuple(record for record in found if isinstance(record, RelationRecord)),

@@ -15,6 +15,7 @@ from conspectus.prompts.client.capabilities import requested_schema
 from conspectus.prompts.client.window import Window, window_for
 from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request, another_try
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.thinking import why_unusable, without_thinking
 from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.storage.errors import BadAnswer, ModelError
 from pydantic import BaseModel, create_model
@@ -99,7 +100,7 @@ async def ask(
     def found(text: str, _cut_off: bool) -> Value:
         value = read(text)
         if value is None:
-            raise BadAnswer(reason if text.strip() else "empty", text)
+            raise BadAnswer(why_unusable(text, reason), text)
         return value
 
     return await _ask(model, replace(request, schema=schema), found, 1)
@@ -190,7 +191,7 @@ def _form(choices: tuple[str, ...], *, reasoned: bool) -> type[BaseModel]:
 def _with_complaint(request: Request, bad: BadAnswer) -> Request:
     """Return the request with a reply that could not be used, and why."""
     # Many servers refuse a conversation with an empty model message.
-    said = (Message("assistant", bad.raw),) if bad.raw.strip() else ()
+    said = (Message("assistant", bad.raw),) if without_thinking(bad.raw).strip() else ()
     complaint = Message("user", render("json/again", reason=bad.reason, schema=requested_schema(request)))
     return replace(request, messages=(*request.messages, *said, complaint))
 

@@ -48,6 +48,7 @@ _ALOUD = regex.compile(
     regex.IGNORECASE,
 )
 """How thinking begins: 24 of 25 recorded thoughts, and 18 of 750 recorded replies without any, none of which cites."""
+ALL_REASONING = "all reasoning, without an answer"
 _LONGEST_MARK = 200
 """Most characters in a closing mark, its content included."""
 
@@ -116,6 +117,17 @@ def after_thinking(text: str) -> str | None:
 def without_thinking(reply: str) -> str:
     """Return the text after the thinking of a reasoning model; "" if the thinking does not end."""
     return after_thinking(reply) or ""
+
+
+def why_unusable(reply: str, otherwise: str) -> str:
+    """Return why a reply has no answer: it is empty, all reasoning, or what the caller says.
+
+    >>> why_unusable("<think>The user", "no JSON in it"), why_unusable("Hm.", "no JSON in it")
+    ('all reasoning, without an answer', 'no JSON in it')
+    """
+    if not reply.strip():
+        return "empty"
+    return otherwise if without_thinking(reply).strip() else ALL_REASONING
 
 
 def _without_start(text: str) -> str:

@@ -9,7 +9,7 @@ from types import UnionType
 from typing import TypeVar, Union, get_args, get_origin
 
 from conspectus.prompts.replies.json_repair import JsonReading, Value, read_values
-from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.prompts.replies.thinking import why_unusable, without_thinking
 from conspectus.storage.errors import BadAnswer
 from pydantic import AliasChoices, BaseModel, RootModel, ValidationError
 
@@ -61,11 +61,11 @@ def read_answer(text: str, schema: type[T], *, cut_off: bool = False) -> T:
 def _read(text: str, schema: type[T], cut_off: bool) -> T:
     reading = read_values(text)
     if cut_off or reading.cut:
-        raise BadAnswer(CUT_OFF, text, _salvaged(schema, reading))
+        raise BadAnswer(why_unusable(text, CUT_OFF), text, _salvaged(schema, reading))
     if reading.flaw:
         raise BadAnswer(reading.flaw, text)
     if not reading.values:
-        raise BadAnswer("no JSON in it" if text.strip() else "empty", text)
+        raise BadAnswer(why_unusable(text, "no JSON in it"), text)
     reasons: list[str] = []
     records = _records(schema, reading.values, reasons)
     if len(records) > 1:
