@@ -44,7 +44,7 @@ def examine(settings: Settings, index: str | Path, *, calls: bool = True) -> Ite
     yield Diagnosis("program", "ok", f"conspectus {importlib.metadata.version('conspectus')}")
     yield from _guarded("language model", lambda: _language_model(settings, calls))
     yield from _guarded("embedding", lambda: _embedding(settings, calls))
-    yield from _guarded("rerank", lambda: _rerank(settings))
+    yield from _guarded("rerank", lambda: _rerank(settings, calls))
     yield from _guarded("extraction", lambda: _extraction(settings))
     yield from _guarded("prefect", lambda: _prefect(calls))
     yield from _plugins()
@@ -134,14 +134,15 @@ def _embedding(settings: Settings, calls: bool) -> Iterator[Diagnosis]:
     yield Diagnosis("embedding", "ok", f"{embedder.name}, {dimension} dimensions; first vector after {seconds:.1f} s")
 
 
-def _rerank(settings: Settings) -> Iterator[Diagnosis]:
-    if not settings.rerank.model:
+def _rerank(settings: Settings, calls: bool) -> Iterator[Diagnosis]:
+    if not settings.rerank.is_set:
         yield Diagnosis("rerank", "off", "no cross-encoder is configured (rerank.model)")
         return
     from conspectus.prompts.embedding.reranker import open_reranker
 
-    open_reranker(settings.rerank.model).scores("Where is it?", ["It is here."])
-    yield Diagnosis("rerank", "ok", settings.rerank.model)
+    if calls or not settings.rerank.base_url:
+        open_reranker(settings.rerank).scores("Where is it?", ["It is here."])
+    yield Diagnosis("rerank", "ok", " at ".join(filter(None, (settings.rerank.model, settings.rerank.base_url))))
 
 
 def _extraction(settings: Settings) -> Iterator[Diagnosis]:

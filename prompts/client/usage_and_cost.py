@@ -202,6 +202,12 @@ class Reservation:
         self.tokens, self.dollars = tokens, dollars or 0.0
 
 
+@asynccontextmanager
+async def no_budget() -> AsyncIterator[Reservation]:
+    """Reserve nothing: the budgets in the settings apply to language models."""
+    yield Reservation(0, 0.0)
+
+
 class TokenBudget:
     """At most `max_tokens` tokens and `max_cost` dollars. It belongs to one event loop.
 

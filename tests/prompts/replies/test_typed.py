@@ -226,7 +226,7 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
     ("too deep", "[" * 100_000, Entities, "not JSON"),
     ("integer of too many digits", '{"score": ' + "8" * 10_000 + ', "reason": ""}', Score, "not JSON: Exceeds"),
     ("too deep for a strict reader", "[" * 100_000 + "]" * 100_000, Entities, "not JSON"),
-    ("thinking without an end", f"<think>Well. {PLAIN}", Graph, CUT),
+    ("thinking without an end", f"<think>Well. {PLAIN}", Graph, "all reasoning"),
     ("only thinking", f"<reasoning_content>{PLAIN}</reasoning_content>I do not know", Graph, "no JSON"),
     ("only thinking, triangles", f"◁think▷{PLAIN}◁/think▷ none", Graph, "no JSON"),
     (
@@ -235,7 +235,7 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
         Graph,
         "no JSON",
     ),
-    ("no final channel", f"<|start|>assistant<|channel|>commentary<|message|>{PLAIN}<|call|>", Graph, CUT),
+    ("no final channel", f"<|start|>assistant<|channel|>commentary<|message|>{PLAIN}<|call|>", Graph, "all reasoning"),
     ("thinking after all", f"{PLAIN}</think> I do not know", Graph, "it is unclear which part of it is thinking"),
     ("thinking again", f"Sure. <think>Is it {PLAIN}", Graph, "it is unclear which part of it is thinking"),
     *(
