@@ -19,7 +19,7 @@ from conspectus.storage.settings import Settings
 from conspectus.storage.text.language import unknown_to_encoder
 
 if TYPE_CHECKING:
-    from conspectus.prompts.client.probe import Reading
+    from conspectus.prompts.client.probe import ModelProbe
 
 State = Literal["ok", "off", "warning", "failed"]
 
@@ -83,10 +83,9 @@ def _language_model(settings: Settings, calls: bool) -> Iterator[Diagnosis]:
         name, "ok", f"{where}, {key}; answers in {found.seconds:.2f} s ({found.tokens} tokens for these checks)"
     )
     yield _structured(found.structured_output or "none")
-    if found.reading is not None:
-        yield _read(found.reading)
-        if not found.reading.streams:
-            yield Diagnosis("streaming", "warning", "the server does not stream; answers come whole")
+    yield _read(found)
+    if not found.streams:
+        yield Diagnosis("streaming", "warning", "the server does not stream; answers come whole")
     if found.tells_usage is False:
         yield Diagnosis("usage", "warning", "the server tells no token counts; they are estimated")
     unpriced = sorted({llm.model, *llm.step_models.values()} - set(llm.prices))
@@ -94,18 +93,18 @@ def _language_model(settings: Settings, calls: bool) -> Iterator[Diagnosis]:
         yield Diagnosis("prices", "off", f"costs are not known: llm.prices names no price of {', '.join(unpriced)}")
 
 
-def _read(reading: "Reading") -> Diagnosis:
+def _read(found: "ModelProbe") -> Diagnosis:
     """Return what a prompt of real size showed: the window, the speed, and what was read of it."""
-    window = f"a context of {reading.window.tokens:,} tokens" if reading.window.tokens else "a context it does not tell"
-    speed = f"{reading.prompts:,.0f} tokens of prompt and {reading.replies:,.0f} of reply a second"
-    one = reading.prompt_tokens / reading.prompts + _USUAL_REPLY / reading.replies
-    at_once = " --set llm.concurrency=1" if reading.window.slots else ""
+    window = f"a context of {found.window.tokens:,} tokens" if found.window.tokens else "a context it does not tell"
+    speed = f"{found.prompts:,.0f} tokens of prompt and {found.replies:,.0f} of reply a second"
+    one = found.long_prompt / found.prompts + _USUAL_REPLY / found.replies
+    at_once = " --set llm.concurrency=1" if found.window.slots else ""
     told = f"{window}, {speed} (for index --estimate: --latency {one:.1f}{at_once}); of a prompt of "
-    told += f"{reading.prompt_tokens:,} tokens "
-    if not reading.missing:
+    told += f"{found.long_prompt:,} tokens "
+    if not found.missing:
         return Diagnosis("reading", "ok", f"{told}start, middle and end were read")
     why = "the model is too small for it, or its server cuts prompts (raise its context; Ollama: num_ctx)"
-    return Diagnosis("reading", "warning", f"{told}the word at {', '.join(reading.missing)} did not come back: {why}")
+    return Diagnosis("reading", "warning", f"{told}the word at {', '.join(found.missing)} did not come back: {why}")
 
 
 def _structured(how: str) -> Diagnosis:

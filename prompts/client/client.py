@@ -60,7 +60,6 @@ class ModelClient:
 
     Attributes:
         meter: What this client has spent.
-        slots: The requests that the server works on at the same time, if it tells.
 
     Raises:
         NeedsModel: The settings name no model.
@@ -84,7 +83,6 @@ class ModelClient:
         self._settings = settings
         models = {settings.model, *settings.step_models.values()}
         self._windows = {model: window_of(settings.model_copy(update={"model": model})) for model in models}
-        self.slots = self._windows[settings.model].slots
         self._servers = {model: self._server(model, address) for model in models}
         self._cut: set[str] = set()
         self._only_thought: set[str] = set()

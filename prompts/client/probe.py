@@ -2,8 +2,7 @@
 
 import json
 import time
-from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conspectus.prompts.client.client import ModelClient, llm_address
 from conspectus.prompts.client.event_loop import run_on_call_loop
@@ -33,26 +32,6 @@ class Planet(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What came of a prompt of real size.
-
-    Attributes:
-        window: The model's context, if it is known.
-        prompt_tokens: The size of the prompt.
-        missing: Where the words are that did not come back: `start`, `middle`, `end`.
-        prompts, replies: Tokens a second.
-        streams: Whether the reply came in pieces.
-    """
-
-    window: Window
-    prompt_tokens: int
-    missing: tuple[str, ...]
-    prompts: float
-    replies: float
-    streams: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ModelProbe:
     """The findings; fields not reached because of a `problem` are None.
 
@@ -61,7 +40,11 @@ class ModelProbe:
         listed: Models that the server lists; None if it lists none.
         seconds: Time to the first reply.
         structured_output: How JSON can be requested; "ignored" if the server accepts a schema but ignores it.
-        reading: What came of a prompt of real size.
+        streams: Whether a reply comes in pieces.
+        window: The model's context, if it is known.
+        long_prompt: The tokens of the prompt of real size.
+        missing: Which of its words did not come back: `start`, `middle`, `end`.
+        prompts, replies: Tokens a second.
         tells_usage: Whether the server reports token counts.
         tokens: Tokens spent on finding out.
         problem: Why there was no reply, "" if there was one.
@@ -71,7 +54,12 @@ class ModelProbe:
     listed: tuple[str, ...] | None = None
     seconds: float | None = None
     structured_output: str | None = None
-    reading: Reading | None = None
+    streams: bool = False
+    window: Window = field(default_factory=Window)
+    long_prompt: int = 0
+    missing: tuple[str, ...] = ()
+    prompts: float = 0.0
+    replies: float = 0.0
     tells_usage: bool | None = None
     tokens: int = 0
     problem: str = field(default="")
@@ -93,10 +81,11 @@ async def probe(settings: LlmSettings) -> ModelProbe:
         first = await client.complete(_request("doctor/hello"))
         seconds = time.perf_counter() - began
         structured_output = await _structured_output(client, settings.model)
-        reading = await _reading(client)
+        long = await _long_prompt(client)
     except ModelError as error:
         return ModelProbe(server, listed, tokens=_tokens(client), problem=str(error))
-    return ModelProbe(server, listed, seconds, structured_output, reading, not first.estimated, _tokens(client))
+    told = replace(long, server=server, listed=listed, seconds=seconds, tokens=_tokens(client))
+    return replace(told, structured_output=structured_output, tells_usage=not first.estimated)
 
 
 async def _structured_output(client: ModelClient, model: str) -> str:
@@ -109,21 +98,22 @@ async def _structured_output(client: ModelClient, model: str) -> str:
     return asked_with
 
 
-async def _reading(client: ModelClient) -> Reading:
+async def _long_prompt(client: ModelClient) -> ModelProbe:
     window, before = client.window("doctor"), client.meter.total()
     lines = [f"{number}. The ferry leaves at noon." for number in range(window.room(_LONG) // _OF_LINE)]
     for place, word in zip((0, len(lines) // 2, len(lines)), WORDS.values(), strict=True):
         lines.insert(place, f"The code word is {word}.")
     pieces, times = list[str](), [time.perf_counter()]
-    async with aclosing(client.stream(_request("doctor/words", text="\n".join(lines)))) as stream:
-        async for piece in stream:
-            pieces.append(piece)
-            times.append(time.perf_counter())
+    async for piece in client.stream(_request("doctor/words", text="\n".join(lines))):
+        pieces.append(piece)
+        times.append(time.perf_counter())
     now, said = client.meter.total(), "".join(pieces).casefold()
     sent, got = now.prompt_tokens - before.prompt_tokens, now.completion_tokens - before.completion_tokens
     missing = tuple(where for where, word in WORDS.items() if word not in said)
-    first, last = times[1 if pieces else 0] - times[0], times[-1] - times[1 if pieces else 0]
-    return Reading(window, sent, missing, sent / max(first, 1e-3), got / max(last, 1e-3), len(pieces) > 1)
+    streams, first = len(pieces) > 1, times[min(1, len(pieces))]
+    prompts, replies = sent / max(first - times[0], 1e-3), got / max(times[-1] - (first if streams else times[0]), 1e-3)
+    found = ModelProbe("", streams=streams, window=window, long_prompt=sent, missing=missing)
+    return replace(found, prompts=prompts, replies=replies)
 
 
 async def _listed(settings: LlmSettings) -> tuple[str, ...] | None:

@@ -147,8 +147,8 @@ class ReplyMemo:
 
     def _reply(self, value: bytes) -> Reply | IndexUnusable:
         try:
-            *fields, reasoning = _ROW.validate_json(value)
-            return Reply(*fields, remembered=True, reasoning_tokens=reasoning)
+            row = _ROW.validate_json(value)
+            return Reply(*row[:6], remembered=True, reasoning_tokens=row.reasoning_tokens)
         except ValidationError:
             return IndexUnusable(f"the memo {self._memo.path} holds a damaged reply; delete it to go on")
 

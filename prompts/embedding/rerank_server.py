@@ -17,8 +17,6 @@ from conspectus.storage.settings import RerankSettings
 
 PATH = "/rerank"
 _SECONDS, _ATTEMPTS, _AT_ONCE, _BYTES_PER_TOKEN = 120.0, 4, 16, 4
-_OTHER_FORM = 422
-"""The status with which a server refuses members that it does not know, or misses."""
 _SURE = 1e-6
 """How near to 0 and 1 a relevance may be: beyond, its logit would be infinite."""
 
@@ -78,7 +76,7 @@ class RerankServer:
                 return scores
             except BadRequest as error:
                 refusals.append(error)
-                if f" says {_OTHER_FORM}" not in str(error):
+                if " says 422" not in str(error):  # no member is unknown, or missing
                     break
             finally:
                 record(Spending("rerank", settings.model, calls=1, attempts=call.attempts))

@@ -127,7 +127,6 @@ def test_the_doctor_finds_out_what_it_can_do(server: Server) -> None:
     found = asyncio.run(probe(server.settings()))
     assert not found.problem
     assert found.listed
-    assert found.reading
-    assert found.reading.streams
-    assert found.reading.prompt_tokens > 1000
+    assert found.streams
+    assert found.long_prompt > 1000
     assert found.structured_output in {"json_schema", "json_object", "none", "ignored"}

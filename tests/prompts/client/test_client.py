@@ -274,7 +274,7 @@ def test_a_bad_answer_is_shown_to_the_model_and_asked_for_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "choice"), [('{"answer": "Y"}', "Y"), ("N", "N"), ('```json\n{"answer": "N"}\n```', "N"), ("Yes.", "Y")]
+    ("reply", "choice"), [('{"answer": "Y"}', "Y"), ("N", "N"), ('```json\n{"answer": "N"}\n```', "N"), ("Y.", "Y")]
 )
 def test_a_forced_choice(reply: str, choice: str) -> None:
     with FakeServer(reply) as server:
