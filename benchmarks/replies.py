@@ -24,7 +24,7 @@ from conspectus.pipelines.evaluation.questions import Questions
 from conspectus.pipelines.steps.extract.openie import NamedEntities, Triples
 from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.prompts.replies.json_repair import read_values
-from conspectus.prompts.replies.prose import read_scores
+from conspectus.prompts.replies.prose import read_chosen
 from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.structured import read_reply
 from conspectus.prompts.replies.thinking import without_thinking
@@ -103,7 +103,7 @@ def relation_scores(row: Row) -> str:
     offered = contents.offered(row)
     if "shortened" in (row.get("prompt") or "") or not set(wanted) & set(offered):
         offered = list(dict.fromkeys([*wanted, *offered]))
-    read = {offered[place]: score for place, score in read_scores(row["reply"], offered).items()}
+    read = {offered[place]: score for place, score in (read_chosen(row["reply"], offered) or {}).items()}
     told = {name: score for name, score in wanted.items() if name in offered}
     if read == told:
         return ""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from conspectus.pipelines.readers.remote import is_url
@@ -18,8 +18,13 @@ from conspectus.storage.plugins import KINDS, plugins
 from conspectus.storage.settings import Settings
 from conspectus.storage.text.language import unknown_to_encoder
 
+if TYPE_CHECKING:
+    from conspectus.prompts.client.probe import ModelProbe
+
 State = Literal["ok", "off", "warning", "failed"]
 
+_USUAL_REPLY = 300
+"""Tokens of a reply when a passage is extracted from."""
 _LITTLE_SPACE = 2_000_000_000
 """Free bytes below which to warn: an index of a few thousand pages takes a tenth of this, as does a second version."""
 
@@ -39,7 +44,7 @@ def examine(settings: Settings, index: str | Path, *, calls: bool = True) -> Ite
     yield Diagnosis("program", "ok", f"conspectus {importlib.metadata.version('conspectus')}")
     yield from _guarded("language model", lambda: _language_model(settings, calls))
     yield from _guarded("embedding", lambda: _embedding(settings, calls))
-    yield from _guarded("rerank", lambda: _rerank(settings))
+    yield from _guarded("rerank", lambda: _rerank(settings, calls))
     yield from _guarded("extraction", lambda: _extraction(settings))
     yield from _guarded("prefect", lambda: _prefect(calls))
     yield from _plugins()
@@ -78,13 +83,28 @@ def _language_model(settings: Settings, calls: bool) -> Iterator[Diagnosis]:
         name, "ok", f"{where}, {key}; answers in {found.seconds:.2f} s ({found.tokens} tokens for these checks)"
     )
     yield _structured(found.structured_output or "none")
-    if found.streams is False:
+    yield _read(found)
+    if not found.streams:
         yield Diagnosis("streaming", "warning", "the server does not stream; answers come whole")
     if found.tells_usage is False:
         yield Diagnosis("usage", "warning", "the server tells no token counts; they are estimated")
     unpriced = sorted({llm.model, *llm.step_models.values()} - set(llm.prices))
     if unpriced:
         yield Diagnosis("prices", "off", f"costs are not known: llm.prices names no price of {', '.join(unpriced)}")
+
+
+def _read(found: "ModelProbe") -> Diagnosis:
+    """Return what a prompt of real size showed: the window, the speed, and what was read of it."""
+    window = f"a context of {found.window.tokens:,} tokens" if found.window.tokens else "a context it does not tell"
+    speed = f"{found.prompts:,.0f} tokens of prompt and {found.replies:,.0f} of reply a second"
+    one = found.long_prompt / found.prompts + _USUAL_REPLY / found.replies
+    at_once = " --set llm.concurrency=1" if found.window.slots else ""
+    told = f"{window}, {speed} (for index --estimate: --latency {one:.1f}{at_once}); of a prompt of "
+    told += f"{found.long_prompt:,} tokens "
+    if not found.missing:
+        return Diagnosis("reading", "ok", f"{told}start, middle and end were read")
+    why = "the model is too small for it, or its server cuts prompts (raise its context; Ollama: num_ctx)"
+    return Diagnosis("reading", "warning", f"{told}the word at {', '.join(found.missing)} did not come back: {why}")
 
 
 def _structured(how: str) -> Diagnosis:
@@ -113,14 +133,15 @@ def _embedding(settings: Settings, calls: bool) -> Iterator[Diagnosis]:
     yield Diagnosis("embedding", "ok", f"{embedder.name}, {dimension} dimensions; first vector after {seconds:.1f} s")
 
 
-def _rerank(settings: Settings) -> Iterator[Diagnosis]:
-    if not settings.rerank.model:
+def _rerank(settings: Settings, calls: bool) -> Iterator[Diagnosis]:
+    if not settings.rerank.is_set:
         yield Diagnosis("rerank", "off", "no cross-encoder is configured (rerank.model)")
         return
     from conspectus.prompts.embedding.reranker import open_reranker
 
-    open_reranker(settings.rerank.model).scores("Where is it?", ["It is here."])
-    yield Diagnosis("rerank", "ok", settings.rerank.model)
+    if calls or not settings.rerank.base_url:
+        open_reranker(settings.rerank).scores("Where is it?", ["It is here."])
+    yield Diagnosis("rerank", "ok", " at ".join(filter(None, (settings.rerank.model, settings.rerank.base_url))))
 
 
 def _extraction(settings: Settings) -> Iterator[Diagnosis]:

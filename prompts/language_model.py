@@ -66,6 +66,8 @@ class Reply:
         completion_tokens: Tokens of the reply by the server's count.
         estimated: The token counts are estimates, since the server reports none.
         remembered: The reply was remembered and cost nothing; its token counts are those of the original call.
+        reasoning_tokens: Of the tokens of the reply, those before its answer, by the server's count or their share of
+            the text.
     """
 
     text: str
@@ -75,6 +77,7 @@ class Reply:
     completion_tokens: int
     estimated: bool = False
     remembered: bool = False
+    reasoning_tokens: int = 0
 
     @property
     def is_cut_off(self) -> bool:

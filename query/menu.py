@@ -98,8 +98,8 @@ class Method:
         """
         if self.needs_model and not settings.llm.model:
             return "a language model: set llm.model (and llm.base_url, unless it is OpenAI's)"
-        if self._reranks is not None and self._reranks(settings) and not settings.rerank.model:
-            return "a cross-encoder: set rerank.model to the folder of one, such as ms-marco-MiniLM-L6-v2"
+        if self._reranks is not None and self._reranks(settings) and not settings.rerank.is_set:
+            return "a cross-encoder: set rerank.model to the folder of one, or rerank.base_url"
         return None
 
     def retriever(self, context: "Context") -> "Retriever":

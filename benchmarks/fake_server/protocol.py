@@ -93,18 +93,20 @@ def without_features(body: Mapping[str, Any], lacking: Collection[Feature], *, i
 
 
 def completion(
-    request: FakeRequest, text: str | None, finish: str, usage: dict[str, int] | None, piece: int
+    request: FakeRequest, text: str | None, finish: str, usage: dict[str, int] | None, piece: int, reasoning: str = ""
 ) -> HttpReply:
     """Return a chat completion, streamed in pieces of `piece` characters if the request wants that."""
+    thought = {"reasoning_content": reasoning} if reasoning else {}
     usage_fields = {} if usage is None else {"usage": usage}
     head = {"id": f"chatcmpl-{request.digest}{request.number:06x}", "created": 0, "model": request.model}
     if not request.body.get("stream"):
-        message = {"role": "assistant", "content": text, "refusal": None}
+        message = {"role": "assistant", "content": text, "refusal": None, **thought}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
         whole = {**head, "object": "chat.completion", "choices": [choice], **usage_fields}
         return HttpReply(200, [json.dumps(whole).encode()])
     text = text or ""
     deltas = [{"role": "assistant", "content": ""}]
+    deltas += [{"reasoning_content": reasoning[start : start + piece]} for start in range(0, len(reasoning), piece)]
     deltas += [{"content": text[start : start + piece]} for start in range(0, len(text), piece)]
     choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in [*deltas, {}]]
     choices[-1]["finish_reason"] = finish

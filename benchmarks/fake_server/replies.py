@@ -38,6 +38,16 @@ def truncated(text: str, limit: int) -> str:
     return text if len(ends) <= limit else text[: ends[limit - 1]]
 
 
+def last_part(text: str, limit: int) -> str:
+    """Return the longest end of the text with at most `limit` tokens.
+
+    >>> last_part('Marley was dead: to begin with.', 3)
+    'begin with.'
+    """
+    starts = [match.start() for match in _TOKEN.finditer(text)]
+    return text if len(starts) <= limit else text[starts[-limit] :] if limit > 0 else ""
+
+
 @dataclass(frozen=True)
 class FakeRequest:
     """A request as rules see it: its path and JSON body.
@@ -110,12 +120,14 @@ class FakeReply:
         finish: The finish reason; None for "length" if max_tokens cut the text, otherwise "stop".
         status: From 400 on, an error is sent with `text` as its message.
         latency: Seconds before the reply, instead of the server's.
+        reasoning: What is sent before the content, as `reasoning_content`.
     """
 
     text: str | None = ""
     finish: str | None = None
     status: int = 200
     latency: float | None = None
+    reasoning: str = ""
 
 
 Maker = str | FakeReply | Sequence[str | FakeReply] | Callable[[FakeRequest], str | FakeReply]

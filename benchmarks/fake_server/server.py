@@ -27,7 +27,7 @@ from benchmarks.fake_server.protocol import (
     without_features,
 )
 from benchmarks.fake_server.records import Measures, Recorded
-from benchmarks.fake_server.replies import FakeRequest, Replies, ReplyScript, fake_token_count, truncated
+from benchmarks.fake_server.replies import FakeRequest, Replies, ReplyScript, fake_token_count, last_part, truncated
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
@@ -65,6 +65,8 @@ class FakeServer:
         largest_batch: Most inputs in one embeddings request.
         piece: Characters in a streamed piece.
         piece_delay: Seconds between streamed pieces.
+        context: Tokens of a prompt that are read; the beginning of the last message is cut without a word, as Ollama
+            does.
         host: Address to listen on.
         port: Port to listen on, 0 for a free one.
 
@@ -90,6 +92,7 @@ class FakeServer:
         largest_batch: int = 2048,
         piece: int = 12,
         piece_delay: float = 0.0,
+        context: int | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
@@ -100,6 +103,7 @@ class FakeServer:
         self._without, self._ignores = without, unsupported == "ignore"
         self._dimensions, self._largest_batch = dimensions, largest_batch
         self._piece, self._piece_delay = piece, piece_delay
+        self._context = context
         self._host, self._port = host, port
         self._rows: list[Recorded] = []
         self._thread: threading.Thread | None = None
@@ -306,7 +310,7 @@ class FakeServer:
             texts = [text for _, text in request.messages]
             if endpoint == "embeddings":
                 texts = embedding_inputs(request, self._largest_batch)
-            row.prompt_tokens = sum(map(fake_token_count, texts))
+            row.prompt_tokens = min(sum(map(fake_token_count, texts)), self._context or 10**9)
             self._limit(row)
             wait = self._latency(request) if callable(self._latency) else self._latency
             row.fault = self._faults.draw(request, self._seed)
@@ -338,7 +342,12 @@ class FakeServer:
             raise RefusedRequest(404, f"The model `{model}` does not exist or you do not have access to it.")
         if endpoint != "embeddings" and not (isinstance(body.get("messages"), list) and body["messages"]):
             raise RefusedRequest(400, "Missing required parameter: 'messages'.")
-        return endpoint, FakeRequest(row.path, body, row.number, row.attempt)
+        request = FakeRequest(row.path, body, row.number, row.attempt)
+        over = sum(fake_token_count(text) for _, text in request.messages) - (self._context or math.inf)
+        if over > 0:
+            cut = last_part(request.last, fake_token_count(request.last) - int(over))
+            body = {**body, "messages": [*body["messages"][:-1], {**body["messages"][-1], "content": cut}]}
+        return endpoint, FakeRequest(row.path, body, row.number, row.attempt) if over > 0 else request
 
     def _limit(self, row: Recorded) -> None:
         rejection = self._limiter.take(time.monotonic(), row.prompt_tokens, self._in_flight - 1)
@@ -385,10 +394,11 @@ class FakeServer:
         limit = request.max_tokens
         if text and limit is not None and fake_token_count(text) > limit:
             text, finish = truncated(text, limit), finish or "length"
-        row.completion_tokens = fake_token_count(text or "")
+        row.completion_tokens = fake_token_count(text or "") + fake_token_count(scripted.reasoning)
         self._limiter.completed(time.monotonic(), row.completion_tokens)
         usage = {"prompt_tokens": row.prompt_tokens, "completion_tokens": row.completion_tokens}
-        reply = completion(request, text, finish or "stop", None if "usage" in self._without else usage, self._piece)
+        told = None if "usage" in self._without else usage
+        reply = completion(request, text, finish or "stop", told, self._piece, scripted.reasoning)
         reply.wait, reply.gap = wait, self._piece_delay
         return reply
 

@@ -30,6 +30,7 @@ _ITEMS = {
 """The items of each stage."""
 _TABLES_SHOWN = ("documents", "chunks", "entities", "relations", "reports")
 _KINDS_OF_CHANGE = ("new", "changed", "gone")
+_TOKENS = ("prompt", "completion", "reasoning")
 _CHANGES_NAMED = 3
 _SUFFIXES_NAMED = 5
 
@@ -43,6 +44,9 @@ def build_text(done: Mapping[str, Any]) -> str:
     rows = ", ".join(count(done["rows"][name], name) for name in _TABLES_SHOWN)
     lines = [first, f"  {rows}", *(f"  {note}" for note in done["notes"])]
     lines += [f"  {_spending(step)}" for step in done["usage"]]
+    prompts, replies, reasoning = (sum(step[f"{kind}_tokens"] for step in done["usage"]) for kind in _TOKENS)
+    if prompts:
+        lines.append(f"  {prompts:,} tokens of prompts, {replies:,} of replies, {reasoning:,} of these reasoning")
     if done["retried"] is not None:
         lines.append(f"  {_retried(done)}")
     if done.get("skipped"):

@@ -11,7 +11,7 @@ from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
 from conspectus.pipelines.runner import Pending, Progress
 from conspectus.pipelines.steps.communities import Division, Earlier, divide
 from conspectus.pipelines.steps.descriptions import DescriptionWriter
-from conspectus.pipelines.steps.extract.llm import AT_ONCE, Guidance, extract_chunks
+from conspectus.pipelines.steps.extract.llm import Guidance, extract_chunks
 from conspectus.pipelines.steps.extract.merge import with_descriptions
 from conspectus.pipelines.steps.extract.merge_llm import merge_extractions, with_predicate
 from conspectus.pipelines.steps.reports.extractive import report_communities
@@ -40,11 +40,6 @@ class MeteredModel(Remembering, Protocol):
         """Its spending."""
         ...
 
-    @property
-    def slots(self) -> int | None:
-        """The requests that its server works on at the same time, if it tells."""
-        ...
-
 
 class AskedModel:
     """The model of a build, and the results of its calls; with `retry` incomplete replies are requested again.
@@ -55,7 +50,6 @@ class AskedModel:
     def __init__(self, metered: MeteredModel, *, retry: bool, outbox: Outbox | None = None) -> None:
         self._outbox = outbox
         self._meter = metered.meter
-        self.slots = metered.slots
         self._retrying = Retrying(metered) if retry else None
         self.model: LanguageModel = self._retrying or metered
 
@@ -119,8 +113,7 @@ class LlmBackend:
         """Return the model's statements about each chunk, merged (GraphRAG, sections 3.1.2 and A.1)."""
         settings, tuned = self._settings, self._tuned
         guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
-        at_once = self._asked.slots or AT_ONCE
-        asking = extract_chunks(documents, chunks, settings.extraction, self.model, self._progress, guidance, at_once)
+        asking = extract_chunks(documents, chunks, settings.extraction, self.model, self._progress, guidance)
         extractions, lost = wait_for(asking)
         self._asked.check()
         merged = merge_extractions(documents, chunks, extractions)

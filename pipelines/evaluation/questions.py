@@ -13,7 +13,7 @@ from typing import Annotated
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages, render
-from conspectus.prompts.replies.prose import list_in_words, without_number
+from conspectus.prompts.replies.prose import ListReply, without_number
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.answer_writing.context_windows import report_unit, sources
 from conspectus.query.context import Context
@@ -43,28 +43,16 @@ class People(BaseModel):
     people: list[Persona]
 
 
-class Tasks(BaseModel):
+class Tasks(ListReply):
     """The reply to judge/tasks.txt."""
 
     tasks: list[Item]
 
-    @classmethod
-    def in_words(cls, reply: str) -> "Tasks | None":
-        """Parse a numbered list."""
-        listed = list_in_words(reply)
-        return cls(tasks=listed) if listed else None
 
-
-class Questions(BaseModel):
+class Questions(ListReply):
     """The reply to judge/questions.txt."""
 
     questions: list[Item]
-
-    @classmethod
-    def in_words(cls, reply: str) -> "Questions | None":
-        """Parse a numbered list."""
-        listed = list_in_words(reply)
-        return cls(questions=listed) if listed else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from conspectus.prompts.client.event_loop import cached_per_process, call_loop, 
 from conspectus.prompts.client.model_file import url_of
 from conspectus.prompts.client.reply_cache import ReplyMemo, SingleFlight, reply_key, step_source
 from conspectus.prompts.client.retry import BadRequest, TimedOut
-from conspectus.prompts.client.server import Address, Call, Parsed, open_server
+from conspectus.prompts.client.server import Address, Call, ModelServer, Parsed, open_server
 from conspectus.prompts.client.usage_and_cost import (
     Meter,
     Recording,
@@ -29,10 +29,11 @@ from conspectus.prompts.client.usage_and_cost import (
     most_prompt_tokens,
     recording,
 )
-from conspectus.prompts.client.window import Window, cut_to, refused_for, window_of
+from conspectus.prompts.client.window import Window, cut_to, is_cut, refused_for, window_of
 from conspectus.prompts.language_model import Reply, Request, another_try
 from conspectus.prompts.render import render, replace_prompts
 from conspectus.prompts.replies.runaway import Runaway, longest_reply
+from conspectus.prompts.replies.thinking import ALL_REASONING, why_unusable
 from conspectus.storage.errors import IndexUnusable, ModelRefused, NeedsModel, SettingsError
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
@@ -59,7 +60,6 @@ class ModelClient:
 
     Attributes:
         meter: What this client has spent.
-        slots: The requests that the server works on at the same time, if it tells.
 
     Raises:
         NeedsModel: The settings name no model.
@@ -83,12 +83,9 @@ class ModelClient:
         self._settings = settings
         models = {settings.model, *settings.step_models.values()}
         self._windows = {model: window_of(settings.model_copy(update={"model": model})) for model in models}
-        address = address or llm_address(settings)
-        self.slots = self._windows[settings.model].slots
-        if self.slots:
-            address = replace(address, concurrency=min(address.concurrency, self.slots))
-        self._server = open_server(address)
+        self._servers = {model: self._server(model, address) for model in models}
         self._cut: set[str] = set()
+        self._only_thought: set[str] = set()
         self._memo = ReplyMemo(memo) if memo else None
         self._outbox = outbox
         self._budget = TokenBudget(
@@ -107,6 +104,12 @@ class ModelClient:
             if model in models:
                 with suppress(BadRequest):  # it is about something else
                     self._lower(model, self._capabilities[model], BadRequest(refusal, refusal))
+
+    def _server(self, model: str, address: Address | None) -> ModelServer:
+        """Return the server of a model: a model file has its own."""
+        address = address or llm_address(self._settings.model_copy(update={"model": model}))
+        slots = self._windows[model].slots
+        return open_server(replace(address, concurrency=min(address.concurrency, slots)) if slots else address)
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply to a request.
@@ -203,7 +206,7 @@ class ModelClient:
                     gen_ai__request__model=prepared.model,
                     conspectus__step=prepared.request.step,
                 ) as told:
-                    reply = await self._server.send(call)
+                    reply = await self._servers[prepared.model].send(call)
                     told.set(
                         gen_ai__usage__input_tokens=reply.prompt_tokens,
                         gen_ai__usage__output_tokens=reply.completion_tokens,
@@ -219,6 +222,7 @@ class ModelClient:
                 continue
             finally:
                 self._account(self._spending(prepared, call, reply), record)
+            self._check_read(prepared, reply)
             rate.learn(prepared.n_bytes, reply)
             if self._memo and not prepared.request.fresh:
                 try:
@@ -227,6 +231,20 @@ class ModelClient:
                     self._memo_error = error  # do not buy replies that cannot be stored
                     raise
             return reply
+
+    def _check_read(self, prepared: "_Prepared", reply: Reply) -> None:
+        """Raise an error if the server has read less than was sent; log a reply that is all reasoning."""
+        step, sent = prepared.request.step, [message.content for message in prepared.request.messages]
+        if not reply.estimated and (whole := is_cut(sent, reply.prompt_tokens)):
+            raise ModelRefused(
+                f"the server cuts prompts: it has read {reply.prompt_tokens:,} of about {whole:,} tokens of {step}. "
+                "Raise its context (Ollama: OLLAMA_CONTEXT_LENGTH, or num_ctx in the Modelfile), or set "
+                f"llm.context={reply.prompt_tokens}, to which prompts are then fitted"
+            )
+        if step not in self._only_thought and why_unusable(reply.text, "") == ALL_REASONING:
+            self._only_thought.add(step)
+            told = "step %s: %s has only thought, %d tokens without an answer (llm.max_output_tokens, llm.extra)"
+            _log.warning(told, step, prepared.model, reply.completion_tokens)
 
     def _fitted(self, prepared: "_Prepared", rate: TokenRate) -> "_Prepared":
         """Return a request that fits into the model's context: the longest text in it is cut."""
@@ -331,6 +349,7 @@ class ModelClient:
             calls=1,
             prompt_tokens=reply.prompt_tokens,
             completion_tokens=reply.completion_tokens,
+            reasoning_tokens=reply.reasoning_tokens,
             cost=cost(self._settings.prices, prepared.model, reply.prompt_tokens, reply.completion_tokens),
             estimated=reply.estimated,
         )

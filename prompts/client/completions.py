@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 from conspectus.prompts.client.retry import TryAgain
 from conspectus.prompts.language_model import Reply
 from conspectus.prompts.replies.runaway import Runaway
+from conspectus.prompts.replies.thinking import ANY_MARK, without_thinking
 
 _MOST_TOKENS = 1_000_000_000
 """Reported counts above this are ignored."""
@@ -38,7 +39,7 @@ class TokenRate:
 
 
 def read_completion(body: Mapping[str, Any], model: str, n_bytes: int, rate: TokenRate) -> Reply:
-    """Return the reply in a response body. A refusal counts as text.
+    """Return the reply in a response body. A refusal counts as text, reasoning alone as thinking that does not end.
 
     Args:
         body: The parsed body.
@@ -49,19 +50,25 @@ def read_completion(body: Mapping[str, Any], model: str, n_bytes: int, rate: Tok
     Raises:
         TryAgain: The body contains no reply.
     """
-    text, finish = _said(body)
+    text, finish, thought = _said(body)
+    n_answer = len(without_thinking(text) if ANY_MARK.search(text) else text)
+    share = 1 - n_answer / max(len(text) + len(thought), 1)
+    text = text if text.strip() or not thought else f"<think>{thought}"
     usage = body.get("usage")
     counts = usage if isinstance(usage, Mapping) else {}
     prompt, completion = counts.get("prompt_tokens"), counts.get("completion_tokens")
     if _is_count(prompt) and _is_count(completion):
-        return Reply(text, model, finish, prompt, completion)
+        details = counts.get("completion_tokens_details")
+        reasoning = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
+        reasoning = reasoning if _is_count(reasoning) and reasoning else round(share * completion)
+        return Reply(text, model, finish, prompt, completion, reasoning_tokens=reasoning)
     n_reply_bytes = len(text.encode("utf-8", "surrogatepass"))
     prompt, completion = round(n_bytes * rate.per_byte), round(n_reply_bytes * rate.per_byte)
-    return Reply(text, model, finish, prompt, completion, estimated=True)
+    return Reply(text, model, finish, prompt, completion, estimated=True, reasoning_tokens=round(share * completion))
 
 
-def _said(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the text of a whole completion and why it ended."""
+def _said(body: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the text of a whole completion, why it ended, and its reasoning."""
     try:
         choice = body["choices"][0]
         message = choice["message"]
@@ -72,7 +79,13 @@ def _said(body: Mapping[str, Any]) -> tuple[str, str]:
         raise TryAgain(f"a reply without a choice: {shown or body!r:.200}", taken=True) from error
     if not (isinstance(text, str) and isinstance(finish, str)):
         raise TryAgain(f"a reply that is not text: {text!r:.200}", taken=True)
-    return text, finish
+    return text, finish, _reasoning(message)
+
+
+def _reasoning(message: Mapping[str, Any]) -> str:
+    """Return the reasoning that a server gives apart: vLLM, llama.cpp and DeepSeek under one name, Ollama the other."""
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    return thought if isinstance(thought, str) else ""
 
 
 def _joined(content: object) -> object:
@@ -100,6 +113,8 @@ class StreamedCompletion:
 
     def __init__(self, runaway: Runaway, on_text: Callable[[str], None] | None = None) -> None:
         self._runaway = runaway
+        self._runaway_thought = Runaway(_MOST_TOKENS)
+        self._thought: list[str] = []
         self._on_text = on_text
         self._text: list[str] = []
         self._finish: str | None = None
@@ -118,16 +133,20 @@ class StreamedCompletion:
         self._usage = chunk.get("usage") or self._usage
         for choice in chunk.get("choices") or ():
             delta = choice.get("delta") or {}
-            self._take(delta.get("content") or delta.get("refusal"), choice.get("finish_reason"))
+            self._take(delta.get("content") or delta.get("refusal"), choice.get("finish_reason"), _reasoning(delta))
 
     def add_whole(self, body: Mapping[str, Any]) -> None:
         """Take the body of a server that sends a whole completion instead of a stream."""
         self._usage = body.get("usage")
         self._take(*_said(body))
 
-    def _take(self, text: object, finish: object) -> None:
+    def _take(self, text: object, finish: object, thought: str) -> None:
         if not isinstance(text, str | None) or not isinstance(finish, str | None):
             raise TryAgain(f"a piece that is not text: {text!r:.200}", taken=True)
+        if thought:
+            self._thought.append(thought)
+            if why := self._runaway_thought.take(thought):
+                finish, self.ended = why, True
         if text:
             self._text.append(text)
             if self._on_text:
@@ -141,7 +160,8 @@ class StreamedCompletion:
         if self._finish is None:
             raise TryAgain("the stream ended without a finish reason", taken=True)
         text = "".join(self._text)
-        message = {"content": text[: self._runaway.kept] if self._finish == "loop" else text}
+        whole = self._finish != "loop" or not text
+        message = {"content": text if whole else text[: self._runaway.kept], "reasoning": "".join(self._thought)}
         return {"choices": [{"message": message, "finish_reason": self._finish}], "usage": self._usage}
 
 

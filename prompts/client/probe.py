@@ -1,12 +1,13 @@
-"""Find out what a configured model can do, with a few calls of a few tokens: for `conspectus doctor`."""
+"""Find out what a configured model can do, with three calls, one of them of real size: for `conspectus doctor`."""
 
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conspectus.prompts.client.client import ModelClient, llm_address
 from conspectus.prompts.client.event_loop import run_on_call_loop
 from conspectus.prompts.client.server import open_server
+from conspectus.prompts.client.window import Window
 from conspectus.prompts.language_model import Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.typed import read_answer
@@ -16,6 +17,12 @@ from pydantic import BaseModel
 
 _SHORT = 256
 """Tokens per answer: enough for a model that thinks first."""
+_SECONDS = 180.0
+"""How long to wait for a sign of life: a model on a processor reads the long prompt so long."""
+_LONG, _OF_LINE = 4_000, 16
+"""Tokens of the long prompt, as of a usual answer, and the most of each of its lines."""
+WORDS = {"start": "heron", "middle": "lantern", "end": "quartz"}
+"""What the long prompt holds where."""
 
 
 class Planet(BaseModel):
@@ -33,7 +40,11 @@ class ModelProbe:
         listed: Models that the server lists; None if it lists none.
         seconds: Time to the first reply.
         structured_output: How JSON can be requested; "ignored" if the server accepts a schema but ignores it.
-        streams: Whether the server streams.
+        streams: Whether a reply comes in pieces.
+        window: The model's context, if it is known.
+        long_prompt: The tokens of the prompt of real size.
+        missing: Which of its words did not come back: `start`, `middle`, `end`.
+        prompts, replies: Tokens a second.
         tells_usage: Whether the server reports token counts.
         tokens: Tokens spent on finding out.
         problem: Why there was no reply, "" if there was one.
@@ -43,20 +54,25 @@ class ModelProbe:
     listed: tuple[str, ...] | None = None
     seconds: float | None = None
     structured_output: str | None = None
-    streams: bool | None = None
+    streams: bool = False
+    window: Window = field(default_factory=Window)
+    long_prompt: int = 0
+    missing: tuple[str, ...] = ()
+    prompts: float = 0.0
+    replies: float = 0.0
     tells_usage: bool | None = None
     tokens: int = 0
     problem: str = field(default="")
 
 
 async def probe(settings: LlmSettings) -> ModelProbe:
-    """Ask the model of the settings for a reply, a stream and JSON.
+    """Ask the model of the settings for a reply, JSON, and the words in a long prompt.
 
     Raises:
         NeedsModel: The settings name no model.
         SettingsError: A key is missing, or the address is invalid.
     """
-    settings = settings.model_copy(update={"attempts": 1, "timeout": min(settings.timeout, 60.0)})
+    settings = settings.model_copy(update={"attempts": 1, "timeout": min(settings.timeout, _SECONDS)})
     client = ModelClient(settings)
     server = llm_address(settings).shown
     listed = await run_on_call_loop(_listed(settings))
@@ -65,10 +81,11 @@ async def probe(settings: LlmSettings) -> ModelProbe:
         first = await client.complete(_request("doctor/hello"))
         seconds = time.perf_counter() - began
         structured_output = await _structured_output(client, settings.model)
-        streams = await _streams(client)
+        long = await _long_prompt(client)
     except ModelError as error:
         return ModelProbe(server, listed, tokens=_tokens(client), problem=str(error))
-    return ModelProbe(server, listed, seconds, structured_output, streams, not first.estimated, _tokens(client))
+    told = replace(long, server=server, listed=listed, seconds=seconds, tokens=_tokens(client))
+    return replace(told, structured_output=structured_output, tells_usage=not first.estimated)
 
 
 async def _structured_output(client: ModelClient, model: str) -> str:
@@ -81,11 +98,22 @@ async def _structured_output(client: ModelClient, model: str) -> str:
     return asked_with
 
 
-async def _streams(client: ModelClient) -> bool:
-    try:
-        return bool([piece async for piece in client.stream(_request("doctor/stream"))])
-    except ModelError:  # the same request without a stream has just been answered
-        return False
+async def _long_prompt(client: ModelClient) -> ModelProbe:
+    window, before = client.window("doctor"), client.meter.total()
+    lines = [f"{number}. The ferry leaves at noon." for number in range(window.room(_LONG) // _OF_LINE)]
+    for place, word in zip((0, len(lines) // 2, len(lines)), WORDS.values(), strict=True):
+        lines.insert(place, f"The code word is {word}.")
+    pieces, times = list[str](), [time.perf_counter()]
+    async for piece in client.stream(_request("doctor/words", text="\n".join(lines))):
+        pieces.append(piece)
+        times.append(time.perf_counter())
+    now, said = client.meter.total(), "".join(pieces).casefold()
+    sent, got = now.prompt_tokens - before.prompt_tokens, now.completion_tokens - before.completion_tokens
+    missing = tuple(where for where, word in WORDS.items() if word not in said)
+    streams, first = len(pieces) > 1, times[min(1, len(pieces))]
+    prompts, replies = sent / max(first - times[0], 1e-3), got / max(times[-1] - (first if streams else times[0]), 1e-3)
+    found = ModelProbe("", streams=streams, window=window, long_prompt=sent, missing=missing)
+    return replace(found, prompts=prompts, replies=replies)
 
 
 async def _listed(settings: LlmSettings) -> tuple[str, ...] | None:
@@ -101,8 +129,8 @@ async def _listed(settings: LlmSettings) -> tuple[str, ...] | None:
         return None  # a list of models is not what matters
 
 
-def _request(prompt: str, schema: type[BaseModel] | None = None) -> Request:
-    return Request(messages(prompt), "doctor", schema=schema, max_tokens=_SHORT)
+def _request(prompt: str, schema: type[BaseModel] | None = None, **values: str) -> Request:
+    return Request(messages(prompt, **values), "doctor", schema=schema, max_tokens=_SHORT)
 
 
 def _tokens(client: ModelClient) -> int:

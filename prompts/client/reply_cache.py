@@ -147,7 +147,8 @@ class ReplyMemo:
 
     def _reply(self, value: bytes) -> Reply | IndexUnusable:
         try:
-            return Reply(*_ROW.validate_json(value), remembered=True)
+            row = _ROW.validate_json(value)
+            return Reply(*row[:6], remembered=True, reasoning_tokens=row.reasoning_tokens)
         except ValidationError:
             return IndexUnusable(f"the memo {self._memo.path} holds a damaged reply; delete it to go on")
 
@@ -171,6 +172,7 @@ class _ReplyRow(NamedTuple):
     prompt_tokens: int
     completion_tokens: int
     estimated: bool
+    reasoning_tokens: int = 0
 
 
 _ROW = TypeAdapter(_ReplyRow, config=ConfigDict(strict=True))
@@ -178,5 +180,5 @@ _ROW = TypeAdapter(_ReplyRow, config=ConfigDict(strict=True))
 
 def reply_row(reply: Reply) -> bytes:
     """Return a reply in the memo's format."""
-    row = (reply.text, reply.model, reply.finish, reply.prompt_tokens, reply.completion_tokens, reply.estimated)
-    return json.dumps(row).encode("ascii")
+    counts = (reply.prompt_tokens, reply.completion_tokens, reply.estimated, reply.reasoning_tokens)
+    return json.dumps((reply.text, reply.model, reply.finish, *counts)).encode("ascii")

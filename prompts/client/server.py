@@ -289,6 +289,8 @@ def _json(content: bytes) -> Mapping[str, Any]:
         body = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise TryAgain(f"a reply that is not JSON: {content[:200]!r}", taken=True) from error
+    if isinstance(body, list):  # of TEI's reranker
+        body = {"results": body}
     if not isinstance(body, dict):
         raise TryAgain(f"a reply that is not a JSON object: {content[:200]!r}", taken=True)
     return body

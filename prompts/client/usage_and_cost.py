@@ -34,6 +34,7 @@ class Spending:
         remembered: Replies taken from the memo, at no cost.
         prompt_tokens: Tokens of the prompts.
         completion_tokens: Tokens of the replies.
+        reasoning_tokens: Those of them before an answer.
         unconfirmed_tokens: Upper bound for attempts without a reply (time-outs, dropped connections), for which a
             server may charge.
         cost: US dollars without the unconfirmed tokens; None if the settings have no price for the model.
@@ -50,6 +51,7 @@ class Spending:
     unconfirmed_tokens: int = 0
     cost: float | None = 0.0
     estimated: bool = False
+    reasoning_tokens: int = 0
 
 
 class Meter:
@@ -109,6 +111,7 @@ def _sum(first: Spending, second: Spending) -> Spending:
         unconfirmed_tokens=first.unconfirmed_tokens + second.unconfirmed_tokens,
         cost=sum(known) if len(known) == len(costs) else None,
         estimated=first.estimated or second.estimated,
+        reasoning_tokens=first.reasoning_tokens + second.reasoning_tokens,
     )
 
 
@@ -197,6 +200,12 @@ class Reservation:
     def settle(self, tokens: int, dollars: float | None) -> None:
         """Set the actual usage of the call; dollars are None if its model has no price (nor a bound in dollars)."""
         self.tokens, self.dollars = tokens, dollars or 0.0
+
+
+@asynccontextmanager
+async def no_budget() -> AsyncIterator[Reservation]:
+    """Reserve nothing: the budgets in the settings apply to language models."""
+    yield Reservation(0, 0.0)
 
 
 class TokenBudget:

@@ -5,6 +5,7 @@ llama.cpp, vLLM and Ollama tell the context of their model; others name it when 
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from conspectus.prompts.client.event_loop import cached_per_process
 from conspectus.prompts.client.model_file import url_of
 from conspectus.prompts.language_model import Message
 from conspectus.storage.settings import LlmSettings
+from conspectus.storage.text.tokens import count_tokens
 
 _SECONDS = 5.0
 """How long to wait for what a server tells of itself."""
@@ -21,6 +23,8 @@ _OF_TEMPLATE, _OF_RULES = 64, 1000
 """Tokens that a chat template adds, and about the most of a prompt besides the records or passages in it."""
 _MARGIN = 1.15
 """Our count of tokens may be this much below the model's."""
+_LEAST_CONTEXT, _LEAST_READ, _MOST_OF_TOKEN = 512, 0.7, 5.5
+"""Of a prompt that was cut: fewest tokens read, most of our count that they are, fewest characters for each."""
 _REFUSED = re.compile(
     r"context (?:length|size|window)(?: is)?(?: of)? ?\(?(?P<window>\d{3,7})|(?P<other>\d{3,7}) tokens? context", re.I
 )
@@ -107,6 +111,21 @@ def refused_for(refusal: str) -> tuple[int, int] | None:
     found = _REFUSED.search(refusal)
     sent = _SENT.search(refusal)
     return (int(found["window"] or found["other"]), int(sent[1]) if sent else 0) if found else None
+
+
+def is_cut(sent: Sequence[str], read: int) -> int:
+    """Return how many tokens the texts of a prompt have if a server that has read so many has cut it, 0 if not.
+
+    Vocabularies differ, so that only a prompt of which a third is missing certainly was cut: by our own count, and by
+    the characters of each token, which are fewer in every language.
+
+    >>> is_cut(["The harbour has nine boats. " * 1000], 4096), is_cut(["The harbour has nine boats. " * 1000], 6002)
+    (6000, 0)
+    """
+    if read < _LEAST_CONTEXT or sum(map(len, sent)) < _MOST_OF_TOKEN * read:
+        return 0
+    whole = sum(map(count_tokens, sent))
+    return whole if read < _LEAST_READ * whole else 0
 
 
 def cut_to(messages: tuple[Message, ...], most_bytes: float) -> tuple[Message, ...] | None:

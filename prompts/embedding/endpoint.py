@@ -9,8 +9,7 @@ import asyncio
 import base64
 import binascii
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
@@ -21,7 +20,7 @@ from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.client.model_file import url_of
 from conspectus.prompts.client.retry import BadRequest, TryAgain
 from conspectus.prompts.client.server import Address, Call, ModelServer, Parsed, open_server
-from conspectus.prompts.client.usage_and_cost import Meter, Reservation, Spending, record
+from conspectus.prompts.client.usage_and_cost import Meter, Spending, no_budget, record
 from conspectus.prompts.embedding.vector_cache import VectorCache
 from conspectus.prompts.embedding.windows import MOST_OF_QUESTION, cut_windows, estimated_spans, without_surrogates
 from conspectus.storage.arrays import Floats, Vectors
@@ -236,7 +235,7 @@ class EndpointEmbedder:
                 PATH,
                 body=self._body(inputs, in_base64),
                 expected=n_bytes / _BYTES_PER_TOKEN,
-                reserve=_no_budget,
+                reserve=no_budget,
                 parse=partial(self._parse, n_texts=len(inputs), n_bytes=n_bytes),
             )
             reply = None
@@ -316,12 +315,6 @@ def _normalised_sum(vectors: Vectors) -> Vectors:
     total = vectors.sum(axis=0)
     unit: Vectors = vectors[0] if len(vectors) == 1 else total / np.linalg.norm(total)
     return unit
-
-
-@asynccontextmanager
-async def _no_budget() -> AsyncIterator[Reservation]:
-    """Reserve nothing: the budgets in the settings apply to language models."""
-    yield Reservation(0, 0.0)
 
 
 def _address(server: EmbeddingServerSettings, model: str) -> Address:

@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from conspectus.prompts.embedding.rerank_server import RerankServer
 from conspectus.prompts.embedding.torch_model import need_torch, offline, plain_tokenizer, single_threads
 from conspectus.prompts.embedding.windows import cut_windows, without_surrogates
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import MissingPart, SettingsError
+from conspectus.storage.settings import RerankSettings
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -186,7 +188,12 @@ def _load(folder: Path) -> _LoadedReranker:
     )
 
 
+def open_reranker(settings: RerankSettings) -> Reranker | RerankServer:
+    """Return the reranker of the settings: a server, or a cross-encoder here. See `RerankServer` and `Reranker`."""
+    return RerankServer(settings) if settings.base_url else _local(settings.model)
+
+
 @cache
-def open_reranker(model: str) -> Reranker:
-    """Return the cross-encoder of `rerank.model`: one per process, since loading one takes seconds. See `Reranker`."""
+def _local(model: str) -> Reranker:
+    """Return a cross-encoder: one per process, since loading one takes seconds."""
     return Reranker(model)

@@ -11,8 +11,6 @@ from conspectus.prompts.replies.thinking import ANY_MARK, after_thinking
 
 MOST_VALUES = 200
 """A reply with more values than this is not an answer."""
-_FIELD_MARK = re.compile(r"\[\[ ?## (\w{1,40}) ## ?\]\]")
-"""The members of an object in the form of DSPy's prompts: [[ ## answer ## ]] and what follows it."""
 _START = re.compile(
     r"\{(?=\s*+(?:\Z|```|~~~|[\"'“‘}]|/[/*]|[A-Za-z_]\w*+\s*+:))"
     r"|\[(?=\s*+(?:\Z|```|~~~|[\"'“‘{\[\]\d]|-\d|/[/*]|(?:true|false|null|True|False|None)\b))"
@@ -80,11 +78,9 @@ def read_values(reply: str) -> JsonReading:
         answer = after_thinking(text)
     if answer is None:
         return JsonReading(cut=True)
-    _, *fields = _FIELD_MARK.split(answer)
-    marked = {key: value.strip() for key, value in zip(fields[::2], fields[1::2], strict=True) if value.strip()}
     if re.match(r"\s*<(?:!doctype\s+html|html)\b", answer, re.IGNORECASE):
         return JsonReading(flaw="an HTML page, not JSON")
-    return JsonReading((Value(marked, alone=True),)) if marked else _read_all(answer)
+    return _read_all(answer)
 
 
 def _read_all(text: str) -> JsonReading:
@@ -154,9 +150,8 @@ def _complete(parts: list[str], unclosed: list[tuple[str, int]]) -> object:
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
-    for key, member in pairs if len(members) < len(pairs) else ():
-        if repr(member) != repr(members[key]):
-            raise ValueError(f"it gives the key {key[:50]!r} twice with different values")
+    if any(repr(member) != repr(members[key]) for key, member in pairs):
+        raise ValueError("it gives a key twice with different values")
     return members
 
 

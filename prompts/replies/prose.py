@@ -11,11 +11,11 @@ then counts as unusable.
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Self
 
 from conspectus.prompts.replies.json_repair import read_values
 from conspectus.prompts.replies.thinking import without_thinking
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator
 
 LONGEST = 100_000
 """At most this many characters of a reply are read."""
@@ -24,7 +24,6 @@ _SAYS = r"(?:score|rating|relevance|contribution|weight)s?\s*[:=]?\s*"
 _IN_BRACKETS = re.compile(
     rf"(?:\(\s*(?:{_SAYS})?|\[\s*{_SAYS})({_VALUE}(?:\s*[;,]\s*{_VALUE})*+)\s*(?:/\s*\d+)?\s*[)\]]", re.IGNORECASE
 )
-_NUMBER_LINE = re.compile(rf"^[\s>*•-]*(?:\w+ )?#?\[?(\d{{1,3}})\]?\s*[:=–—-]\s*({_VALUE})(?:\s*/\s*\d+)?\s*$")
 _BEHIND_COLON = re.compile(
     rf"^(.{{1,160}}?)\s*[:=–—|-]+\s*(?:score\s*[:=]?\s*)?({_VALUE})(?:\s*/\s*\d+)?\s*(?:$|[;,(.|]|//)", re.IGNORECASE
 )
@@ -42,67 +41,44 @@ _LEAST_PART = 2
 """Fewest words in a partial name; a one-word name must match whole."""
 
 
-def read_scores(reply: str, offered: Sequence[str]) -> dict[int, float]:
-    """Return the score of each item that a reply scores, by its position in the list; the first if there are several.
+def read_chosen(reply: str, offered: Sequence[str]) -> dict[int, float] | None:
+    """Return the score of each item that a reply chooses, by its position in the list; None if it mentions none.
 
     Args:
         reply: The text of the reply.
         offered: The items as they were shown, in order.
 
     Returns:
-        Scores as given, on any scale; empty if the reply scores nothing on the list.
+        The first score of each item as given, on any scale; 1 for all if the reply scores none. Empty if the reply says
+        that none is chosen ("none", or an empty list).
 
     Example:
-        >>> read_scores("1. {born in (Score: 0.7)}: it says where.", ["died in", "born in"])
+        >>> read_chosen("1. {born in (Score: 0.7)}: it says where.", ["died in", "born in"])
         {1: 0.7}
-        >>> read_scores("0.0, 1.0", ["Bern", "Basel"])
-        {0: 0.0, 1: 1.0}
+        >>> read_chosen("0.0, 1.0", ["Bern", "Basel"]), read_chosen("The search begins from Ada.", ["Ada", "Town"])
+        ({0: 0.0, 1: 1.0}, {0: 1.0})
+        >>> read_chosen("{}", ["Ada"]), read_chosen("I like it.", ["Ada"])
+        ({}, None)
     """
-    text = without_thinking(reply)[:LONGEST]
-    places = _places(offered)
+    text = without_thinking(reply)[:LONGEST].strip()
+    places, values = _places(offered), read_values(text).contents
     found: dict[int, float] = {}
-    for name, score in [*_scored(read_values(text).contents), *_of_lines(text)]:
-        place = _place(name, places, len(offered))
+    chosen: dict[int, float] = {}
+    for name, score in [*(entry for value in values for entry in _entries(value)), *_of_lines(text)]:
+        place = _place(name, places, len(offered), whole=score is None)
         if place is not None:
-            found.setdefault(place, score)
-    return found or _in_order(text, len(offered))
-
-
-def read_chosen(reply: str, offered: Sequence[str]) -> dict[int, float] | None:
-    """Return the score of each item that a reply chooses, 1 without scores; None if it mentions none of them.
-
-    It is empty if the reply says that none is chosen ("none", or an empty list).
-
-    >>> read_chosen('{"2": "Town"}', ["Ada", "Town"]), read_chosen("The search begins from Ada.", ["Ada", "Town"])
-    ({1: 1.0}, {0: 1.0})
-    >>> read_chosen("{}", ["Ada"]), read_chosen("I like it.", ["Ada"])
-    ({}, None)
-    """
-    if scores := read_scores(reply, offered):
-        return scores
-    places = _named(without_thinking(reply)[:LONGEST].strip(), offered)
-    return None if places is None else dict.fromkeys(places, 1.0)
-
-
-def _named(text: str, offered: Sequence[str]) -> list[int] | None:
-    """Return the positions of the items that a text names: as JSON by number or name, in a list, or in prose."""
-    keys = _places(offered)
-    values = read_values(text).contents
-    found: dict[int, None] = {}
-    for token in (token for value in values for token in _tokens(value)):
-        key = bare_words(token)
-        place = int(key) - 1 if key.isdigit() and len(key) < 4 and key not in keys else keys.get(key, -1)
-        if 0 <= place < len(offered):
-            found.setdefault(place)
+            (chosen if score is None else found).setdefault(place, 1.0 if score is None else score)
+    found = found or _in_order(text, len(offered)) or chosen
     if found or any(map(_is_none, values)):
-        return list(found)
+        return found
     told = f" {bare_words(text)} "
-    named = {place: told.find(f" {key} ") for key, place in keys.items() if key and f" {key} " in told}
+    named = {place: told.find(f" {key} ") for key, place in places.items() if key and f" {key} " in told}
     if named:
-        return sorted(named, key=named.__getitem__)
+        return dict.fromkeys(sorted(named, key=named.__getitem__), 1.0)
     numbers = [int(number) - 1 for number in re.findall(r"(?m)^[^\w\n]*+(\d{1,3})\b", text)]
-    placed = [place for place in dict.fromkeys(numbers) if 0 <= place < len(offered)]
-    return placed or ([] if re.fullmatch(r"\W*(?:none|no entity|nothing|null)\b.{0,80}", text, re.IGNORECASE) else None)
+    placed = dict.fromkeys((place for place in numbers if 0 <= place < len(offered)), 1.0)
+    none = re.fullmatch(r"\W*(?:none|no entity|nothing|null)\b.{0,80}", text, re.IGNORECASE)
+    return placed or ({} if none else None)
 
 
 def _is_none(content: object) -> bool:
@@ -112,20 +88,25 @@ def _is_none(content: object) -> bool:
     return content in ({}, []) or (none and not any(isinstance(member, list | dict) and member for member in members))
 
 
-def _tokens(content: object) -> Iterator[str]:
-    """Yield the keys and values of a JSON value, names before numbers within an entry."""
-    if isinstance(content, dict):
-        for key, value in content.items():
-            counts = not isinstance(value, int) or str(key).casefold() in _NUMBER_KEYS
-            inner = list(_tokens(value)) if counts else []
-            yield from inner if any(re.search(r"[^\W\d_]", token) for token in inner) else [str(key), *inner]
-            if inner and str(key).isdigit():
-                yield str(key)
-    elif isinstance(content, list):
+def _entries(content: object) -> Iterator[tuple[str, float | None]]:
+    """Yield (name or number, score if any) from the records, lists and members of a JSON value."""
+    if isinstance(content, list):
         for one in content:
-            yield from _tokens(one)
+            yield from _entries(one)
+    elif isinstance(content, dict):
+        members = {str(key).casefold(): value for key, value in content.items()}
+        score = next((number for key in _SCORE_KEYS if (number := _number(members.get(key))) is not None), None)
+        named = [members[key] for key in ("number", *_NAME_KEYS) if isinstance(members.get(key), str | int)]
+        if score is not None and named:
+            yield str(named[0]), score
+            return
+        for key, value in content.items():
+            number = None if str(key).casefold() in _NUMBER_KEYS else _number(value)
+            if number is None:
+                yield from _entries(value)
+            yield str(key), number
     elif isinstance(content, str | int) and not isinstance(content, bool):
-        yield str(content)
+        yield str(content), None
 
 
 def bare_words(text: str) -> str:
@@ -142,55 +123,28 @@ def _places(offered: Sequence[str]) -> dict[str, int]:
     return {bare_words(name): place for place, name in reversed(list(enumerate(offered)))}
 
 
-def _place(name: str, places: dict[str, int], count: int) -> int | None:
-    """Return the position of the named item."""
+def _place(name: str, places: dict[str, int], count: int, *, whole: bool) -> int | None:
+    """Return the position of the named item; `whole` means that a part of its name is not enough."""
     key = bare_words(name)
     if key in places:
         return places[key]
     if number := _NUMBERED.match(name):
         place = int(number[1]) - 1
         return place if 0 <= place < count else None
-    if key.count(" ") + 1 < _LEAST_PART:
+    if whole or key.count(" ") + 1 < _LEAST_PART:
         return None
     near = {place for known, place in places.items() if f" {key} " in f" {known} " or f" {known} " in f" {key} "}
     return near.pop() if len(near) == 1 else None
 
 
-def _scored(content: object) -> Iterator[tuple[str, float]]:
-    """Yield (name or number, score) from records with both, or from an object that maps one to the other."""
-    if isinstance(content, list):
-        for one in content:
-            yield from _scored(one)
-    elif isinstance(content, dict):
-        members = {str(key).casefold(): value for key, value in content.items()}
-        score = next((number for key in _SCORE_KEYS if (number := _number(members.get(key))) is not None), None)
-        named = [members[key] for key in ("number", *_NAME_KEYS) if isinstance(members.get(key), str | int)]
-        if score is not None and named:
-            yield str(named[0]), score
-            return
-        for key, value in content.items():
-            if (number := _number(value)) is not None:
-                yield str(key), number
-            else:
-                yield from _scored(value)
-
-
 def _number(value: object) -> float | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return float(value)
-    if isinstance(value, str) and (found := re.fullmatch(rf"\s*({_VALUE})\s*(?:/\s*\d+)?\s*", value)):
-        return float(found[1])
-    return None
+    number = as_number(value)
+    return float(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
 
 
 def _of_lines(text: str) -> Iterator[tuple[str, float]]:
     for line in text.splitlines():
         line = _MARKUP.sub("", line)
-        if alone := _NUMBER_LINE.match(line):
-            yield alone[1], float(alone[2])
-            continue
         at = 0
         for scores in _IN_BRACKETS.finditer(line):
             parts = line[at : scores.start()].split(";")
@@ -260,11 +214,6 @@ _OUTER = re.compile(r"^[\s*_`\"'“”]+|[\s*_`\"'“”]+$")
 _SCORE = r"(\d{1,3}(?:\.\d{1,3})?)"
 _FIRST_LINE = re.compile(rf"^\W*{_SCORE}\s*(?:/\s*\d+)?[\s,;:/]+{_SCORE}\s*(?:/\s*\d+)?\s*(?:$|\n)")
 _TWO = r"(?:assistant|answer|response|model|candidate)"
-_SCORED = re.compile(
-    rf"{_TWO}\W{{0,4}}(?P<which>[12AB])\W{{1,6}}(?:score\W{{1,4}})?{_SCORE}(?=\s|[.,;/)(]|$)(?!\s*[=+*^])",
-    re.IGNORECASE,
-)
-_PAIR = re.compile(rf"\(\s*{_SCORE}\s*,\s*{_SCORE}\s*\)\s*(?:$|[.\n]|for )")
 _BETTER = re.compile(
     rf"{_TWO} (?P<which>[12AB])(?:'s (?:answer|response|\w+))? (?:\w+ ){{0,3}}?(?:performed|performs|is|was|did|"
     rf"does|wins|provided)\b(?: \w+){{0,2}}? "
@@ -272,11 +221,7 @@ _BETTER = re.compile(
     rf"prefer(?:red)?)\W{{0,4}}(?:is|:)?\W{{0,4}}(?:{_TWO} )?(?P<choice>[12AB])\b",
     re.IGNORECASE,
 )
-_TIE = re.compile(
-    r"\b(?:tie|tied|draw|equally (?:good|well|bad)|both (?:answers|assistants) are (?:equal|equally)|"
-    r"neither (?:answer )?is (?:clearly )?better)\b",
-    re.IGNORECASE,
-)
+_TIE = re.compile(r"\b(?:tied?|draw|equally (?:good|well|bad)|neither (?:answer )?is better)\b", re.IGNORECASE)
 
 
 def triples_in_words(reply: str) -> list[list[str]] | None:
@@ -334,6 +279,16 @@ def list_in_words(reply: str) -> list[str] | None:
     return [without_number(one["item"]) for one in numbered or found] or None
 
 
+class ListReply(BaseModel):
+    """The base of replies that are one list, which may also be numbered or bulleted lines."""
+
+    @classmethod
+    def in_words(cls, reply: str) -> Self | None:
+        """Parse a list with one item per line."""
+        listed = list_in_words(reply)
+        return cls.model_validate(dict.fromkeys(cls.model_fields, listed)) if listed else None
+
+
 def without_number(item: str) -> str:
     """Return an item of a list without a number and markup around it.
 
@@ -356,14 +311,6 @@ def comparison_in_words(reply: str) -> str | None:
     if said:
         which = next(name for name in said[-1].groups() if name)
         return {"A": "1", "B": "2"}.get(which.upper(), which)
-    scores: dict[str, float] = {}
-    for found in _SCORED.finditer(text):
-        scores[{"A": "1", "B": "2"}.get(found["which"].upper(), found["which"])] = float(found[2])
-    if len(scores) == 2:
-        return _higher(scores["1"], scores["2"])
-    pairs = list(_PAIR.finditer(text))
-    if pairs:
-        return _higher(float(pairs[-1][1]), float(pairs[-1][2]))
     return "tie" if _TIE.search(text) else None
 
 

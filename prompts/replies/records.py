@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from conspectus.prompts.replies.json_repair import read_values
-from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.prompts.replies.thinking import why_unusable, without_thinking
 
 FIELD = "<|>"
 RECORD = "##"
@@ -28,8 +28,6 @@ COMPLETE = "<|COMPLETE|>"
 _OPENING = re.compile(r"""\(\s*\\?["“”']?\s*(entity|relationship|relation|claim)\s*\\?["“”']?\s*</?\|>""", re.I)
 _OTHER = re.compile(r"""(?:^|\#\#)[\s\d.*`>-]*(\(\s*["“”']\s*([^"“”'<|()\n]{1,40}?)\s*["“”']\s*<\|>)""", re.M)
 """Opens a record of an unknown kind; matched only where a record can begin."""
-_BEGUN = re.compile(r"""\#\#[\s\d.*`>-]*(\(\s*["“”']?\w{0,15}["“”']?\s*(?:<\|?)?)[\s.…]*$""")
-"""A record that breaks off before its first field."""
 _FIELD = re.compile(r"""<\|>|(?<=["”])\s*<?/?\|>""")
 """The delimiter; also with its first character missing, or doubled after a closing quote (GPT-4o does both)."""
 _FOLLOWED = re.compile(r"""[\s.,;*`]*(?:\#\#|<\|\s*complete)""", re.I)
@@ -129,18 +127,15 @@ def read_records(reply: str, *, cut_off: bool = False) -> Records:
         if piece.kind == _KEYWORDS:
             continue
         if isinstance(read, str):
-            lost.append(LostRecord(text[piece.start : piece.start + _length(piece)].strip(), read))
+            lost.append(LostRecord(text[piece.start :][: min(piece.length, _SHOWN)].strip(), read))
         else:
             found.append(read)
-    begun = None if complete else _BEGUN.search(text)
-    if begun:
-        lost.append(LostRecord(begun[1], _NOT_CLOSED))
     if cut_off and not complete and not any(record.reason == _NOT_CLOSED for record in lost):
         lost.append(LostRecord(text[-_SHOWN:].strip(), "the reply was cut off"))
     if not (pieces or complete):
         found = [record for value in read_values(text).contents for record in _of_json(value)]
     if not (pieces or complete or lost or found):
-        lost.append(LostRecord(reply.strip()[:_SHOWN], "it holds no record"))
+        lost.append(LostRecord(reply.strip()[:_SHOWN], why_unusable(reply, "it holds no record")))
     return Records(
         tuple(record for record in found if isinstance(record, EntityRecord)),
         tuple(record for record in found if isinstance(record, RelationRecord)),
@@ -201,12 +196,9 @@ def _plain(reply: str) -> str:
     if "<|#|>" in text or (FIELD in text and not _OPENING.search(text)):
         text = _LINE_RECORD.sub(lambda line: f'("{line[1]}"{FIELD}{_as_fields(line[2])}){RECORD}', text)
     if text.startswith(('"', "{")) and '\\"' in text:
-        try:
-            value = json.loads(text)
-        except ValueError:
-            return text
-        values = list(value.values()) if isinstance(value, dict) else [value]
-        return "\n".join(text for text in values if isinstance(text, str))
+        values = read_values(text).contents
+        parts = [part for value in values for part in (value.values() if isinstance(value, dict) else [value])]
+        return "\n".join(part for part in parts if isinstance(part, str)) or text
     return text
 
 
@@ -225,7 +217,7 @@ class _Piece:
     kind: str
     start: int
     body: str
-    opening: int
+    length: int
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
@@ -234,7 +226,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
     other = [(m.start(1), m.end(1), m[2]) for m in _OTHER.finditer(text) if m.start(1) not in taken]
     openings = sorted(known + other)
     for (start, begins, kind), (end, _, _) in pairwise([*openings, (len(text), 0, "")]):
-        yield _Piece(kind, start, text[begins:end], begins - start)
+        yield _Piece(kind, start, text[begins:end], end - start)
 
 
 def _read(piece: _Piece, *, last: bool, cut_off: bool) -> EntityRecord | RelationRecord | ClaimRecord | str:
@@ -243,12 +235,6 @@ def _read(piece: _Piece, *, last: bool, cut_off: bool) -> EntityRecord | Relatio
         return f"there are no records of the kind {piece.kind!r}"
     end = _closing(piece, last=last, cut_off=cut_off)
     return _NOT_CLOSED if end is None else reader(_fields(piece.body[:end]))
-
-
-def _length(piece: _Piece) -> int:
-    brackets = re.finditer(r"\)", piece.body)
-    end = next((match.start() + 1 for match in brackets if _FOLLOWED.match(piece.body, match.end())), None)
-    return piece.opening + (end if end is not None else min(len(piece.body), _SHOWN))
 
 
 def _closing(piece: _Piece, *, last: bool, cut_off: bool) -> int | None:

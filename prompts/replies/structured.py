@@ -15,6 +15,7 @@ from conspectus.prompts.client.capabilities import requested_schema
 from conspectus.prompts.client.window import Window, window_for
 from conspectus.prompts.language_model import LanguageModel, Message, Reply, Request, another_try
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.thinking import why_unusable, without_thinking
 from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.storage.errors import BadAnswer, ModelError
 from pydantic import BaseModel, create_model
@@ -99,7 +100,7 @@ async def ask(
     def found(text: str, _cut_off: bool) -> Value:
         value = read(text)
         if value is None:
-            raise BadAnswer(reason if text.strip() else "empty", text)
+            raise BadAnswer(why_unusable(text, reason), text)
         return value
 
     return await _ask(model, replace(request, schema=schema), found, 1)
@@ -165,18 +166,9 @@ async def ask_choice(model: LanguageModel, request: Request, choices: Sequence[s
     BadAnswer if the second reply cannot be used either.
     """
     form = _form(tuple(choices), reasoned=reasoned)
-    try:
-        return await _choice(model, request, form, choices)
-    except BadAnswer as bad:
-        return await _choice(model, _with_complaint(replace(request, schema=form), bad), form, choices)
-
-
-async def _choice(model: LanguageModel, request: Request, form: type[BaseModel], choices: Sequence[str]) -> str:
-    try:
-        picked: str = (await ask_for(model, request, form, again=0)).answer  # type: ignore[attr-defined]
-    except BadAnswer as bad:
-        return read_choice(bad.raw, choices)
-    return picked
+    picked = await ask_for(model, request, form, in_words=lambda text: form(answer=read_choice(text, choices)))
+    answer: str = picked.answer  # type: ignore[attr-defined]
+    return answer
 
 
 @cache
@@ -188,11 +180,14 @@ def _form(choices: tuple[str, ...], *, reasoned: bool) -> type[BaseModel]:
 
 
 def _with_complaint(request: Request, bad: BadAnswer) -> Request:
+    return with_complaint(request, bad.raw, render("json/again", reason=bad.reason, schema=requested_schema(request)))
+
+
+def with_complaint(request: Request, reply: str, complaint: str) -> Request:
     """Return the request with a reply that could not be used, and why."""
     # Many servers refuse a conversation with an empty model message.
-    said = (Message("assistant", bad.raw),) if bad.raw.strip() else ()
-    complaint = Message("user", render("json/again", reason=bad.reason, schema=requested_schema(request)))
-    return replace(request, messages=(*request.messages, *said, complaint))
+    said = (Message("assistant", reply),) if without_thinking(reply).strip() else ()
+    return replace(request, messages=(*request.messages, *said, Message("user", complaint)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +257,7 @@ class Retrying:
         """
         before = _Recorder(self._model, fresh=False)
         first = await _tried(exchange, before)
-        if not _is_lossy(first) or not any(reply.remembered for _, reply in before.replies):
+        if _quality(first)[0] or not any(reply.remembered for _, reply in before.replies):
             return _value(first)
         now = _Recorder(self._model, fresh=True)
         try:
@@ -270,7 +265,7 @@ class Retrying:
         except ModelError:
             self._count(unanswered=1)
             return _value(first)
-        self._count(healed=not _is_lossy(second))
+        self._count(healed=_quality(second)[0])
         if _quality(second) <= _quality(first):
             return _value(first)
         for request, reply in now.replies:
@@ -304,10 +299,6 @@ async def _tried(exchange: Exchange[Value], model: LanguageModel) -> ExchangeRes
         return await exchange(model)
     except BadAnswer as bad:
         return bad
-
-
-def _is_lossy(outcome: ExchangeResult[Value] | BadAnswer) -> bool:
-    return isinstance(outcome, BadAnswer) or outcome.lost > 0
 
 
 def _quality(outcome: ExchangeResult[Value] | BadAnswer) -> tuple[bool, int, int]:

@@ -48,6 +48,7 @@ _ALOUD = regex.compile(
     regex.IGNORECASE,
 )
 """How thinking begins: 24 of 25 recorded thoughts, and 18 of 750 recorded replies without any, none of which cites."""
+ALL_REASONING = "all reasoning, without an answer"
 _LONGEST_MARK = 200
 """Most characters in a closing mark, its content included."""
 
@@ -66,33 +67,15 @@ _NEXT_TURN = ("<|", "<start_of_turn>", "[INST]", "<s>", "<｜")
 _WRAPPERS = ("answer", "final_answer", "response", "output", "reply")
 """Tags that some models put around the whole answer."""
 _START = re.compile(rf"\s*(?:{'|'.join(map(re.escape, _STARTS))})")
-_END = re.compile("|".join(map(re.escape, _ENDS)))
 _WRAPPED = re.compile(rf"\s*<({'|'.join(_WRAPPERS)})>")
 _LAST_WRAPPED = re.compile(r"<(answer|final_answer)>((?:(?!<\1>).)*)</\1>\s*\Z", re.DOTALL)
-_MAY_OPEN = tuple(
-    opening.casefold()
-    for opening in (
-        *_STARTS,
-        *(f"<{tag}>" for tag in (*_TAGS.split("|"), *_WRAPPERS)),
-        *(f"</{tag}>" for tag in _TAGS.split("|")),
-        "[THINK]",
-        "◁think▷",
-        "<|channel|>analysis",
-        "<|channel|>commentary",
-        "<|channel|>final<|message|>",
-        "<|channel>thought",
-        "<unused94>",
-        "<|START_THINKING|>",
-        "<|begin_of_thought|>",
-        "<|start|>assistant<|channel|>analysis",
-        "assistant<|channel|>analysis",
-        "assistant<think>",
-        "analysisX",
-        "Hereismythoughtprocess:",
-        "Here'smythoughtprocess:",
-    )
+_OPENINGS = (_START, _FINAL_ALONE, _ENDED, _TOP, *(opens for opens, _ in _IN_WORDS), _WRAPPED)
+_MAY_OPEN = regex.compile("|".join(opening.pattern for opening in _OPENINGS), regex.IGNORECASE)
+_END = "|".join(map(re.escape, _ENDS))
+_OVER = regex.compile(
+    rf"(?:{_END})\s*(?:{'|'.join(map(re.escape, _NEXT_TURN))}|{_END}|\Z)|</(?:{'|'.join(_WRAPPERS)})>(?!)"
 )
-_MAY_HAVE_ATTRIBUTES = re.compile(rf"<(?:{_TAGS})\s[^<>]{{0,60}}\Z", re.IGNORECASE)
+"""A mark that ends the answer: others are text. Tags around an answer only match in part, and are held back."""
 
 
 def after_thinking(text: str) -> str | None:
@@ -116,6 +99,17 @@ def after_thinking(text: str) -> str | None:
 def without_thinking(reply: str) -> str:
     """Return the text after the thinking of a reasoning model; "" if the thinking does not end."""
     return after_thinking(reply) or ""
+
+
+def why_unusable(reply: str, otherwise: str) -> str:
+    """Return why a reply has no answer: it is empty, all reasoning, or what the caller says.
+
+    >>> why_unusable("<think>The user", "no JSON in it"), why_unusable("Hm.", "no JSON in it")
+    ('all reasoning, without an answer', 'no JSON in it')
+    """
+    if not reply.strip():
+        return "empty"
+    return otherwise if without_thinking(reply).strip() else ALL_REASONING
 
 
 def _without_start(text: str) -> str:
@@ -168,7 +162,8 @@ class ThinkingStream:
             return True
         while ended := _ENDED.match(self._waiting):  # of thinking in thinking, or of none
             self._waiting, self._has_thought = self._waiting[ended.end() :], True
-        if not whole and self._may_open():
+        opening = None if whole else _MAY_OPEN.match(self._waiting, partial=True)
+        if opening and opening.partial:
             return False
         for opens, closes in _IN_WORDS:
             if opens.match(self._waiting):
@@ -190,35 +185,10 @@ class ThinkingStream:
             return ""
         if self._wrapper:
             self._waiting = self._waiting.replace(self._wrapper, "")
-        text, at = self._waiting, 0
-        while end := _END.search(text, at):
-            rest = text[end.end() :].lstrip()
-            if rest.startswith((*_NEXT_TURN, *_ENDS)) or (whole and not rest):
-                self._state = "over"
-                self._waiting = ""
-                return text[: end.start()]
-            if not whole and (not rest or any(mark.startswith(rest) for mark in (*_NEXT_TURN, *_ENDS))):
-                self._waiting = text[end.start() :]
-                return text[: end.start()]
-            at = end.end()
-        held = len(text) if whole else self._held(text, at)
-        self._waiting = text[held:]
-        return text[:held]
-
-    def _held(self, text: str, at: int) -> int:
-        """Return where a mark may have begun that ends the answer."""
-        marks = (*_ENDS, self._wrapper) if self._wrapper else _ENDS
-        longest = max(map(len, marks))
-        for start in range(max(at, len(text) - longest), len(text)):
-            if text[start] in "<[" and any(mark.startswith(text[start:]) for mark in marks):
-                return start
-        return len(text)
-
-    def _may_open(self) -> bool:
-        """Return whether the text so far may become a mark that opens thinking."""
-        text = re.sub(r"\s", "", self._waiting[:80]).casefold()
-        return (
-            not text
-            or any(opening.startswith(text) for opening in _MAY_OPEN)
-            or bool(_MAY_HAVE_ATTRIBUTES.match(self._waiting.lstrip()))
-        )
+        text = self._waiting
+        found = _OVER.search(text, partial=not whole)
+        end = found.start() if found else len(text)
+        if found and (whole or not (found.partial or found.end() == len(text))):
+            self._state = "over"
+        self._waiting = text[end:]
+        return text[:end]

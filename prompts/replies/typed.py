@@ -1,15 +1,13 @@
 """Parse a model's reply into a typed record, or an error that contains the reply: never into a wrong record."""
 
 import json
-import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from types import UnionType
-from typing import TypeVar, Union, get_args, get_origin
+from typing import TypeVar, get_origin
 
 from conspectus.prompts.replies.json_repair import JsonReading, Value, read_values
-from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.prompts.replies.thinking import why_unusable, without_thinking
 from conspectus.storage.errors import BadAnswer
 from pydantic import AliasChoices, BaseModel, RootModel, ValidationError
 
@@ -20,10 +18,8 @@ LONGEST_CHOICE = 500
 """Characters: a forced choice is a word or a sentence, not an error page or an essay."""
 
 _WRAPPERS = {"answer", "result", "output", "response", "data", "json", "reply", "object"}
-_SPELLED_OUT = ("yes", "no", "true", "false")
 _NEGATION = re.compile(r"\b(?:no|not|never|neither|nor|cannot)\b|n['’ʼ]t\b")
 _TRUTH = re.compile(r"\W*(true|false)\b")
-_LISTS = (list, tuple, set, frozenset, Sequence)
 
 
 def read_answer(text: str, schema: type[T], *, cut_off: bool = False) -> T:
@@ -61,11 +57,11 @@ def read_answer(text: str, schema: type[T], *, cut_off: bool = False) -> T:
 def _read(text: str, schema: type[T], cut_off: bool) -> T:
     reading = read_values(text)
     if cut_off or reading.cut:
-        raise BadAnswer(CUT_OFF, text, _salvaged(schema, reading))
+        raise BadAnswer(why_unusable(text, CUT_OFF), text, _salvaged(schema, reading))
     if reading.flaw:
         raise BadAnswer(reading.flaw, text)
     if not reading.values:
-        raise BadAnswer("no JSON in it" if text.strip() else "empty", text)
+        raise BadAnswer(why_unusable(text, "no JSON in it"), text)
     reasons: list[str] = []
     records = _records(schema, reading.values, reasons)
     if len(records) > 1:
@@ -78,9 +74,8 @@ def _read(text: str, schema: type[T], cut_off: bool) -> T:
 def read_choice(text: str, choices: Sequence[str]) -> str:
     """Return the choice that a reply names, whatever the case, punctuation or thinking around it.
 
-    A choice is named as a whole word. A single word or letter may also abbreviate a choice, or spell one out ("Y" for
-    "Yes", "Yes" for "Y"). Raises BadAnswer if the reply names none or several, or contains a negation as well ("not
-    yes", "there is no doubt").
+    A choice is named as a whole word; a single letter may abbreviate it ("Y" for "Yes"). Raises BadAnswer if the reply
+    names none or several, or contains a negation as well ("not yes", "there is no doubt").
 
     >>> read_choice("**Yes.**", ("Yes", "No")), read_choice("n", ("YES", "NO"))
     ('Yes', 'NO')
@@ -97,7 +92,7 @@ def read_choice(text: str, choices: Sequence[str]) -> str:
     if not named and {choice.casefold() for choice in choices} == {"yes", "no"} and (told := _TRUTH.match(answer)):
         return next(choice for choice in choices if (choice.casefold() == "yes") == (told[1] == "true"))
     if not named and len(words) == 1:
-        named = [choice for choice in choices if _is_short_for(choice.casefold(), words[0])]
+        named = [choice for choice in choices if len(words[0]) == 1 and choice.casefold().startswith(words[0])]
     elif _NEGATION.search(any_choice.sub(" ", answer)):
         raise BadAnswer("a negation in it leaves the choice in doubt", text)
     if len(named) != 1:
@@ -110,13 +105,6 @@ def _as_a_word(choice: str) -> str:
     """Return a pattern for the choice as a whole word: not in "no-one", "y'all", "n/a", "3.5" or "no doubt"."""
     after = r"(?!\w|['’\-/]\w|\.\d)" + (r"(?![ \t]+\w)" if choice == "no" else "")
     return rf"(?<!\w)(?<!\w['’\-/])(?<!\d\.){re.escape(choice)}{after}"
-
-
-def _is_short_for(choice: str, word: str) -> bool:
-    """Return whether one is the first letter of the other."""
-    return (len(word) == 1 and choice.startswith(word)) or (
-        len(choice) == 1 and word in _SPELLED_OUT and word.startswith(choice)
-    )
 
 
 def _records(schema: type[T], values: Sequence[Value], reasons: list[str]) -> list[T]:
@@ -175,19 +163,25 @@ def _validated(schema: type[T], content: object, alone: bool, reasons: list[str]
         if not names & content.keys() and not (alone and not content):
             reasons.append(f"not of the form asked for: it has none of the keys {', '.join(sorted(names))}")
             return None
+    if isinstance(content, dict) and schema.model_config.get("extra") != "allow":
+        fields = {
+            key for key, field in schema.model_fields.items() if field.alias is None and field.validation_alias is None
+        }
+        unknown, missing = content.keys() - names, sorted(fields - content.keys())
+        if unknown and missing:
+            told = f"it has the unknown key {min(map(str, unknown))[:50]!r} but not {', '.join(missing)}"
+            reasons.append(f"not of the form asked for: {told}")
+            return None
     try:
         record = schema.model_validate(content)
-        unknown = _unknown_key(schema.model_validate(content, extra="allow"))
+        json.dumps(record.model_dump(), allow_nan=False, default=str)  # pydantic reads "nan" as a number
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         reasons.append(f"not of the form asked for: {where + ': ' if where else ''}{first['msg']}")
         return None
-    if unknown:
-        reasons.append(f"not of the form asked for: {unknown}")
-        return None
-    if any(isinstance(part, float) and not math.isfinite(part) for part in _parts(record)):
-        reasons.append("not of the form asked for: a number in it is not finite")  # pydantic reads "nan" as a number
+    except ValueError:
+        reasons.append("not of the form asked for: a number in it is not finite")
         return None
     return record
 
@@ -213,38 +207,5 @@ def _names_of(schema: type[BaseModel]) -> frozenset[str]:
 
 
 def _only_list(schema: type[BaseModel]) -> str | None:
-    lists = [field.alias or name for name, field in schema.model_fields.items() if _is_list(field.annotation)]
+    lists = [field.alias or name for name, field in schema.model_fields.items() if get_origin(field.annotation) is list]
     return lists[0] if len(lists) == 1 else None
-
-
-def _is_list(annotation: object) -> bool:
-    origin = get_origin(annotation)
-    if origin in (Union, UnionType):
-        return any(_is_list(argument) for argument in get_args(annotation))
-    return annotation in _LISTS or origin in _LISTS
-
-
-def _unknown_key(record: BaseModel) -> str:
-    """Return what is wrong if an object has an unknown key and lacks a known one."""
-    for part in _parts(record):
-        if not isinstance(part, BaseModel) or part.model_config.get("extra") == "allow":
-            continue
-        missing = type(part).model_fields.keys() - part.model_fields_set
-        if part.model_extra and missing:
-            return f"it has the unknown key {next(iter(part.model_extra))[:50]!r} but not {', '.join(sorted(missing))}"
-    return ""
-
-
-def _parts(record: BaseModel) -> Iterator[object]:
-    """Yield the record and everything inside it."""
-    pending: list[object] = [record]
-    while pending:
-        part = pending.pop()
-        yield part
-        if isinstance(part, BaseModel):
-            pending.extend(part.__dict__.values())
-            pending.extend((part.model_extra or {}).values())
-        elif isinstance(part, dict):
-            pending.extend(part.values())
-        elif isinstance(part, list | tuple | set | frozenset):
-            pending.extend(part)

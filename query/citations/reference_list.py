@@ -1,13 +1,11 @@
 """Remove the list of sources at the end of many model answers, since an answer has its own list of citations.
 
-A list is a heading ("References", "### Sources", "参考文献") and lines that begin with a number or mark, or, without a
-heading, lines to the end of the answer that begin with marks and contain an address or a title. Text after the
+A list is a heading ("References", "### Sources", "参考文献") and lines that begin with a number or mark. Text after the
 list stays. The marks in a list cite nothing.
 """
 
 import re
 
-_ADDRESS = "http"
 _LONGEST_HEADING = 40
 _WORDS = tuple(
     word.strip()
@@ -29,20 +27,13 @@ _HEADING_CJK = re.compile(
     rf"{_MARKUP}(?:主要|部分|其他)?(?:参考|引用|数据|信息|资料|文献){{0,2}}(?:文献|资料|来源|链接|出处|引用|脚注|注释|出典)"
     r"(?:[与和及]\w{2,6})?(?:列表|一览)?[\s:：*_]*"
 )
-_LOOSE = re.compile(
-    rf"{_MARKUP}(?:(?:[^\W\d]+[ ]){{0,3}}(?:{'|'.join(_WORDS)})\b[^\n.!?]{{0,24}}"
-    r"|[^\W\d]{0,8}(?:参考|引用|资料|来源|文献|出处|链接)[^\W\d]{0,10})[\s:：*_]*",
-    re.IGNORECASE,
-)
-"""A heading that contains other words too: it begins a list only if the entries have marks or addresses."""
 _BEGINS_CJK = frozenset("主参引资来出文脚注数信")
 _BEGINS_MARKUP = frozenset("#*_>0123456789一二三四五六七八九十")
 _ENTRY = re.compile(
     r"[\s>*•-]{0,8}(?:\[\^?(?P<mark>\d{1,3})\]:?|【(?P<lent>\d{1,3})】|\[[A-Z]{2}\]|(?P<number>\d{1,3})[.):、]|\^(?P<foot>\d{1,3})\b|https?://|"
     r"[*•-]\s(?=.*https?://))\s*\S"
 )
-_MARKED = re.compile(r"[\s>*•-]{0,8}(?:\[\^?\d{1,3}\]:?|【\d{1,3}】)\s*[^\s\[【]")
-_ENDS = ".!?。！？"
+_LINKED = re.compile(r"\s{0,3}\[\^?\d{1,3}\]:?\s*http")
 _RULE = re.compile(r"\s*(?:[-*_=]{3,}|#+ .*|\*\*[^*\n]{1,30}\*\*:?)?\s*")
 """A line or paragraph that only separates parts of a list."""
 
@@ -55,8 +46,6 @@ class ReferenceList:
         self._held = ""
         self._state = "line"
         self._told = False
-        self._headless = True
-        self._read = 0
 
     def take(self, piece: str, *, whole: bool = False) -> str:
         """Return the text outside of lists; `whole` means that nothing follows this piece."""
@@ -85,16 +74,14 @@ class ReferenceList:
             if end < 0 and not whole and _may_begin(line):
                 return False
             self._state = "text"
-            if self._told or any(part.strip() for part in told):
-                if len(line) <= _LONGEST_HEADING and (_is_heading(line) or _LOOSE.fullmatch(line)):
-                    self._state = "heading"
-                elif self._headless and _MARKED.match(line):
-                    self._state = "marked"
+            begun = self._told or any(part.strip() for part in told)
+            if begun and len(line) <= _LONGEST_HEADING and _is_heading(line):
+                self._state = "heading"
+            elif begun and _LINKED.match(line):
+                self._state = "list"
             return True
         if self._state == "heading":
             return self._under_heading(whole=whole)
-        if self._state == "marked":
-            return self._without_heading(whole=whole)
         if not whole:
             return False
         told.append(self._rest(self._held))
@@ -107,22 +94,8 @@ class ReferenceList:
         first = next((line for line in (lines if whole else lines[:-1]) if not _RULE.fullmatch(line)), None)
         if first is None and not whole and len(lines) < _MOST_RULES:
             return False
-        strict = _is_heading(self._held.partition("\n")[0])
-        listed = first is not None and _ENTRY.match(first) and (strict or _MARKED.match(first) or _ADDRESS in first)
-        self._state = "list" if listed else "text"
+        self._state = "list" if first is not None and _ENTRY.match(first) else "text"
         return True
-
-    def _without_heading(self, *, whole: bool) -> bool:
-        """Decide whether every line from here to the end is an entry."""
-        lines = self._held[self._read :].split("\n")
-        complete = lines if whole else lines[:-1]
-        if any(line.strip() and not _is_title(line) for line in complete):
-            self._state, self._headless = "text", False
-            return True
-        self._read += sum(len(line) + 1 for line in complete)
-        if whole:
-            self._state = "list"
-        return whole
 
     def _rest(self, held: str) -> str:
         """Return the paragraphs of a text that contain no entry."""
@@ -137,11 +110,6 @@ class ReferenceList:
         return "\n\n".join(part.strip() for part in kept)
 
 
-def _is_title(line: str) -> bool:
-    """Return whether a line that begins with a mark names a source rather than making a statement."""
-    return bool(_MARKED.match(line)) and (_ADDRESS in line or line.rstrip()[-1] not in _ENDS)
-
-
 def _is_heading(line: str) -> bool:
     return bool(_HEADING.fullmatch(line) or _HEADING_CJK.fullmatch(line))
 
@@ -152,6 +120,6 @@ def _may_begin(line: str) -> bool:
     if not text or (len(line) <= _LONGEST_HEADING and text[0] in _BEGINS_MARKUP | _BEGINS_CJK):
         return True
     if text[0] in "[【-•":
-        return len(line) < 12
+        return len(line) < 20
     folded = text.casefold().rstrip(":：*_ ")
     return len(line) <= _LONGEST_HEADING and any(word.startswith(folded) or folded.startswith(word) for word in _WORDS)

@@ -106,13 +106,13 @@ class RerankRetriever:
     """The best `POOL` candidates of another method, reranked by the cross-encoder of `rerank.model`.
 
     Raises:
-        MissingPart: the model is not on this machine.
+        MissingPart: the model is not on this machine, and there is no `rerank.base_url`.
     """
 
     def __init__(self, context: Context, candidates: Retriever) -> None:
         self._settings = context.settings.rerank
         self._candidates = candidates
-        self._reranker = open_reranker(self._settings.model)
+        self._reranker = open_reranker(self._settings)
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` candidates with the highest scores, at most `POOL`; ties by chunk id.
@@ -126,7 +126,8 @@ class RerankRetriever:
         scores = await asyncio.to_thread(self._reranker.scores, question, texts)
         rescored = [replace(passage, score=float(score)) for passage, score in zip(passages, scores, strict=True)]
         best = tuple(sorted(rescored, key=lambda passage: (-passage.score, passage.chunk_id))[:k])
-        step = Step("rerank", f"{len(passages)} candidates of {self._settings.candidates} by {self._settings.model}")
+        by = self._settings.model or self._settings.base_url
+        step = Step("rerank", f"{len(passages)} candidates of {self._settings.candidates} by {by}")
         return Evidence(best, trace=(*found.trace, step))
 
 

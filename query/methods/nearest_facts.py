@@ -32,13 +32,13 @@ from conspectus.query.types.trace import Chain, Decision, WalkTrace
 from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, sentence, spoken
 from conspectus.query.walk.near_triples import NearTriple, alike, considered, nearest
 from conspectus.query.walk.provenance import numbers_of, open_grounds
-from conspectus.query.walk.verdicts import answer_in_words, mention
+from conspectus.query.walk.verdicts import AnswerReply, mention
 from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
 from conspectus.storage.text.normalise import entity_key
-from pydantic import BaseModel
+from pydantic import Field
 
 STEP = "facts"
 _CANDIDATES = 64
@@ -48,20 +48,10 @@ _GROUP_HOPS, _GROUP_NODES, _GROUP_SIZE, _GROUPS = 2, 100, 4, 3
 _SEED = 7
 
 
-class FactsReply(BaseModel):
-    """A model's answer, or "Unknown"."""
+class FactsReply(AnswerReply):
+    """A model's answer, or "Unknown", also with the passages that it cites."""
 
-    reason: str = ""
-    answer: str
-    names: list[str] = []
-    facts: Numbers = []
-    passages: Numbers = []
-
-    @classmethod
-    def in_words(cls, reply: str) -> "FactsReply | None":
-        """Parse an answer in prose and its marks."""
-        said = answer_in_words(reply)
-        return cls(answer=said[0], facts=list(said[1])) if said else None
+    passages: Numbers = Field([])
 
 
 @dataclass(frozen=True, slots=True)

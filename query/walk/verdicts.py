@@ -7,12 +7,14 @@ questions that the model invents, and finds the verdict at the beginning or at t
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from conspectus.prompts.replies.json_repair import read_values
 from conspectus.prompts.replies.prose import bare_words
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import abstains, is_unknown
-from conspectus.query.citations.forms import marks_in, numbers_in
+from conspectus.query.citations.forms import Numbers, marks_in, numbers_in
+from pydantic import BaseModel
 
 LONGEST = 50_000
 """Maximum number of characters of a reply that are read."""
@@ -22,9 +24,6 @@ _AT_ONCE = re.compile(
 )
 _BEHIND_LABEL = re.compile(rf"(?m)^[^\w\n]*+{_LABEL}\s*[:：]\W{{0,9}}(yes|no)\b", re.IGNORECASE)
 _IN_BRACES = re.compile(r"\{\W{0,3}(yes|no)\W{0,3}\}", re.IGNORECASE)
-_BEFORE_BRACES = re.compile(r"(?m)^[^\w\n]*+(yes|no)\b[\s.,:;!*]{0,6}\{", re.IGNORECASE)
-_IN_WORDS = re.compile(r"\b(?:answer|verdict|reply)(?: \w+){0,4} is:?\W{0,4}(yes|no)\b", re.IGNORECASE)
-_LAST_WORD = re.compile(r"(?:^|\n)[^\w\n]*+(yes|no)\W*$", re.IGNORECASE)
 _BRACED = re.compile(r"\{([^{}]*)\}")
 _BETWEEN_BRACES = re.compile(r"[ \t,;/&]*(?:(?:and|or|und|et|y)\s*)?")
 _TEMPLATES = frozenset(("yes", "no", "answer", "the answer", "your answer", "name", ""))
@@ -110,14 +109,10 @@ def _reasoned(sufficient: bool, stated: str, numbers: tuple[int, ...]) -> Reason
 
 def _verdict(text: str) -> tuple[bool, int] | None:
     """Return the verdict (true for yes) and the offset at which its content begins; None if there is no verdict."""
-    for form in (
-        _AT_ONCE.match, _BEHIND_LABEL.search, _IN_BRACES.search, _BEFORE_BRACES.search, _IN_WORDS.search,
-    ):  # fmt: skip
+    for form in (_AT_ONCE.match, _BEHIND_LABEL.search, _IN_BRACES.search):
         if found := form(text):
             goes_on = form == _AT_ONCE.match or len(bare_words(text[found.end() :]).split()) >= _LEAST_BEHIND
             return found[1].casefold() == "yes", found.end(1) if goes_on else 0
-    if found := _LAST_WORD.search(text):
-        return found[1].casefold() == "yes", 0
     if not re.search(r"\w", text):
         return None
     answers = bool(_braced(text) or _ANSWER_IS.search(text))
@@ -189,15 +184,12 @@ def _clean(text: str) -> str:
 
 def _braced(text: str) -> str:
     """Return the answer in the last braces of a text; adjacent braces form one answer."""
-    last = ""
-    end = -1
+    last, end = "", -1
     for part in _BRACED.finditer(text):
         said = part[1].strip().strip('"*').strip()
-        if said.casefold() in _TEMPLATES or '":' in said:
-            continue
-        beside = last and _BETWEEN_BRACES.fullmatch(text, end, part.start())
-        last = f"{last}; {said}" if beside else said
-        end = part.end()
+        if said.casefold() not in _TEMPLATES and '":' not in said:
+            beside = last and _BETWEEN_BRACES.fullmatch(text, end, part.start())
+            last, end = f"{last}; {said}" if beside else said, part.end()
     return last
 
 
@@ -265,20 +257,33 @@ def asked_question(reply: str) -> str:
     return asked[-1] if asked else " ".join(" ".join(lines).split())
 
 
-def answer_in_words(reply: str) -> tuple[str, tuple[int, ...]] | None:
-    """Return the answer of a reply that is not JSON ("Unknown" if it gives none), and the numbers that it cites.
+class SpokenAnswer(BaseModel):
+    """The base of replies with an answer, which may also be prose with citation marks."""
 
-    None for a reply without words. The answer has no citation marks.
+    @classmethod
+    def in_words(cls, reply: str) -> Self | None:
+        """Return the answer without marks ("Unknown" if it gives none) and the cited facts; None if it has no words.
 
-    >>> answer_in_words("Answer: In Pelluci [1, 2]."), answer_in_words("The facts do not say it.")
-    (('In Pelluci.', (1, 2)), ('Unknown', ()))
-    """
-    text = without_thinking(reply)[:LONGEST].strip()
-    if not re.search(r"\w", text):
-        return None
-    numbers = tuple(dict.fromkeys(number for mark in marks_in(text) for number in mark.numbers))
-    answer = in_braces(text)
-    return _plain(answer) or "Unknown", numbers
+        >>> AnswerReply.in_words("Answer: In Pelluci [1, 2].")
+        AnswerReply(reason='', answer='In Pelluci.', names=[], facts=[1, 2])
+        >>> AnswerReply.in_words("The facts do not say it.").answer
+        'Unknown'
+        """
+        text = without_thinking(reply)[:LONGEST].strip()
+        if not re.search(r"\w", text):
+            return None
+        numbers = [number for mark in marks_in(text) for number in mark.numbers]
+        answer = _plain(in_braces(text)) or "Unknown"
+        return cls.model_validate({"answer": answer, "facts": list(dict.fromkeys(numbers))})
+
+
+class AnswerReply(SpokenAnswer):
+    """An answer, or "Unknown"."""
+
+    reason: str = ""
+    answer: str
+    names: list[str] = []
+    facts: Numbers = []
 
 
 def mention(text: str, names: Sequence[str]) -> bool:

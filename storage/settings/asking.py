@@ -6,7 +6,7 @@ To add a section, add a class here and a line in `AskingSections`.
 from typing import Literal
 
 from conspectus.storage.level_names import Level
-from conspectus.storage.settings.base import Sections, SettingsSection, listed
+from conspectus.storage.settings.base import Sections, ServerUrl, SettingsSection, listed
 from pydantic import Field, field_validator
 
 
@@ -227,11 +227,21 @@ class RerankSettings(SettingsSection):
     """A cross-encoder that reranks candidates."""
 
     model: str = Field(
-        "", description="folder of a cross-encoder, or name of a model in the Hugging Face cache; empty: none"
+        "",
+        description="folder of a cross-encoder, or name of one in the Hugging Face cache or on the server; empty: none",
     )
+    base_url: ServerUrl = Field(
+        "", description="URL of a server with POST /rerank (Cohere, Jina, vLLM, TEI), e.g. https://api.jina.ai/v1"
+    )
+    api_key_variable: str = Field("RERANK_API_KEY", description="environment variable with its key; it may need none")
     candidates: Literal["bm25", "dense", "hybrid", "ppr"] = Field(
         "hybrid", description="retrieval method that finds the candidates"
     )
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a reranker."""
+        return bool(self.model or self.base_url)
 
 
 class SoftPromptSettings(SettingsSection):

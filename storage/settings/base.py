@@ -5,9 +5,11 @@ program without settings of its own does not wait for forty sections.
 """
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic_core import PydanticCustomError
 
 
 class Sections(BaseModel):
@@ -43,3 +45,16 @@ def listed(value: object) -> object:
         found = from_yaml(value) if value.lstrip().startswith("[") else value.split(",")
         return [item.strip() for item in found if item.strip()]
     return value
+
+
+def _address(value: str) -> str:
+    """Return a server's URL without a trailing slash; reject one with a password, without showing it."""
+    if value and not value.startswith(("http://", "https://")):
+        raise ValueError("it must begin with http:// or https://")
+    if "@" in urlsplit(value).netloc or "?" in value:
+        raise PydanticCustomError("secret", "it contains a password or a query; put the key in the environment")
+    return value.rstrip("/")
+
+
+ServerUrl = Annotated[str, AfterValidator(_address)]
+"""The URL of a server, without secrets."""

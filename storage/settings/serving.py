@@ -1,11 +1,9 @@
 """Settings of model servers and of builds, on which no index depends."""
 
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
-from conspectus.storage.settings.base import Sections, SettingsSection, from_yaml
+from conspectus.storage.settings.base import Sections, ServerUrl, SettingsSection, from_yaml
 from pydantic import Field, field_validator
-from pydantic_core import PydanticCustomError
 
 
 class Price(SettingsSection):
@@ -30,7 +28,9 @@ class LlmSettings(SettingsSection):
         description="folder of files that replace prompts, such as query/answer/io.txt (`make docs` shows all); "
         "relative to the settings file; empty: none",
     )
-    base_url: str = Field("", description="URL of the server, e.g. http://localhost:11434/v1 (Ollama); empty: OpenAI")
+    base_url: ServerUrl = Field(
+        "", description="URL of the server, e.g. http://localhost:11434/v1 (Ollama); empty: OpenAI"
+    )
     api_version: str = Field(
         "", description="only for Azure's dated API, e.g. 2024-10-21; base_url is then the resource"
     )
@@ -83,11 +83,6 @@ class LlmSettings(SettingsSection):
             raise ValueError(f"{', '.join(ours)} cannot be set here: other settings or the program decide it")
         return value
 
-    @field_validator("base_url")
-    @classmethod
-    def _without_secrets(cls, value: str) -> str:
-        return _address(value)
-
 
 _OURS = {"model", "messages", "n", "stream", "stream_options", "max_tokens", "max_completion_tokens", "response_format"}
 """Members of a request that budgets and parsers rely on."""
@@ -96,7 +91,9 @@ _OURS = {"model", "messages", "n", "stream", "stream_options", "max_tokens", "ma
 class EmbeddingServerSettings(SettingsSection):
     """The embedding server (OpenAI-compatible), used if embedding.provider is `endpoint`."""
 
-    base_url: str = Field("", description="URL of the server, e.g. http://localhost:11434/v1 (Ollama); empty: OpenAI")
+    base_url: ServerUrl = Field(
+        "", description="URL of the server, e.g. http://localhost:11434/v1 (Ollama); empty: OpenAI"
+    )
     api_version: str = Field(
         "", description="only for Azure's dated API, e.g. 2024-10-21; base_url is then the resource"
     )
@@ -107,20 +104,6 @@ class EmbeddingServerSettings(SettingsSection):
     concurrency: int = Field(16, ge=1, description="maximum concurrent requests")
     attempts: int = Field(10, ge=1, description="maximum attempts per request")
     price: float | None = Field(None, ge=0, description="US dollars per million tokens; null: costs are unknown")
-
-    @field_validator("base_url")
-    @classmethod
-    def _without_secrets(cls, value: str) -> str:
-        return _address(value)
-
-
-def _address(value: str) -> str:
-    """Return a server's URL without a trailing slash; reject one with a password, without showing it."""
-    if value and not value.startswith(("http://", "https://")):
-        raise ValueError("it must begin with http:// or https://")
-    if "@" in urlsplit(value).netloc or "?" in value:
-        raise PydanticCustomError("secret", "it contains a password or a query; put the key in the environment")
-    return value.rstrip("/")
 
 
 class BuildSettings(SettingsSection):

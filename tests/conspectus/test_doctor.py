@@ -1,6 +1,7 @@
 """What `conspectus doctor` finds, and that it shows no secret."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,8 @@ def test_a_model_that_knows_everything(tmp_path: Path) -> None:
         assert found["structured output"].detail == "the server keeps to JSON schemas"
         assert "prices" not in found
         assert "streaming" not in found
+        assert found["reading"].state == "ok"
+        assert "start, middle and end were read" in found["reading"].detail
         assert len(server.requests) < 10
 
 
@@ -68,6 +71,19 @@ def test_a_server_that_refuses_or_is_not_there(tmp_path: Path, monkeypatch: pyte
     assert found.state == "failed"
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert checks(settings(), tmp_path)["language model"].exit_status == 2
+
+
+def test_a_server_that_reads_only_the_end_of_a_prompt(tmp_path: Path) -> None:
+    with FakeServer(context=1024) as server:
+        found = checks(settings(server), tmp_path)["language model"]
+        assert (found.state, found.exit_status) == ("failed", 8)
+        assert "the server cuts prompts: it has read 1,024 of about" in found.detail
+        assert checks(settings(server, context=1024), tmp_path)["reading"].state == "ok", "prompts are fitted to it"
+    said = {"code word": lambda request: ", ".join(re.findall(r"code word is (\w+)", request.prompt))}
+    with FakeServer(said, context=512, without=["usage"]) as server:
+        found = checks(settings(server), tmp_path)["reading"]
+        assert found.state == "warning"
+        assert "the word at start, middle did not come back" in found.detail
 
 
 def test_no_calls_asks_nobody(tmp_path: Path) -> None:

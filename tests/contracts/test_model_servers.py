@@ -128,4 +128,5 @@ def test_the_doctor_finds_out_what_it_can_do(server: Server) -> None:
     assert not found.problem
     assert found.listed
     assert found.streams
+    assert found.long_prompt > 1000
     assert found.structured_output in {"json_schema", "json_object", "none", "ignored"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conspectus.storage.index import StoredIndex
 
-from benchmarks.fake_server import FakeServer
+from benchmarks.fake_server import FakeReply, FakeServer
 from tests.command_line import Done, conspectus
 from tests.graph_model import reply
 
@@ -48,3 +48,28 @@ def test_a_server_that_answers_nothing_at_all_leaves_the_version_in_force(
     assert done.err.count("\n") == 1
     assert {"gone": "nothing listens at", "wrong key": "401"}[trouble] in done.err
     assert StoredIndex.open(tmp_path / "index").manifest.version == before
+
+
+@pytest.mark.parametrize(
+    ("trouble", "server", "says"),
+    [
+        ("cuts", FakeServer(reply, context=600), "llm.context=600"),
+        ("thinks", FakeServer(FakeReply("", reasoning="Who may it be? ")), "all reasoning"),
+        ("loops", FakeServer("It rains in the town by the sea. " * 2000), "cut off"),
+    ],
+)
+def test_a_server_that_cuts_prompts_only_thinks_or_loops_gives_no_false_index(
+    trouble: str, server: FakeServer, says: str, folder: Path, tmp_path: Path
+) -> None:
+    with server:
+        done = index(folder, tmp_path / "index", server.url)
+        sent = len(server.requests)
+    if trouble == "cuts":
+        assert (done.status, sent) == (8, 1)
+        assert says in done.err
+        assert not (tmp_path / "index").exists() or not list((tmp_path / "index").glob("versions/*"))
+        return
+    assert done.status == 5
+    assert sent <= 5
+    listed = conspectus("status", "--failures", "--index", tmp_path / "index")
+    assert says in listed.out

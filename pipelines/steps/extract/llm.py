@@ -28,7 +28,7 @@ from conspectus.prompts.replies.records import (
     is_empty_list,
     read_records,
 )
-from conspectus.prompts.replies.structured import ExchangeResult, ask_choice, least_lost
+from conspectus.prompts.replies.structured import ExchangeResult, ask_choice, least_lost, with_complaint
 from conspectus.storage.errors import BudgetReached, ModelError, ModelRefused, ModelUnavailable
 from conspectus.storage.hashing import digest
 from conspectus.storage.locators import sections_at
@@ -167,17 +167,17 @@ async def extract_chunks(
     model: LanguageModel,
     progress: Progress = no_progress,
     guidance: Guidance | None = None,
-    at_once: int = AT_ONCE,
 ) -> tuple[list[ChunkExtraction], list[Failure]]:
     """Return the records that a model extracts from each chunk, in order, and a failure for each loss.
 
-    Up to `at_once` chunks run concurrently; equal texts under one title and heading share their calls. A failed call is
-    a failure, and the records before it remain. BudgetReached is raised after the running calls have ended;
-    ModelRefused or ModelUnavailable if no call at all got a reply.
+    As many chunks run concurrently as the server works on; equal texts under one title and heading share their calls.
+    A failed call is a failure, and the records before it remain. BudgetReached is raised after the running calls have
+    ended; ModelRefused or ModelUnavailable if no call at all got a reply.
     """
     passages = passages_of(documents, chunks)
     window = window_for(model, "extract")
     form = _Form(in_json=window.of_prompt is not None and window.of_prompt < _FEWEST_TOKENS)
+    at_once = window.slots or AT_ONCE
     found = await of_each(
         passages, lambda one: extract_passage(one, model, settings, guidance, form), STAGE, progress, at_once
     )
@@ -384,10 +384,7 @@ def _with_complaint(request: Request, reply: Reply, records: Records) -> Request
     if reply.is_cut_off:
         return another_try(request)
     reason = records.lost[0].reason if records.lost else "its records lack a name or an end"
-    # Many servers refuse a conversation with an empty model message.
-    said = (Message("assistant", reply.text),) if reply.text.strip() else ()
-    complaint = Message("user", render("index/extract_again", reason=reason))
-    return replace(request, messages=(*request.messages, *said, complaint))
+    return with_complaint(request, reply.text, render("index/extract_again", reason=reason))
 
 
 Result = TypeVar("Result")

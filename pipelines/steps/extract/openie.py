@@ -33,7 +33,7 @@ from conspectus.pipelines.steps.extract.merge import Findings, Knowledge, Stated
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages, prompt_text
-from conspectus.prompts.replies.prose import list_in_words, triples_in_words
+from conspectus.prompts.replies.prose import ListReply, triples_in_words
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.prompts.replies.typed import CUT_OFF
 from conspectus.storage.errors import BadAnswer, ModelError
@@ -176,16 +176,10 @@ def _stated(one: Annotated, seen: Sequence[Sighting]) -> Iterator[StatedTriple]:
 NER, TRIPLES = "openie_ner", "openie_triples"
 
 
-class NamedEntities(BaseModel):
+class NamedEntities(ListReply):
     """The named entities of a text."""
 
     entities: list[str]
-
-    @classmethod
-    def in_words(cls, reply: str) -> "NamedEntities | None":
-        """Parse a list with an entity a line."""
-        listed = list_in_words(reply)
-        return cls(entities=listed) if listed else None
 
 
 class Triples(BaseModel):

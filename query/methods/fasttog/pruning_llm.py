@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from conspectus.prompts.language_model import LanguageModel, Message, Request
 from conspectus.prompts.render import messages
 from conspectus.prompts.replies.choose import choose, numbered
-from conspectus.prompts.replies.prose import list_in_words
+from conspectus.prompts.replies.prose import ListReply
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import is_unknown
 from conspectus.query.answer_writing.own_words import told_anew
-from conspectus.query.citations.forms import Numbers
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.fasttog import ChainVerdict, CommunityChain, CommunityPick
 from conspectus.query.methods.fasttog.local_search import CommunityCandidate
@@ -18,9 +17,8 @@ from conspectus.query.question.tasks import as_question, prompt_for
 from conspectus.query.walk.graph import names_as_written, open_graph, spoken
 from conspectus.query.walk.log import failure_reason
 from conspectus.query.walk.provenance import open_grounds
-from conspectus.query.walk.verdicts import answer_in_words, mention
+from conspectus.query.walk.verdicts import AnswerReply, mention
 from conspectus.storage.errors import ModelError
-from pydantic import BaseModel
 
 SUBJECTS, PRUNE, REASON = "fasttog_subjects", "fasttog_prune", "fasttog_reason"
 MAX_TOKENS = 1024
@@ -29,31 +27,10 @@ _PRUNE_TEMPERATURE, _REASONING_TEMPERATURE = 0.4, 0.1
 """Temperatures of choosing communities, and of answering (FastToG)."""
 
 
-class SubjectReply(BaseModel):
+class SubjectReply(ListReply):
     """The subjects of a question."""
 
     subjects: list[str]
-
-    @classmethod
-    def in_words(cls, reply: str) -> "SubjectReply | None":
-        """Parse a list with one subject per line."""
-        listed = list_in_words(reply)
-        return cls(subjects=listed) if listed else None
-
-
-class AnswerReply(BaseModel):
-    """An answer, or "Unknown"."""
-
-    reason: str = ""
-    answer: str
-    names: list[str] = []
-    facts: Numbers = []
-
-    @classmethod
-    def in_words(cls, reply: str) -> "AnswerReply | None":
-        """Parse an answer in prose and its marks."""
-        said = answer_in_words(reply)
-        return cls(answer=said[0], facts=list(said[1])) if said else None
 
 
 class LlmCommunityPolicy:

@@ -29,7 +29,9 @@ from conspectus.query.answer_writing.context_windows import (
     passage_unit,
     shuffled,
 )
+from conspectus.query.answer_writing.extractive import UNSUPPORTED
 from conspectus.query.answering import Assembly, assembling
+from conspectus.query.citations.marks import NOTHING_FOUND
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
@@ -38,7 +40,7 @@ from conspectus.query.methods.graphrag.map_step import Material, Notes, material
 from conspectus.query.methods.graphrag.overview.focus import QUOTED_WORDS, focused_themes, has_parts, is_focused
 from conspectus.query.methods.graphrag.overview.themes import Theme, themes
 from conspectus.query.question.scope import LEAST_SUPPORT, closeness_to_whole, corpus_coverage, is_about_the_whole
-from conspectus.query.types import Answer, Answerer, Say, Step
+from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import per_index
@@ -79,17 +81,26 @@ class GlobalSearch:
             windows = pack(shuffled(selected.units, _SEED), limit)
             notes = await take_notes(self._context, self._model, question, windows)
             material = material_of(notes.notes, limit)
-            written = await write(self._context, self._model, question, material.text, material.units, say)
+            unread = not notes.notes and bool(notes.baseless or notes.failures)
+            first = ignore_pieces if unread else say
+            written = await write(self._context, self._model, question, material.text, material.units, first)
             assembly.add(
                 *selected.trace, _map_report(windows, notes), *written.steps, _reduce_report(notes, material, written)
             )
             assembly.over(len(selected.units), sum(window.n_tokens for window in windows))
-            return assembly.assemble(
+            answer = assembly.assemble(
                 written.text,
                 citations=written.citations,
                 evidence=evidence(self._context, material.scored()),
                 dropped_citations=notes.dropped + written.dropped,
             )
+        if not (unread or answer.text.endswith(NOTHING_FOUND)):
+            return answer
+        # A model that cites nothing is too small for this: what is said without one is no worse.
+        plain = await ExtractiveGlobalSearch(self._name, self._context, self._selector).answer(question, ignore_pieces)
+        text = f"{plain.text}\n{UNSUPPORTED}" if plain.known else plain.text
+        say(text if unread else f"\n{text}")
+        return replace(plain, text=text, usage=answer.usage, trace=(*answer.trace, *plain.trace))
 
 
 def _map_report(windows: list[Window], notes: Notes) -> Step:

@@ -7,7 +7,6 @@ construct a graph first" (CoT-BAG: Wang et al. 2023), and the question alone.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
 
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
@@ -21,10 +20,10 @@ from conspectus.query.types.subgraph import CitedParts, RetrievedSubgraph
 from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.walk.graph import open_graph, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
-from conspectus.query.walk.verdicts import answer_in_words, mention
+from conspectus.query.walk.verdicts import SpokenAnswer, mention
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.text.normalise import entity_key
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 
 def cited_parts(graph: TextualGraph, nodes: Sequence[int], edges: Sequence[int]) -> CitedParts:
@@ -47,24 +46,18 @@ _MAX_TOKENS = 512
 """Maximum tokens of a reply: an answer with its facts, or some steps of reasoning before it."""
 
 
-class OwnReply(BaseModel):
+class OwnReply(SpokenAnswer):
     """A model's reply from its own knowledge: its answer or "Unknown", and the answer entities."""
 
     answer: str
-    names: list[str] = []
-
-    @classmethod
-    def in_words(cls, reply: str) -> "Self | None":
-        """Parse an answer in prose."""
-        said = answer_in_words(reply)
-        return cls(answer=said[0]) if said else None
+    names: list[str] = Field([])
 
 
 class SubgraphReply(OwnReply):
     """A model's reply from a subgraph: also the cited node and edge numbers."""
 
-    nodes: list[int] = []
-    edges: list[int] = []
+    nodes: list[int] = Field([])
+    edges: list[int] = Field([])
 
 
 class _Thoughts(BaseModel):

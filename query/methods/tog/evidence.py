@@ -118,9 +118,9 @@ def rank_texts(context: Context, query: str, texts: Sequence[EvidenceText], scor
         return _best_first(_by_embedding(context, query, texts))
     if scorer == "bm25":
         return _best_first(_by_words(context, query, texts))
-    if not context.settings.rerank.model:
+    if not context.settings.rerank.is_set:
         raise SettingsError("tog.scorer is 'rerank': set rerank.model to the folder of a cross-encoder")
-    logits = open_reranker(context.settings.rerank.model).scores(query, [text.text for text in texts])
+    logits = open_reranker(context.settings.rerank).scores(query, [text.text for text in texts])
     chances = 1 / (1 + np.exp(-np.asarray(logits, np.float64)))
     return _best_first([replace(text, score=float(chance)) for text, chance in zip(texts, chances, strict=True)])
 

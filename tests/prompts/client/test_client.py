@@ -274,7 +274,7 @@ def test_a_bad_answer_is_shown_to_the_model_and_asked_for_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "choice"), [('{"answer": "Y"}', "Y"), ("N", "N"), ('```json\n{"answer": "N"}\n```', "N"), ("Yes.", "Y")]
+    ("reply", "choice"), [('{"answer": "Y"}', "Y"), ("N", "N"), ('```json\n{"answer": "N"}\n```', "N"), ("Y.", "Y")]
 )
 def test_a_forced_choice(reply: str, choice: str) -> None:
     with FakeServer(reply) as server:
@@ -619,6 +619,40 @@ def test_a_loop_ends_and_what_came_before_is_the_reply() -> None:
         assert reply.is_cut_off
         assert reply.text.startswith("The film is of 1962. It rains")
         assert len(reply.text) < 100
+
+
+@pytest.mark.parametrize(
+    ("thought", "loops"),
+    [("I think of it. " * 3000, True), ("".join(f"Is it {number}? " for number in range(300)), False)],
+)
+def test_a_reply_that_is_all_reasoning_is_told_and_counted(
+    thought: str, loops: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    replies = {"b$": FakeReply("Nine.", reasoning="Let me count. "), "": FakeReply("", reasoning=thought)}
+    with FakeServer(replies, piece=20) as server:
+        model = client(server)
+        only, both = (complete(model, text)[0] for text in ("a", "b"))
+        assert isinstance(only, Reply)
+        assert isinstance(both, Reply)
+        assert only.reasoning_tokens == only.completion_tokens > 0
+        assert only.is_cut_off == loops, "a loop of thoughts ends early"
+        assert (both.text, both.reasoning_tokens, both.completion_tokens) == ("Nine.", 4, 6)
+        assert [each.message for each in caplog.records if "has only thought" in each.message] == [
+            f"step test: m has only thought, {only.completion_tokens} tokens without an answer (llm.max_output_tokens, "
+            "llm.extra)"
+        ]
+        total = model.meter.total()
+        assert total.reasoning_tokens == only.completion_tokens + 4
+        with pytest.raises(BadAnswer, match="all reasoning"):
+            asyncio.run(ask_for(model, ask("a"), Person, again=0))
+
+
+def test_a_server_tells_the_tokens_of_reasoning_itself() -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 50, "completion_tokens_details": {"reasoning_tokens": 40}}
+    body = {"choices": [{"message": {"content": "Nine."}, "finish_reason": "stop"}], "usage": usage}
+    assert read_completion(body, "m", 9, TokenRate()).reasoning_tokens == 40
+    usage["completion_tokens_details"] = None  # type: ignore[assignment]
+    assert read_completion(body, "m", 9, TokenRate()).reasoning_tokens == 0
 
 
 def test_a_reply_that_trickles_in_is_given_up() -> None:

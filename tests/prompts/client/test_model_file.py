@@ -1,12 +1,16 @@
 """A model file is served by a child process; what is none is refused with a reason."""
 
+import asyncio
 from pathlib import Path
 
+import httpx
 import pytest
+from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.model_file import url_of
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.prompts.language_model import Message, Request
 from conspectus.storage.errors import ModelRefused, SettingsError
-from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings, LlmSettings
 
 from tests.end_to_end.test_real_model import model_file
 
@@ -30,3 +34,19 @@ def test_a_file_that_is_no_model_of_embeddings_is_refused_by_its_server() -> Non
     embedder = open_embedder(EmbeddingSettings(model=str(model_file())), EmbeddingServerSettings())
     with pytest.raises(ModelRefused, match="Pooling type 'none'"):
         embedder.embed(["The cat sleeps."])
+
+
+def test_the_file_of_a_step_has_its_own_server(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp", reason="`make test` installs it")
+    other = tmp_path / "other.gguf"
+    other.symlink_to(model_file())
+    model = ModelClient(LlmSettings(model=str(model_file()), step_models={"extract": str(other)}, max_output_tokens=4))
+    for step, file in (("answer", model_file()), ("extract", other)):
+        reply = asyncio.run(model.complete(Request((Message("user", "Hello"),), step)))
+        assert reply.model == str(file)
+        assert served(str(file)) == [str(file)]
+
+
+def served(model: str) -> list[str]:
+    """Return what the server of a model lists."""
+    return [each["id"] for each in httpx.get(f"{url_of(model, '')}/models").json()["data"]]

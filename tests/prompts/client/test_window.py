@@ -6,11 +6,12 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 
 import pytest
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.client.window import Window, window_of
+from conspectus.prompts.client.window import Window, is_cut, window_of
 from conspectus.prompts.language_model import Message, Request
 from conspectus.storage.errors import ModelRefused
 from conspectus.storage.settings import LlmSettings
@@ -108,6 +109,29 @@ def test_what_servers_tell_of_themselves(paths: dict[str, object], window: Windo
     with telling(paths) as url:
         assert window_of(LlmSettings(model="m", base_url=url)) == window
         assert window_of(LlmSettings(model="m", base_url=url, context=1500)).tokens == 1500
+
+
+@pytest.mark.parametrize("context", [2048, 4096, 8192])
+def test_a_prompt_that_the_server_has_cut_is_an_error_that_names_the_setting(context: int) -> None:
+    with FakeServer("Nine.", context=context) as server:
+        model = ModelClient(LlmSettings(model="m", base_url=server.url))
+        short = FACTS[: context * 2]
+        assert asyncio.run(model.complete(ask(short))).text == "Nine."
+        with pytest.raises(ModelRefused, match=rf"read {context:,} of about [0-9,]+ tokens of local.*num_ctx"):
+            asyncio.run(model.complete(ask()))
+        fitted = ModelClient(LlmSettings(model="m", base_url=server.url, context=context))
+        assert asyncio.run(fitted.complete(ask())).text == "Nine."
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "zh"])
+def test_a_whole_prompt_is_never_taken_for_a_cut_one(language: str) -> None:
+    """As o200k, the vocabulary with the fewest tokens, counts: characters for each token in texts of a language."""
+    folder = Path(__file__).parents[3] / "examples"
+    folder = folder / "world" / "pages" if language == "en" else folder / "languages" / language
+    text = "\n".join(path.read_text("utf-8") for path in sorted(folder.iterdir())) * 10
+    a_token = {"en": 4.9, "de": 4.8, "es": 4.9, "fr": 4.8, "zh": 1.6}[language]
+    assert is_cut([text], int(len(text) / a_token)) == 0
+    assert is_cut([text], int(len(text) / a_token / 4)) > 0, "cut to a quarter"
 
 
 def test_nothing_is_asked_of_a_server_that_is_not_there() -> None:

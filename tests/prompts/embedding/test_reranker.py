@@ -7,6 +7,7 @@ import pytest
 from conspectus.prompts.embedding.local import PACKAGED_MODEL, find_model
 from conspectus.prompts.embedding.reranker import Reranker, open_reranker
 from conspectus.storage.errors import MissingPart, SettingsError
+from conspectus.storage.settings import RerankSettings
 
 from tests.cross_encoders import save_cross_encoder
 
@@ -82,7 +83,8 @@ def test_a_question_fills_at_most_half(reranker: Reranker) -> None:
 
 
 def test_one_a_process(folder: Path) -> None:
-    assert open_reranker(str(folder)) is open_reranker(str(folder))
+    settings = RerankSettings(model=str(folder))
+    assert open_reranker(settings) is open_reranker(settings)
 
 
 @pytest.mark.parametrize("model", ["cross-encoder/ms-marco-MiniLM-L6-v2", "/nowhere", "a/b/c", "not a name!"])

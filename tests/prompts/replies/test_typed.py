@@ -175,10 +175,10 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
         "key twice, not the same",
         '{"score": 8, "score": 7, "reason": "a"}',
         Score,
-        "not JSON: it gives the key 'score' twice",
+        "not JSON: it gives a key twice",
     ),
-    ("key twice, mended", "{'score': 8, 'score': 7, 'reason': 'a'}", Score, "not JSON: it gives the key 'score' twice"),
-    ("true for 1", '{"score": 8, "score": 8.0, "reason": "a"}', Score, "not JSON: it gives the key 'score' twice"),
+    ("key twice, mended", "{'score': 8, 'score': 7, 'reason': 'a'}", Score, "not JSON: it gives a key twice"),
+    ("true for 1", '{"score": 8, "score": 8.0, "reason": "a"}', Score, "not JSON: it gives a key twice"),
     ("NaN", '{"source": "a", "target": "b", "weight": NaN}', Relationship, "not JSON: it holds NaN"),
     (
         "NaN, quoted",
@@ -226,7 +226,7 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
     ("too deep", "[" * 100_000, Entities, "not JSON"),
     ("integer of too many digits", '{"score": ' + "8" * 10_000 + ', "reason": ""}', Score, "not JSON: Exceeds"),
     ("too deep for a strict reader", "[" * 100_000 + "]" * 100_000, Entities, "not JSON"),
-    ("thinking without an end", f"<think>Well. {PLAIN}", Graph, CUT),
+    ("thinking without an end", f"<think>Well. {PLAIN}", Graph, "all reasoning"),
     ("only thinking", f"<reasoning_content>{PLAIN}</reasoning_content>I do not know", Graph, "no JSON"),
     ("only thinking, triangles", f"◁think▷{PLAIN}◁/think▷ none", Graph, "no JSON"),
     (
@@ -235,7 +235,7 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
         Graph,
         "no JSON",
     ),
-    ("no final channel", f"<|start|>assistant<|channel|>commentary<|message|>{PLAIN}<|call|>", Graph, CUT),
+    ("no final channel", f"<|start|>assistant<|channel|>commentary<|message|>{PLAIN}<|call|>", Graph, "all reasoning"),
     ("thinking after all", f"{PLAIN}</think> I do not know", Graph, "it is unclear which part of it is thinking"),
     ("thinking again", f"Sure. <think>Is it {PLAIN}", Graph, "it is unclear which part of it is thinking"),
     *(
@@ -247,12 +247,6 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
         '{"answer": "x", "tag": ["a"]}',
         Choice,
         "not of the form asked for: it has the unknown key 'tag'",
-    ),
-    (
-        "key misspelt inside",
-        '{"entities": [{"name": "a", "type": "b", "descripton": "c"}]}',
-        Entities,
-        "not of the form asked for: it has the unknown key 'descripton' but not description",
     ),
 ]
 # What is salvaged of a reply that is cut.
@@ -556,8 +550,7 @@ YES_NO = ("Yes", "No")
         (" **NO**\n", YES_NO, "No"),
         ("Y", YES_NO, "Yes"),
         ("n", YES_NO, "No"),
-        ("Yes", ("Y", "N"), "Y"),
-        ("```\nYES\n```", ("Y", "N"), "Y"),
+        ("```\nYES\n```", YES_NO, "Yes"),
         ("'N'", ("Y", "N"), "N"),
         ("<think>Yes? No?</think>No", YES_NO, "No"),
         ("Yes, there are more entities.", YES_NO, "Yes"),
@@ -565,7 +558,7 @@ YES_NO = ("Yes", "No")
         ("Answer: B", ("A", "B"), "B"),
         ("no", ("No", "None"), "No"),
         ("JA", ("ja", "nein"), "ja"),
-        ("True", ("T", "F"), "T"),
+        ("True", YES_NO, "Yes"),
         ("I would say: not supported.", ("supported", "not supported"), "not supported"),
         ("No, there are none.", YES_NO, "No"),
         ("<|channel|>analysis<|message|>No?<|end|><|channel|>final<|message|>Yes<|return|>", YES_NO, "Yes"),

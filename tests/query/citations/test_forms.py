@@ -7,7 +7,6 @@ from conspectus.prompts.replies.prose import (
     comparison_in_words,
     list_in_words,
     read_chosen,
-    read_scores,
     triples_in_words,
 )
 from conspectus.prompts.replies.records import read_records
@@ -80,7 +79,7 @@ READERS = {
     "chain of thought": final_answer,
     "next question": asked_question,
     "topics": lambda text: read_chosen(text, ["Ada Mirren", "Grey Heron"]),
-    "scores": lambda text: read_scores(text, ["born in", "directed by"]),
+    "scores": lambda text: read_chosen(text, ["born in", "directed by"]),
     "triples": triples_in_words,
     "list": list_in_words,
     "comparison": comparison_in_words,

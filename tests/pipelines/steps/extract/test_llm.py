@@ -17,6 +17,7 @@ from conspectus.pipelines.steps.extract.llm import (
     extract_passage,
 )
 from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.client.window import Window
 from conspectus.prompts.replies.records import COMPLETE, ClaimRecord, RelationRecord
 from conspectus.prompts.replies.structured import Retried, Retrying
 from conspectus.storage.errors import BudgetReached
@@ -225,8 +226,11 @@ IN_JSON = {
 }
 
 
-def test_a_model_that_writes_no_records_is_asked_for_json_and_then_at_once(tmp_path: Path) -> None:
+def test_a_model_that_writes_no_records_is_asked_for_json_and_then_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     memo = Memo(tmp_path / "memo.sqlite")
+    monkeypatch.setattr(ModelClient, "window", lambda *_: Window(slots=1))
 
     def say(request: FakeRequest) -> str:
         return "Ada met Charles in London." if request.schema is None else json.dumps(IN_JSON)
@@ -235,7 +239,7 @@ def test_a_model_that_writes_no_records_is_asked_for_json_and_then_at_once(tmp_p
         with FakeServer(say) as server:
             model = client(server, memo)
             texts = chunks_of(TEXT, "Second.", "Third.")
-            found, failures = asyncio.run(extract_chunks([], texts, ExtractionSettings(), model, at_once=1))
+            found, failures = asyncio.run(extract_chunks([], texts, ExtractionSettings(), model))
             assert [[each.name for each in one.entities] for one in found] == [["Ada Lovelace"]] * 3
             assert found[2].relations == (RelationRecord("Ada Lovelace", "Charles Babbage", "In 1833.", None, "met"),)
             assert not failures
@@ -243,7 +247,8 @@ def test_a_model_that_writes_no_records_is_asked_for_json_and_then_at_once(tmp_p
             assert [bool(each) for each in schemas] == [False, False, True, True, True][:sent]
 
 
-def test_a_loop_in_json_is_asked_for_once_more_with_another_temperature() -> None:
+def test_a_loop_in_json_is_asked_for_once_more_with_another_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ModelClient, "window", lambda *_: Window(slots=1))
     looping = '{"entities": [' + '{"name": "Rain", "type": "person", "description": "It rains in the town."}, ' * 300
 
     def say(request: FakeRequest) -> str:
@@ -251,7 +256,7 @@ def test_a_loop_in_json_is_asked_for_once_more_with_another_temperature() -> Non
 
     with FakeServer(say, piece=8) as server:
         (found, second), failures = asyncio.run(
-            extract_chunks([], chunks_of(TEXT, "Second."), ExtractionSettings(), client(server), at_once=1)
+            extract_chunks([], chunks_of(TEXT, "Second."), ExtractionSettings(), client(server))
         )
         assert {each.name for each in (*found.entities, *second.entities)} == {"Rain"}
         assert [each.reason for each in failures] == ["lost record"] * 2
@@ -282,7 +287,7 @@ def test_nothing_is_asked_of_a_model_that_said_nothing() -> None:
     with FakeServer(" ") as server:
         _, failures = extract(server, TEXT)
         assert len(server.requests) == 3, "once more, then in JSON, and no gleaning"
-        assert [each.detail for each in failures] == ["it holds no record: "]
+        assert [each.detail for each in failures] == ["empty: "]
 
 
 def test_a_cut_off_reply_gives_what_was_whole_and_is_told() -> None:
