@@ -155,6 +155,7 @@ def write_quotes(assembly: Assembly, context: Context, evidence: Evidence, found
 
 REPEATED = "(Quoted: the model only repeated itself, the question or its instructions.)"
 UNSUPPORTED = "(Quoted: nothing that was found supports what the model wrote.)"
+LACKS = "(Quoted: what the model wrote is supported, but does not say what the documents answer.)"
 """Why an answer quotes although a model was asked."""
 
 

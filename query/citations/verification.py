@@ -31,9 +31,11 @@ from conspectus.query.citations.marks import (
     cited_sentences,
 )
 from conspectus.query.context import Context
+from conspectus.query.question.terms import is_content_word
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.embedded import predicate_words
+from conspectus.storage.text.names import word_keys
 
 STEP = "verify"
 _BULLET = regex.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
@@ -74,18 +76,23 @@ async def verified(context: Context, answer: Answer) -> Answer:
     if mode == "drop":
         return _without(answer, places)
     marked = _marked(answer, places)
-    return marked if any(check.supported for check in checks) else _quoted(context, marked)
+    return _quoted(context, marked, supported=any(check.supported for check in checks))
 
 
-def _quoted(context: Context, answer: Answer) -> Answer:
-    """Return what the passages say instead of an answer of a model without support, if that answers the question."""
-    if not answer.evidence.passages:
+def _quoted(context: Context, answer: Answer, *, supported: bool = False) -> Answer:
+    """Return what the passages say instead of an answer of a model, if that answers the question.
+
+    An answer that is supported stays, unless the passages give a short answer of which it has no word: it need not say
+    what was asked.
+    """
+    if not answer.evidence.passages or context.model is None:
         return answer
-    from conspectus.query.answer_writing.extractive import UNSUPPORTED, quoted_instead  # imports much
+    from conspectus.query.answer_writing.extractive import LACKS, UNSUPPORTED, quoted_instead  # imports much
 
     with assembling(answer.standalone or answer.question, answer.method) as assembly:
-        quoted = quoted_instead(assembly, context, answer.evidence, why=UNSUPPORTED)
-    if not quoted.known:
+        quoted = quoted_instead(assembly, context, answer.evidence, why=LACKS if supported else UNSUPPORTED)
+    said = {key for key in word_keys(quoted.span) if is_content_word(key)}
+    if not quoted.known or (supported and (not said or said.intersection(word_keys(answer.text)))):
         return answer
     said = Step("model", " ".join(answer.text.split()))
     return replace(
