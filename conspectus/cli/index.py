@@ -5,23 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from annotated_types import Ge
 from conspectus.cli.app import (
-    DEFAULT_INDEX,
-    IndexOption,
-    JsonOption,
-    KgLabelsOption,
-    KgOption,
-    OpenieOption,
-    QuietOption,
-    RunnerOption,
-    SetOption,
-    SettingsOption,
-    app,
-    chosen_settings,
     complain,
-    examples,
     print_json,
 )
+from conspectus.cli.command import Build, command
 from conspectus.progress import progress
 from conspectus.render.builds import build_text, estimate_text, lost_text
 from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, UsageError
@@ -33,67 +22,26 @@ _LONGEST_CALL = 86_400.0
 """Seconds. An upper bound, because JSON has no infinity."""
 
 
-@app.command(
-    short_help="Make an index of documents, or update it.",
-    epilog=examples(
-        "conspectus index docs notes/*.md",
-        "conspectus index docs --index docs.index --set chunks.chunk_size=300",
-        "conspectus index docs --retry-failed",
-        "conspectus index --kg films.tsv --index films.index",
-        "conspectus index docs --estimate",
-    ),
+@command(
+    "Make an index of documents, or update it.",
+    "conspectus index docs notes/*.md",
+    "conspectus index docs --index docs.index --set chunks.chunk_size=300",
+    "conspectus index docs --retry-failed",
+    "conspectus index --kg films.tsv --index films.index",
+    "conspectus index docs --estimate",
 )
 def index(
-    inputs: Annotated[
-        list[str] | None, typer.Argument(help="Files, folders, globs or URLs.", metavar="INPUT", show_default=False)
-    ] = None,
-    index: IndexOption = DEFAULT_INDEX,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    openie: OpenieOption = None,
-    kg: KgOption = None,
-    kg_labels: KgLabelsOption = None,
-    retry_failed: Annotated[
-        bool,
-        typer.Option("--retry-failed", help="Retry what failed, and ask again for replies that lost a part."),
-    ] = False,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only estimate tokens, calls, cost and time; no server is called.")
-    ] = False,
-    latency: Annotated[
-        float | None,
-        typer.Option(
-            "--latency",
-            min=0.0,
-            max=_LONGEST_CALL,
-            help="With --estimate: seconds per call. [default: from the length of the reply]",
-            metavar="SECONDS",
-        ),
-    ] = None,
-    exact: Annotated[
-        bool,
-        typer.Option("--exact", help="Compute communities from scratch (communities.update=exact)."),
-    ] = False,
-    wait: Annotated[
-        float | None,
-        typer.Option(
-            "--wait",
-            min=0.0,
-            help="Wait this long for another build of this index to finish. [default: build.wait]",
-            metavar="SECONDS",
-        ),
-    ] = None,
-    batch: Annotated[
-        Path | None,
-        typer.Option(
-            "--batch",
-            help="Write the model's requests as batch files into this folder, and take results from there.",
-            metavar="FOLDER",
-        ),
-    ] = None,
-    runner: RunnerOption = None,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    build: Build,
+    inputs: Annotated[list[str] | None, typer.Argument(metavar="INPUT", show_default=False)] = None,
+    retry_failed: bool = False,
+    estimate: bool = False,
+    latency: Annotated[float | None, typer.Option("--latency", min=0.0, max=_LONGEST_CALL)] = None,
+    exact: bool = False,
+    wait: Annotated[float | None, Ge(0.0)] = None,
+    batch: Path | None = None,
+    runner: str | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Make the index equal to its input: new documents are added, changed ones redone, missing ones removed.
 
@@ -125,18 +73,21 @@ def index(
 
     --estimate calls no server and writes nothing: it counts the prompts, assumes replies as long as the cached or the
     usual ones, and reports by step what the build would take.
+
+    Args:
+        inputs: Files, folders, globs or URLs.
+        retry_failed: Retry what failed, and ask again for replies that lost a part.
+        latency: With --estimate: seconds per call. [default: from the length of the reply]
+        exact: Compute communities from scratch (communities.update=exact).
+        wait: Wait this long for another build of this index to finish. [default: build.wait]
+        batch: Write the model's requests as batch files into this folder, and take results from there.
     """
-    if exact:
-        overrides = [*(overrides or []), "communities.update=exact"]
-    if wait is not None:
-        overrides = [*(overrides or []), f"build.wait={wait}"]
-    if runner is not None:
-        overrides = [*(overrides or []), f"build.runner={runner}"]
-    if batch is not None:
-        if retry_failed:
-            raise UsageError("--retry-failed calls the server immediately; omit --batch")
-        overrides = [*(overrides or []), f"build.batch={batch}"]
-    chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
+    if batch is not None and retry_failed:
+        raise UsageError("--retry-failed calls the server immediately; omit --batch")
+    given = {"build.wait": wait, "build.runner": runner, "build.batch": batch}
+    given["communities.update"] = "exact" if exact else None
+    chosen = build.chosen(*(f"{key}={value}" for key, value in given.items() if value is not None))
+    index = build.index
     inputs = inputs or []
     if not inputs and not chosen.kg.files and not chosen.extraction.openie:
         raise UsageError("Missing argument 'INPUT': give documents, or a graph with --kg")

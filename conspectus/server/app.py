@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from conspectus.server import ask_routes, browse_routes, openai_chat, page_data, page_files
+from conspectus.server import ask_routes, browse_routes, openai_chat, page_files
 from conspectus.server.admin import admin_routes
 from conspectus.server.mcp_tools import caller_of_request, mcp_server
 from conspectus.server.metrics import CONTENT_TYPE
@@ -75,13 +75,13 @@ def application(lifespan: Any = None) -> FastAPI:  # noqa: ANN401  (FastAPI's)
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},  # they tell URLs
         lifespan=lifespan,
         license_info={"name": "MIT"},
+        generate_unique_id_function=lambda route: route.name + ("_of_version" if "/versions/" in route.path else ""),
     )
     app.include_router(health)
     app.include_router(ask_routes.router)
     app.include_router(openai_chat.router)
     routes = APIRouter()
     browse_routes.add_routes(routes)
-    page_data.add_routes(routes)
     app.include_router(routes)
     app.include_router(admin_routes.router)
     app.include_router(page_files.router)

@@ -15,7 +15,7 @@ from time import process_time
 
 import conspectus
 import pytest
-from conspectus.async_index import AsyncIndex
+from conspectus.api import AsyncIndex
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn

@@ -112,7 +112,7 @@ def test_an_error_says_nothing_of_the_machine_or_the_documents(
         raise RuntimeError(f"{notes} holds: Mary Quill lives in North Bay")
 
     with running(("notes", notes)) as server:
-        monkeypatch.setattr("conspectus.server.browse_routes.document_row", broken)
+        monkeypatch.setattr("conspectus.documents._row", broken)
         monkeypatch.setattr("conspectus.query.explain.explain.explain", broken)
         said = [server.client.get("/v1/indexes/notes/documents")]
         said.append(server.client.post("/v1/indexes/notes/explain", json={"question": QUESTION}))
