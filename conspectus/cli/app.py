@@ -1,14 +1,12 @@
 """The program, the options that several commands share, and their printing and errors."""
 
-import json
-import re
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from conspectus.pipelines.readers.filenames import UNSEEN, visible
+from conspectus.pipelines.readers.filenames import visible
+from conspectus.render.terminal import json_text
 from conspectus.storage.errors import NeedsModel, UsageError
 
 if TYPE_CHECKING:
@@ -106,18 +104,9 @@ def chosen_settings(
     return load_settings(file, sections)
 
 
-def json_text(value: object) -> str:
-    """Return a value as JSON, with the control characters of a terminal escaped."""
-    return UNSEEN.sub(_code, json.dumps(value, ensure_ascii=False, indent=2, default=asdict))
-
-
-def _code(character: re.Match[str]) -> str:
-    return character[0] if character[0] == "\n" else f"\\u{ord(character[0]):04x}"
-
-
 def print_json(value: Any) -> None:  # noqa: ANN401  (any JSON)
     """Print a value as JSON."""
-    typer.echo(json_text(value))
+    typer.echo(json_text(value, 2))
 
 
 def complain(message: str) -> None:

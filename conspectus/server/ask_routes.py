@@ -1,13 +1,13 @@
 """Routes for questions: an answer, passages, or an explanation. They use POST, so no question appears in a URL."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any
 
 from conspectus.operations import ASK, OPERATIONS, Operation
 from conspectus.query.step_listeners import Listener
 from conspectus.query.types import Step
+from conspectus.render.terminal import json_text
 from conspectus.server.bodies import ANSWERS, request_of
 from conspectus.server.request_checks import Refused, error_body
 from conspectus.server.request_threads import Gone
@@ -155,4 +155,4 @@ def _events(request: Request, index: str, stream: AnswerStream) -> StreamingResp
 
 
 def _event(name: str, data: Any) -> str:  # noqa: ANN401  (any JSON)
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+    return f"event: {name}\ndata: {json_text(data)}\n\n"

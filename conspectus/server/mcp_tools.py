@@ -6,7 +6,6 @@ long texts are cut, so that a result has a few kilobytes unless the agent asks f
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import asdict, is_dataclass
@@ -15,6 +14,7 @@ from inspect import Parameter, Signature
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 from conspectus.operations import ASK, OPERATIONS, Operation
+from conspectus.render.terminal import json_text
 from conspectus.rows import MethodRow
 from conspectus.server.mcp_resources import add_prompts, add_resources
 from conspectus.server.request_checks import Refused, log_line
@@ -182,24 +182,20 @@ def compact(found: Any, longest: int) -> str:  # noqa: ANN401  (the result of an
     Texts in rows are cut first ("…" marks it), then rows at the end of the longest list are left out and counted.
     """
     shown = plain = _plain(found, frozenset() if longest > SHORT else _DETAILS)
-    text = _json(plain)
+    text = json_text(plain)
     for most, depth in (*((most, 2) for most in _CUTS), (longest // 2, 1)):
         if len(text) <= longest:
             return text
         shown = _cut(shown, most, depth)
-        text = _json(shown)
+        text = json_text(shown)
     shown = shown if isinstance(shown, dict) else {"rows": shown}
     rows = max((value for value in shown.values() if isinstance(value, list)), key=len, default=[])
     everything = len(rows)
     while len(text) > longest and len(rows) > 1:
         del rows[-max(1, len(rows) // 8) :]
         shown["left_out"] = everything - len(rows)
-        text = _json(shown)
+        text = json_text(shown)
     return text
-
-
-def _json(value: Any) -> str:  # noqa: ANN401  (JSON)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _plain(value: Any, without: frozenset[str]) -> Any:  # noqa: ANN401  (JSON)

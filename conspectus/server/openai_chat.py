@@ -20,6 +20,7 @@ from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.sayings import saying
 from conspectus.query.types import Answer
 from conspectus.render.answers import citation_lines, triple_lines
+from conspectus.render.terminal import json_text
 from conspectus.server.ask_routes import AnswerStream, leaves, service_of, stream_response
 from conspectus.server.bodies import LONGEST_ANSWER, MOST_TURNS, Access, TurnGiven, Where
 from conspectus.server.request_checks import Refused, error_body
@@ -232,7 +233,7 @@ class _Reply:
 
     @staticmethod
     def _line(data: dict[str, Any]) -> str:
-        return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
+        return f"data: {json_text(data)}\n\n"
 
     def _head(self, kind: str, version: str = "") -> dict[str, Any]:
         named = {"system_fingerprint": version} if version else {}
