@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
@@ -47,13 +48,8 @@ def document_text(context: Context, name: str, start: int, end: int | None) -> D
     end = min(found.n_chars if end is None else end, found.n_chars, start + LONGEST_TEXT)
     if start > end:
         raise UsageError(f"characters {start} to {end} do not exist; the document has {found.n_chars}")
-    row = _row(found)
     return DocumentText(
-        row.id,
-        row.title,
-        row.uri,
-        row.n_chars,
-        row.metadata,
+        **asdict(_row(found)),
         version=context.index.manifest.version,
         start=start,
         end=end,
@@ -66,8 +62,8 @@ def document_text(context: Context, name: str, start: int, end: int | None) -> D
 def passage_rows(context: Context, ids: Sequence[str]) -> list[PassageRow]:
     """Return the chunks with these ids; unknown ids are skipped."""
     found = []
-    for row in filter(lambda row: row is not None, map(context.chunk_rows.get, ids)):
-        chunk = context.chunks[row]
+    for id_ in filter(context.chunk_rows.__contains__, ids):
+        chunk = context.chunks[context.chunk_rows[id_]]
         document = documents_by_id(context)[chunk.document_id]
         place = described(document.places, chunk.start, chunk.end)
         found.append(

@@ -1,7 +1,7 @@
 """Entities and their neighbours, as rows."""
 
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import asdict
 from heapq import nsmallest
 
 import numpy as np
@@ -34,7 +34,7 @@ def entity_detail(context: Context, key: str, most: int) -> EntityDetail:
     ids, chunk_ids, others = _ids(context), _chunk_ids(context), np.flatnonzero(counts)
     shared = zip((-counts[others]).tolist(), _names(context).taken(others), others.tolist(), strict=True)
     return EntityDetail(
-        *astuple(_row(entity)),
+        **asdict(_row(entity)),
         description=entity.description,
         chunk_ids=[chunk_ids[chunk] for chunk in holding[row][:most].tolist()],
         neighbours=neighbours(context, entity.id)[:most],

@@ -1,7 +1,7 @@
 """The reports of an index by level, or one in full."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import asdict
 from itertools import groupby
 
 from conspectus.query.citations.numbered import Citations
@@ -47,7 +47,7 @@ def report_detail(context: Context, id_: str) -> ReportDetail:
                 numbers = filter(None, (citations.number(span) for span in finding.citations))
                 said = ": ".join(filter(None, (finding.summary, finding.explanation)))
                 findings.append(" ".join([said, "".join(f"[{number}]" for number in dict.fromkeys(numbers))]).strip())
-            return ReportDetail(*astuple(row), findings=findings, citations=list(citations.made()))
+            return ReportDetail(**asdict(row), findings=findings, citations=list(citations.made()))
     raise NotThere("there is no report on a community with that id; `reports` lists them")
 
 

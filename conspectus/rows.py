@@ -1,8 +1,11 @@
-"""What operations over the tables of an index return. Each front shows these fields."""
+"""What operations over the tables of an index return, each field on every front; and results as JSON."""
 
-from dataclasses import dataclass
+import json
+import re
+from dataclasses import asdict, dataclass
 from typing import Literal
 
+from conspectus.pipelines.readers.filenames import UNSEEN
 from conspectus.query.types import Citation
 
 Direction = Literal["out", "in", "both"]
@@ -148,3 +151,19 @@ class ReportDetail(ReportRow):
 
     findings: list[str]
     citations: list[Citation]
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """Return a value as JSON on one line, or indented, with characters escaped that affect a terminal.
+
+    >>> json_text({"a": "x\u202ey"})
+    '{"a":"x\\\\u202ey"}'
+    """
+    separators = (",", ":") if indent is None else None
+    return UNSEEN.sub(
+        _code, json.dumps(value, ensure_ascii=False, indent=indent, separators=separators, default=asdict)
+    )
+
+
+def _code(character: re.Match[str]) -> str:
+    return character[0] if character[0] == "\n" else f"\\u{ord(character[0]):04x}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from conspectus.pipelines.readers.filenames import visible
-from conspectus.render.terminal import json_text
+from conspectus.rows import json_text
 from conspectus.storage.errors import NeedsModel, UsageError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from conspectus.cli.app import check_folder_of, chosen_settings, print_json
 from conspectus.cli.command import SHARED, Source, command
-from conspectus.operations import ASK, OPERATIONS
+from conspectus.operation_table import ASK, OPERATIONS
 from conspectus.query.menu import at_level
 from conspectus.render.answers import (
     answer_json,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_
 
 import typer
 from conspectus.cli.app import DEFAULT_INDEX, app, chosen_settings, complain, examples
-from conspectus.operations import Operation, about_of, helps_of
+from conspectus.operation_table import Operation, about_of, helps_of
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 if TYPE_CHECKING:
@@ -79,51 +79,36 @@ def _question(text: str | None) -> str | None:
     return text and text.encode("utf-8", "replace").decode("utf-8")
 
 
+def _existing(help_: str, *, folder: bool = False) -> Any:  # noqa: ANN401  (typer's option)
+    return typer.Option(exists=True, dir_okay=folder, help=help_, metavar="FILE")
+
+
 SHARED: dict[str, ParameterInfo] = {
     "index": typer.Option(
-        "--index",
-        help="The index: a folder, or a URL in an object store (s3://bucket/docs.index).",
-        metavar="FOLDER|URL",
+        help="The index: a folder, or a URL in an object store (s3://bucket/docs.index).", metavar="FOLDER|URL"
     ),
-    "where": typer.Option(
-        "--where", help="Only documents whose metadata match: 'year >= 2020 and lang in (en, de)'.", metavar="FILTER"
-    ),
+    "where": typer.Option(help="Only documents whose metadata match: 'year >= 2020 and lang in (en, de)'."),
     "access": typer.Option(
-        "--access", help="An access tag that you have. Documents with other tags are left out. Repeatable."
+        help="An access tag that you have. Documents with other tags are left out. Repeatable.", metavar="TAG"
     ),
-    "settings": typer.Option(
-        "--settings", help="A settings file. [default: ./settings.yaml if it exists]", metavar="FILE"
-    ),
+    "settings": typer.Option(help="A settings file. [default: ./settings.yaml if it exists]", metavar="FILE"),
     "overrides": typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Override one setting. Repeatable."),
-    "openie": typer.Option(
-        "--openie",
-        exists=True,
-        dir_okay=False,
-        help="Use this extraction instead of the extractor: JSON lines with id, entities and triples, HippoRAG's "
-        "openie_results_*.json, or LightRAG's graph with its text files.",
-        metavar="FILE",
+    "openie": _existing(
+        "Use this extraction instead of the extractor: JSON lines with id, entities and triples, HippoRAG's "
+        "openie_results_*.json, or LightRAG's graph with its text files."
     ),
-    "kg": typer.Option(
-        "--kg", exists=True, help="A knowledge graph to import, or a folder of its files. Repeatable.", metavar="FILE"
-    ),
-    "kg_labels": typer.Option(
-        "--kg-labels",
-        exists=True,
-        dir_okay=False,
-        help="Labels for the ids of the graph, one per line: id, tab, label. Repeatable.",
-        metavar="FILE",
-    ),
+    "kg": _existing("A knowledge graph to import, or a folder of its files. Repeatable.", folder=True),
+    "kg_labels": _existing("Labels for the ids of the graph, one per line: id, tab, label. Repeatable."),
     "runner": typer.Option(
-        "--runner",
         help="Read and embed chunks on the workers of a Dask scheduler: dask://HOST:PORT. Sets build.runner.",
         metavar="ADDRESS",
     ),
-    "session": typer.Option("--session", help="A file with the conversation so far.", metavar="FILE"),
+    "session": typer.Option(help="A file with the conversation so far.", metavar="FILE"),
     "as_json": typer.Option("--json", help="Print one JSON object instead of text."),
     "quiet": typer.Option("--quiet", "-q", help="Show no progress on stderr."),
     "estimate": typer.Option("--estimate", help="Only estimate tokens, calls, cost and time; no server is called."),
     "method": typer.Option(
-        "--method", help="The method; see: conspectus methods.", metavar="NAME", autocompletion=_names_of_methods
+        help="The method; see: conspectus methods.", metavar="NAME", autocompletion=_names_of_methods
     ),
     "trace": typer.Option("--trace", help="Also print the steps that led to the answer."),
     "question": typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=_question),

@@ -1,6 +1,7 @@
 """`conspectus index`: documents in, an index out."""
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,8 @@ from conspectus.render.builds import build_text, estimate_text, lost_text
 from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, UsageError
 
 if TYPE_CHECKING:
+    from conspectus.pipelines.build_report import BuildReport
+    from conspectus.pipelines.runner import Progress
     from conspectus.storage.settings import Settings
 
 _LONGEST_CALL = 86_400.0
@@ -94,7 +97,7 @@ def index(
     if latency is not None and not estimate:
         raise UsageError("--latency only applies with --estimate")
     if estimate:
-        _estimate(inputs, index, chosen, latency, retry_failed=retry_failed, as_json=as_json)
+        print_estimate(build, chosen, inputs, as_json=as_json, latency=latency, retry_failed=retry_failed)
         return
     if os.environ.get("PREFECT_API_URL"):
         if quiet:
@@ -118,15 +121,23 @@ def index(
                 from conspectus.building import prepare
 
                 prepare(open_index(index, chosen))
-    end(done, chosen, as_json=as_json)
+    _end(done, chosen, as_json=as_json)
 
 
-def end(done: dict[str, Any], chosen: "Settings", *, as_json: bool) -> None:
-    """Print the result of a build; exit with status 5 if too much failed."""
-    if as_json:
-        print_json(done)
-    else:
-        typer.echo(build_text(done))
+def change(
+    build: Build, chosen: "Settings", work: "Callable[[Path, Progress], BuildReport]", *, as_json: bool, quiet: bool
+) -> None:
+    """Change an index under its lock, and print what was done; exit with status 5 if too much failed."""
+    from conspectus.pipelines.build_report import summary
+    from conspectus.pipelines.remote_index.local_copy import written
+
+    with progress(quiet) as report, written(build.index, wait=chosen.build.wait) as folder:
+        done = summary(work(folder, report))
+    _end({**done, "index": build.index}, chosen, as_json=as_json)
+
+
+def _end(done: dict[str, Any], chosen: "Settings", *, as_json: bool) -> None:
+    print_json(done) if as_json else typer.echo(build_text(done))
     check_lost(done, chosen)
 
 
@@ -139,17 +150,19 @@ def check_lost(done: dict[str, Any], chosen: "Settings") -> None:
         raise typer.Exit(FAILURES_PAST_THRESHOLD)
 
 
-def _estimate(
-    inputs: list[str], index: str, chosen: "Settings", latency: float | None, *, retry_failed: bool, as_json: bool
+def print_estimate(
+    build: Build,
+    chosen: "Settings",
+    inputs: Sequence[str],
+    *,
+    as_json: bool,
+    **more: Any,  # noqa: ANN401
 ) -> None:
+    """Print what a build would take; `more` is passed to `estimate`."""
     from conspectus.pipelines.estimation.estimate import estimate
     from conspectus.pipelines.estimation.totals import summary
     from conspectus.pipelines.remote_index.local_copy import written
 
-    with written(index, publishes=False) as folder:
-        made = summary(estimate(inputs, folder, chosen, latency=latency, retry_failed=retry_failed))
-    made["index"] = index
-    if as_json:
-        print_json(made)
-    else:
-        typer.echo(estimate_text(made))
+    with written(build.index, publishes=False) as folder:
+        made = {**summary(estimate(inputs, folder, chosen, **more)), "index": build.index}
+    print_json(made) if as_json else typer.echo(estimate_text(made))

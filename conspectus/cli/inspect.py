@@ -9,7 +9,7 @@ import typer
 from annotated_types import Ge
 from conspectus.cli.app import DEFAULT_INDEX, chosen_settings, print_json
 from conspectus.cli.command import Build, Source, command
-from conspectus.operations import OPERATIONS, Operation
+from conspectus.operation_table import OPERATIONS, Operation
 from conspectus.render.builds import check_text, preview_text, status_text
 from conspectus.render.terminal import one_line, safe_lines
 from conspectus.storage.errors import UsageError

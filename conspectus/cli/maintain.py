@@ -1,6 +1,5 @@
 """`conspectus add`, `remove` and `prune`: changes to an existing index."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,17 +11,13 @@ from conspectus.cli.app import (
     print_json,
 )
 from conspectus.cli.command import Build, command
-from conspectus.cli.index import end
-from conspectus.progress import progress
-from conspectus.render.builds import estimate_text, pruning_text
+from conspectus.cli.index import change, print_estimate
+from conspectus.render.builds import pruning_text
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
-    from conspectus.storage.settings import Settings
-
-EstimateOption = Annotated[
-    bool, typer.Option("--estimate", help="Only estimate tokens, calls, cost and time; no server is called.")
-]
+    from conspectus.pipelines.build_report import BuildReport
+    from conspectus.pipelines.runner import Progress
 
 
 @command(
@@ -46,18 +41,17 @@ def add(
     Args:
         inputs: Files, folders, globs or URLs.
     """
-    from conspectus.pipelines.build_report import summary
     from conspectus.pipelines.incremental import add_documents
-    from conspectus.pipelines.remote_index.local_copy import written
 
     chosen = build.chosen()
     if estimate:
-        _print_estimate(inputs, (), build.index, chosen, as_json=as_json)
+        print_estimate(build, chosen, inputs, as_json=as_json, names=())
         return
-    with progress(quiet) as report, written(build.index, wait=chosen.build.wait) as folder:
-        done = summary(add_documents(inputs, folder, chosen, None, report))
-    done["index"] = build.index
-    end(done, chosen, as_json=as_json)
+
+    def work(folder: Path, report: "Progress") -> "BuildReport":
+        return add_documents(inputs, folder, chosen, None, report)
+
+    change(build, chosen, work, as_json=as_json, quiet=quiet)
 
 
 @command(
@@ -80,18 +74,17 @@ def remove(
     Args:
         names: Ids or URIs of documents, or names of files and folders.
     """
-    from conspectus.pipelines.build_report import summary
     from conspectus.pipelines.incremental import remove_documents
-    from conspectus.pipelines.remote_index.local_copy import written
 
     chosen = build.chosen()
     if estimate:
-        _print_estimate((), names, build.index, chosen, as_json=as_json)
+        print_estimate(build, chosen, (), as_json=as_json, names=names)
         return
-    with progress(quiet) as report, written(build.index, wait=chosen.build.wait) as folder:
-        done = summary(remove_documents(names, folder, chosen, None, report))
-    done["index"] = build.index
-    end(done, chosen, as_json=as_json)
+
+    def work(folder: Path, report: "Progress") -> "BuildReport":
+        return remove_documents(names, folder, chosen, None, report)
+
+    change(build, chosen, work, as_json=as_json, quiet=quiet)
 
 
 @command(
@@ -127,15 +120,3 @@ def prune(
     purged = prune_index(index, keep, purge=purge, settings=chosen_settings(settings, overrides) if purge else None)
     done = {"index": index, **asdict(purged.pruned), "forgotten": purged.forgotten}
     print_json(done) if as_json else typer.echo(pruning_text(done))
-
-
-def _print_estimate(
-    inputs: Sequence[str], names: Sequence[str], index: str, chosen: "Settings", *, as_json: bool
-) -> None:
-    from conspectus.pipelines.estimation.estimate import estimate
-    from conspectus.pipelines.estimation.totals import summary
-    from conspectus.pipelines.remote_index.local_copy import written
-
-    with written(index, publishes=False) as folder:
-        made = {**summary(estimate(inputs, folder, chosen, names=names)), "index": index}
-    print_json(made) if as_json else typer.echo(estimate_text(made))

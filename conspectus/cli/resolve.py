@@ -1,17 +1,20 @@
 """`conspectus resolve`: list, undo and redo merges of entity names."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from conspectus.cli.app import (
     print_json,
 )
 from conspectus.cli.command import Build, command
-from conspectus.cli.index import end
-from conspectus.progress import progress
+from conspectus.cli.index import change
 from conspectus.render.builds import merges_text
 from conspectus.storage.errors import UsageError
+
+if TYPE_CHECKING:
+    from conspectus.pipelines.build_report import BuildReport
+    from conspectus.pipelines.runner import Progress
 
 
 @command(
@@ -56,16 +59,15 @@ def resolve(
         _list(build.index, names or [], as_json=as_json)
         return
 
-    from conspectus.pipelines.build_report import summary
-    from conspectus.pipelines.remote_index.local_copy import written
     from conspectus.pipelines.resolution import undo as undoing
 
     chosen = build.chosen()
-    change = undoing.undo if undo or undo_all else undoing.redo
-    with progress(quiet) as report, written(build.index, wait=chosen.build.wait) as folder:
-        done = summary(change(names or None, folder, chosen, None, report))
-    done["index"] = build.index
-    end(done, chosen, as_json=as_json)
+    decide = undoing.undo if undo or undo_all else undoing.redo
+
+    def work(folder: Path, report: "Progress") -> "BuildReport":
+        return decide(names or None, folder, chosen, None, report)
+
+    change(build, chosen, work, as_json=as_json, quiet=quiet)
 
 
 def _flags(undo: bool, undo_all: bool, redo: bool, redo_all: bool) -> list[tuple[str, bool]]:

@@ -1,29 +1,10 @@
 """Common functions of text output: untrusted text made safe for a terminal, counted nouns, tables."""
 
-import json
-import re
 from collections.abc import Sequence
-from dataclasses import asdict
 
-from conspectus.pipelines.readers.filenames import UNSEEN, visible
+from conspectus.pipelines.readers.filenames import visible
 
-__all__ = ["aligned_table", "count", "duration", "json_text", "one_line", "safe_lines", "visible"]
-
-
-def json_text(value: object, indent: int | None = None) -> str:
-    """Return a value as JSON on one line, or indented, with characters escaped that affect a terminal.
-
-    >>> json_text({"a": "x\u202ey"})
-    '{"a":"x\\\\u202ey"}'
-    """
-    separators = (",", ":") if indent is None else None
-    return UNSEEN.sub(
-        _code, json.dumps(value, ensure_ascii=False, indent=indent, separators=separators, default=asdict)
-    )
-
-
-def _code(character: re.Match[str]) -> str:
-    return character[0] if character[0] == "\n" else f"\\u{ord(character[0]):04x}"
+__all__ = ["aligned_table", "count", "duration", "one_line", "safe_lines", "visible"]
 
 
 def one_line(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from conspectus.render.terminal import json_text
+from conspectus.rows import json_text
 from conspectus.server import ask_routes, browse_routes, openai_chat, page_files
 from conspectus.server.admin import admin_routes
 from conspectus.server.mcp_tools import caller_of_request, mcp_server
@@ -196,7 +196,7 @@ async def _invalid(request: Request, wrong: Exception) -> Response:
     said = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}".lstrip(": ") for one in wrong.errors()[:5])
     first = wrong.errors()[0]
     if first["type"] == "json_invalid":
-        said = f"the body is not JSON: {first['ctx']['error']} at character {first['loc'][-1]}"
+        said = f"the body is not JSON: {first['ctx']['error']} (character {first['loc'][-1]})"
     elif tuple(first["loc"]) == ("body",):
         said = "the body is not a JSON object, or its content-type is not application/json"
     return _error(request, 422, "bad_request", said)

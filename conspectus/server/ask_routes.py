@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any
 
-from conspectus.operations import ASK, OPERATIONS, Operation
+from conspectus.operation_table import ASK, OPERATIONS, Operation
 from conspectus.query.step_listeners import Listener
 from conspectus.query.types import Step
-from conspectus.render.terminal import json_text
+from conspectus.rows import json_text
 from conspectus.server.bodies import ANSWERS, request_of
 from conspectus.server.request_checks import Refused, error_body
 from conspectus.server.request_threads import Gone

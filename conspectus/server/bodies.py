@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from inspect import Parameter
 from typing import Annotated, Any
 
-from conspectus.operations import ASK, Operation, Question
+from conspectus.operation_table import ASK, Operation
+from conspectus.operations import Question
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.types import Check, Citation, CitedTriple, Passage, Step, Usage
 from conspectus.query.types.subgraph import RetrievedSubgraph
@@ -86,27 +87,25 @@ class Answered(BaseModel):
     )
 
 
-class RetrievedPassages(BaseModel):
+class _Ranking(BaseModel):
+    index: str
+    version: str
+    question: str
+    method: str
+    trace: list[Step]
+
+
+class RetrievedPassages(_Ranking):
     """Passages, best first."""
 
-    index: str
-    version: str
-    question: str
-    method: str
     passages: list[Passage]
-    trace: list[Step]
 
 
-class ExplainedPassages(BaseModel):
+class ExplainedPassages(_Ranking):
     """Why passages were found, in the form of `conspectus explain --json`."""
 
-    index: str
-    version: str
-    question: str
-    method: str
     formula: str
     passages: list[dict[str, Any]]
-    trace: list[Step]
 
 
 ANSWERS: dict[str, type[BaseModel]] = {

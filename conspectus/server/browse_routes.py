@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from conspectus.api import Index
 from conspectus.map.data import MapLimits, content_of
-from conspectus.operations import OPERATIONS, Operation
+from conspectus.operation_table import OPERATIONS, Operation
 from conspectus.query.context import Context
 from conspectus.rows import MethodRow
 from conspectus.server.ask_routes import IndexName, leaves, service_of

@@ -7,7 +7,7 @@ used as paths.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from conspectus.operations import OPERATIONS
+from conspectus.operation_table import OPERATIONS
 from conspectus.query.menu import COMPARED
 from conspectus.server.request_checks import Refused
 from conspectus.storage.errors import UsageError

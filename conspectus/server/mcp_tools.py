@@ -13,9 +13,8 @@ from functools import wraps
 from inspect import Parameter, Signature
 from typing import Annotated, Any, ParamSpec, TypeVar
 
-from conspectus.operations import ASK, OPERATIONS, Operation
-from conspectus.render.terminal import json_text
-from conspectus.rows import MethodRow
+from conspectus.operation_table import ASK, OPERATIONS, Operation
+from conspectus.rows import MethodRow, json_text
 from conspectus.server.mcp_resources import add_prompts, add_resources
 from conspectus.server.request_checks import Refused, log_line
 from conspectus.server.service import Service, never

@@ -13,14 +13,14 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from conspectus.operations import ASK
+from conspectus.operation_table import ASK
 from conspectus.query.citations.marks import without_verdicts
 from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.sayings import saying
 from conspectus.query.types import Answer
 from conspectus.render.answers import citation_lines, triple_lines
-from conspectus.render.terminal import json_text
+from conspectus.rows import json_text
 from conspectus.server.ask_routes import AnswerStream, leaves, service_of, stream_response
 from conspectus.server.bodies import LONGEST_ANSWER, MOST_TURNS, Access, TurnGiven, Where
 from conspectus.server.request_checks import Refused, error_body

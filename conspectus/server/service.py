@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from conspectus.api import Index
-from conspectus.operations import ASK, Operation, runnable
+from conspectus.operation_table import ASK, Operation
+from conspectus.operations import runnable
 from conspectus.prompts.client.usage_and_cost import metered
 from conspectus.query.context import Context
 from conspectus.query.step_listeners import Listener, steps_told_to
@@ -142,35 +143,22 @@ class Service:
             with metered(caller.purse):
                 return await work(view)
 
+        threads = self.reads if reads else self.questions
         try:
             if not reads:
                 if caller.purse is not None:
                     caller.purse.check()
                 caller.allowance.take()
-        except TooManyQuestions as many:
+        except (TooManyQuestions, MoneySpent) as error:
             held.let_go()
-            seconds = {"retry-after": str(int(many.seconds) + 1)}
-            raise Refused(
-                429, "too_many_questions", "the token's limit of questions a minute is reached", seconds
-            ) from None
-        except MoneySpent as spent:
-            held.let_go()
-            raise refusal(spent) from None
-        threads = self.reads if reads else self.questions
+            raise refusal(error) from None
         try:
             return await threads.run(over_view, gone, held.let_go, caller.name, shares=self.shares), held
-        except TooBusy:
-            busy = "too many requests are under way; ask again later"
-            raise Refused(429, "too_busy", busy, {"retry-after": "1"}) from None
         except TookTooLong:
             raise Refused(504, "too_long", f"no answer within {threads.seconds:g} s") from None
-        except Stopping:
-            raise Refused(503, "stopping", "the server is stopping", {"retry-after": "5"}) from None
-        except (SettingsError, MissingPart) as error:
-            log_line({"event": "cannot run", "index": name, "why": str(error)})
-            why = "the server's settings name something that cannot be used; its log says what"
-            raise Refused(501, "misconfigured", why) from error
-        except ConspectusError as error:
+        except (TooBusy, Stopping, ConspectusError) as error:
+            if isinstance(error, SettingsError | MissingPart):
+                log_line({"event": "cannot run", "index": name, "why": str(error)})
             raise refusal(error) from error
 
     async def call(
@@ -245,21 +233,30 @@ def _span(operation: Operation, name: str, view: Index, method: str) -> Abstract
     )
 
 
-def refusal(error: ConspectusError) -> Refused:
-    """Return the error that a client sees. Only messages about the request itself are passed on."""
-    if isinstance(error, NotThere):
-        return Refused(404, "not_found", str(error))
-    if isinstance(error, UsageError):
-        return Refused(400, "bad_request", str(error))
-    if isinstance(error, NeedsModel):
-        return Refused(501, "needs_model", str(error))
-    if isinstance(error, ModelError):
-        return Refused(502, "model_failed", "the language model gave no usable answer")
-    if isinstance(error, MoneySpent):
-        later = {"retry-after": str(int(error.seconds) + 1)}
-        return Refused(429, "money_spent", "too little is left of the token's limit of dollars a day (UTC)", later)
-    if isinstance(error, BudgetReached):
-        return Refused(503, "budget_reached", "the budget for the language model is used up")
-    if isinstance(error, IndexUnusable):
-        return Refused(503, "index_unusable", "the index cannot be read; the server's log names it")
-    return Refused(500, "internal_error", "the question could not be answered")
+_REFUSALS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], int, str, str], ...] = (
+    (TooManyQuestions, 429, "too_many_questions", "the token's limit of questions a minute is reached"),
+    (TooBusy, 429, "too_busy", "too many requests are under way; ask again later"),
+    (Stopping, 503, "stopping", "the server is stopping"),
+    (
+        (SettingsError, MissingPart),
+        501,
+        "misconfigured",
+        "the server's settings name something that cannot be used; its log says what",
+    ),
+    (NotThere, 404, "not_found", ""),
+    (UsageError, 400, "bad_request", ""),
+    (NeedsModel, 501, "needs_model", ""),
+    (ModelError, 502, "model_failed", "the language model gave no usable answer"),
+    (MoneySpent, 429, "money_spent", "too little is left of the token's limit of dollars a day (UTC)"),
+    (BudgetReached, 503, "budget_reached", "the budget for the language model is used up"),
+    (IndexUnusable, 503, "index_unusable", "the index cannot be read; the server's log names it"),
+    (Exception, 500, "internal_error", "the question could not be answered"),
+)
+"""What a client is told of each error; "" is the error's own message, which is about the request itself."""
+
+
+def refusal(error: Exception) -> Refused:
+    """Return the error that a client sees, with the seconds after which it may ask again."""
+    status, kind, message = next(row[1:] for row in _REFUSALS if isinstance(error, row[0]))
+    seconds = {TooBusy: 1, Stopping: 5}.get(type(error)) or int(getattr(error, "seconds", -1)) + 1
+    return Refused(status, kind, message or str(error), {"retry-after": str(seconds)} if seconds else {})

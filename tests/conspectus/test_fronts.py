@@ -9,7 +9,7 @@ from typing import Any
 
 import conspectus
 import pytest
-from conspectus.operations import OPERATIONS
+from conspectus.operation_table import OPERATIONS
 from conspectus.render.answers import answer_json, evidence_json, explanation_json
 from conspectus.render.walks import json_of
 from conspectus.server.mcp_tools import LONGEST

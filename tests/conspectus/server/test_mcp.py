@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from conspectus.operations import OPERATIONS
+from conspectus.operation_table import OPERATIONS
 from conspectus.server.mcp_tools import LONGER, SHORT
 from conspectus.server.tokens import Caller, Callers, _digest
 from mcp import Client, MCPError, StdioServerParameters
