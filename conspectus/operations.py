@@ -30,7 +30,7 @@ from conspectus.rows import (
     Status,
 )
 from conspectus.storage.errors import UsageError
-from conspectus.storage.records import SKIP, Failure
+from conspectus.storage.records import SKIP, Community, Failure
 
 if TYPE_CHECKING:
     from conspectus.query.context import Context
@@ -239,7 +239,9 @@ def _check(*questions: str) -> None:
 def status(context: "Context") -> Status:
     """Tell what an index contains: the numbers of documents, passages, entities and relations, and its models."""
     made, model = context.index.manifest, context.settings.llm.model or ""
-    return Status(made.version, made.format_version, dict(made.rows), dict(made.models), model)
+    communities = context.index.arrow(Community, "same_as").column("same_as").null_count  # one can be on several levels
+    rows = {**made.rows, "communities": communities}
+    return Status(made.version, made.format_version, rows, dict(made.models), model)
 
 
 def methods(context: "Context") -> list[MethodRow]:

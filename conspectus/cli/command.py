@@ -114,6 +114,7 @@ SHARED: dict[str, ParameterInfo] = {
     "question": typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=_question),
 }
 """Options that several commands have, by the name of the parameter."""
+_HELPS = {name: option.help for name, option in SHARED.items() if option.help}
 
 
 def command(
@@ -148,7 +149,7 @@ def command(
         if operation is not None:
             parts["given"] = {key: each for key, each in operation.parameters().items() if key not in own}
         wanted = [each for key, part in own.items() for each in parts.get(key, {key: part}).values()]
-        helps = {**(helps_of(operation.run) if operation else {}), **helps_of(function)}
+        helps = {**(helps_of(operation.run) if operation else {}), **_HELPS, **helps_of(function)}
 
         def run(**values: Any) -> None:  # noqa: ANN401  (of the options)
             taken = {key: {each: values.pop(each) for each in part} for key, part in parts.items()}
@@ -171,6 +172,7 @@ def _option(parameter: Parameter, helps: Mapping[str, str]) -> Parameter:
     told = next((each for each in limits if isinstance(each, ParameterInfo)), None)
     if told is None:
         told = copy(SHARED.get(name)) or _declared(name, kind, default)
+        told.help = None
     if told.help is None:
         told.help = helps[name][:1].upper() + helps[name][1:]
     for limit in limits:

@@ -96,7 +96,7 @@ def serve(
     "conspectus mcp docs.index --access team-a",
 )
 def mcp(
-    index: str,
+    index: Annotated[str, typer.Argument(metavar="INDEX")],
     access: list[str] | None = None,
     settings: Path | None = None,
     overrides: list[str] | None = None,

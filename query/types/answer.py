@@ -9,6 +9,8 @@ from conspectus.storage.records import Claim, Entity, Relation, Report
 
 SPELLING = "spelling"
 """The name of the step that tells which words of a question were read as others."""
+OVERVIEW = "overview"
+"""The name of the step that tells that an answer is an outline."""
 _SHOWN = 200
 """Characters of an answer that `repr` shows."""
 
@@ -272,7 +274,7 @@ class Answer:
     def notes(self) -> tuple[str, ...]:
         """What a reader should know besides the text: how the question was read, and what is in doubt."""
         notes = [f"understood as: {self.standalone}"] if self.standalone not in ("", self.question) else []
-        notes += [step.detail for step in self.trace if step.name == SPELLING]
+        notes += [step.detail for step in self.trace if step.name in {SPELLING, OVERVIEW}]
         if self.dropped_citations:
             notes.append(f"citations that did not resolve and were dropped: {self.dropped_citations}")
         doubted = [check for check in self.checks if not check.supported]

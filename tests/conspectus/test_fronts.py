@@ -185,6 +185,9 @@ def test_the_short_answer_is_on_every_front_for_people(served: Running) -> None:
     replied = served.client.post("/v1/chat/completions", json=chat).json()["choices"][0]["message"]["content"]
     assert replied.startswith("In short: 1902\n")
     assert "\nIn short: 1902\n" in printed
+    answer = conspectus.open(served.indexes[0].root).ask(question, "ppr")
+    assert answer._repr_html_().startswith("<div><p>1902</p>")
+    assert answer._repr_markdown_().startswith("1902\n")
 
 
 def test_the_cases_have_what_fronts_could_leave_out(served: Running) -> None:

@@ -39,6 +39,7 @@ from conspectus.query.methods.graphrag.overview.focus import QUOTED_WORDS, focus
 from conspectus.query.methods.graphrag.overview.themes import Theme, themes
 from conspectus.query.question.scope import LEAST_SUPPORT, closeness_to_whole, corpus_coverage, is_about_the_whole
 from conspectus.query.types import Answer, Answerer, Say, Step
+from conspectus.query.types.answer import OVERVIEW
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import per_index
@@ -186,7 +187,10 @@ class ExtractiveGlobalSearch:
                 self._context.chunk_rows[each.passage.chunk_id] for theme in told for each in theme.statements
             )
         ]
-        assembly.add(*selected.trace, Step("overview", f"{len(told)} parts of the documents' own structure"))
+        assembly.add(
+            *selected.trace,
+            Step(OVERVIEW, f"no themes were derived: {len(told)} parts of the documents' own structure"),
+        )
         assembly.over(len(passages), sum(item.unit.n_tokens for item in passages))
         return assembly.assemble(
             text,
