@@ -4,7 +4,7 @@ import inspect
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from inspect import Parameter, Signature
 from pathlib import Path
 from types import UnionType
@@ -128,7 +128,7 @@ def command(
     """Make a command of a function.
 
     A parameter without a default is an argument, any other an option; the section Args of the docstring is their help.
-    A parameter that is a dataclass stands for the options of its fields, and `given` for the parameters of an
+    A parameter of type `Source` or `Build` stands for the options of its fields, and `given` for the parameters of an
     operation.
 
     Args:
@@ -142,7 +142,9 @@ def command(
 
     def register(function: Function) -> Function:
         own = inspect.signature(function).parameters
-        groups = {key: each.annotation for key, each in own.items() if is_dataclass(each.annotation)}
+        groups: dict[str, Callable[..., Any]] = {
+            key: each.annotation for key, each in own.items() if each.annotation in (Source, Build)
+        }
         parts: dict[str, Mapping[str, Parameter]] = {
             key: inspect.signature(group).parameters for key, group in groups.items()
         }

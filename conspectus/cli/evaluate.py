@@ -11,12 +11,12 @@ from conspectus.cli.app import (
     check_folder_of,
     chosen_settings,
     complain,
-    json_text,
     model_of,
 )
 from conspectus.cli.command import command
 from conspectus.progress import progress
 from conspectus.render.scores import judgement_text, scores_text, sweep_text
+from conspectus.rows import json_text
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:

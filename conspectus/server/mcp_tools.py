@@ -122,8 +122,9 @@ def _tool(operation: Operation, calls: Calls, runs: list[MethodRow]) -> Tool:
     names = [one.name for one in runs] if operation is ASK else names
     parameters = []
     for name, each in operation.parameters().items():
-        described = Annotated[each.annotation, Field(description=helps[name])]
         default = (operation.tool or {}).get(name, each.default)
+        kind: Any = each.annotation
+        described = Annotated[kind, Field(description=helps[name])]
         parameters.append(each.replace(kind=keyword, default=default, annotation=described))
     added: dict[str, tuple[Any, Any]] = {"index": (Which, "")} if len(calls.service.indexes) > 1 else {}
     if operation.asks:

@@ -99,9 +99,9 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
         language = context.bm25.analysis.language_of(context.chunk_rows[chosen[0].excerpt.passage.chunk_id])
         lines.append(f"({saying('language of the text', question, name_of_language(language))})")
     text = "\n".join(lines) or declined(context, question, evidence.passages, nearest)
-    say(text)
     assembly.add(*evidence.trace)
     assembly.step("read", reason or f"{len(chosen)} of {len(quotes)} excerpts quoted")
+    say(text)
     return assembly.assemble(
         text,
         citations=citations.made(),

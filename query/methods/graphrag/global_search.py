@@ -148,12 +148,12 @@ class ExtractiveGlobalSearch:
             citations = Citations(self._context)
             lines = [citations.cite(statement.text, statement.spans[0]) for statement in chosen]
             text = "\n".join(f"- {line}" for line in lines if line) or no_answer(question)
-            say(text)
             assembly.add(
                 *selected.trace,
                 Step("map", f"{len(places)} of {len(selected.units)} scored above zero"),
                 Step("reduce", f"{len(chosen)} statements of the {len(best)} most helpful; {reason}"),
             )
+            say(text)
             assembly.over(len(selected.units), selected.units.n_tokens)
             return assembly.assemble(
                 text,
@@ -180,7 +180,6 @@ class ExtractiveGlobalSearch:
         """Return the overview: one line per theme, with its citation."""
         citations = Citations(self._context)
         text = "\n".join(_line(theme, citations) for theme in told)
-        say(text)
         passages = [
             ScoredUnit(passage_unit(self._context, row), 1.0)
             for row in dict.fromkeys(

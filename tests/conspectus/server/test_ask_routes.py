@@ -27,6 +27,8 @@ def test_a_stream_has_the_text_the_citations_the_steps_and_the_usage(server: Run
     assert of["steps"] == of["answer"]["trace"]
     told = [step for name, step in found if name == "step"]
     assert told
+    names = [name for name, _ in found]
+    assert names.index("text") > max(place for place, name in enumerate(names) if name == "step")
     assert found[-1][0] == "answer"
     assert all(step in of["steps"] for step in told)
 
