@@ -106,8 +106,7 @@ function finished(answer, asked, text, below) {
     else openSource(source, about, from);
   };
   text.replaceChildren(...prose(answer.text, markOf(sources, open)));
-  const readAs = answer.notes.filter((note) => /^(understood as:|read) /.test(note)); // `doubts` tells the others
-  for (const note of readAs) text.before(make("p", { class: "soft" }, spoken(note[0].toUpperCase() + note.slice(1))));
+  for (const note of answer.notes.filter((each) => /^(understood as:|read) /.test(each))) text.before(make("p", { class: "soft" }, spoken(note[0].toUpperCase() + note.slice(1))));
   if (answer.span) text.before(make("p", { class: "short" }, make("span", { class: "unseen" }, "In short: "), spoken(answer.span)));
   const chosen = answer.names.slice(0, 12).map((name) => make("li", {}, make("a", { href: href("entities", { id: name }, answer.index) }, spoken(name.replaceAll("_", " ")))));
   below.replaceChildren(...[
