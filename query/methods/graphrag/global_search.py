@@ -190,6 +190,7 @@ class ExtractiveGlobalSearch:
             *selected.trace,
             Step(OVERVIEW, f"no themes were derived: {len(told)} parts of the documents' own structure"),
         )
+        say(text)
         assembly.over(len(passages), sum(item.unit.n_tokens for item in passages))
         return assembly.assemble(
             text,
