@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 os.environ.update(ORT_DISABLE_TELEMETRY="1", DO_NOT_TRACK="1", PREFECT_SERVER_ANALYTICS_ENABLED="false")
 
 if TYPE_CHECKING:
-    from conspectus.api import Index, open_index
+    from conspectus.api import AsyncIndex, Index, open_index
     from conspectus.api import open_index as open  # noqa: A004  (conspectus.open reads as gzip.open does)
-    from conspectus.async_index import AsyncIndex
     from conspectus.building import (
         add,
         build,
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
     from conspectus.storage.settings import Settings, load_settings
 
 _HOMES = {
-    "conspectus.api": "Index open_index",
-    "conspectus.async_index": "AsyncIndex",
+    "conspectus.api": "AsyncIndex Index open_index",
     "conspectus.building": ("add build estimate evaluate import_graphrag preview prune redo_merges remove undo_merges"),
     "conspectus.chat": "Chat",
     "conspectus.endpoint": "GraphEndpoint open_endpoint",

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
-from conspectus.async_index import AsyncIndex
+from conspectus import operations
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.query.types import Answer
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from conspectus.query.context import Context
     from conspectus.query.sparql.result import SparqlResult
     from conspectus.storage.manifest import Manifest
-    from conspectus.storage.records import Failure, Link, Merge, Report
+    from conspectus.storage.records import Link, Merge
     from conspectus.storage.structure.outline import DocumentOutline
     from conspectus.storage.verify import Problem
 
@@ -40,15 +40,29 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
+def _over(
+    operation: Callable[Concatenate["Context", Arguments], Result],
+) -> Callable[Concatenate[Any, Arguments], Result]:
+    """Return the method that runs an operation over the documents that are visible by default."""
+
+    @functools.wraps(operation)
+    def method(self: Any, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:  # noqa: ANN401
+        from conspectus.query.filter.documents import filtered
+
+        return operation(filtered(self.context, None, None), *args, **kwargs)
+
+    return method
+
+
 def _blocking(
-    coroutine: Callable[Concatenate[AsyncIndex, Arguments], Coroutine[Any, Any, Result]],
+    coroutine: Callable[Concatenate["Context", Arguments], Coroutine[Any, Any, Result]],
 ) -> Callable[Concatenate["Index", Arguments], Result]:
-    """Return the method of `Index` that blocks on a method of `AsyncIndex`."""
+    """Return the method of `Index` that blocks on an operation."""
 
     @functools.wraps(coroutine)
     def wait(self: "Index", /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         with one_blas_thread():
-            return run_blocking(coroutine(self.aio, *args, **kwargs))
+            return run_blocking(_over(coroutine)(self, *args, **kwargs))
 
     return wait
 
@@ -61,6 +75,22 @@ def run_blocking(work: Coroutine[Any, Any, Result]) -> Result:
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as other:  # a thread can run only one event loop
         return other.submit(asyncio.run, work).result()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AsyncIndex:
+    """The question methods of `Index` as coroutines. `index.aio` returns it."""
+
+    context: "Context"
+
+    def __repr__(self) -> str:
+        """Return the folder, the version and the numbers of documents and passages."""
+        return f"AsyncIndex({self.context})"
+
+    ask = _over(operations.ask)
+    retrieve = _over(operations.retrieve)
+    retrieve_many = _over(operations.retrieve_many)
+    explain = _over(operations.explain)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -83,10 +113,22 @@ class Index:
 
         return index_html(repr(self), self.filter().manifest.rows)
 
-    ask = _blocking(AsyncIndex.ask)
-    retrieve = _blocking(AsyncIndex.retrieve)
-    retrieve_many = _blocking(AsyncIndex.retrieve_many)
-    explain = _blocking(AsyncIndex.explain)
+    ask = _blocking(operations.ask)
+    retrieve = _blocking(operations.retrieve)
+    retrieve_many = _blocking(operations.retrieve_many)
+    explain = _blocking(operations.explain)
+    status = _over(operations.status)
+    methods = _over(operations.methods)
+    documents = _over(operations.documents)
+    document = _over(operations.document)
+    passages = _over(operations.passages)
+    filters = _over(operations.filters)
+    entities = _over(operations.entities)
+    entity = _over(operations.entity)
+    neighbours = _over(operations.neighbours)
+    reports = _over(operations.reports)
+    report_on = _over(operations.report)
+    failures = _over(operations.failures)
 
     @property
     def aio(self) -> AsyncIndex:
@@ -188,34 +230,6 @@ class Index:
             3
         """
         return self.context.index.manifest
-
-    def failures(self) -> "list[Failure]":
-        """Return one row, with the reason, for everything that could not be read, extracted or reported.
-
-        Example:
-            >>> index.failures()
-            []
-        """
-        from conspectus.storage.records import SKIP, Failure
-
-        return [failure for failure in self.context.index.rows(Failure) if failure.stage != SKIP]
-
-    def reports(self, level: str | None = None) -> "list[Report]":
-        """Return the community reports, best rated first on each level.
-
-        Args:
-            level: "c0" (the coarsest), "c1", ...; None for all levels.
-
-        Raises:
-            UsageError: the hierarchy has no such level.
-
-        Example:
-            >>> all(report.title for report in index.reports("c0"))
-            True
-        """
-        from conspectus.reports import entries
-
-        return [entry.report for entry in entries(self.filter().context, level)]
 
     def outline(self) -> "list[DocumentOutline]":
         """Return the outline of every document: its sections, nested, with the rows of their chunks.

@@ -1,66 +1,130 @@
-"""List what an index is about: its best connected entities and its largest communities."""
+"""Entities and their neighbours, as rows."""
 
-from collections import defaultdict
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict
+from heapq import nsmallest
 
-from conspectus.render.terminal import one_line
-from conspectus.storage.index import StoredIndex
-from conspectus.storage.records import Community, Entity, Mention, Report
-
-
-@dataclass(frozen=True, slots=True)
-class Connected:
-    """An entity, and the number of other entities that share a passage with it."""
-
-    name: str
-    type: str
-    passages: int
-    neighbours: int
+import numpy as np
+from conspectus.query.context import Context
+from conspectus.rows import Beside, Direction, EntityDetail, EntityRow, Neighbour
+from conspectus.storage.errors import NotThere
+from conspectus.storage.index import StoredIndex, per_index
+from conspectus.storage.joins import chunks_of_entities, joined
+from conspectus.storage.made_rows import RowsFrom
+from conspectus.storage.records import Chunk, Entity, Relation
+from conspectus.storage.text.postings import TextColumn
 
 
-@dataclass(frozen=True, slots=True)
-class Largest:
-    """A community that has a report: its title, level and number of entities."""
-
-    title: str
-    level: int
-    entities: int
+def entity_rows(context: Context, name: str = "") -> Sequence[EntityRow]:
+    """Return the entities whose name contains the given text, most frequent first, ties by name."""
+    wanted, names = name.casefold(), _folded_names(context)
+    entities, rows = context.index.each(Entity), [row for row in _by_frequency(context) if wanted in names[row]]
+    return RowsFrom(rows, lambda row: _row(entities[row]))
 
 
-def most_connected(index: StoredIndex, count: int) -> list[Connected]:
-    """Return the entities that share passages with the most other entities, best connected first, ties by name."""
-    in_chunk: defaultdict[str, set[str]] = defaultdict(set)
-    for mention in index.rows(Mention):
-        if mention.entity_id is not None:
-            in_chunk[mention.chunk_id].add(mention.entity_id)
-    near: defaultdict[str, set[str]] = defaultdict(set)
-    for ids in in_chunk.values():
-        for id_ in ids:
-            near[id_] |= ids
-    found = [
-        Connected(entity.name, entity.type, entity.frequency, max(0, len(near[entity.id]) - 1))
-        for entity in index.rows(Entity)
-    ]
-    return sorted(found, key=lambda each: (-each.neighbours, -each.passages, each.name))[:count]
+def entity_detail(context: Context, key: str, most: int) -> EntityDetail:
+    """Return an entity by its id or name, with at most `most` items in each list. Raises NotThere if there is none."""
+    index, row = context.index, _row_of(context, key)
+    entity, holding = index.each(Entity)[row], chunks_of_entities(index)
+    shares = np.zeros(index.manifest.rows["chunks"], np.bool_)
+    shares[holding[row]] = True
+    of_entity = np.repeat(np.arange(len(holding)), np.diff(holding.starts))
+    counts = np.bincount(of_entity[shares[holding.members]], minlength=len(holding))
+    counts[row] = 0
+    ids, chunk_ids, others = _ids(context), _chunk_ids(context), np.flatnonzero(counts)
+    shared = zip((-counts[others]).tolist(), _names(context).taken(others), others.tolist(), strict=True)
+    return EntityDetail(
+        **asdict(_row(entity)),
+        description=entity.description,
+        chunk_ids=[chunk_ids[chunk] for chunk in holding[row][:most].tolist()],
+        neighbours=neighbours(context, entity.id)[:most],
+        beside=[
+            Beside(entity_id=ids[each], name=name, passages=-fewer) for fewer, name, each in nsmallest(most, shared)
+        ],
+    )
 
 
-def largest_communities(index: StoredIndex, count: int) -> list[Largest]:
-    """Return the largest distinct communities that have a report, largest first, ties by title."""
-    titles = {report.community_id: report.title for report in index.rows(Report)}
-    found = [Largest(titles[each.id], each.level, each.size) for each in index.rows(Community) if each.id in titles]
-    return sorted(found, key=lambda each: (-each.entities, each.level, each.title))[:count]
+def neighbours(
+    context: Context, key: str, direction: Direction = "both", predicate: str | None = None
+) -> list[Neighbour]:
+    """Return the relations of an entity with their other ends, the heaviest first, ties by predicate and name.
+
+    Args:
+        context: The open index.
+        key: The id or name of the entity.
+        direction: "out" for relations whose source it is, "in" for those whose target it is.
+        predicate: Only relations with this predicate, ignoring case.
+    """
+    index, row, names = context.index, _row_of(context, key), _names(context)
+    id_ = _ids(context)[row]
+    ends, relations = joined(index), index.each(Relation)
+    found = []
+    for number in np.flatnonzero((ends.sources == row) | (ends.targets == row)).tolist():
+        relation = relations[number]
+        outgoing = relation.source_id == id_
+        wrong_way = (direction == "out" and not outgoing) or (direction == "in" and relation.target_id != id_)
+        if wrong_way or (predicate is not None and relation.predicate.casefold() != predicate.casefold()):
+            continue
+        other = relation.target_id if outgoing else relation.source_id
+        found.append(
+            Neighbour(
+                relation_id=relation.id,
+                outgoing=outgoing,
+                predicate=relation.predicate,
+                description=relation.description,
+                weight=relation.weight,
+                entity_id=other,
+                name=names[int((ends.targets if outgoing else ends.sources)[number])],
+                chunk_ids=list(relation.chunk_ids),
+            )
+        )
+    return sorted(found, key=lambda each: (-each.weight, each.predicate, each.name, each.relation_id))
 
 
-def as_json(entities: list[Connected], communities: list[Largest]) -> dict[str, Any]:
-    """Return both lists as plain values, for JSON."""
-    return {"entities": [asdict(each) for each in entities], "communities": [asdict(each) for each in communities]}
+def _row_of(context: Context, key: str) -> int:
+    row = context.index.ids(Entity).get(key)
+    if row is not None:
+        return row
+    wanted, names = key.casefold(), _names(context)
+    rows = [row for row, name in enumerate(_folded_names(context)) if name == wanted]
+    if not rows:
+        raise NotThere("no entity has that id or name; `entities` lists them, and searches for a part of a name")
+    return next((row for row in rows if names[row] == key), rows[0])
 
 
-def as_text(entities: list[Connected], communities: list[Largest]) -> str:
-    """Return both lists as lines of text."""
-    lines = [f"the {len(entities)} best connected entities (entities that share a passage, passages, type, name)"]
-    lines += [f"{each.neighbours:>7,} {each.passages:>6,}  {each.type.lower():12} {each.name}" for each in entities]
-    lines += ["", f"the {len(communities)} largest communities (entities, level, title)"]
-    lines += [f"{each.entities:>7,}  c{each.level}  {each.title}" for each in communities]
-    return "\n".join(one_line(line) if line else "" for line in lines)
+def _row(entity: Entity) -> EntityRow:
+    return EntityRow(id=entity.id, name=entity.name, type=entity.type, frequency=entity.frequency, degree=entity.degree)
+
+
+@per_index
+def _ids(context: Context) -> TextColumn:
+    return _column(context.index, Entity, "id")
+
+
+@per_index
+def _names(context: Context) -> TextColumn:
+    return _column(context.index, Entity, "name")
+
+
+@per_index
+def _chunk_ids(context: Context) -> TextColumn:
+    return _column(context.index, Chunk, "id")
+
+
+def _column(index: StoredIndex, record: type, name: str) -> TextColumn:
+    return TextColumn(lambda: index.arrow(record, name).column(name))
+
+
+@per_index
+def _folded_names(context: Context) -> list[str]:
+    return [name.casefold() for name in _names(context)[:]]
+
+
+@per_index
+def _by_frequency(context: Context) -> list[int]:
+    """Return the rows of the entities, the most frequent first, ties by name."""
+    from pyarrow import compute
+
+    table = context.index.arrow(Entity, "frequency", "name")
+    rows: list[int] = compute.sort_indices(table, [("frequency", "descending"), ("name", "ascending")]).to_pylist()
+    return rows

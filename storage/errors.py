@@ -57,6 +57,10 @@ class SparqlError(UsageError):
     """A query is not SPARQL 1.1, would change or fetch something, or exceeded its time limit."""
 
 
+class NotThere(UsageError):
+    """The named item does not exist, or is not visible to who asks."""
+
+
 class InputError(ConspectusError):
     """The input contains nothing that can be indexed or evaluated."""
 

@@ -1,7 +1,7 @@
 """A sequence whose items are made when they are asked for, from columns or a table."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import eq
 from typing import TypeVar, overload
 
@@ -30,3 +30,17 @@ class MadeRows(Sequence[Item]):
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class RowsFrom(MadeRows[Item]):
+    """Chosen rows, each made when it is asked for."""
+
+    def __init__(self, rows: Sequence[int], make: Callable[[int], Item]) -> None:
+        self._rows = rows
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _made(self, row: int) -> Item:
+        return self._make(self._rows[row])

@@ -54,6 +54,8 @@ def current_version(root: Path) -> str:
     pointer = root / "CURRENT"
     if not root.is_dir():
         raise IndexNotFound(f"no index at {root}: there is no such folder; build one with: conspectus index INPUT")
+    if not pointer.is_file() and is_index(root):
+        raise IndexNotFound(f"{root} has no version yet: its first build runs, or was stopped (run it again to go on)")
     if not pointer.is_file():
         raise IndexNotFound(f"{root} is not an index: it has no CURRENT file; build one with: conspectus index INPUT")
     name = _head(pointer)

@@ -8,13 +8,13 @@ from types import ModuleType
 
 import conspectus
 import pytest
-from conspectus import api, async_index, building
+from conspectus import api, building, operations
 
 from benchmarks import fake_server
 
 FOLDERS = ("storage", "prompts", "query", "pipelines")
 
-INTERFACE = (api, async_index, building)
+INTERFACE = (api, building, operations)
 """Modules whose examples need an index."""
 
 NOTES = {
@@ -51,5 +51,5 @@ def test_examples_of_the_python_interface_run(tmp_path: Path, monkeypatch: pytes
         (tmp_path / "notes" / f"{name}.txt").write_text(text)
     index = conspectus.build("notes", "notes.index")
     assert failed(api, index=index, conspectus=conspectus) == 0
-    assert failed(async_index, index=index) == 0
+    assert failed(operations, index=index, **vars(operations)) == 0
     assert failed(building, conspectus=conspectus) == 0

@@ -1,18 +1,15 @@
 """The program, the options that several commands share, and their printing and errors."""
 
-import json
-import re
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from conspectus.pipelines.readers.filenames import UNSEEN, visible
+from conspectus.pipelines.readers.filenames import visible
+from conspectus.rows import json_text
 from conspectus.storage.errors import NeedsModel, UsageError
 
 if TYPE_CHECKING:
-    from conspectus.api import Index
     from conspectus.prompts.language_model import LanguageModel
     from conspectus.query.context import Context
     from conspectus.storage.settings import Settings
@@ -45,119 +42,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-IndexOption = Annotated[
-    str,
-    typer.Option(
-        "--index",
-        help="The index: a folder, or a URL in an object store (s3://bucket/docs.index).",
-        metavar="FOLDER|URL",
-    ),
-]
-WhereOption = Annotated[
-    str | None,
-    typer.Option(
-        "--where",
-        help="Only documents whose metadata match: 'year >= 2020 and lang in (en, de)'.",
-        metavar="FILTER",
-    ),
-]
-AccessOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--access",
-        help="An access tag that you have. Documents with other tags are left out. Repeatable.",
-        metavar="TAG",
-    ),
-]
-SettingsOption = Annotated[
-    Path | None,
-    typer.Option("--settings", help="A settings file. [default: ./settings.yaml if it exists]", metavar="FILE"),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Override one setting. Repeatable."),
-]
-OpenieOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--openie",
-        exists=True,
-        dir_okay=False,
-        help="Use this extraction instead of the extractor: JSON lines with id, entities and triples, HippoRAG's "
-        "openie_results_*.json, or LightRAG's graph with its text files.",
-        metavar="FILE",
-    ),
-]
-KgOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--kg",
-        exists=True,
-        help="A knowledge graph to import, or a folder of its files. Repeatable.",
-        metavar="FILE",
-    ),
-]
-KgLabelsOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--kg-labels",
-        exists=True,
-        dir_okay=False,
-        help="Labels for the ids of the graph, one per line: id, tab, label. Repeatable.",
-        metavar="FILE",
-    ),
-]
-RunnerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--runner",
-        help="Read and embed chunks on the workers of a Dask scheduler: dask://HOST:PORT. Sets build.runner.",
-        metavar="ADDRESS",
-    ),
-]
-SessionOption = Annotated[
-    Path | None,
-    typer.Option("--session", help="A file with the conversation so far.", metavar="FILE"),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on stderr.")]
-
-
-def _names_of_methods(begun: str) -> list[str]:
-    from conspectus.query.menu import methods
-
-    return [name for name in methods() if name.startswith(begun)]
-
-
-MethodOption = Annotated[
-    str,
-    typer.Option(
-        "--method", help="The method; see: conspectus methods.", metavar="NAME", autocompletion=_names_of_methods
-    ),
-]
-
-TraceOption = Annotated[bool, typer.Option("--trace", help="Also print the steps that led to the answer.")]
-
-
-def question_text(text: str | None) -> str | None:
-    """Return a question from the command line; reject an empty one."""
-    if text is None:
-        return None
-    if not text.strip():
-        raise typer.BadParameter("the question is empty")
-    return text.encode("utf-8", "replace").decode("utf-8")  # bytes that are not UTF-8 arrive as lone surrogates
-
 
 def query_text(text: str | None, *, schema: bool) -> str:
     """Return a query from the command line, or from standard input if it is "-"; reject it together with --schema."""
     if (text is None) == (not schema):
         raise UsageError("give a query, or --schema")
     return sys.stdin.read() if text == "-" else text or ""
-
-
-QuestionArgument = Annotated[
-    str, typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=question_text)
-]
 
 
 def _print_version(wanted: bool) -> None:
@@ -214,36 +104,9 @@ def chosen_settings(
     return load_settings(file, sections)
 
 
-def open_filtered(
-    index: str,
-    settings: Path | None,
-    overrides: list[str] | None,
-    where: str | None,
-    access: list[str] | None,
-) -> "Index":
-    """Return the index of the options, restricted to the permitted documents; warn on stderr if there are none."""
-    from conspectus.api import open_index
-
-    opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
-    if (where or access is not None) and opened.manifest.rows["documents"] == 0:
-        given = [f"--where {shlex.quote(where)}"] if where else []
-        given += [f"--access {shlex.quote(tag)}" for tag in access or ()]
-        complain(f"no document matches {' '.join(given)}")
-    return opened
-
-
-def json_text(value: object) -> str:
-    """Return a value as JSON, with the control characters of a terminal escaped."""
-    return UNSEEN.sub(_code, json.dumps(value, ensure_ascii=False, indent=2))
-
-
-def _code(character: re.Match[str]) -> str:
-    return character[0] if character[0] == "\n" else f"\\u{ord(character[0]):04x}"
-
-
 def print_json(value: Any) -> None:  # noqa: ANN401  (any JSON)
     """Print a value as JSON."""
-    typer.echo(json_text(value))
+    typer.echo(json_text(value, 2))
 
 
 def complain(message: str) -> None:

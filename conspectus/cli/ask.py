@@ -1,33 +1,24 @@
-"""Asking an index."""
+"""`conspectus ask`, `retrieve`, `explain` and `methods`: questions to an index."""
 
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from conspectus.cli.app import (
-    DEFAULT_INDEX,
-    AccessOption,
-    IndexOption,
-    JsonOption,
-    MethodOption,
-    QuestionArgument,
-    SessionOption,
-    SetOption,
-    SettingsOption,
-    TraceOption,
-    WhereOption,
-    app,
-    check_folder_of,
-    chosen_settings,
-    examples,
-    open_filtered,
-    print_json,
-    question_text,
+from conspectus.cli.app import check_folder_of, chosen_settings, print_json
+from conspectus.cli.command import SHARED, Source, command
+from conspectus.operation_table import ASK, OPERATIONS
+from conspectus.query.menu import at_level
+from conspectus.render.answers import (
+    answer_json,
+    evidence_json,
+    evidence_text,
+    explanation_json,
+    explanation_text,
+    methods_text,
+    support_text,
 )
-from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER, at_level
-from conspectus.render.answers import answer_json, evidence_json, evidence_text, methods_text, support_text
 from conspectus.render.terminal import safe_lines
 from conspectus.storage.errors import UsageError
 from conspectus.storage.level_names import Level
@@ -41,62 +32,27 @@ if TYPE_CHECKING:
 _AT_ONCE = 64
 """Questions of `retrieve --questions` in one batch; its results are printed before the next batch."""
 
-OptionalQuestion = Annotated[
-    str | None, typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=question_text)
-]
 
-
-@app.command(
-    short_help="Answer a question, with citations into the documents.",
-    epilog=examples(
-        'conspectus ask "Who directed the film of the novel?"',
-        'conspectus ask "What are the main themes?" --method global --level c0 --index docs.index',
-        'conspectus ask "And who wrote it?" --session talk.jsonl',
-        "conspectus ask \"What changed?\" --where 'year >= 2020 and lang = en' --access team-a",
-        'conspectus ask "Who directed it?" --method tog2 --topic "Jack Frost" --index films.index',
-        'conspectus ask "Who directed it?" --method fasttog --topic "Jack Frost" --show walk.svg',
-        'conspectus ask "Who directed Grey Heron?" --endpoint http://localhost:7878/query',
-    ),
+@command(
+    "Answer a question, with citations into the documents.",
+    'conspectus ask "Who directed the film of the novel?"',
+    'conspectus ask "What are the main themes?" --method global --level c0 --index docs.index',
+    'conspectus ask "And who wrote it?" --session talk.jsonl',
+    "conspectus ask \"What changed?\" --where 'year >= 2020 and lang = en' --access team-a",
+    'conspectus ask "Who directed it?" --method tog2 --topic "Jack Frost" --index films.index',
+    'conspectus ask "Who directed it?" --method fasttog --topic "Jack Frost" --show walk.svg',
+    'conspectus ask "Who directed Grey Heron?" --endpoint http://localhost:7878/query',
+    operation=ASK,
 )
 def ask(
-    question: QuestionArgument,
-    index: IndexOption = DEFAULT_INDEX,
-    method: MethodOption = DEFAULT_METHOD,
-    level: Annotated[
-        Level | None,
-        typer.Option(
-            "--level",
-            help="Community level for global search, c0 (coarsest) to c3. Implies --method global.",
-            metavar="C0..C3",
-            case_sensitive=False,
-        ),
-    ] = None,
-    topic: Annotated[
-        list[str] | None,
-        typer.Option("--topic", help="An entity at which a walk over the graph starts. Repeatable.", metavar="NAME"),
-    ] = None,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(
-            "--endpoint", help="Ask the graph behind this SPARQL endpoint instead of an index.", metavar="URL"
-        ),
-    ] = None,
-    where: WhereOption = None,
-    access: AccessOption = None,
-    session: SessionOption = None,
-    trace: TraceOption = False,
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            "--show",
-            help="Draw the walk or the subgraph into this file: SVG or PNG, a subgraph also as HTML.",
-            metavar="FILE",
-            dir_okay=False,
-        ),
-    ] = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
+    given: dict[str, Any],
+    source: Source,
+    level: Annotated[Level | None, typer.Option("--level", case_sensitive=False)] = None,
+    endpoint: str | None = None,
+    session: Path | None = None,
+    trace: bool = False,
+    picture: Annotated[Path | None, typer.Option("--show", dir_okay=False)] = None,
+    as_json: bool = False,
 ) -> None:
     """Answer a question, with numbered citations into the documents.
 
@@ -110,29 +66,33 @@ def ask(
 
     With --endpoint, the question goes to the graph behind a SPARQL endpoint. Section `endpoint` of the
     settings controls how names are found there and how much is read.
+
+    Args:
+        level: Community level for global search, c0 (coarsest) to c3. Implies --method global.
+        endpoint: Ask the graph behind this SPARQL endpoint instead of an index.
+        picture: Draw the walk or the subgraph into this file: SVG or PNG, a subgraph also as HTML.
     """
-    name = at_level(method, level) if level else method
+    if level:
+        given["method"] = at_level(given["method"], level)
+    given["topics"] = given["topics"] or ()
     check_folder_of("--show", picture)
     _check_form(picture)
-    topics = topic or []
     history = _history(session)
     if endpoint is None:
-        opened = open_filtered(index, settings, overrides, where, access)
+        opened = source.open()
     else:
         from conspectus.endpoint import open_endpoint
 
-        if where or access or session:
+        if source.where or source.access or session:
             raise UsageError("--where, --access and --session are for an index, not for --endpoint")
-        opened = open_endpoint(endpoint, chosen_settings(settings, overrides)).about(question, name, topics)
+        opened = open_endpoint(endpoint, source.chosen()).about(**given)
     if as_json:
-        answer = opened.ask(question, name, history=history, topics=topics)
+        answer = opened.ask(**given, history=history)
+        print_json(answer_json(answer, opened.walk_json(answer) if answer.evidence.walk else None))
     else:
-        answer = print_answer(lambda say: opened.ask(question, name, say, history, topics), trace)
-    if as_json:
-        walk = {"walk": opened.walk_json(answer)} if answer.evidence.walk else {}
-        print_json(answer_json(answer) | walk)
-    elif trace and answer.evidence.walk:
-        typer.echo(f"\n{opened.walk_text(answer)}")
+        answer = print_answer(lambda say: opened.ask(**given, say=say, history=history), trace)
+        if trace and answer.evidence.walk:
+            typer.echo(f"\n{opened.walk_text(answer)}")
     if session:  # after printing: an answer that was paid for is shown even if the file cannot be written
         from conspectus.query.conversation.history import turn_of
         from conspectus.query.conversation.session import append_turn
@@ -175,8 +135,11 @@ def _draw(opened: "Index", answer: "Answer", picture: Path) -> None:
 
 
 def print_answer(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
-    """Print an answer while it is written, then its sources, and return it."""
-    from conspectus.query.citations.marks import single_marks, without_verdicts
+    """Print an answer while it is written, then its sources, and return it.
+
+    A streamed answer is printed again only if the citation check changed more than its marks.
+    """
+    from conspectus.query.citations.marks import without_marks, without_verdicts
 
     streamed: list[str] = []
 
@@ -186,69 +149,50 @@ def print_answer(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
 
     answer = ask(say)
     typer.echo()
-    if single_marks("".join(streamed).strip()) != single_marks(
-        without_verdicts(answer.text).strip()
-    ):  # the streamed text differs from the answer; [1, 2] for [1][2] is no difference
-        typer.echo(f"\n{safe_lines(answer.text)}")
+    if without_marks("".join(streamed)) != without_marks(without_verdicts(answer.text)):
+        typer.echo(f"\n{safe_lines(answer.text)}" if streamed else safe_lines(answer.text))
     typer.echo(support_text(answer, trace))
     return answer
 
 
-@app.command(
-    short_help="Find passages, without answering.",
-    epilog=examples(
-        'conspectus retrieve "Who directed the film?"',
-        'conspectus retrieve "Who directed the film?" --method hybrid --k 3 --json',
-        "conspectus retrieve --questions questions.jsonl --json",
-    ),
+@command(
+    "Find passages, without answering.",
+    'conspectus retrieve "Who directed the film?"',
+    'conspectus retrieve "Who directed the film?" --method hybrid --k 3 --json',
+    "conspectus retrieve --questions questions.jsonl --json",
+    operation=OPERATIONS["retrieve"],
 )
 def retrieve(
-    question: OptionalQuestion = None,
-    index: IndexOption = DEFAULT_INDEX,
-    method: MethodOption = DEFAULT_RETRIEVER,
-    k: Annotated[int, typer.Option("--k", min=1, help="Number of passages.", metavar="N")] = 5,
-    questions: Annotated[
-        Path | None,
-        typer.Option(
-            "--questions",
-            help="Instead of QUESTION: a file of JSON lines, each with an id and a question.",
-            metavar="FILE",
-        ),
-    ] = None,
-    where: WhereOption = None,
-    access: AccessOption = None,
-    session: SessionOption = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
+    given: dict[str, Any],
+    source: Source,
+    question: Annotated[str | None, SHARED["question"]] = None,
+    questions: Path | None = None,
+    session: Path | None = None,
+    as_json: bool = False,
 ) -> None:
     """Find the best passages for a question, without answering it.
 
     With --session the question may be a follow-up to the conversation in the file, which is not changed. --questions
     looks up many questions; with --json it prints one line of JSON for each, with its id.
+
+    Args:
+        questions: Instead of QUESTION: a file of JSON lines, each with an id and a question.
     """
     if (question is None) == (questions is None):
         raise UsageError("give either a question or --questions FILE")
-    if questions and session:
-        raise UsageError("--session is for one question, not for --questions")
     if questions:
         from conspectus.pipelines.evaluation.suites import read_questions
 
-        asked = read_questions(questions)
-        opened = open_filtered(index, settings, overrides, where, access)
-        _retrieve_all(asked, opened, method, k, as_json)
+        if session:
+            raise UsageError("--session is for one question, not for --questions")
+        _retrieve_all(read_questions(questions), source.open(), as_json, **given)
         return
     assert question is not None, "checked above"
-    history = _history(session)
-    opened = open_filtered(index, settings, overrides, where, access)
-    evidence = opened.retrieve(question, method, k, history)
-    if as_json:
-        print_json(evidence_json(question, method, evidence))
-    else:
-        typer.echo(evidence_text(evidence))
+    evidence = source.open().retrieve(question, **given, history=_history(session))
+    print_json(evidence_json(question, given["method"], evidence)) if as_json else typer.echo(evidence_text(evidence))
 
 
-def _retrieve_all(questions: "Sequence[SuiteQuestion]", opened: "Index", method: str, k: int, as_json: bool) -> None:
+def _retrieve_all(questions: "Sequence[SuiteQuestion]", opened: "Index", as_json: bool, method: str, k: int) -> None:
     for start in range(0, len(questions), _AT_ONCE):
         batch = questions[start : start + _AT_ONCE]
         texts = [question.question for question in batch]
@@ -259,8 +203,45 @@ def _retrieve_all(questions: "Sequence[SuiteQuestion]", opened: "Index", method:
                 typer.echo(f"{safe_lines(question.question)}\n{evidence_text(found)}\n")
 
 
-@app.command(short_help="List all methods.", epilog=examples("conspectus methods"))
-def methods(settings: SettingsOption = None, overrides: SetOption = None, as_json: JsonOption = False) -> None:
+@command(
+    "Explain why passages were found, path by path.",
+    'conspectus explain "Who directed the film shot at Marrow, Vey?"',
+    'conspectus explain "Who directed the film shot at Marrow, Vey?" --passage 2 --svg why.svg',
+    'conspectus explain "Who directed the film?" --method bm25 --json',
+    operation=OPERATIONS["explain"],
+)
+def explain(
+    given: dict[str, Any],
+    source: Source,
+    svg: Annotated[Path | None, typer.Option("--svg", dir_okay=False)] = None,
+    as_json: bool = False,
+) -> None:
+    """Explain why passages were found: the parts of their scores, and the names over which the walk reached them.
+
+    Each path starts at a seed of the walk (a name in the question, or a passage similar to it) and shows its share of
+    the passage's PageRank score. bm25, dense and hybrid are explained by shared words, cosines and ranks.
+
+    Args:
+        svg: Draw the paths into this file.
+    """
+    check_folder_of("--svg", svg)
+    found = source.open().explain(**given)
+    if svg:
+        from conspectus.render.drawings import explanation_svg
+
+        svg.write_text(explanation_svg(found), "utf-8")
+    print_json(explanation_json(found)) if as_json else typer.echo(explanation_text(found))
+
+
+@command(
+    "List all methods.",
+    "conspectus methods",
+)
+def methods(
+    settings: Path | None = None,
+    overrides: list[str] | None = None,
+    as_json: bool = False,
+) -> None:
     """List all methods by the name that --method takes; those that the settings do not let run say what is missing."""
     from conspectus.query import menu
 

@@ -6,20 +6,10 @@ from collections.abc import Iterator
 
 import typer
 from conspectus.cli.app import (
-    DEFAULT_INDEX,
-    AccessOption,
-    IndexOption,
-    MethodOption,
-    SetOption,
-    SettingsOption,
-    TraceOption,
-    WhereOption,
-    app,
     complain,
-    examples,
-    open_filtered,
 )
 from conspectus.cli.ask import print_answer
+from conspectus.cli.command import Source, command
 from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.storage.errors import ModelError
 
@@ -30,22 +20,12 @@ _COMMANDS = f"""Ask a question, one per line. It may refer to earlier ones: "And
 {_QUIT}  end the conversation (or press Ctrl-D)"""
 
 
-@app.command(
-    short_help="Hold a conversation with an index.",
-    epilog=examples(
-        "conspectus chat",
-        "conspectus chat --method ppr --index docs.index",
-    ),
+@command(
+    "Hold a conversation with an index.",
+    "conspectus chat",
+    "conspectus chat --method ppr --index docs.index",
 )
-def chat(
-    index: IndexOption = DEFAULT_INDEX,
-    method: MethodOption = DEFAULT_METHOD,
-    where: WhereOption = None,
-    access: AccessOption = None,
-    trace: TraceOption = False,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-) -> None:
+def chat(source: Source, method: str = DEFAULT_METHOD, trace: bool = False) -> None:
     """Read questions from stdin, one per line, and answer them with citations. Each may refer to earlier ones.
 
     /new starts a new conversation, /help lists the commands, /quit or the end of the input exits. Thanks and greetings
@@ -56,7 +36,7 @@ def chat(
     from conspectus.query.menu import find_method
 
     find_method(method)
-    talk = open_filtered(index, settings, overrides, where, access).chat(method)
+    talk = source.open().chat(method)
     failed: ModelError | None = None
     for line in _lines():
         if line == _QUIT:

@@ -1,10 +1,10 @@
 """`conspectus completion`: a shell script to complete commands, options and methods."""
 
 from enum import StrEnum
-from typing import Annotated
 
 import typer
-from conspectus.cli.app import COMPLETION, app, examples
+from conspectus.cli.app import COMPLETION
+from conspectus.cli.command import command
 
 
 class Shell(StrEnum):
@@ -15,16 +15,20 @@ class Shell(StrEnum):
     fish = "fish"
 
 
-@app.command(
-    short_help="Print a script for the shell's completion.",
-    epilog=examples(
-        "conspectus completion bash >> ~/.bashrc",
-        "conspectus completion zsh > ~/.zfunc/_conspectus",
-        "conspectus completion fish > ~/.config/fish/completions/conspectus.fish",
-    ),
+@command(
+    "Print a script for the shell's completion.",
+    "conspectus completion bash >> ~/.bashrc",
+    "conspectus completion zsh > ~/.zfunc/_conspectus",
+    "conspectus completion fish > ~/.config/fish/completions/conspectus.fish",
 )
-def completion(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
-    """Print a script that lets a shell complete commands, options and the names of methods."""
+def completion(
+    shell: Shell,
+) -> None:
+    """Print a script that lets a shell complete commands, options and the names of methods.
+
+    Args:
+        shell: The shell.
+    """
     from typer._completion_shared import get_completion_script
 
     typer.echo(get_completion_script(prog_name="conspectus", complete_var=COMPLETION, shell=shell.value))

@@ -1,12 +1,11 @@
 """`conspectus demo`: index the included example texts, and ask them four questions."""
 
 from pathlib import Path
-from typing import Annotated
 
 import conspectus
 import typer
-from conspectus.cli.app import app, examples
 from conspectus.cli.ask import ask
+from conspectus.cli.command import Build, Source, command
 from conspectus.cli.index import index as make_index
 from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.storage.errors import InputError
@@ -24,19 +23,26 @@ QUESTIONS = (
 )
 
 
-@app.command(short_help="Index example texts and ask them four questions.", epilog=examples("conspectus demo"))
+@command(
+    "Index example texts and ask them four questions.",
+    "conspectus demo",
+)
 def demo(
-    index: Annotated[Path, typer.Option("--index", help="Where the index is made.", metavar="FOLDER")] = FOLDER,
+    index: Path = FOLDER,
 ) -> None:
-    """Index example texts and ask them four questions: pages and a novel of an invented world. No model is needed."""
+    """Index example texts and ask them four questions: pages and a novel of an invented world. No model is needed.
+
+    Args:
+        index: Where the index is made.
+    """
     texts = example_texts()
     inputs = [str(texts / "world" / "pages"), str(texts / "novel" / "the-house-of-weights.md")]
     typer.echo(f"$ conspectus index {' '.join(inputs)} --index {index}")
-    make_index(inputs, index=str(index))
+    make_index(Build(str(index)), inputs)
     for what, question, method in QUESTIONS:
         named = f" --method {method}" if method else ""
         typer.echo(f'\n{what}\n$ conspectus ask "{question}"{named} --index {index}')
-        ask(question, index=str(index), method=method or DEFAULT_METHOD)
+        ask({"question": question, "method": method or DEFAULT_METHOD, "topics": ()}, Source(str(index)))
 
 
 def example_texts() -> Path:

@@ -5,90 +5,47 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from annotated_types import Ge
 from conspectus.cli.app import (
     DEFAULT_INDEX,
-    IndexOption,
-    OpenieOption,
-    QuietOption,
-    SetOption,
-    SettingsOption,
-    app,
     check_folder_of,
     chosen_settings,
     complain,
-    examples,
-    json_text,
     model_of,
 )
+from conspectus.cli.command import command
 from conspectus.progress import progress
 from conspectus.render.scores import judgement_text, scores_text, sweep_text
+from conspectus.rows import json_text
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
     from conspectus.pipelines.evaluation.suites import Topic
 
 
-@app.command(
-    short_help="Measure methods side by side on a question set.",
-    epilog=examples(
-        "conspectus evaluate examples/world",
-        "conspectus evaluate examples/world --methods bm25,ppr --k 2,5 --json result.json",
-        "conspectus evaluate examples/world --methods ppr,global:c0 --answers",
-        "conspectus evaluate films --methods tog2,fasttog --topic given,linked --questions 200",
-        "conspectus evaluate films --methods fasttog --sweep max_community_size=1,2,4,8",
-    ),
+@command(
+    "Measure methods side by side on a question set.",
+    "conspectus evaluate examples/world",
+    "conspectus evaluate examples/world --methods bm25,ppr --k 2,5 --json result.json",
+    "conspectus evaluate examples/world --methods ppr,global:c0 --answers",
+    "conspectus evaluate films --methods tog2,fasttog --topic given,linked --questions 200",
+    "conspectus evaluate films --methods fasttog --sweep max_community_size=1,2,4,8",
 )
 def evaluate(
-    suite: Annotated[
-        Path,
-        typer.Argument(help="A folder with corpus.jsonl or kg.tsv, and questions; or its questions.", metavar="SUITE"),
-    ],
-    methods: Annotated[
-        str, typer.Option("--methods", help="Methods, separated by commas.", metavar="NAME,...")
-    ] = "bm25,dense,hybrid,ppr",
-    k: Annotated[str, typer.Option("--k", help="Ranks at which recall is measured.", metavar="N,...")] = "2,5",
-    answers: Annotated[
-        bool, typer.Option("--answers", help="Also measure the answers. Always done for methods that find no passages.")
-    ] = False,
-    index: Annotated[
-        Path | None,
-        typer.Option(
-            "--index", help="Where to keep the index of the suite. [default: .conspectus/suites/...]", metavar="FOLDER"
-        ),
-    ] = None,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", help="Also write the result to a file as JSON.", dir_okay=False, metavar="FILE"),
-    ] = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    openie: OpenieOption = None,
-    topic: Annotated[
-        str,
-        typer.Option(
-            "--topic",
-            help="Where walks start: at the topics that the suite gives, at entities linked from the question, "
-            "or both in turn.",
-            metavar="given|linked",
-        ),
-    ] = "given",
-    some: Annotated[
-        int | None,
-        typer.Option("--questions", min=1, help="Evaluate a random sample of N questions (fixed seed).", metavar="N"),
-    ] = None,
-    questions_from: Annotated[
-        Path | None,
-        typer.Option(
-            "--questions-from",
-            help="Ask the questions of this file, of a parallel set in another language, over the documents of SUITE.",
-            metavar="FILE",
-        ),
-    ] = None,
-    sweep: Annotated[
-        str | None,
-        typer.Option("--sweep", help="Measure with each value of a setting.", metavar="[SECTION.]KEY=VALUE,..."),
-    ] = None,
-    quiet: QuietOption = False,
+    suite: Path,
+    methods: str = "bm25,dense,hybrid,ppr",
+    k: str = "2,5",
+    answers: bool = False,
+    index: Path | None = None,
+    json_file: Annotated[Path | None, typer.Option("--json", dir_okay=False)] = None,
+    settings: Path | None = None,
+    overrides: list[str] | None = None,
+    openie: Path | None = None,
+    topic: str = "given",
+    some: Annotated[int | None, typer.Option("--questions", min=1)] = None,
+    questions_from: Path | None = None,
+    sweep: str | None = None,
+    quiet: bool = False,
 ) -> None:
     """Measure methods side by side on a question set: recall and answers, with bootstrap 95 % intervals, and seconds.
 
@@ -100,6 +57,20 @@ def evaluate(
     compare sets of entities; claims are scored by accuracy; depth and calls describe the walks. The questions may be in
     questions.jsonl or in a published file of MetaQA, WebQSP, CWQ, RoG, QALD, KILT (Zero-Shot RE, T-REx), Creak or
     FEVER.
+
+    Args:
+        suite: A folder with corpus.jsonl or kg.tsv, and questions; or its questions.
+        methods: Methods, separated by commas.
+        k: Ranks at which recall is measured.
+        answers: Also measure the answers. Always done for methods that find no passages.
+        index: Where to keep the index of the suite. [default: .conspectus/suites/...]
+        json_file: Also write the result to a file as JSON.
+        topic: Where walks start: at the topics that the suite gives, at entities linked from the question, or both in
+            turn.
+        some: Evaluate a random sample of N questions (fixed seed).
+        questions_from: Ask the questions of this file, of a parallel set in another language, over the documents of
+            SUITE.
+        sweep: Measure with each value of a setting.
     """
     from conspectus.building import evaluate as evaluate_suite
 
@@ -125,32 +96,33 @@ def evaluate(
     typer.echo(sweep_text(result) if sweep else scores_text(result))
 
 
-@app.command(
-    short_help="Let a model write questions about a whole corpus.",
-    epilog=examples(
-        "conspectus questions --to questions.jsonl",
-        'conspectus questions --about "Minutes of a club" --users 2 --tasks 2 --questions 2 --to questions.jsonl',
-    ),
+@command(
+    "Let a model write questions about a whole corpus.",
+    "conspectus questions --to questions.jsonl",
+    'conspectus questions --about "Minutes of a club" --users 2 --tasks 2 --questions 2 --to questions.jsonl',
 )
 def questions(
-    to: Annotated[Path, typer.Option("--to", help="The file to write.", dir_okay=False, metavar="FILE")],
-    index: IndexOption = DEFAULT_INDEX,
-    users: Annotated[int, typer.Option("--users", min=1, help="Number of kinds of users.", metavar="N")] = 5,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Tasks for each kind of user.", metavar="N")] = 5,
-    questions: Annotated[int, typer.Option("--questions", min=1, help="Questions for each task.", metavar="N")] = 5,
-    about: Annotated[
-        str | None,
-        typer.Option(
-            "--about", help="What the documents are. [default: the topics of the coarsest reports]", metavar="TEXT"
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
+    to: Annotated[Path, typer.Option("--to", dir_okay=False)],
+    index: str = DEFAULT_INDEX,
+    users: Annotated[int, Ge(1)] = 5,
+    tasks: Annotated[int, Ge(1)] = 5,
+    questions: Annotated[int, Ge(1)] = 5,
+    about: str | None = None,
+    force: bool = False,
+    settings: Path | None = None,
+    overrides: list[str] | None = None,
 ) -> None:
     """Let a model write questions that need the whole corpus: users, their tasks, and questions for each task.
 
     The file is input for `conspectus judge`, or the questions.jsonl of a question set. Needs a model.
+
+    Args:
+        to: The file to write.
+        users: Number of kinds of users.
+        tasks: Tasks for each kind of user.
+        questions: Questions for each task.
+        about: What the documents are. [default: the topics of the coarsest reports]
+        force: Overwrite an existing file.
     """
     import asyncio
 
@@ -171,31 +143,30 @@ def questions(
     typer.echo(f"wrote {len(made.questions)} questions to {to}")
 
 
-@app.command(
-    short_help="Let a model compare the answers of methods in pairs.",
-    epilog=examples(
-        "conspectus judge questions.jsonl --methods global:c0,ppr --index docs.index",
-        "conspectus judge examples/world --methods global:c0,ppr --repeats 2 --json result.json",
-    ),
+@command(
+    "Let a model compare the answers of methods in pairs.",
+    "conspectus judge questions.jsonl --methods global:c0,ppr --index docs.index",
+    "conspectus judge examples/world --methods global:c0,ppr --repeats 2 --json result.json",
 )
 def judge(
-    suite: Annotated[Path, typer.Argument(help="A question set, or a file of questions.", metavar="SUITE")],
-    methods: Annotated[str, typer.Option("--methods", help="Methods, separated by commas.", metavar="NAME,...")],
-    index: IndexOption = DEFAULT_INDEX,
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="How often each pair is judged in both orders.", metavar="N")
-    ] = 5,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", help="Also write the result to a file as JSON.", dir_okay=False, metavar="FILE"),
-    ] = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
+    suite: Path,
+    methods: Annotated[str, typer.Option("--methods")],
+    index: str = DEFAULT_INDEX,
+    repeats: Annotated[int, Ge(1)] = 5,
+    json_file: Annotated[Path | None, typer.Option("--json", dir_okay=False)] = None,
+    settings: Path | None = None,
+    overrides: list[str] | None = None,
 ) -> None:
     """Let a model compare the answers of methods in pairs: comprehensiveness, diversity, empowerment, directness.
 
     Each pair is judged in both orders, --repeats times: questions x pairs x 4 x 2 x repeats calls. Win rates have 95 %
     bootstrap intervals over questions; the table also shows how often the judge contradicts itself. Needs a model.
+
+    Args:
+        suite: A question set, or a file of questions.
+        methods: Methods, separated by commas.
+        repeats: How often each pair is judged in both orders.
+        json_file: Also write the result to a file as JSON.
     """
     import asyncio
 

@@ -5,19 +5,9 @@ from typing import Annotated
 
 import typer
 from conspectus.cli.app import (
-    DEFAULT_INDEX,
-    AccessOption,
-    IndexOption,
-    JsonOption,
-    QuietOption,
-    SetOption,
-    SettingsOption,
-    WhereOption,
-    app,
-    examples,
-    open_filtered,
     print_json,
 )
+from conspectus.cli.command import Source, command
 from conspectus.exporting import EXPORTS, find_export
 from conspectus.progress import progress
 from conspectus.render.builds import export_json, export_text
@@ -37,35 +27,31 @@ this format. The export is written to a temporary path and renamed, so it is com
 With --where and --access, only matching documents and the content that they support are written."""
 
 
-@app.command(
-    short_help="Write an index in another program's format.",
-    help=_help(),
-    epilog=examples(
-        "conspectus export graphml --to graph.graphml",
-        "conspectus export csv --index docs.index --to tables --force",
-    ),
+@command(
+    "Write an index in another program's format.",
+    "conspectus export graphml --to graph.graphml",
+    "conspectus export csv --index docs.index --to tables --force",
+    about=_help(),
 )
 def export(
-    format_: Annotated[
-        str,
-        typer.Argument(metavar="FORMAT", help=f"One of: {', '.join(EXPORTS)}."),
-    ],
-    to: Annotated[Path, typer.Option("--to", help="The file or the folder to write.", metavar="PATH")],
-    index: IndexOption = DEFAULT_INDEX,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing export at PATH.")] = False,
-    where: WhereOption = None,
-    access: AccessOption = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    format_: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of: {', '.join(EXPORTS)}.")],
+    to: Annotated[Path, typer.Option("--to")],
+    source: Source,
+    force: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
-    """Write an index in a format that other programs read."""
+    """Write an index in a format that other programs read.
+
+    Args:
+        to: The file or the folder to write.
+        force: Replace an existing export at PATH.
+    """
 
     from conspectus.atomic_write import check_place
 
     check_place(to, find_export(format_).holds, force=force)
-    opened = open_filtered(index, settings, overrides, where, access)
+    opened = source.open()
     with progress(quiet) as report:
         report(f"writing {format_}", 0, 1)
         done = opened.export(format_, to, force=force)

@@ -6,38 +6,28 @@ from typing import Annotated
 import typer
 from conspectus.cli.app import (
     DEFAULT_INDEX,
-    IndexOption,
-    JsonOption,
-    QuietOption,
-    SetOption,
-    SettingsOption,
-    app,
     chosen_settings,
-    examples,
     print_json,
 )
+from conspectus.cli.command import command
 from conspectus.cli.index import check_lost
 from conspectus.progress import progress
 from conspectus.render.builds import import_text
 
 
-@app.command(
+@command(
+    "Make an index from the output of Microsoft GraphRAG.",
+    "conspectus import-graphrag ragtest --index ragtest.index",
+    "conspectus import-graphrag ragtest/output --index ragtest.index --json",
     name="import-graphrag",
-    short_help="Make an index from the output of Microsoft GraphRAG.",
-    epilog=examples(
-        "conspectus import-graphrag ragtest --index ragtest.index",
-        "conspectus import-graphrag ragtest/output --index ragtest.index --json",
-    ),
 )
 def import_graphrag(
-    folder: Annotated[
-        Path, typer.Argument(help="The output folder of a GraphRAG project, or the project.", metavar="DIR")
-    ],
-    index: IndexOption = DEFAULT_INDEX,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    folder: Annotated[Path, typer.Argument(metavar="DIR")],
+    index: str = DEFAULT_INDEX,
+    settings: Path | None = None,
+    overrides: list[str] | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Make an index from the output of Microsoft GraphRAG: documents, graph, communities and reports.
 
@@ -47,6 +37,9 @@ def import_graphrag(
     Inconsistencies (a relationship whose entity is missing, a chunk that no document contains) are imported as far as
     possible and listed by: conspectus status --failures. Importing again is a no-op if the tables are unchanged, and
     otherwise makes the index equal to them. Add and remove documents in GraphRAG, not here.
+
+    Args:
+        folder: The output folder of a GraphRAG project, or the project.
     """
     from conspectus.pipelines.exchange.graphrag.importer import import_graphrag as imported
     from conspectus.pipelines.exchange.graphrag.importer import imported_summary

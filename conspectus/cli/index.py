@@ -1,99 +1,50 @@
 """`conspectus index`: documents in, an index out."""
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from annotated_types import Ge
 from conspectus.cli.app import (
-    DEFAULT_INDEX,
-    IndexOption,
-    JsonOption,
-    KgLabelsOption,
-    KgOption,
-    OpenieOption,
-    QuietOption,
-    RunnerOption,
-    SetOption,
-    SettingsOption,
-    app,
-    chosen_settings,
     complain,
-    examples,
     print_json,
 )
+from conspectus.cli.command import Build, command
 from conspectus.progress import progress
 from conspectus.render.builds import build_text, estimate_text, lost_text
 from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, UsageError
 
 if TYPE_CHECKING:
+    from conspectus.pipelines.build_report import BuildReport
+    from conspectus.pipelines.runner import Progress
     from conspectus.storage.settings import Settings
 
 _LONGEST_CALL = 86_400.0
 """Seconds. An upper bound, because JSON has no infinity."""
 
 
-@app.command(
-    short_help="Make an index of documents, or update it.",
-    epilog=examples(
-        "conspectus index docs notes/*.md",
-        "conspectus index docs --index docs.index --set chunks.chunk_size=300",
-        "conspectus index docs --retry-failed",
-        "conspectus index --kg films.tsv --index films.index",
-        "conspectus index docs --estimate",
-    ),
+@command(
+    "Make an index of documents, or update it.",
+    "conspectus index docs notes/*.md",
+    "conspectus index docs --index docs.index --set chunks.chunk_size=300",
+    "conspectus index docs --retry-failed",
+    "conspectus index --kg films.tsv --index films.index",
+    "conspectus index docs --estimate",
 )
 def index(
-    inputs: Annotated[
-        list[str] | None, typer.Argument(help="Files, folders, globs or URLs.", metavar="INPUT", show_default=False)
-    ] = None,
-    index: IndexOption = DEFAULT_INDEX,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    openie: OpenieOption = None,
-    kg: KgOption = None,
-    kg_labels: KgLabelsOption = None,
-    retry_failed: Annotated[
-        bool,
-        typer.Option("--retry-failed", help="Retry what failed, and ask again for replies that lost a part."),
-    ] = False,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only estimate tokens, calls, cost and time; no server is called.")
-    ] = False,
-    latency: Annotated[
-        float | None,
-        typer.Option(
-            "--latency",
-            min=0.0,
-            max=_LONGEST_CALL,
-            help="With --estimate: seconds per call. [default: from the length of the reply]",
-            metavar="SECONDS",
-        ),
-    ] = None,
-    exact: Annotated[
-        bool,
-        typer.Option("--exact", help="Compute communities from scratch (communities.update=exact)."),
-    ] = False,
-    wait: Annotated[
-        float | None,
-        typer.Option(
-            "--wait",
-            min=0.0,
-            help="Wait this long for another build of this index to finish. [default: build.wait]",
-            metavar="SECONDS",
-        ),
-    ] = None,
-    batch: Annotated[
-        Path | None,
-        typer.Option(
-            "--batch",
-            help="Write the model's requests as batch files into this folder, and take results from there.",
-            metavar="FOLDER",
-        ),
-    ] = None,
-    runner: RunnerOption = None,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    build: Build,
+    inputs: Annotated[list[str] | None, typer.Argument(metavar="INPUT", show_default=False)] = None,
+    retry_failed: bool = False,
+    estimate: bool = False,
+    latency: Annotated[float | None, typer.Option("--latency", min=0.0, max=_LONGEST_CALL)] = None,
+    exact: bool = False,
+    wait: Annotated[float | None, Ge(0.0)] = None,
+    batch: Path | None = None,
+    runner: str | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Make the index equal to its input: new documents are added, changed ones redone, missing ones removed.
 
@@ -125,25 +76,28 @@ def index(
 
     --estimate calls no server and writes nothing: it counts the prompts, assumes replies as long as the cached or the
     usual ones, and reports by step what the build would take.
+
+    Args:
+        inputs: Files, folders, globs or URLs.
+        retry_failed: Retry what failed, and ask again for replies that lost a part.
+        latency: With --estimate: seconds per call. [default: from the length of the reply]
+        exact: Compute communities from scratch (communities.update=exact).
+        wait: Wait this long for another build of this index to finish. [default: build.wait]
+        batch: Write the model's requests as batch files into this folder, and take results from there.
     """
-    if exact:
-        overrides = [*(overrides or []), "communities.update=exact"]
-    if wait is not None:
-        overrides = [*(overrides or []), f"build.wait={wait}"]
-    if runner is not None:
-        overrides = [*(overrides or []), f"build.runner={runner}"]
-    if batch is not None:
-        if retry_failed:
-            raise UsageError("--retry-failed calls the server immediately; omit --batch")
-        overrides = [*(overrides or []), f"build.batch={batch}"]
-    chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
+    if batch is not None and retry_failed:
+        raise UsageError("--retry-failed calls the server immediately; omit --batch")
+    given = {"build.wait": wait, "build.runner": runner, "build.batch": batch}
+    given["communities.update"] = "exact" if exact else None
+    chosen = build.chosen(*(f"{key}={value}" for key, value in given.items() if value is not None))
+    index = build.index
     inputs = inputs or []
     if not inputs and not chosen.kg.files and not chosen.extraction.openie:
         raise UsageError("Missing argument 'INPUT': give documents, or a graph with --kg")
     if latency is not None and not estimate:
         raise UsageError("--latency only applies with --estimate")
     if estimate:
-        _estimate(inputs, index, chosen, latency, retry_failed=retry_failed, as_json=as_json)
+        print_estimate(build, chosen, inputs, as_json=as_json, latency=latency, retry_failed=retry_failed)
         return
     if os.environ.get("PREFECT_API_URL"):
         if quiet:
@@ -167,15 +121,23 @@ def index(
                 from conspectus.building import prepare
 
                 prepare(open_index(index, chosen))
-    end(done, chosen, as_json=as_json)
+    _end(done, chosen, as_json=as_json)
 
 
-def end(done: dict[str, Any], chosen: "Settings", *, as_json: bool) -> None:
-    """Print the result of a build; exit with status 5 if too much failed."""
-    if as_json:
-        print_json(done)
-    else:
-        typer.echo(build_text(done))
+def change(
+    build: Build, chosen: "Settings", work: "Callable[[Path, Progress], BuildReport]", *, as_json: bool, quiet: bool
+) -> None:
+    """Change an index under its lock, and print what was done; exit with status 5 if too much failed."""
+    from conspectus.pipelines.build_report import summary
+    from conspectus.pipelines.remote_index.local_copy import written
+
+    with progress(quiet) as report, written(build.index, wait=chosen.build.wait) as folder:
+        done = summary(work(folder, report))
+    _end({**done, "index": build.index}, chosen, as_json=as_json)
+
+
+def _end(done: dict[str, Any], chosen: "Settings", *, as_json: bool) -> None:
+    print_json(done) if as_json else typer.echo(build_text(done))
     check_lost(done, chosen)
 
 
@@ -188,17 +150,19 @@ def check_lost(done: dict[str, Any], chosen: "Settings") -> None:
         raise typer.Exit(FAILURES_PAST_THRESHOLD)
 
 
-def _estimate(
-    inputs: list[str], index: str, chosen: "Settings", latency: float | None, *, retry_failed: bool, as_json: bool
+def print_estimate(
+    build: Build,
+    chosen: "Settings",
+    inputs: Sequence[str],
+    *,
+    as_json: bool,
+    **more: Any,  # noqa: ANN401
 ) -> None:
+    """Print what a build would take; `more` is passed to `estimate`."""
     from conspectus.pipelines.estimation.estimate import estimate
     from conspectus.pipelines.estimation.totals import summary
     from conspectus.pipelines.remote_index.local_copy import written
 
-    with written(index, publishes=False) as folder:
-        made = summary(estimate(inputs, folder, chosen, latency=latency, retry_failed=retry_failed))
-    made["index"] = index
-    if as_json:
-        print_json(made)
-    else:
-        typer.echo(estimate_text(made))
+    with written(build.index, publishes=False) as folder:
+        made = {**summary(estimate(inputs, folder, chosen, **more)), "index": build.index}
+    print_json(made) if as_json else typer.echo(estimate_text(made))

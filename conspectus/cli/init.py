@@ -4,37 +4,28 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from conspectus.cli.app import QuietOption, SetOption, SettingsOption, app, chosen_settings, examples
+from annotated_types import Ge
+from conspectus.cli.app import chosen_settings
+from conspectus.cli.command import command
 from conspectus.progress import progress
 from conspectus.render.builds import tuning_text
 from conspectus.storage.errors import UsageError
 
 
-@app.command(
-    short_help="Write a settings.yaml, and prompts tuned to your documents.",
-    epilog=examples(
-        "conspectus init",
-        "conspectus init project",
-        "conspectus init project --tune docs --set llm.model=gpt-4o-mini",
-    ),
+@command(
+    "Write a settings.yaml, and prompts tuned to your documents.",
+    "conspectus init",
+    "conspectus init project",
+    "conspectus init project --tune docs --set llm.model=gpt-4o-mini",
 )
 def init(
-    directory: Annotated[Path, typer.Argument(help="Where to write settings.yaml.", metavar="FOLDER")] = Path(),
-    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
-    tune: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--tune",
-            help="Tune the prompts to these files, folders, globs or URLs. Repeatable. Needs a model.",
-            metavar="INPUT",
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None, typer.Option("--sample", min=1, help="With --tune: chunks to read. [default: 15]", metavar="N")
-    ] = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    quiet: QuietOption = False,
+    directory: Annotated[Path, typer.Argument(metavar="FOLDER")] = Path(),
+    force: bool = False,
+    tune: list[str] | None = None,
+    sample: Annotated[int | None, Ge(1)] = None,
+    settings: Path | None = None,
+    overrides: list[str] | None = None,
+    quiet: bool = False,
 ) -> None:
     """Write a settings.yaml with every setting, its default and its meaning.
 
@@ -42,6 +33,12 @@ def init(
     of the documents and writes prompts for them in their language: a persona, entity types and examples, as text files
     in FOLDER/prompts that you can edit. It starts from FOLDER's settings.yaml if there is one (--force overwrites it)
     and keeps the settings of that file and of --set.
+
+    Args:
+        directory: Where to write settings.yaml.
+        force: Overwrite existing files.
+        tune: Tune the prompts to these files, folders, globs or URLs. Repeatable. Needs a model.
+        sample: With --tune: chunks to read. [default: 15]
     """
     from conspectus.storage.settings import as_yaml
 

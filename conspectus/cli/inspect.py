@@ -1,70 +1,54 @@
-"""`conspectus status`, `reports`, `outline`, `entities`, `verify`, `doctor`: contents of an index, and its setup."""
+"""`conspectus status`, `documents`, `entities`, `reports`, ...: contents of an index, and its setup."""
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from dataclasses import asdict, astuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from conspectus.cli.app import (
-    DEFAULT_INDEX,
-    AccessOption,
-    IndexOption,
-    JsonOption,
-    KgLabelsOption,
-    KgOption,
-    OpenieOption,
-    SetOption,
-    SettingsOption,
-    WhereOption,
-    app,
-    chosen_settings,
-    examples,
-    open_filtered,
-    print_json,
-)
+from annotated_types import Ge
+from conspectus.cli.app import DEFAULT_INDEX, chosen_settings, print_json
+from conspectus.cli.command import Build, Source, command
+from conspectus.operation_table import OPERATIONS, Operation
 from conspectus.render.builds import check_text, preview_text, status_text
+from conspectus.render.terminal import one_line, safe_lines
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
     from conspectus.storage.settings import Settings
 
 
-@app.command(
-    short_help="Show the contents of an index, or what an update would redo.",
-    epilog=examples("conspectus status", "conspectus status --failures --index docs.index", "conspectus status docs"),
+@command(
+    "Show the contents of an index, or what an update would redo.",
+    "conspectus status",
+    "conspectus status --failures --index docs.index",
+    "conspectus status docs",
 )
 def status(
-    inputs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Show what an update to these files, folders, globs or URLs would redo.",
-            metavar="INPUT",
-            show_default=False,
-        ),
-    ] = None,
-    index: IndexOption = DEFAULT_INDEX,
-    failures: Annotated[bool, typer.Option("--failures", help="List all failures with their reasons.")] = False,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    openie: OpenieOption = None,
-    kg: KgOption = None,
-    kg_labels: KgLabelsOption = None,
-    as_json: JsonOption = False,
+    build: Build,
+    inputs: Annotated[list[str] | None, typer.Argument(metavar="INPUT", show_default=False)] = None,
+    failures: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Show the contents of an index, and what failed.
 
     With INPUT, show which documents `conspectus index` with the same arguments would find new, changed and gone, how
     much it would extract and embed, and what it would ask a model (as `conspectus index --estimate`). Nothing is
     written and no server is called.
+
+    Args:
+        inputs: Show what an update to these files, folders, globs or URLs would redo.
+        failures: List all failures with their reasons.
     """
     if inputs:
         if failures:
             raise UsageError("--failures lists the failures of the index; INPUT previews an update: give one of them")
-        _preview(inputs, index, chosen_settings(settings, overrides, openie, kg, kg_labels), as_json=as_json)
+        _preview(inputs, build.index, build.chosen(), as_json=as_json)
         return
     from conspectus.storage.index import StoredIndex
     from conspectus.storage.records import SKIP, Failure
 
-    place = index
+    place = index = build.index
     if "://" in index:
         from conspectus.pipelines.remote_index.local_copy import located
 
@@ -89,91 +73,107 @@ def _preview(inputs: list[str], index: str, chosen: "Settings", *, as_json: bool
     print_json(made) if as_json else typer.echo(preview_text(made))
 
 
-@app.command(
-    short_help="Browse the community reports, level by level.",
-    epilog=examples("conspectus reports --level c0", "conspectus reports --community 0123456789abcdef"),
-)
-def reports(
-    index: IndexOption = DEFAULT_INDEX,
-    level: Annotated[
-        str | None, typer.Option("--level", help="Only one level: c0 (coarsest), c1, ...", metavar="LEVEL")
-    ] = None,
-    community: Annotated[
-        str | None, typer.Option("--community", help="Show the report on one community in full.", metavar="ID")
-    ] = None,
-    where: WhereOption = None,
-    access: AccessOption = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Browse the community reports level by level, or read one with its citations."""
-    from conspectus import reports as browse
+def _add(operation: Operation, *lines: str) -> None:
+    """Add the command of an operation that looks into the tables."""
 
-    if level and community:
-        raise UsageError("--level lists reports and --community shows one; give one of them")
-    context = open_filtered(index, settings, overrides, where, access).context
-    if community:
-        one = browse.opened(context, community)
-        print_json(browse.full_json(one)) if as_json else typer.echo(browse.full(one))
-    else:
-        found = browse.entries(context, level)
-        print_json(browse.listed_json(found)) if as_json else typer.echo(browse.listed(found))
+    def look(given: dict[str, Any], source: Source, as_json: bool = False) -> None:
+        found = operation.read(source.open().filter().context, given)
+        print_json(found) if as_json else typer.echo(_text(operation.name, found))
+
+    def page(
+        given: dict[str, Any],
+        source: Source,
+        offset: Annotated[int, Ge(0)] = 0,
+        limit: Annotated[int, Ge(1)] = 100,
+        as_json: bool = False,
+    ) -> None:
+        """Look at a page of a list.
+
+        Args:
+            offset: Rows to leave out at the beginning.
+            limit: Most rows.
+        """
+        look({**given, "offset": offset, "limit": limit}, source, as_json)
+
+    short, _, _ = operation.about.partition("\n")
+    shown = page if operation.paged else look
+    command(short, *lines, operation=operation, about=operation.about, name=operation.name)(shown)
 
 
-@app.command(
-    short_help="Show the documents with their headings.",
-    epilog=examples("conspectus outline", "conspectus outline guide.html --depth 2", "conspectus outline docs --json"),
+def _text(name: str, found: Any) -> str:  # noqa: ANN401  (the result of an operation)
+    """Return the result of a look into the tables for people: a line for each row, or a text."""
+    from conspectus import reports
+
+    if name == "document":
+        return safe_lines(found.text)
+    if name == "report":
+        return reports.full(found)
+    rows = found["rows"] if isinstance(found, dict) else found
+    if name == "reports":
+        return reports.listed(rows)
+    if not isinstance(rows, list):
+        lists = {key: value for key, value in asdict(rows).items() if isinstance(value, list)}
+        plain = [f"{key}: {value}" for key, value in asdict(rows).items() if key not in lists]
+        return "\n".join(
+            map(one_line, [*plain, *(f"{key}: {value}" for key, values in lists.items() for value in values)])
+        )
+    lines = ["  ".join(one_line(_cell(value)) for value in astuple(row) if value not in ("", None)) for row in rows]
+    more = isinstance(found, dict) and found["total"] > len(rows)
+    return "\n".join([*lines, f"({found['total']:,} in all: --offset, --limit)"] if more else lines) or "nothing found"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}={each}" for key, each in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+for _name, _lines in {
+    "documents": ("conspectus documents", "conspectus documents --title harbour --json"),
+    "document": ('conspectus document "Cold Harbour" --start 0 --end 500',),
+    "passages": ("conspectus passages 0123456789abcdef",),
+    "filters": ("conspectus filters",),
+    "entities": ("conspectus entities --index docs.index", "conspectus entities --name varn --limit 10"),
+    "entity": ('conspectus entity "Ilse Varn"',),
+    "neighbours": ('conspectus neighbours "Ilse Varn" --direction out',),
+    "reports": ("conspectus reports --level c0",),
+    "report": ("conspectus report 0123456789abcdef",),
+}.items():
+    _add(OPERATIONS[_name], *_lines)
+
+
+@command(
+    "Show the documents with their headings.",
+    "conspectus outline",
+    "conspectus outline guide.html --depth 2",
+    "conspectus outline docs --json",
 )
 def outline(
-    document: Annotated[
-        str | None,
-        typer.Argument(
-            help="Only the document of this name or id, or those in this folder.",
-            metavar="DOCUMENT",
-            show_default=False,
-        ),
-    ] = None,
-    index: IndexOption = DEFAULT_INDEX,
-    depth: Annotated[
-        int | None,
-        typer.Option("--depth", min=0, help="Maximum depth of headings (all).", metavar="N", show_default=False),
-    ] = None,
-    where: WhereOption = None,
-    access: AccessOption = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
+    source: Source,
+    document: Annotated[str | None, typer.Argument(metavar="DOCUMENT", show_default=False)] = None,
+    depth: Annotated[int | None, Ge(0)] = None,
+    as_json: bool = False,
 ) -> None:
-    """Show the documents of an index with their nested headings, and the numbers of links from and to them."""
+    """Show the documents of an index with their nested headings, and the numbers of links from and to them.
+
+    Args:
+        document: Only the document of this name or id, or those in this folder.
+        depth: Maximum depth of headings (all).
+    """
     from conspectus import outline as outlines
 
-    found = outlines.outlined(open_filtered(index, settings, overrides, where, access).context.index, document)
+    found = outlines.outlined(source.open().context.index, document)
     print_json(outlines.json_of(found)) if as_json else typer.echo(outlines.text(found, depth))
 
 
-@app.command(
-    short_help="Show what an index is about: its best connected entities and largest communities.",
-    epilog=examples("conspectus entities --index docs.index", "conspectus entities --top 10 --communities 5"),
+@command(
+    "Check an index.",
+    "conspectus verify --index docs.index",
 )
-def entities(
-    index: IndexOption = DEFAULT_INDEX,
-    top: Annotated[int, typer.Option("--top", min=0, help="Number of entities.", metavar="N")] = 50,
-    communities: Annotated[int, typer.Option("--communities", min=0, help="Number of communities.", metavar="N")] = 20,
-    as_json: JsonOption = False,
+def verify(
+    index: str = DEFAULT_INDEX,
+    as_json: bool = False,
 ) -> None:
-    """Show the entities that share passages with the most others, and the largest communities with a report."""
-    from conspectus import entities as about
-    from conspectus.pipelines.remote_index.local_copy import located
-    from conspectus.storage.index import StoredIndex
-
-    opened = StoredIndex.open(located(index))
-    found = about.most_connected(opened, top), about.largest_communities(opened, communities)
-    print_json(about.as_json(*found)) if as_json else typer.echo(about.as_text(*found))
-
-
-@app.command(short_help="Check an index.", epilog=examples("conspectus verify --index docs.index"))
-def verify(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
     """Check every checksum, id, span and row count of an index; exit with status 4 if anything is wrong.
 
     Of an index in an object store every object is read, and damaged files of the local copy are fetched again.
@@ -195,22 +195,24 @@ def verify(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> N
         raise typer.Exit(IndexCorrupt.exit_status)
 
 
-@app.command(
-    short_help="Check the configuration.",
-    epilog=examples("conspectus doctor", "conspectus doctor --no-calls --json"),
+@command(
+    "Check the configuration.",
+    "conspectus doctor",
+    "conspectus doctor --no-calls --json",
 )
 def doctor(
-    index: IndexOption = DEFAULT_INDEX,
-    calls: Annotated[
-        bool, typer.Option("--calls/--no-calls", help="Also call the configured servers: a few calls of a few tokens.")
-    ] = True,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
+    index: str = DEFAULT_INDEX,
+    calls: bool = True,
+    settings: Path | None = None,
+    overrides: list[str] | None = None,
+    as_json: bool = False,
 ) -> None:
     """Check what is configured: model, embedding, spaCy pipeline, Prefect, disk, index.
 
     No secret is printed. The exit status is that of the first failed check.
+
+    Args:
+        calls: Also call the configured servers: a few calls of a few tokens.
     """
     from conspectus.doctor import examine
 

@@ -19,10 +19,10 @@ MODULES = {
     "index": "index",
     "maintain": "add remove prune",
     "resolve": "resolve",
-    "ask": "ask retrieve methods",
-    "explain": "explain",
+    "ask": "ask retrieve explain methods",
     "chat": "chat",
-    "inspect": "status reports outline entities verify doctor",
+    "inspect": "status documents document passages filters entities entity neighbours reports report outline "
+    "verify doctor",
     "query": "query",
     "sql": "sql",
     "serve": "serve mcp",
@@ -34,7 +34,7 @@ MODULES = {
     "completion": "completion",
 }
 """The commands of each module, in the order of --help."""
-_SMALL_PRODUCTS = frozenset("ask retrieve explain status reports outline entities".split())
+_SMALL_PRODUCTS = frozenset("ask retrieve explain status reports report outline entities documents".split())
 """Commands that use one thread for matrix products, or have none: OpenBLAS takes .03 to .05 s to start others."""
 
 

@@ -1,135 +1,115 @@
 """`conspectus add`, `remove` and `prune`: changes to an existing index."""
 
-from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from annotated_types import Ge
 from conspectus.cli.app import (
     DEFAULT_INDEX,
-    IndexOption,
-    JsonOption,
-    KgLabelsOption,
-    KgOption,
-    OpenieOption,
-    QuietOption,
-    SetOption,
-    SettingsOption,
-    app,
     chosen_settings,
-    examples,
     print_json,
 )
-from conspectus.cli.index import end
-from conspectus.progress import progress
-from conspectus.render.builds import estimate_text, pruning_text
+from conspectus.cli.command import Build, command
+from conspectus.cli.index import change, print_estimate
+from conspectus.render.builds import pruning_text
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
-    from conspectus.storage.settings import Settings
-
-EstimateOption = Annotated[
-    bool, typer.Option("--estimate", help="Only estimate tokens, calls, cost and time; no server is called.")
-]
+    from conspectus.pipelines.build_report import BuildReport
+    from conspectus.pipelines.runner import Progress
 
 
-@app.command(
-    short_help="Add documents to an index.",
-    epilog=examples("conspectus add notes/new.md", "conspectus add more.jsonl --index docs.index"),
+@command(
+    "Add documents to an index.",
+    "conspectus add notes/new.md",
+    "conspectus add more.jsonl --index docs.index",
 )
 def add(
-    inputs: Annotated[list[str], typer.Argument(help="Files, folders, globs or URLs.", metavar="INPUT...")],
-    index: IndexOption = DEFAULT_INDEX,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    openie: OpenieOption = None,
-    kg: KgOption = None,
-    kg_labels: KgLabelsOption = None,
-    estimate: EstimateOption = False,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT...")],
+    build: Build,
+    estimate: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Add documents to an index; documents with the same ids or names are replaced.
 
     The result is the same as indexing all documents together; the earlier ones are read from the index. A file is
     named by its path below the input, as in `conspectus index`: `add docs` gives the files of docs the names that
     `index docs` gave them. The settings must be those that the index was made with.
+
+    Args:
+        inputs: Files, folders, globs or URLs.
     """
-    from conspectus.pipelines.build_report import summary
     from conspectus.pipelines.incremental import add_documents
-    from conspectus.pipelines.remote_index.local_copy import written
 
-    chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
+    chosen = build.chosen()
     if estimate:
-        _print_estimate(inputs, (), index, chosen, as_json=as_json)
+        print_estimate(build, chosen, inputs, as_json=as_json, names=())
         return
-    with progress(quiet) as report, written(index, wait=chosen.build.wait) as folder:
-        done = summary(add_documents(inputs, folder, chosen, None, report))
-    done["index"] = index
-    end(done, chosen, as_json=as_json)
+
+    def work(folder: Path, report: "Progress") -> "BuildReport":
+        return add_documents(inputs, folder, chosen, None, report)
+
+    change(build, chosen, work, as_json=as_json, quiet=quiet)
 
 
-@app.command(
-    short_help="Remove documents from an index.",
-    epilog=examples("conspectus remove notes/old.md", "conspectus remove 17 notes --index docs.index"),
+@command(
+    "Remove documents from an index.",
+    "conspectus remove notes/old.md",
+    "conspectus remove 17 notes --index docs.index",
 )
 def remove(
-    names: Annotated[
-        list[str],
-        typer.Argument(help="Ids or URIs of documents, or names of files and folders.", metavar="ID_OR_URI..."),
-    ],
-    index: IndexOption = DEFAULT_INDEX,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    openie: OpenieOption = None,
-    kg: KgOption = None,
-    kg_labels: KgLabelsOption = None,
-    estimate: EstimateOption = False,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    names: Annotated[list[str], typer.Argument(metavar="ID_OR_URI...")],
+    build: Build,
+    estimate: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Remove documents from an index, and everything that only they supported.
 
     The result is the same as indexing the other documents. Older versions and the cache still contain the removed text
     until: conspectus prune --purge. The settings must be those that the index was made with.
+
+    Args:
+        names: Ids or URIs of documents, or names of files and folders.
     """
-    from conspectus.pipelines.build_report import summary
     from conspectus.pipelines.incremental import remove_documents
-    from conspectus.pipelines.remote_index.local_copy import written
 
-    chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
+    chosen = build.chosen()
     if estimate:
-        _print_estimate((), names, index, chosen, as_json=as_json)
+        print_estimate(build, chosen, (), as_json=as_json, names=names)
         return
-    with progress(quiet) as report, written(index, wait=chosen.build.wait) as folder:
-        done = summary(remove_documents(names, folder, chosen, None, report))
-    done["index"] = index
-    end(done, chosen, as_json=as_json)
+
+    def work(folder: Path, report: "Progress") -> "BuildReport":
+        return remove_documents(names, folder, chosen, None, report)
+
+    change(build, chosen, work, as_json=as_json, quiet=quiet)
 
 
-@app.command(
-    short_help="Delete old versions of an index.",
-    epilog=examples("conspectus prune", "conspectus prune --keep 2", "conspectus prune --purge --index docs.index"),
+@command(
+    "Delete old versions of an index.",
+    "conspectus prune",
+    "conspectus prune --keep 2",
+    "conspectus prune --purge --index docs.index",
 )
 def prune(
-    index: IndexOption = DEFAULT_INDEX,
-    keep: Annotated[
-        int, typer.Option("--keep", min=1, help="Versions to keep, the current one included.", metavar="N")
-    ] = 1,
-    purge: Annotated[
-        bool,
-        typer.Option(
-            "--purge", help="Also delete everything made from text that is no longer in the index; keeps 1 version."
-        ),
-    ] = False,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
+    index: str = DEFAULT_INDEX,
+    keep: Annotated[int, Ge(1)] = 1,
+    purge: bool = False,
+    settings: Path | None = None,
+    overrides: list[str] | None = None,
+    as_json: bool = False,
 ) -> None:
     """Delete old versions of an index; the current one and the most recent ones before it are kept.
 
     With --purge, nothing made from text outside the current version remains in the index folder: vectors,
     extractions and replies for such text, and all answers, are deleted from the cache. The rest of the cache still
     makes later builds cheap.
+
+    Args:
+        keep: Versions to keep, the current one included.
+        purge: Also delete everything made from text that is no longer in the index; keeps 1 version.
     """
     from dataclasses import asdict
 
@@ -140,15 +120,3 @@ def prune(
     purged = prune_index(index, keep, purge=purge, settings=chosen_settings(settings, overrides) if purge else None)
     done = {"index": index, **asdict(purged.pruned), "forgotten": purged.forgotten}
     print_json(done) if as_json else typer.echo(pruning_text(done))
-
-
-def _print_estimate(
-    inputs: Sequence[str], names: Sequence[str], index: str, chosen: "Settings", *, as_json: bool
-) -> None:
-    from conspectus.pipelines.estimation.estimate import estimate
-    from conspectus.pipelines.estimation.totals import summary
-    from conspectus.pipelines.remote_index.local_copy import written
-
-    with written(index, publishes=False) as folder:
-        made = {**summary(estimate(inputs, folder, chosen, names=names)), "index": index}
-    print_json(made) if as_json else typer.echo(estimate_text(made))

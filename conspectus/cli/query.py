@@ -3,66 +3,54 @@
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from annotated_types import Ge
 from conspectus.cli.app import (
-    DEFAULT_INDEX,
-    AccessOption,
-    IndexOption,
-    JsonOption,
-    SetOption,
-    SettingsOption,
-    WhereOption,
-    app,
-    examples,
-    open_filtered,
     print_json,
     query_text,
 )
+from conspectus.cli.command import Source, command
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
     from conspectus.query.sparql.result import SparqlResult
 
 
-@app.command(
-    short_help="Query the graph with SPARQL.",
-    epilog=examples(
-        "conspectus query --schema --index films.index",
-        "conspectus query 'SELECT ?film ?year { ?film v:release_year ?year } ORDER BY ?year' --index films.index",
-    ),
+@command(
+    "Query the graph with SPARQL.",
+    "conspectus query --schema --index films.index",
+    "conspectus query 'SELECT ?film ?year { ?film v:release_year ?year } ORDER BY ?year' --index films.index",
 )
 def query(
-    text: Annotated[
-        str | None,
-        typer.Argument(help="The query; - reads it from standard input.", metavar="SPARQL", show_default=False),
-    ] = None,
-    index: IndexOption = DEFAULT_INDEX,
-    schema: Annotated[bool, typer.Option("--schema", help="Show the prefixes and predicates for queries.")] = False,
-    endpoint: Annotated[
-        str | None, typer.Option("--endpoint", help="Query this SPARQL endpoint instead of an index.", metavar="URL")
-    ] = None,
-    rows: Annotated[int, typer.Option("--rows", min=1, help="Maximum number of rows.", metavar="N")] = 1_000,
-    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Time limit.", metavar="S")] = 10.0,
-    where: WhereOption = None,
-    access: AccessOption = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
+    source: Source,
+    text: Annotated[str | None, typer.Argument(metavar="SPARQL", show_default=False)] = None,
+    schema: bool = False,
+    endpoint: str | None = None,
+    rows: Annotated[int, Ge(1)] = 1_000,
+    seconds: Annotated[float, Ge(0.1)] = 10.0,
+    as_json: bool = False,
 ) -> None:
     """Query the graph of an index with SPARQL 1.1: SELECT, ASK, CONSTRUCT, DESCRIBE.
 
     Nothing can be changed and no other server is called. The first query of a version creates the store for
     queries. Names of entities replace their IRIs; --json has both, in the form of SPARQL 1.1 Query Results JSON.
+
+    Args:
+        text: The query; - reads it from standard input.
+        schema: Show the prefixes and predicates for queries.
+        endpoint: Query this SPARQL endpoint instead of an index.
+        rows: Maximum number of rows.
+        seconds: Time limit.
     """
     asked = query_text(text, schema=schema)
     if endpoint is not None:
         from conspectus.query.sparql.endpoint import query_endpoint
 
-        if schema or where or access:
+        if schema or source.where or source.access:
             raise UsageError("--endpoint takes a query; --schema, --where and --access are for an index")
         found = query_endpoint(endpoint, asked, rows, seconds)
         print_json(found.as_json()) if as_json else typer.echo(_table(found))
         return
-    opened = open_filtered(index, settings, overrides, where, access)
+    opened = source.open()
     if schema:
         from conspectus.query.sparql import schema as schemas
         from conspectus.query.sparql.store import PREFIXES

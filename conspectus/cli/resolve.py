@@ -1,63 +1,52 @@
 """`conspectus resolve`: list, undo and redo merges of entity names."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from conspectus.cli.app import (
-    DEFAULT_INDEX,
-    IndexOption,
-    JsonOption,
-    KgLabelsOption,
-    KgOption,
-    OpenieOption,
-    QuietOption,
-    SetOption,
-    SettingsOption,
-    app,
-    chosen_settings,
-    examples,
     print_json,
 )
-from conspectus.cli.index import end
-from conspectus.progress import progress
+from conspectus.cli.command import Build, command
+from conspectus.cli.index import change
 from conspectus.render.builds import merges_text
 from conspectus.storage.errors import UsageError
 
+if TYPE_CHECKING:
+    from conspectus.pipelines.build_report import BuildReport
+    from conspectus.pipelines.runner import Progress
 
-@app.command(
-    short_help="List merged entity names; undo merges.",
-    epilog=examples(
-        "conspectus resolve",
-        'conspectus resolve "Sherlock Holmes"',
-        'conspectus resolve --undo "Mr. Holmes" --index docs.index',
-        "conspectus resolve --undo-all",
-        'conspectus resolve --redo "Mr. Holmes"',
-    ),
+
+@command(
+    "List merged entity names; undo merges.",
+    "conspectus resolve",
+    'conspectus resolve "Sherlock Holmes"',
+    'conspectus resolve --undo "Mr. Holmes" --index docs.index',
+    "conspectus resolve --undo-all",
+    'conspectus resolve --redo "Mr. Holmes"',
 )
 def resolve(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(help="Names, or ids of merges or entities. [default: all]", metavar="[NAME|ID]..."),
-    ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Undo the merges of these names.")] = False,
-    undo_all: Annotated[bool, typer.Option("--undo-all", help="Undo all merges.")] = False,
-    redo: Annotated[bool, typer.Option("--redo", help="Merge these names again.")] = False,
-    redo_all: Annotated[bool, typer.Option("--redo-all", help="Redo all merges that were undone.")] = False,
-    index: IndexOption = DEFAULT_INDEX,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    openie: OpenieOption = None,
-    kg: KgOption = None,
-    kg_labels: KgLabelsOption = None,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    build: Build,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME|ID]...")] = None,
+    undo: bool = False,
+    undo_all: bool = False,
+    redo: bool = False,
+    redo_all: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """List the entity names that were merged, each with the reason and a score.
 
     --undo makes the named aliases separate entities again, as if they had never been merged, and later builds keep this
     decision. --redo reverses it. Name an alias, its id or the id of its merge; a canonical name selects all of its
     aliases. Only the index is needed; the settings must be those that it was made with.
+
+    Args:
+        names: Names, or ids of merges or entities. [default: all]
+        undo: Undo the merges of these names.
+        undo_all: Undo all merges.
+        redo: Merge these names again.
+        redo_all: Redo all merges that were undone.
     """
     wanted = [flag for flag, given in _flags(undo, undo_all, redo, redo_all) if given]
     if len(wanted) > 1:
@@ -67,19 +56,18 @@ def resolve(
     if wanted in (["--undo-all"], ["--redo-all"]) and names:
         raise UsageError(f"{wanted[0]} takes no names; omit them, or use {wanted[0].removesuffix('-all')}")
     if not wanted:
-        _list(index, names or [], as_json=as_json)
+        _list(build.index, names or [], as_json=as_json)
         return
 
-    from conspectus.pipelines.build_report import summary
-    from conspectus.pipelines.remote_index.local_copy import written
     from conspectus.pipelines.resolution import undo as undoing
 
-    chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
-    change = undoing.undo if undo or undo_all else undoing.redo
-    with progress(quiet) as report, written(index, wait=chosen.build.wait) as folder:
-        done = summary(change(names or None, folder, chosen, None, report))
-    done["index"] = index
-    end(done, chosen, as_json=as_json)
+    chosen = build.chosen()
+    decide = undoing.undo if undo or undo_all else undoing.redo
+
+    def work(folder: Path, report: "Progress") -> "BuildReport":
+        return decide(names or None, folder, chosen, None, report)
+
+    change(build, chosen, work, as_json=as_json, quiet=quiet)
 
 
 def _flags(undo: bool, undo_all: bool, redo: bool, redo_all: bool) -> list[tuple[str, bool]]:

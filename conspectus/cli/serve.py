@@ -5,66 +5,33 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from conspectus.cli.app import AccessOption, SetOption, SettingsOption, app, chosen_settings, examples
+from annotated_types import Ge
+from conspectus.cli.app import chosen_settings
+from conspectus.cli.command import command
 from conspectus.storage.errors import MissingPart, UsageError
 
 
-@app.command(
-    short_help="Answer over HTTP.",
-    epilog=examples(
-        "conspectus serve docs.index",
-        "conspectus serve law=law.index mail=mail.index --port 8000",
-        "conspectus serve docs.index --admin-token admin.token",
-        "conspectus serve docs.index --tokens tokens.yaml --host 0.0.0.0 --allow-host docs.example.org",
-    ),
+@command(
+    "Answer over HTTP.",
+    "conspectus serve docs.index",
+    "conspectus serve law=law.index mail=mail.index --port 8000",
+    "conspectus serve docs.index --admin-token admin.token",
+    "conspectus serve docs.index --tokens tokens.yaml --host 0.0.0.0 --allow-host docs.example.org",
 )
 def serve(
-    indexes: Annotated[
-        list[str],
-        typer.Argument(help="Index folders or URLs; NAME=INDEX gives one a name.", metavar="[NAME=]INDEX..."),
-    ],
-    host: Annotated[
-        str, typer.Option("--host", help="The address to listen at; one that others can reach needs a token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 picks a free one.")] = 8765,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-host",
-            help="An additional host name that requests may use. Repeatable; the variable separates names by spaces.",
-            metavar="NAME",
-            envvar="CONSPECTUS_ALLOW_HOST",
-        ),
-    ] = None,
-    tokens: Annotated[
-        Path | None,
-        typer.Option("--tokens", help="A YAML file of tokens that only you can read (mode 600).", metavar="FILE"),
-    ] = None,
-    admin_token: Annotated[
-        Path | None,
-        typer.Option(
-            "--admin-token",
-            help="A file with the token for adding and removing documents; only you can read it (mode 600). "
-            "[default: CONSPECTUS_ADMIN_TOKEN]",
-            metavar="FILE",
-        ),
-    ] = None,
-    max_upload: Annotated[
-        int, typer.Option("--max-upload", min=1, help="Megabytes of an uploaded file; ten times that in total.")
-    ] = 100,
-    at_once: Annotated[
-        int, typer.Option("--at-once", min=1, max=1024, help="Maximum concurrent questions; more get 429.")
-    ] = 128,
-    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Time limit of a question.")] = 120.0,
-    per_minute: Annotated[
-        int | None, typer.Option("--questions-per-minute", min=1, help="Default limit of a token.")
-    ] = None,
-    dollars_a_day: Annotated[
-        float | None,
-        typer.Option("--dollars-a-day", min=0.0001, help="Default limit of a token; needs llm.prices."),
-    ] = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
+    indexes: Annotated[list[str], typer.Argument(metavar="[NAME=]INDEX...")],
+    host: str = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535)] = 8765,
+    allow_host: Annotated[list[str] | None, typer.Option("--allow-host", envvar="CONSPECTUS_ALLOW_HOST")] = None,
+    tokens: Path | None = None,
+    admin_token: Path | None = None,
+    max_upload: Annotated[int, Ge(1)] = 100,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, max=1024)] = 128,
+    seconds: Annotated[float, Ge(0.1)] = 120.0,
+    per_minute: Annotated[int | None, typer.Option("--questions-per-minute", min=1)] = None,
+    dollars_a_day: Annotated[float | None, Ge(0.0001)] = None,
+    settings: Path | None = None,
+    overrides: list[str] | None = None,
 ) -> None:
     """Answer questions to one or more indexes over HTTP. Without an administrator's token the server is read-only.
 
@@ -73,6 +40,20 @@ def serve(
 
     With --admin-token, the owner of that token can upload and remove documents, estimate the cost of a build, and start
     it, on the page or through the API. A build does what `conspectus add` and `conspectus remove` do.
+
+    Args:
+        indexes: Index folders or URLs; NAME=INDEX gives one a name.
+        host: The address to listen at; one that others can reach needs a token.
+        port: The port; 0 picks a free one.
+        allow_host: An additional host name that requests may use. Repeatable; the variable separates names by spaces.
+        tokens: A YAML file of tokens that only you can read (mode 600).
+        admin_token: A file with the token for adding and removing documents; only you can read it (mode 600).
+            [default: CONSPECTUS_ADMIN_TOKEN]
+        max_upload: Megabytes of an uploaded file; ten times that in total.
+        at_once: Maximum concurrent questions; more get 429.
+        seconds: Time limit of a question.
+        per_minute: Default limit of a token.
+        dollars_a_day: Default limit of a token; needs llm.prices.
     """
     chosen = chosen_settings(settings, overrides)
     _needs_server()
@@ -109,20 +90,24 @@ def serve(
     )
 
 
-@app.command(
-    short_help="Give agents tools over standard input and output (MCP).",
-    epilog=examples("conspectus mcp docs.index", "conspectus mcp docs.index --access team-a"),
+@command(
+    "Give agents tools over standard input and output (MCP).",
+    "conspectus mcp docs.index",
+    "conspectus mcp docs.index --access team-a",
 )
 def mcp(
-    index: Annotated[str, typer.Argument(help="The index folder, or a URL.", metavar="INDEX")],
-    access: AccessOption = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
+    index: Annotated[str, typer.Argument(metavar="INDEX")],
+    access: list[str] | None = None,
+    settings: Path | None = None,
+    overrides: list[str] | None = None,
 ) -> None:
     """Give an agent read-only tools for one index (Model Context Protocol over standard input and output).
 
     The agent's program starts this command. With --access, the tools see only what the tags permit. Agents on the
     network can use the server: conspectus serve has the same tools at /mcp.
+
+    Args:
+        index: The index folder, or a URL.
     """
     chosen = chosen_settings(settings, overrides)
     _needs_server()

@@ -5,47 +5,37 @@ import sys
 from typing import Annotated
 
 import typer
+from annotated_types import Ge
 from conspectus.cli.app import (
-    DEFAULT_INDEX,
-    AccessOption,
-    IndexOption,
-    JsonOption,
-    SetOption,
-    SettingsOption,
-    WhereOption,
-    app,
-    examples,
-    open_filtered,
     print_json,
     query_text,
 )
+from conspectus.cli.command import Source, command
 
 
-@app.command(
-    short_help="Query the tables with SQL.",
-    epilog=examples(
-        "conspectus sql --schema",
-        "conspectus sql 'SELECT type, count(*) FROM entities GROUP BY type' --index films.index",
-        "conspectus sql 'SELECT id, title FROM documents' --json",
-    ),
+@command(
+    "Query the tables with SQL.",
+    "conspectus sql --schema",
+    "conspectus sql 'SELECT type, count(*) FROM entities GROUP BY type' --index films.index",
+    "conspectus sql 'SELECT id, title FROM documents' --json",
 )
 def sql(
-    text: Annotated[
-        str | None, typer.Argument(help="The query; - reads it from standard input.", metavar="SQL", show_default=False)
-    ] = None,
-    index: IndexOption = DEFAULT_INDEX,
-    schema: Annotated[bool, typer.Option("--schema", help="Show the tables and their columns.")] = False,
-    rows: Annotated[int, typer.Option("--rows", min=1, help="Maximum number of rows.", metavar="N")] = 1_000,
-    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Time limit.", metavar="S")] = 30.0,
-    where: WhereOption = None,
-    access: AccessOption = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
+    source: Source,
+    text: Annotated[str | None, typer.Argument(metavar="SQL", show_default=False)] = None,
+    schema: bool = False,
+    rows: Annotated[int, Ge(1)] = 1_000,
+    seconds: Annotated[float, Ge(0.1)] = 30.0,
+    as_json: bool = False,
 ) -> None:
     """Query the tables of an index with one SELECT in DuckDB's SQL. The rows are printed as CSV.
 
     Nothing can be changed, and only the tables can be read: no files, URLs or extensions.
+
+    Args:
+        text: The query; - reads it from standard input.
+        schema: Show the tables and their columns.
+        rows: Maximum number of rows.
+        seconds: Time limit.
     """
     from conspectus.pipelines.readers.filenames import visible
     from conspectus.query.sql import columns_of_tables, select
@@ -59,7 +49,7 @@ def sql(
         for name, columns in tables.items():
             typer.echo(f"{name}({', '.join(f'{column} {kind}' for column, kind in columns)})")
         return
-    found = select(open_filtered(index, settings, overrides, where, access).context, asked, rows, seconds)
+    found = select(source.open().context, asked, rows, seconds)
     if as_json:
         cells = [[_plain(cell) for cell in row] for row in found.rows]
         print_json({"columns": list(found.columns), "rows": cells, "complete": found.complete})

@@ -4,17 +4,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from annotated_types import Ge
 from conspectus.cli.app import (
-    JsonOption,
-    QuietOption,
-    SetOption,
-    SettingsOption,
     app,
     check_folder_of,
     chosen_settings,
-    examples,
     print_json,
 )
+from conspectus.cli.command import command
 from conspectus.storage.errors import UsageError
 
 train = typer.Typer(
@@ -23,41 +20,39 @@ train = typer.Typer(
 app.add_typer(train, name="train")
 
 
-@train.command(
-    short_help="Train the model that turns triples into sentences.",
-    epilog=examples(
-        "conspectus train graph2text webnlg.jsonl --model t5-base --out g2t",
-        'conspectus ask "Who directed it?" --method fasttog --set fasttog.graph2text=g2t',
-    ),
+@command(
+    "Train the model that turns triples into sentences.",
+    "conspectus train graph2text webnlg.jsonl --model t5-base --out g2t",
+    'conspectus ask "Who directed it?" --method fasttog --set fasttog.graph2text=g2t',
+    program=train,
 )
 def graph2text(
-    pairs: Annotated[
-        Path,
-        typer.Argument(
-            help="JSON lines with `text` and `triples` ([[subject, predicate, object], ...]), or a folder of them.",
-            metavar="PAIRS",
-            exists=True,
-        ),
-    ],
-    model: Annotated[
-        Path, typer.Option("--model", help="A folder with a T5 in safetensors and its tokenizer.", metavar="FOLDER")
-    ],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the trained model.", metavar="FOLDER")],
-    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the pairs.", metavar="N")] = 2,
-    learning_rate: Annotated[float, typer.Option("--learning-rate", help="Learning rate.", metavar="X")] = 1e-5,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Pairs in a batch.", metavar="N")] = 8,
-    validation: Annotated[
-        float, typer.Option("--validation", min=0.0, max=1.0, help="Share of pairs to validate with.", metavar="X")
-    ] = 0.1,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed.", metavar="N")] = 7,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    pairs: Annotated[Path, typer.Argument(metavar="PAIRS", exists=True)],
+    model: Annotated[Path, typer.Option("--model")],
+    out: Annotated[Path, typer.Option("--out")],
+    epochs: Annotated[int, Ge(1)] = 2,
+    learning_rate: float = 1e-5,
+    batch: Annotated[int, Ge(1)] = 8,
+    validation: Annotated[float, typer.Option("--validation", min=0.0, max=1.0)] = 0.1,
+    seed: int = 7,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Fine-tune a T5 to turn triples into text, and keep the epoch with the best ROUGE-1.
 
     For texts that the model writes for held-out pairs, the report gives ROUGE and two hallucination rates: texts with
     names or numbers that their triples lack (factual), and texts that join things which no triple joins (relational).
     FastToG describes communities with the model if fasttog.graph2text names its folder.
+
+    Args:
+        pairs: JSON lines with `text` and `triples` ([[subject, predicate, object], ...]), or a folder of them.
+        model: A folder with a T5 in safetensors and its tokenizer.
+        out: Folder for the trained model.
+        epochs: Passes over the pairs.
+        learning_rate: Learning rate.
+        batch: Pairs in a batch.
+        validation: Share of pairs to validate with.
+        seed: Random seed.
     """
     from dataclasses import asdict
 
@@ -81,41 +76,21 @@ def graph2text(
         typer.echo(graph2text_text(report, out))
 
 
-@train.command(
-    short_help="Train a graph token for a frozen language model.",
-    epilog=examples(
-        "conspectus train gretriever explagraphs --model llama-7b --out soft",
-        "conspectus train gretriever explagraphs --model llama-7b --out tuned --set train_gretriever.lora=true",
-    ),
+@command(
+    "Train a graph token for a frozen language model.",
+    "conspectus train gretriever explagraphs --model llama-7b --out soft",
+    "conspectus train gretriever explagraphs --model llama-7b --out tuned --set train_gretriever.lora=true",
+    program=train,
 )
 def gretriever(
-    suite: Annotated[
-        Path,
-        typer.Argument(
-            help="Questions with graphs: a folder or file of ExplaGraphs, GQA, RoG's WebQSP, or a suite with kg.tsv.",
-            metavar="SUITE",
-            exists=True,
-        ),
-    ],
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model", help="A causal model on this machine: its folder, or its Hugging Face name.", metavar="MODEL"
-        ),
-    ],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the learned parameters.", metavar="FOLDER")],
-    index: Annotated[
-        Path | None,
-        typer.Option(
-            "--index",
-            help="An index of the suite's kg.tsv: train on the subgraphs that asking it retrieves.",
-            metavar="FOLDER",
-        ),
-    ] = None,
-    settings: SettingsOption = None,
-    overrides: SetOption = None,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    suite: Annotated[Path, typer.Argument(metavar="SUITE", exists=True)],
+    model: Annotated[str, typer.Option("--model")],
+    out: Annotated[Path, typer.Option("--out")],
+    index: Path | None = None,
+    settings: Path | None = None,
+    overrides: list[str] | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Train a graph network that shows a graph to a frozen language model as one token (G-Retriever).
 
@@ -123,6 +98,12 @@ def gretriever(
     the settings chooses the variant. Run again on the same folder to continue an interrupted training. The report has
     the accuracy (WebQSP: Hit@1) on held-out questions, mean and deviation over the seeds, and the same with exchanged
     graphs.
+
+    Args:
+        suite: Questions with graphs: a folder or file of ExplaGraphs, GQA, RoG's WebQSP, or a suite with kg.tsv.
+        model: A causal model on this machine: its folder, or its Hugging Face name.
+        out: Folder for the learned parameters.
+        index: An index of the suite's kg.tsv: train on the subgraphs that asking it retrieves.
     """
     from dataclasses import asdict
 

@@ -18,7 +18,6 @@ _WHOLE_SHARE = 0.995
 
 def support_text(answer: Answer, trace: bool) -> str:
     """Return the text below an answer: citations, cost, failed checks, and with `trace` the steps."""
-    from conspectus.query.question.spelling import SPELLING  # imports numpy, which --help does not need
     from conspectus.query.sayings import saying
 
     lines = ["", saying("in short", answer.question, visible(answer.span))] if answer.span else []
@@ -26,16 +25,7 @@ def support_text(answer: Answer, trace: bool) -> str:
     sources += [(citation.number, citation_lines([citation])) for citation in answer.citations]
     lines += [line for _, source in sorted(sources, key=lambda source: source[0]) for line in source]
     lines += ["", f"method {answer.method}, {_cost(answer.usage)}"]
-    lines += [one_line(step.detail) for step in answer.trace if step.name == SPELLING]
-    if answer.dropped_citations:
-        verb = "was" if answer.dropped_citations == 1 else "were"
-        lines.append(f"{count(answer.dropped_citations, 'citations')} did not resolve and {verb} dropped")
-    unsupported = [check for check in answer.checks if not check.supported]
-    if unsupported:
-        lines.append(
-            f"{len(unsupported)} of {count(len(answer.checks), 'cited sentences')} not supported by what is cited:"
-        )
-        lines += [f"  {one_line(check.sentence)} ({one_line(check.why)})" for check in unsupported]
+    lines += map(one_line, answer.notes)
     if trace:
         lines += ["", "trace", *(f"  {step.name}: {one_line(step.detail)}" for step in answer.trace)]
     return "\n".join(lines)
@@ -64,24 +54,24 @@ def quote_text(quote: str) -> str:
     return f"{head} [{len(quote) - len(head) - len(tail):,} characters] {tail}"
 
 
-def answer_json(answer: Answer) -> dict[str, Any]:
-    """Return an answer in the form of `conspectus ask --json`."""
+def answer_json(answer: Answer, walk: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return an answer as plain values, in the form that every front shows.
+
+    Args:
+        answer: The answer.
+        walk: The walk over the graph behind it, if there was one (`render.walks.json_of`).
+    """
+    plain = ("question", "method", "text", "span", "known", "standalone", "narrowed")
+    counted = ("unsupported", "dropped_citations")
+    listed = ("citations", "triples", "checks", "trace")
     return {
-        "question": answer.question,
-        "method": answer.method,
-        "answer": answer.text,
-        "known": answer.known,
-        "citations": [asdict(citation) for citation in answer.citations],
-        "span": answer.span,
+        **{name: getattr(answer, name) for name in (*plain, *counted)},
+        "notes": list(answer.notes),
         "names": list(answer.names),
-        "triples": [asdict(triple) for triple in answer.triples],
+        **{name: [asdict(each) for each in getattr(answer, name)] for name in listed},
         "usage": asdict(answer.usage),
-        "trace": [asdict(step) for step in answer.trace],
-        "dropped_citations": answer.dropped_citations,
-        "checks": [asdict(check) for check in answer.checks],
-        "unsupported": answer.unsupported,
-        **({"standalone": answer.standalone} if answer.standalone else {}),
-        **({"narrowed": answer.narrowed} if answer.narrowed else {}),
+        "walk": walk,
+        "subgraph": asdict(answer.evidence.subgraph) if answer.evidence.subgraph else None,
     }
 
 

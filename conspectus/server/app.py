@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from conspectus.server import ask_routes, browse_routes, openai_chat, page_data, page_files
+from conspectus.rows import json_text
+from conspectus.server import ask_routes, browse_routes, openai_chat, page_files
 from conspectus.server.admin import admin_routes
 from conspectus.server.mcp_tools import caller_of_request, mcp_server
 from conspectus.server.metrics import CONTENT_TYPE
@@ -15,10 +16,12 @@ from conspectus.server.request_threads import ClientGone
 from conspectus.server.service import Service
 from conspectus.server.tokens import Callers
 from conspectus.storage.errors import ConspectusError
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.security import HTTPBearer
 from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
@@ -26,6 +29,30 @@ RELOAD_SECONDS = 1.0
 """Interval at which the published version of each index is checked."""
 
 health = APIRouter(tags=["server"])
+
+
+class Escaped(JSONResponse):
+    """JSON without characters that change the direction of text or control a terminal."""
+
+    def render(self, content: object) -> bytes:
+        """Return the body."""
+        return json_text(content).encode()
+
+
+class Problem(BaseModel):
+    """What was wrong: the kind, and the reason in words."""
+
+    type: str
+    code: str
+    message: str
+    param: None
+    request_id: str
+
+
+class Failed(BaseModel):
+    """The body of every error."""
+
+    error: Problem
 
 
 def create_app(
@@ -75,13 +102,16 @@ def application(lifespan: Any = None) -> FastAPI:  # noqa: ANN401  (FastAPI's)
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},  # they tell URLs
         lifespan=lifespan,
         license_info={"name": "MIT"},
+        default_response_class=Escaped,
+        dependencies=[Depends(HTTPBearer(auto_error=False, description="not needed where there are no tokens"))],
+        responses={"default": {"model": Failed}, 422: {"model": Failed}},
+        generate_unique_id_function=lambda route: route.name + ("_of_version" if "/versions/" in route.path else ""),
     )
     app.include_router(health)
     app.include_router(ask_routes.router)
     app.include_router(openai_chat.router)
     routes = APIRouter()
     browse_routes.add_routes(routes)
-    page_data.add_routes(routes)
     app.include_router(routes)
     app.include_router(admin_routes.router)
     app.include_router(page_files.router)
@@ -146,7 +176,7 @@ async def _tried(one: Served, service: Service, log: Log, failed: dict[str, str]
 
 def _error(request: Request, status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> Response:
     request.state.log["refused"] = kind
-    return JSONResponse(error_body(kind, message, request.state.log["request"]), status, headers)
+    return Escaped(error_body(kind, message, request.state.log["request"]), status, headers)
 
 
 async def _refused(request: Request, refused: Exception) -> Response:
@@ -164,6 +194,11 @@ async def _not_modified(_: Request, known: Exception) -> Response:
 async def _invalid(request: Request, wrong: Exception) -> Response:
     assert isinstance(wrong, RequestValidationError)
     said = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}".lstrip(": ") for one in wrong.errors()[:5])
+    first = wrong.errors()[0]
+    if first["type"] == "json_invalid":
+        said = f"the body is not JSON: {first['ctx']['error']} (character {first['loc'][-1]})"
+    elif tuple(first["loc"]) == ("body",):
+        said = "the body is not a JSON object, or its content-type is not application/json"
     return _error(request, 422, "bad_request", said)
 
 

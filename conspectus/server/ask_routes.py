@@ -1,20 +1,20 @@
 """Routes for questions: an answer, passages, or an explanation. They use POST, so no question appears in a URL."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any
 
+from conspectus.operation_table import ASK, OPERATIONS, Operation
 from conspectus.query.step_listeners import Listener
-from conspectus.query.types import Answer, Step
-from conspectus.render.answers import explanation_json
-from conspectus.server.bodies import Answered, Ask, Explain, ExplainedPassages, Retrieve, RetrievedPassages, answered
-from conspectus.server.open_indexes import Version
+from conspectus.query.types import Step
+from conspectus.rows import json_text
+from conspectus.server.bodies import ANSWERS, request_of
 from conspectus.server.request_checks import Refused, error_body
 from conspectus.server.request_threads import Gone
-from conspectus.server.service import Service, Walk
+from conspectus.server.service import Called, Service
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 
 KEEP_ALIVE = 15.0
 """Seconds after which an idle stream sends a comment, so that proxies keep it open."""
@@ -23,7 +23,6 @@ FIRST = 10.0
 
 IndexName = Annotated[str, Path(description="a name of /v1/indexes", max_length=200)]
 Say = Callable[[str], None]
-Result = tuple[tuple[Answer, Walk | None], Version]
 
 router = APIRouter(tags=["asking"])
 
@@ -44,53 +43,45 @@ def leaves(request: Request) -> Gone:
     return wait
 
 
-@router.post(
-    "/v1/indexes/{index}/ask", response_model=Answered, responses={200: {"content": {"text/event-stream": {}}}}
-)
-async def ask(request: Request, response: Response, index: IndexName, asked: Ask) -> Any:  # noqa: ANN401  (a stream passes as it is)
-    """Answer a question, citing the documents.
+def _add(operation: Operation) -> None:
+    async def endpoint(request: Request, response: Response, index: IndexName, asked: BaseModel) -> Any:  # noqa: ANN401
+        service, caller = service_of(request), request.state.caller
+        given = {name: getattr(asked, name) for name in type(asked).model_fields}
+        wants_stream = given.pop("stream", False) or "text/event-stream" in request.headers.get("accept", "")
+        if wants_stream and operation is ASK:
+            stream = AnswerStream(
+                lambda say, tell: service.call(caller, index, operation, given, leaves(request), say, tell)
+            )
+            await stream.begin()
+            return _events(request, index, stream)
+        found = await service.call(caller, index, operation, given, leaves(request))
+        response.headers["conspectus-version"] = found.version.name
+        return {"index": index, "version": found.version.name, **found.shown}
 
-    With `stream` (or `Accept: text/event-stream`), the response is a stream of server-sent events: `step` with each
-    step as it happens and `text` with each piece as a model writes it, then `citations`, `steps`, `usage`, and `answer`
-    with the complete answer; or `error`.
-    """
-    service, caller = service_of(request), request.state.caller
-    if asked.stream or "text/event-stream" in request.headers.get("accept", ""):
-        stream = AnswerStream(lambda say, tell: service.ask_with_walk(caller, index, asked, leaves(request), say, tell))
-        await stream.begin()
-        return _events(request, index, stream)
-    (answer, walk), version = await service.ask_with_walk(caller, index, asked, leaves(request))
-    response.headers["conspectus-version"] = version.name
-    return answered(index, version.name, answer, walk)
-
-
-@router.post("/v1/indexes/{index}/retrieve")
-async def retrieve(request: Request, response: Response, index: IndexName, asked: Retrieve) -> RetrievedPassages:
-    """Find the best passages for a question, without answering it."""
-    evidence, version = await service_of(request).retrieve(request.state.caller, index, asked, leaves(request))
-    response.headers["conspectus-version"] = version.name
-    return RetrievedPassages(
-        index=index,
-        version=version.name,
-        question=asked.question,
-        method=asked.method,
-        passages=list(evidence.passages),
-        trace=list(evidence.trace),
+    endpoint.__annotations__["asked"] = request_of(operation)
+    router.add_api_route(
+        f"/v1/indexes/{{index}}/{operation.path}",
+        endpoint,
+        methods=["POST"],
+        name=operation.name,
+        description=operation.about + (f"\n\n{_STREAM}" if operation is ASK else ""),
+        response_model=ANSWERS[operation.name],
+        responses={200: {"content": {"text/event-stream": {}}}} if operation is ASK else None,
     )
 
 
-@router.post("/v1/indexes/{index}/explain")
-async def explain(request: Request, response: Response, index: IndexName, asked: Explain) -> ExplainedPassages:
-    """Explain how a method ranks passages."""
-    explanation, version = await service_of(request).explain(request.state.caller, index, asked, leaves(request))
-    response.headers["conspectus-version"] = version.name
-    return ExplainedPassages(index=index, version=version.name, **explanation_json(explanation))
+_STREAM = """With `stream` (or `Accept: text/event-stream`), the response is a stream of server-sent events: `step` with
+each step as it happens and `text` with each piece as a model writes it, then `citations`, `steps`, `usage`, and
+`answer` with the complete answer; or `error`."""
+for _operation in OPERATIONS.values():
+    if _operation.asks:
+        _add(_operation)
 
 
 class AnswerStream:
     """An answer that is streamed while it is written. It is cancelled if the reader stops."""
 
-    def __init__(self, start: Callable[[Say, Listener], Awaitable[Result]]) -> None:
+    def __init__(self, start: Callable[[Say, Listener], Awaitable[Called]]) -> None:
         self._queue: asyncio.Queue[str | Step | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
@@ -113,7 +104,7 @@ class AnswerStream:
         if self._held == [None]:
             self._task.result()
 
-    async def parts(self) -> AsyncIterator[str | Step | Result | None]:
+    async def parts(self) -> AsyncIterator[str | Step | Called | None]:
         """Yield each piece and step, None after an idle period, and finally the answer with its version."""
         try:
             while True:
@@ -150,10 +141,9 @@ def _events(request: Request, index: str, stream: AnswerStream) -> StreamingResp
                 elif isinstance(part, Step):
                     yield _event("step", {"name": part.name, "detail": part.detail})
                 else:
-                    (answer, walk), version = part
-                    whole = answered(index, version.name, answer, walk).model_dump(mode="json")
+                    whole = {"index": index, "version": part.version.name, **part.shown}
                     if not said:
-                        yield _event("text", answer.text)
+                        yield _event("text", whole["text"])
                     yield _event("citations", {"citations": whole["citations"], "triples": whole["triples"]})
                     yield _event("steps", whole["trace"])
                     yield _event("usage", whole["usage"])
@@ -165,4 +155,4 @@ def _events(request: Request, index: str, stream: AnswerStream) -> StreamingResp
 
 
 def _event(name: str, data: Any) -> str:  # noqa: ANN401  (any JSON)
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+    return f"event: {name}\ndata: {json_text(data)}\n\n"

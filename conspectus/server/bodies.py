@@ -1,22 +1,20 @@
 """The JSON bodies of requests and responses."""
 
 from collections.abc import Sequence
+from inspect import Parameter
 from typing import Annotated, Any
 
+from conspectus.operation_table import ASK, Operation
+from conspectus.operations import Question
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
-from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
-from conspectus.query.question.bounds import MOST_CHARACTERS
-from conspectus.query.types import Answer, Check, Citation, CitedTriple, Passage, Step, Usage
+from conspectus.query.types import Check, Citation, CitedTriple, Passage, Step, Usage
 from conspectus.query.types.subgraph import RetrievedSubgraph
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 LONGEST_ANSWER = 50_000
 """Maximum length of an earlier answer in a conversation, in characters."""
 MOST_TURNS = 50
-MOST_PASSAGES = 100
 
-Question = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS, description="the question")]
-MethodName = Annotated[str, Field(max_length=60, description="a name of /v1/methods")]
 Where = Annotated[
     str | None,
     Field(max_length=2_000, description="only documents whose metadata match: year >= 2020 and lang = en"),
@@ -25,6 +23,7 @@ Access = Annotated[
     list[Annotated[str, Field(max_length=200)]] | None,
     Field(max_length=100, description="access tags; they can only restrict what the token sees"),
 ]
+Stream = Annotated[bool, Field(description="answer as server-sent events")]
 
 
 class _Request(BaseModel):
@@ -39,39 +38,24 @@ class TurnGiven(_Request):
     citations: Annotated[list[CitedSpan], Field(max_length=100)] = []
 
 
-class Ask(_Request):
-    """A question, and how to answer it."""
-
-    question: Question
-    method: MethodName = DEFAULT_METHOD
-    where: Where = None
-    access: Access = None
-    history: Annotated[
-        list[TurnGiven], Field(max_length=MOST_TURNS, description="the conversation before, oldest first")
-    ] = []
-    topics: Annotated[
-        list[Annotated[str, Field(max_length=500)]],
-        Field(max_length=20, description="names of entities that a walk starts from"),
-    ] = []
-    stream: Annotated[bool, Field(description="answer as server-sent events")] = False
+History = Annotated[list[TurnGiven], Field(max_length=MOST_TURNS, description="the conversation before, oldest first")]
 
 
-class Retrieve(_Request):
-    """A question, and how many passages to find for it."""
+def request_of(operation: Operation) -> type[BaseModel]:
+    """Return the body of the request for an operation: its parameters, and what narrows the documents."""
+    fields: dict[str, Any] = {
+        name: (Annotated[each.annotation, Field(description=operation.helps().get(name))], _default(each))
+        for name, each in operation.parameters().items()
+    }
+    fields |= {"where": (Where, None), "access": (Access, None)}
+    if operation is ASK:
+        fields |= {"history": (History, []), "stream": (Stream, False)}
+    name = operation.name.capitalize()
+    return create_model(name, __base__=_Request, __doc__=operation.about.partition("\n")[0], **fields)
 
-    question: Question
-    method: MethodName = DEFAULT_RETRIEVER
-    k: Annotated[int, Field(ge=1, le=MOST_PASSAGES, description="the number of passages")] = 5
-    where: Where = None
-    access: Access = None
 
-
-class Explain(Retrieve):
-    """A ranking to explain: all of it, the passage of one rank, or one chunk."""
-
-    passage: Annotated[int | None, Field(ge=1, le=MOST_PASSAGES)] = None
-    chunk: Annotated[str | None, Field(max_length=200)] = None
-    paths: Annotated[int, Field(ge=1, le=50, description="maximum number of paths for a passage")] = 5
+def _default(parameter: Parameter) -> Any:  # noqa: ANN401  (a default)
+    return ... if parameter.default is Parameter.empty else parameter.default
 
 
 class Answered(BaseModel):
@@ -83,7 +67,8 @@ class Answered(BaseModel):
     method: str
     text: str
     known: bool
-    span: str
+    span: Annotated[str, Field(description="the short answer, if there is one")]
+    notes: Annotated[list[str], Field(description="how the question was read, and what is in doubt")]
     citations: list[Citation]
     triples: list[CitedTriple]
     names: list[str]
@@ -102,52 +87,33 @@ class Answered(BaseModel):
     )
 
 
-class RetrievedPassages(BaseModel):
+class _Ranking(BaseModel):
+    index: str
+    version: str
+    question: str
+    method: str
+    trace: list[Step]
+
+
+class RetrievedPassages(_Ranking):
     """Passages, best first."""
 
-    index: str
-    version: str
-    question: str
-    method: str
     passages: list[Passage]
-    trace: list[Step]
 
 
-class ExplainedPassages(BaseModel):
+class ExplainedPassages(_Ranking):
     """Why passages were found, in the form of `conspectus explain --json`."""
 
-    index: str
-    version: str
-    question: str
-    method: str
     formula: str
     passages: list[dict[str, Any]]
-    trace: list[Step]
 
 
-def answered(index: str, version: str, answer: Answer, walk: dict[str, Any] | None = None) -> Answered:
-    """Return an answer as a response body."""
-    return Answered(
-        index=index,
-        version=version,
-        question=answer.question,
-        method=answer.method,
-        text=answer.text,
-        known=answer.known,
-        span=answer.span,
-        citations=list(answer.citations),
-        triples=list(answer.triples),
-        names=list(answer.names),
-        checks=list(answer.checks),
-        unsupported=answer.unsupported,
-        dropped_citations=answer.dropped_citations,
-        standalone=answer.standalone,
-        narrowed=answer.narrowed,
-        usage=answer.usage,
-        trace=list(answer.trace),
-        walk=walk,
-        subgraph=answer.evidence.subgraph,
-    )
+ANSWERS: dict[str, type[BaseModel]] = {
+    "ask": Answered,
+    "retrieve": RetrievedPassages,
+    "explain": ExplainedPassages,
+}
+"""The body of the response to each question."""
 
 
 def conversation(turns: Sequence[TurnGiven], narrowed: str) -> Conversation | None:

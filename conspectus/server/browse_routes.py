@@ -5,54 +5,29 @@ transfer). `/v1/indexes/NAME/versions/VERSION/...` never changes and may be cach
 is the URL of the next page of the same version.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version as version_of
-from typing import Annotated, Any, Generic, TypeVar
+from inspect import Parameter, Signature
+from typing import Annotated, Any, Generic, TypeVar, get_args
 from urllib.parse import urlencode
 
-from conspectus import reports as browse
 from conspectus.api import Index
-from conspectus.query.explain.explain import EXPLAINED
+from conspectus.map.data import MapLimits, content_of
+from conspectus.operation_table import OPERATIONS, Operation
+from conspectus.query.context import Context
+from conspectus.rows import MethodRow
 from conspectus.server.ask_routes import IndexName, leaves, service_of
-from conspectus.server.browse_rows import (
-    DocumentRow,
-    DocumentText,
-    FailureRow,
-    IndexRow,
-    MethodRow,
-    ReportDetail,
-    ReportRow,
-    Status,
-    Versions,
-    document_row,
-    document_text,
-    failure_row,
-    report_detail,
-    report_row,
-    status_of,
-)
-from conspectus.server.neighbours import (
-    Direction,
-    EntityDetail,
-    EntityRow,
-    Neighbour,
-    entity_detail,
-    entity_rows,
-    find_entity,
-    neighbours,
-)
 from conspectus.server.request_checks import Refused
 from conspectus.storage.hashing import digest
-from conspectus.storage.records import Document
+from conspectus.storage.index import per_index
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel
 
-API_VERSION = "1.5.0"
+API_VERSION = "2.0.0"
 """The version of this interface. It increases with every change of docs/openapi.json: the last number for changes that
 no client notices, the middle one for new routes and fields, the first one for everything else."""
 
 Row = TypeVar("Row")
-Value = TypeVar("Value")
 Offset = Annotated[int, Query(ge=0, description="rows to leave out at the beginning")]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="most rows of a page")]
 
@@ -66,6 +41,29 @@ class NotModified(Exception):
     def __init__(self, headers: Mapping[str, str]) -> None:
         super().__init__("not modified")
         self.headers = dict(headers)
+
+
+class IndexRow(BaseModel):
+    """An index that the caller may ask."""
+
+    name: str
+    version: str
+    ready: bool
+
+
+class Versions(BaseModel):
+    """The versions of the interface, of the program, and of each index."""
+
+    api: str
+    conspectus: str
+    indexes: dict[str, str]
+
+
+class MapContent(BaseModel):
+    """The data of the map, as in the page of `conspectus export html`."""
+
+    map: dict[str, Any]
+    texts: dict[str, Any]
 
 
 class Page(BaseModel, Generic[Row]):
@@ -86,18 +84,20 @@ class Look:
         self._response = response
         self._fixed: str | None = request.path_params.get("version")
 
-    async def at(self, read: Callable[[Index], Value]) -> Value:
-        """Return the result of `read` over the caller's view, and set the caching headers.
+    async def at(self, operation: Operation, given: Mapping[str, Any]) -> Any:  # noqa: ANN401  (its result)
+        """Return the result of an operation over the caller's view, and set the caching headers.
 
         Raises NotModified if the client has a current copy.
         """
         caller = self._request.state.caller
-        given = self._request.headers.get("if-none-match", "")
+        if operation.whole and caller.access is not None:
+            raise Refused(403, "not_permitted", "failures name files of all documents, and the token permits only some")
+        given_tags = self._request.headers.get("if-none-match", "")
 
-        async def work(view: Index) -> tuple[Value | None, dict[str, str]]:
+        async def work(view: Index) -> tuple[Any, dict[str, str]]:
             headers = self._headers(view)
-            known = headers["etag"] in [tag.strip().removeprefix("W/") for tag in given.split(",")]
-            return (None, headers) if known else (read(view), headers)
+            known = headers["etag"] in [tag.strip().removeprefix("W/") for tag in given_tags.split(",")]
+            return (None, headers) if known else (operation.read(view.context, given), headers)
 
         (found, headers), _ = await service_of(self._request).run(
             caller, self.index, work, gone=leaves(self._request), version=self._fixed, reads=True
@@ -105,30 +105,10 @@ class Look:
         if found is None:
             raise NotModified(headers)
         self._response.headers.update(headers)
-        return found
-
-    async def page(
-        self, read: Callable[[Index], Sequence[Any]], offset: int, limit: int, made: Callable[..., Any] = lambda it: it
-    ) -> dict[str, Any]:
-        """Return a page of what `read` returns; `made` makes the rows that are shown."""
-
-        def paged(view: Index) -> dict[str, Any]:
-            rows = read(view)
-            version = view.manifest.version
-            end = offset + limit
-            return {
-                "version": version,
-                "total": len(rows),
-                "rows": [made(row) for row in rows[offset:end]],
-                "next": self._next(version, end, limit) if end < len(rows) else None,
-            }
-
-        return await self.at(paged)
-
-    def whole_only(self) -> None:
-        """Refuse a caller that sees only some of the documents."""
-        if self._request.state.caller.access is not None:
-            raise Refused(403, "not_permitted", "failures name files of all documents, and the token permits only some")
+        if not operation.paged:
+            return found
+        end = given["offset"] + given["limit"]
+        return {**found, "next": self._next(found["version"], end, given["limit"]) if end < found["total"] else None}
 
     def _headers(self, view: Index) -> dict[str, str]:
         version, caller, settings = view.manifest.version, self._request.state.caller, view.context.settings
@@ -151,102 +131,47 @@ _PAGING = frozenset({"offset", "limit"})
 Looking = Annotated[Look, Depends()]
 
 
-@router.get("/status")
-async def status(look: Looking) -> Status:
-    """The version, row counts and models of the index."""
-    return await look.at(lambda view: status_of(look.index, view))
+def _add(operation: Operation) -> None:
+    async def endpoint(look: Looking, **given: Any) -> Any:  # noqa: ANN401  (as the operation)
+        return await look.at(operation, given)
+
+    helps, keyword = operation.helps(), Parameter.KEYWORD_ONLY
+    parameters = [Parameter("look", keyword, annotation=Looking)]
+    for name, each in operation.parameters().items():
+        place = Path if f"{{{name}" in operation.path else Query
+        parameters.append(
+            each.replace(kind=keyword, annotation=Annotated[each.annotation, place(description=helps[name])])
+        )
+    if operation.paged:
+        parameters.append(Parameter("offset", keyword, default=0, annotation=Offset))
+        parameters.append(Parameter("limit", keyword, default=100, annotation=Limit))
+    endpoint.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    row = get_args(operation.result)[0] if operation.paged else None
+    router.add_api_route(
+        f"/{operation.path}",
+        endpoint,
+        name=operation.name,
+        description=operation.about,
+        response_model=Page[row] if row else operation.result,  # type: ignore[valid-type]
+    )
 
 
-@router.get("/failures", response_model=Page[FailureRow])
-async def failures(look: Looking, offset: Offset = 0, limit: Limit = 100) -> dict[str, Any]:
-    """What could not be read, extracted or reported. Not for tokens with access tags, because it names files."""
-    look.whole_only()
-    return await look.page(Index.failures, offset, limit, failure_row)
+@per_index
+def _map(context: Context) -> MapContent:
+    content = content_of(context.index, "", MapLimits())
+    return MapContent(map=content.map, texts=content.texts)
 
 
-@router.get("/documents", response_model=Page[DocumentRow])
-async def documents(
-    look: Looking,
-    title: Annotated[str, Query(max_length=500, description="part of the title or the id")] = "",
-    offset: Offset = 0,
-    limit: Limit = 100,
-) -> dict[str, Any]:
-    """The documents, by id."""
-
-    def read(view: Index) -> list[tuple[Sequence[Document], int]]:
-        index, wanted = view.context.index, title.casefold()
-        told = zip(*index.arrow(Document, "title", "id").to_pydict().values(), strict=True)
-        documents = index.each(Document)
-        return [(documents, row) for row, each in enumerate(told) if wanted in "\n".join(each).casefold()]
-
-    return await look.page(read, offset, limit, lambda found: document_row(found[0][found[1]]))
+@router.get("/map")
+async def map_content(look: Looking) -> MapContent:
+    """The communities, entities and relations with their positions on the map."""
+    found: MapContent = await look.at(Operation(_map, "map"), {})
+    return found.model_copy(update={"map": {**found.map, "title": look.index}})
 
 
-@router.get("/documents/{document:path}")
-async def document(
-    look: Looking,
-    document: Annotated[str, Path(max_length=10_000, description="the id of a document")],
-    start: Annotated[int, Query(ge=0, description="the first character")] = 0,
-    end: Annotated[int | None, Query(ge=0, description="the end (exclusive)")] = None,
-) -> DocumentText:
-    """Characters of a document: at most 100,000, beginning at `start`."""
-    return await look.at(lambda view: document_text(view.context, document, start, end))
-
-
-@router.get("/entities", response_model=Page[EntityRow])
-async def entities(
-    look: Looking,
-    name: Annotated[str, Query(max_length=500, description="part of the name")] = "",
-    offset: Offset = 0,
-    limit: Limit = 100,
-) -> dict[str, Any]:
-    """The entities, most frequent first."""
-    return await look.page(lambda view: entity_rows(view.context, name), offset, limit)
-
-
-@router.get("/entities/{entity}")
-async def entity(
-    look: Looking, entity: Annotated[str, Path(max_length=2_000, description="its id or name")], limit: Limit = 50
-) -> EntityDetail:
-    """An entity, the passages that mention it, its relations, and the entities that share passages with it."""
-    return await look.at(lambda view: entity_detail(view.context, entity, limit))
-
-
-@router.get("/entities/{entity}/neighbours", response_model=Page[Neighbour])
-async def neighbours_of(
-    look: Looking,
-    entity: Annotated[str, Path(max_length=2_000, description="its id or name")],
-    direction: Direction = "both",
-    predicate: Annotated[str | None, Query(max_length=500)] = None,
-    offset: Offset = 0,
-    limit: Limit = 100,
-) -> dict[str, Any]:
-    """The relations of an entity and the entities at their other ends."""
-
-    def read(view: Index) -> list[Neighbour]:
-        found = find_entity(view.context, entity)
-        return neighbours(view.context, found, direction, predicate, 100_000)
-
-    return await look.page(read, offset, limit)
-
-
-@router.get("/reports", response_model=Page[ReportRow])
-async def reports(
-    look: Looking,
-    level: Annotated[str | None, Query(pattern="^c[0-9]{1,2}$", description="c0 is the coarsest")] = None,
-    offset: Offset = 0,
-    limit: Limit = 100,
-) -> dict[str, Any]:
-    """The reports on communities, best rated first on each level."""
-    return await look.page(lambda view: browse.entries(view.context, level), offset, limit, report_row)
-
-
-@router.get("/reports/{community}")
-async def report(
-    look: Looking, community: Annotated[str, Path(max_length=200, description="the id of a community")]
-) -> ReportDetail:
-    """One report with its findings and their citations."""
-    return await look.at(lambda view: report_detail(view.context, community))
+for _operation in OPERATIONS.values():
+    if _operation.path and not _operation.asks:
+        _add(_operation)
 
 
 @about.get("/v1/indexes")
@@ -259,16 +184,7 @@ async def indexes(request: Request) -> list[IndexRow]:
 @about.get("/v1/methods")
 async def methods(request: Request) -> list[MethodRow]:
     """The methods that can run on this server. Others get 501, whose message says what the server lacks."""
-    return [
-        MethodRow(
-            name=each.name,
-            about=each.about,
-            needs_model=each.needs_model,
-            retrieves=each.retrieves,
-            explains=each.name in EXPLAINED,
-        )
-        for each in service_of(request).methods()
-    ]
+    return service_of(request).methods()
 
 
 @about.get("/v1/versions")

@@ -4,20 +4,20 @@ A resource is text at a URI (`conspectus://indexes/notes/documents/a`). Ids in i
 used as paths.
 """
 
-from collections import Counter
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
-from conspectus.api import Index
-from conspectus.query.citations.numbered import documents_by_id
+from conspectus.operation_table import OPERATIONS
 from conspectus.query.menu import COMPARED
-from conspectus.server.browse_rows import document_text, report_detail
-from conspectus.server.mcp_calls import Calls, told
+from conspectus.server.request_checks import Refused
 from conspectus.storage.errors import UsageError
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.server.mcpserver.resources.templates import ResourceSecurity
 from pydantic import Field
+
+if TYPE_CHECKING:
+    from conspectus.server.mcp_tools import Calls
 
 GRAMMAR = """A filter (`where`) is a condition over the metadata of documents:
 
@@ -28,61 +28,40 @@ A key or value with blanks stands in backquotes or quotes; dates are 2024-05-31 
 """
 
 
-def add_resources(server: MCPServer, calls: Calls) -> None:
-    """Add the resources to a server: documents, reports, and filter keys."""
-    resources = _Resources(calls)
+def add_resources(server: MCPServer, calls: "Calls", told: Callable[[Any], Any]) -> None:
+    """Add the resources to a server: documents, reports, and filter keys. `told` makes their errors safe."""
+
+    async def document(context: Context, index: str, id: str, start: str = "0", end: str = "") -> str:  # noqa: A002
+        """The text of a document, or its characters [start, end), as citations give them."""
+        if not (start.isdecimal() and (end or "0").isdecimal()):
+            raise Refused(400, "bad_request", "start and end are numbers of characters")
+        given = {"document": id, "start": int(start), "end": int(end) if end else None}
+        return str((await calls.call(context, index, OPERATIONS["document"], given)).text)
+
+    async def report(context: Context, index: str, community: str) -> str:
+        """A report on a community: its summary and findings."""
+        found = await calls.call(context, index, OPERATIONS["report"], {"community": community})
+        return "\n\n".join([f"# {found.title}", found.summary, *found.findings])
+
+    async def filters(context: Context, index: str) -> str:
+        """The keys that filters can use, with the number of documents that have each, and the syntax of filters."""
+        keys = await calls.call(context, index, OPERATIONS["filters"], {})
+        lines = [f"{each.key}  {each.documents}  {', '.join(each.values[:3])}" for each in keys]
+        return GRAMMAR + "\nKeys, how many documents have them, and values:\n" + "\n".join(lines)
+
     ids = ResourceSecurity(exempt_params=frozenset({"id"}))  # an id may look like a path, and is not used as one
     for address, kind, read in (
-        ("conspectus://indexes/{index}/documents/{+id}{?start,end}", "text/plain", resources.document),
-        ("conspectus://indexes/{index}/reports/{community}", "text/markdown", resources.report),
-        ("conspectus://indexes/{index}/filters", "text/plain", resources.filters),
+        ("conspectus://indexes/{index}/documents/{+id}{?start,end}", "text/plain", document),
+        ("conspectus://indexes/{index}/reports/{community}", "text/markdown", report),
+        ("conspectus://indexes/{index}/filters", "text/plain", filters),
     ):
-        server.resource(address, mime_type=kind, security=ids)(told(read, ResourceError))
+        server.resource(address, mime_type=kind, security=ids)(told(read))
 
 
 def add_prompts(server: MCPServer) -> None:
     """Add the prompts to a server."""
     server.prompt()(answer_with_citations)
     server.prompt()(compare_methods)
-
-
-class _Resources:
-    """The resources. Their docstrings are shown to the people who choose them."""
-
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-
-    async def document(
-        self,
-        context: Context,
-        index: str,
-        id: str,  # noqa: A002  (part of an address)
-        start: str = "0",
-        end: str = "",
-    ) -> str:
-        """The text of a document, or its characters [start, end), as citations give them."""
-        if not (start.isdecimal() and (end or "0").isdecimal()):
-            raise ResourceError("start and end are numbers of characters")
-        last = int(end) if end else None
-        found, _, _ = await self._calls.look(
-            context, index, lambda view: document_text(view.context, id, int(start), last)
-        )
-        return found.text
-
-    async def report(self, context: Context, index: str, community: str) -> str:
-        """A report on a community: its summary and findings."""
-        found, _, _ = await self._calls.look(context, index, lambda view: report_detail(view.context, community))
-        return "\n\n".join([f"# {found.title}", found.summary, *found.findings])
-
-    async def filters(self, context: Context, index: str) -> str:
-        """The keys that filters can use, with the number of documents that have each, and the syntax of filters."""
-        keys, _, _ = await self._calls.look(context, index, _keys)
-        return GRAMMAR + "\nKeys, and how many documents have them:\n" + "\n".join(keys)
-
-
-def _keys(view: Index) -> list[str]:
-    found = Counter(key for document in documents_by_id(view.context).values() for key in document.metadata)
-    return [f"{key}  {number}" for key, number in sorted(found.items())]
 
 
 def answer_with_citations(

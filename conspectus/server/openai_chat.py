@@ -13,14 +13,18 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
+from conspectus.operation_table import ASK
 from conspectus.query.citations.marks import without_verdicts
 from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.query.question.bounds import MOST_CHARACTERS
+from conspectus.query.sayings import saying
 from conspectus.query.types import Answer
 from conspectus.render.answers import citation_lines, triple_lines
+from conspectus.rows import json_text
 from conspectus.server.ask_routes import AnswerStream, leaves, service_of, stream_response
-from conspectus.server.bodies import LONGEST_ANSWER, MOST_TURNS, Access, Ask, TurnGiven, Where
+from conspectus.server.bodies import LONGEST_ANSWER, MOST_TURNS, Access, TurnGiven, Where
 from conspectus.server.request_checks import Refused, error_body
+from conspectus.server.service import Called
 from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,8 +32,8 @@ SOURCES = "\n\nSources:"
 """Heading of the sources in the text of a reply."""
 CORRECTED = "\n\nAfter the citations were checked:\n\n"
 """Heading of the final answer if it differs from the streamed text."""
-DOUBTED = "\n\nNot supported by what is cited:"
-"""Heading of the sentences of a streamed answer that the citation check marks as unsupported."""
+NOTES = "\n\nNotes:"
+"""Heading of how the question was read, and of the sentences that the citation check marks as unsupported."""
 _MARK = re.compile(r"\[(\d{1,4})\]")
 _CHORE = "### Task:"
 """Prefix of the messages that Open WebUI sends automatically for a title, tags or follow-up questions."""
@@ -113,49 +117,60 @@ async def completions(request: Request, chat: ChatRequest) -> Any:  # noqa: ANN4
     asked = asked_of(chat, method or DEFAULT_METHOD)
     service, caller = service_of(request), request.state.caller
     if not chat.stream:
-        answer, version = await service.ask(caller, index, asked, leaves(request))
+        answer, _, version = await service.call(caller, index, ASK, asked, leaves(request))
         return reply.whole(content_of(answer), answer, version.name)
-    stream = AnswerStream(lambda say, _: service.ask_with_walk(caller, index, asked, leaves(request), say))
+    stream = AnswerStream(lambda say, _: service.call(caller, index, ASK, asked, leaves(request), say))
     await stream.begin()
     return stream_response(reply.chunks(stream, usage=bool(chat.stream_options and chat.stream_options.include_usage)))
 
 
-def asked_of(chat: ChatRequest, method: str) -> Ask:
-    """Return a conversation as a question (its last message) with the earlier turns. Raises Refused."""
+def asked_of(chat: ChatRequest, method: str) -> dict[str, Any]:
+    """Return a conversation as the arguments of a question: the last message, and the earlier turns. Raises Refused."""
     said = [message for message in chat.messages if message.role in {"user", "assistant"} and message.text.strip()]
     if not said or said[-1].role != "user":
         raise Refused(400, "bad_request", "the last message must be from the user and contain text")
     if len(said[-1].text) > MOST_CHARACTERS:
         raise Refused(400, "bad_request", f"a question has at most {MOST_CHARACTERS:,} characters")
     turns = [
-        TurnGiven(question=before.text[:MOST_CHARACTERS], answer=after.text.partition(SOURCES)[0])
+        TurnGiven(question=before.text[:MOST_CHARACTERS], answer=after.text.partition(SOURCES)[0].partition(NOTES)[0])
         for before, after in pairwise(said)
         if before.role == "user" and after.role == "assistant"
     ]
-    return Ask(question=said[-1].text, method=method, where=chat.where, access=chat.access, history=turns[-MOST_TURNS:])
+    narrowed = {"where": chat.where, "access": chat.access}
+    return {"question": said[-1].text, "method": method, "history": turns[-MOST_TURNS:], **narrowed}
 
 
 def content_of(answer: Answer) -> str:
-    """Return the text of a reply: the answer, and its sources by number."""
-    listed = [(one.number, triple_lines(one)) for one in answer.triples]
-    listed += [(one.number, citation_lines([one])) for one in answer.citations]
-    lines = [line.strip() for _, source in sorted(listed, key=lambda pair: pair[0]) for line in source if line]
-    return answer.text + (SOURCES + "".join(f"\n{line}" for line in lines) if lines else "")
+    """Return the text of a reply: the short answer, the answer, and what supports it."""
+    return _short(answer, "{}\n\n") + answer.text + _support(answer)
 
 
 def rest_of(answer: Answer, said: str) -> str:
     """Return the text that follows what has already been streamed.
 
-    If the citation check only marked sentences as unsupported, they are listed; if it changed more, the whole answer is
-    repeated.
+    The short answer and the notes follow it. If the citation check changed more than marks, the answer is repeated.
     """
     content = content_of(answer)
     if content.startswith(said):
         return content.removeprefix(said)
     if said.strip() != without_verdicts(answer.text).strip():
         return CORRECTED + content
-    doubted = "".join(f"\n- {check.sentence}" for check in answer.checks if not check.supported)
-    return DOUBTED + doubted + content.removeprefix(answer.text)
+    return _short(answer, "\n\n{}") + _support(answer)
+
+
+def _short(answer: Answer, form: str) -> str:
+    return form.format(saying("in short", answer.question, answer.span)) if answer.span else ""
+
+
+def _support(answer: Answer) -> str:
+    """Return the notes of an answer, and its sources by number."""
+    notes = "".join(f"\n- {note}" for note in answer.notes)
+    listed = [(one.number, triple_lines(one)) for one in answer.triples]
+    listed += [(one.number, citation_lines([one])) for one in answer.citations]
+    sources = "".join(
+        f"\n{line.strip()}" for _, lines in sorted(listed, key=lambda pair: pair[0]) for line in lines if line
+    )
+    return (NOTES + notes if notes else "") + (SOURCES + sources if sources else "")
 
 
 class _Reply:
@@ -189,8 +204,8 @@ class _Reply:
                 elif isinstance(part, str):
                     said += part
                     yield self._chunk({"content": part})
-                elif isinstance(part, tuple):
-                    answer, version = part[0][0], part[1].name
+                elif isinstance(part, Called):
+                    answer, version = part.result, part.version.name
                     rest = rest_of(answer, said)
                     if rest:
                         said += rest
@@ -218,7 +233,7 @@ class _Reply:
 
     @staticmethod
     def _line(data: dict[str, Any]) -> str:
-        return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
+        return f"data: {json_text(data)}\n\n"
 
     def _head(self, kind: str, version: str = "") -> dict[str, Any]:
         named = {"system_fingerprint": version} if version else {}

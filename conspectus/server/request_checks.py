@@ -104,7 +104,9 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began = time.perf_counter()
+        began, method = time.perf_counter(), scope["method"]
+        if method == "HEAD":  # routes answer as to GET, and the server below sends no body
+            scope = {**scope, "method": "GET"}
         row: dict[str, object] = {"request": secrets.token_hex(8)}
         scope.setdefault("state", {}).update(log=row)
         reply = _Reply(send, str(row["request"]))
@@ -121,8 +123,8 @@ class Guard:
         finally:
             seconds = time.perf_counter() - began
             route = getattr(scope.get("route"), "path", "other")
-            self._metrics.request(scope["method"], route, reply.status, seconds)
-            line = {"time": round(time.time(), 3), "method": scope["method"], "route": route, "status": reply.status}
+            self._metrics.request(method, route, reply.status, seconds)
+            line = {"time": round(time.time(), 3), "method": method, "route": route, "status": reply.status}
             index = {"index": scope.get("path_params", {}).get("index")} if reply.version else {}
             self._log({**line, "seconds": round(seconds, 4), **row, **index, **reply.version})
 

@@ -1,21 +1,24 @@
 """One question, or one look into the tables of an index, on behalf of a caller."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from conspectus.api import Index
+from conspectus.operation_table import ASK, Operation
+from conspectus.operations import runnable
 from conspectus.prompts.client.usage_and_cost import metered
-from conspectus.query import menu
+from conspectus.query.context import Context
 from conspectus.query.step_listeners import Listener, steps_told_to
-from conspectus.query.types import Answer, Step, ignore_pieces
+from conspectus.query.types import Answer, Evidence, Step, ignore_pieces
+from conspectus.render.answers import answer_json, evidence_json, explanation_json
 from conspectus.render.walks import json_of
+from conspectus.rows import MethodRow
 from conspectus.server.admin.jobs import Jobs
-from conspectus.server.bodies import Ask, Explain, Retrieve, conversation
+from conspectus.server.bodies import conversation
 from conspectus.server.metrics import Metrics
-from conspectus.server.neighbours import NotThere
 from conspectus.server.open_indexes import Served, Version
 from conspectus.server.request_checks import Refused, log_line
 from conspectus.server.request_threads import Gone, RequestThreads, Stopping, TooBusy, TookTooLong
@@ -27,6 +30,7 @@ from conspectus.storage.errors import (
     MissingPart,
     ModelError,
     NeedsModel,
+    NotThere,
     SettingsError,
     UsageError,
 )
@@ -34,13 +38,18 @@ from conspectus.storage.tracing import Attributes, span
 
 Result = TypeVar("Result")
 
-
-Walk = dict[str, Any]
-"""A walk over the graph, as `conspectus ask --json` prints it."""
 READS_AT_ONCE = 64
 READ_SECONDS = 30.0
 READS_COMPUTING = 2
 """Reads of tables take milliseconds, and have threads of their own: they wait neither for questions nor for models."""
+
+
+class Called(NamedTuple):
+    """The result of an operation, the same as plain values, and the version that it was computed from."""
+
+    result: Any
+    shown: Any
+    version: Version
 
 
 def ignore_steps(_: Step) -> None:
@@ -83,12 +92,12 @@ class Service:
         for one in self.visible(caller):
             if one.name == name:
                 return one
-        raise Refused(404, "unknown_index", "there is no index with that name; /v1/indexes lists them")
+        names = ", ".join(one.name for one in self.visible(caller)) or "none"
+        raise Refused(404, "unknown_index", f"there is no index with that name; those that you may ask: {names}")
 
-    def methods(self) -> list[menu.Method]:
+    def methods(self) -> list[MethodRow]:
         """Return the methods that can run; all indexes are served with the same settings."""
-        settings = next(iter(self.indexes.values())).settings
-        return [each for each in menu.methods().values() if each.missing(settings) is None]
+        return runnable(next(iter(self.indexes.values())).settings)
 
     async def run(
         self,
@@ -124,7 +133,7 @@ class Service:
         held = served.hold()
         if version is not None and version != held.name:
             held.let_go()
-            raise Refused(404, "unknown_version", "that version is not the current one, which /v1/indexes names")
+            raise Refused(404, "unknown_version", f"that version is not the current one, {held.name}")
 
         async def over_view() -> Result:
             # The caller's tags come first: a filter's messages then only reveal keys and values of permitted documents.
@@ -134,100 +143,89 @@ class Service:
             with metered(caller.purse):
                 return await work(view)
 
+        threads = self.reads if reads else self.questions
         try:
             if not reads:
                 if caller.purse is not None:
                     caller.purse.check()
                 caller.allowance.take()
-        except TooManyQuestions as many:
+        except (TooManyQuestions, MoneySpent) as error:
             held.let_go()
-            seconds = {"retry-after": str(int(many.seconds) + 1)}
-            raise Refused(
-                429, "too_many_questions", "the token's limit of questions a minute is reached", seconds
-            ) from None
-        except MoneySpent as spent:
-            held.let_go()
-            raise refusal(spent) from None
-        threads = self.reads if reads else self.questions
+            raise refusal(error) from None
         try:
             return await threads.run(over_view, gone, held.let_go, caller.name, shares=self.shares), held
-        except TooBusy:
-            busy = "too many requests are under way; ask again later"
-            raise Refused(429, "too_busy", busy, {"retry-after": "1"}) from None
         except TookTooLong:
             raise Refused(504, "too_long", f"no answer within {threads.seconds:g} s") from None
-        except Stopping:
-            raise Refused(503, "stopping", "the server is stopping", {"retry-after": "5"}) from None
-        except (SettingsError, MissingPart) as error:
-            log_line({"event": "cannot run", "index": name, "why": str(error)})
-            why = "the server's settings name something that cannot be used; its log says what"
-            raise Refused(501, "misconfigured", why) from error
-        except ConspectusError as error:
+        except (TooBusy, Stopping, ConspectusError) as error:
+            if isinstance(error, SettingsError | MissingPart):
+                log_line({"event": "cannot run", "index": name, "why": str(error)})
             raise refusal(error) from error
 
-    async def ask(
-        self, caller: Caller, name: str, asked: Ask, gone: Gone, say: Callable[[str], None] = ignore_pieces
-    ) -> tuple[Answer, Version]:
-        """Answer a question; `say` is called in another thread with each piece that a model writes."""
-        (answer, _), version = await self.ask_with_walk(caller, name, asked, gone, say)
-        return answer, version
-
-    async def ask_with_walk(
+    async def call(
         self,
         caller: Caller,
         name: str,
-        asked: Ask,
+        operation: Operation,
+        given: Mapping[str, Any],
         gone: Gone,
         say: Callable[[str], None] = ignore_pieces,
         tell: Listener = ignore_steps,
-    ) -> tuple[tuple[Answer, Walk | None], Version]:
-        """Answer a question, and return the answer with the walk over the graph, if the method made one.
+    ) -> Called:
+        """Run an operation.
 
-        `say` is called in another thread with each piece that a model writes, `tell` with each step as it happens.
+        Args:
+            caller: The caller.
+            name: The name of the index.
+            operation: The operation.
+            given: Its arguments; also `where`, `access`, and for a question `history` as a list of turns.
+            gone: Returns when the client no longer waits.
+            say: Called in another thread with each piece of an answer that a model writes.
+            tell: Called in another thread with each step as it happens.
+
+        Raises:
+            Refused: For every error that a client can cause or should know about.
         """
+        arguments = dict(given)
+        where, access = arguments.pop("where", None), arguments.pop("access", None)
+        turns = arguments.pop("history", ())
 
-        async def work(view: Index) -> tuple[Answer, Walk | None]:
-            history = conversation(asked.history, view.context.narrowed)
-            with _span("invoke_agent", name, view, asked.method) as told, steps_told_to(tell):
-                answer = await view.aio.ask(asked.question, asked.method, say, history, asked.topics)
-                told.set(
-                    conspectus__known=answer.known,
-                    gen_ai__usage__input_tokens=answer.usage.prompt_tokens,
-                    gen_ai__usage__output_tokens=answer.usage.completion_tokens,
-                )
-            return answer, json_of(answer, view.context) if answer.evidence.walk else None
+        async def work(view: Index) -> tuple[Any, Any]:
+            context = view.context
+            if not operation.asks:
+                found = operation.read(context, arguments)
+                return found, found
+            told_to = {"say": say, "history": conversation(turns, context.narrowed)} if operation is ASK else {}
+            with _span(operation, name, view, arguments["method"]) as told, steps_told_to(tell):
+                result = await operation.run(context, **arguments, **told_to)
+                if isinstance(result, Answer):
+                    told.set(
+                        conspectus__known=result.known,
+                        gen_ai__usage__input_tokens=result.usage.prompt_tokens,
+                        gen_ai__usage__output_tokens=result.usage.completion_tokens,
+                    )
+                return result, shown(result, arguments, context)
 
-        found, version = await self.run(caller, name, work, gone=gone, where=asked.where, access=asked.access)
-        self.metrics.usage(found[0].usage)
-        return found, version
-
-    async def retrieve(self, caller: Caller, name: str, asked: Retrieve, gone: Gone) -> tuple[Any, Version]:
-        """Find passages."""
-
-        async def work(view: Index) -> Any:  # noqa: ANN401  (Evidence)
-            with _span("retrieval", name, view, asked.method):
-                return await view.aio.retrieve(asked.question, asked.method, asked.k)
-
-        return await self.run(caller, name, work, gone=gone, where=asked.where, access=asked.access)
-
-    async def explain(self, caller: Caller, name: str, asked: Explain, gone: Gone) -> tuple[Any, Version]:
-        """Explain a ranking."""
-        return await self.run(
-            caller,
-            name,
-            lambda view: view.aio.explain(
-                asked.question, asked.method, asked.k, passage=asked.passage, chunk=asked.chunk, paths=asked.paths
-            ),
-            gone=gone,
-            where=asked.where,
-            access=asked.access,
-        )
+        reads = not operation.asks
+        found, version = await self.run(caller, name, work, gone=gone, where=where, access=access, reads=reads)
+        if isinstance(found[0], Answer):
+            self.metrics.usage(found[0].usage)
+        return Called(*found, version)
 
 
-def _span(operation: str, name: str, view: Index, method: str) -> AbstractContextManager[Attributes]:
+def shown(result: Any, arguments: Mapping[str, Any], context: Context) -> dict[str, Any]:  # noqa: ANN401
+    """Return the result of a question as plain values, in the form that every front shows."""
+    if isinstance(result, Answer):
+        return answer_json(result, json_of(result, context) if result.evidence.walk else None)
+    if isinstance(result, Evidence):
+        return evidence_json(arguments["question"], arguments["method"], result)
+    return explanation_json(result)
+
+
+def _span(operation: Operation, name: str, view: Index, method: str) -> AbstractContextManager[Attributes]:
+    kind = {"ask": "invoke_agent", "retrieve": "retrieval"}.get(operation.name, operation.name)
     return span(
-        f"{operation} {name}",
-        gen_ai__operation__name=operation,
+        f"{kind} {name}",
+        gen_ai__operation__name=kind,
         gen_ai__agent__name="conspectus",
         gen_ai__data_source__id=name,
         conspectus__version=view.manifest.version,
@@ -235,21 +233,30 @@ def _span(operation: str, name: str, view: Index, method: str) -> AbstractContex
     )
 
 
-def refusal(error: ConspectusError) -> Refused:
-    """Return the error that a client sees. Only messages about the request itself are passed on."""
-    if isinstance(error, NotThere):
-        return Refused(404, "not_found", str(error))
-    if isinstance(error, UsageError):
-        return Refused(400, "bad_request", str(error))
-    if isinstance(error, NeedsModel):
-        return Refused(501, "needs_model", str(error))
-    if isinstance(error, ModelError):
-        return Refused(502, "model_failed", "the language model gave no usable answer")
-    if isinstance(error, MoneySpent):
-        later = {"retry-after": str(int(error.seconds) + 1)}
-        return Refused(429, "money_spent", "too little is left of the token's limit of dollars a day (UTC)", later)
-    if isinstance(error, BudgetReached):
-        return Refused(503, "budget_reached", "the budget for the language model is used up")
-    if isinstance(error, IndexUnusable):
-        return Refused(503, "index_unusable", "the index cannot be read; the server's log names it")
-    return Refused(500, "internal_error", "the question could not be answered")
+_REFUSALS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], int, str, str], ...] = (
+    (TooManyQuestions, 429, "too_many_questions", "the token's limit of questions a minute is reached"),
+    (TooBusy, 429, "too_busy", "too many requests are under way; ask again later"),
+    (Stopping, 503, "stopping", "the server is stopping"),
+    (
+        (SettingsError, MissingPart),
+        501,
+        "misconfigured",
+        "the server's settings name something that cannot be used; its log says what",
+    ),
+    (NotThere, 404, "not_found", ""),
+    (UsageError, 400, "bad_request", ""),
+    (NeedsModel, 501, "needs_model", ""),
+    (ModelError, 502, "model_failed", "the language model gave no usable answer"),
+    (MoneySpent, 429, "money_spent", "too little is left of the token's limit of dollars a day (UTC)"),
+    (BudgetReached, 503, "budget_reached", "the budget for the language model is used up"),
+    (IndexUnusable, 503, "index_unusable", "the index cannot be read; the server's log names it"),
+    (Exception, 500, "internal_error", "the question could not be answered"),
+)
+"""What a client is told of each error; "" is the error's own message, which is about the request itself."""
+
+
+def refusal(error: Exception) -> Refused:
+    """Return the error that a client sees, with the seconds after which it may ask again."""
+    status, kind, message = next(row[1:] for row in _REFUSALS if isinstance(error, row[0]))
+    seconds = {TooBusy: 1, Stopping: 5}.get(type(error)) or int(getattr(error, "seconds", -1)) + 1
+    return Refused(status, kind, message or str(error), {"retry-after": str(seconds)} if seconds else {})

@@ -141,9 +141,9 @@ def write_quotes(assembly: Assembly, context: Context, evidence: Evidence, found
         language = context.bm25.analysis.language_of(context.chunk_rows[chosen[0].excerpt.passage.chunk_id])
         lines.append(f"({saying('language of the text', question, name_of_language(language))})")
     text = "\n".join(lines) or declined(context, question, evidence.passages, found.nearest)
-    say(text)
     assembly.add(*evidence.trace)
     assembly.step("read", found.reason or f"{len(chosen)} of {len(found.quotes)} excerpts quoted")
+    say(text)
     return assembly.assemble(
         text,
         citations=citations.made(),

@@ -100,15 +100,6 @@ def keep_marks(answer: str, kept: Container[int]) -> str:
     return _MARK.sub(marks, answer)
 
 
-def single_marks(answer: str) -> str:
-    """Return an answer with [1][2] for [1, 2].
-
-    >>> single_marks("So [1, 2].")
-    'So [1][2].'
-    """
-    return keep_marks(answer, range(1_000))
-
-
 def without_marks(answer: str) -> str:
     """Return an answer without its citation marks and its marks of unsupported sentences.
 

@@ -13,6 +13,8 @@ from conspectus.storage.text.names import words
 if TYPE_CHECKING:
     from conspectus.query.graph_question.reader import GraphReading
 
+_KNOWN = 0.9
+"""Likeness from which a mention is an entity of the graph, and not one of a similar name."""
 _UNMET = 0.5
 """A word explained less than this is reported as unmatched."""
 _SAYS = 0.8
@@ -34,6 +36,9 @@ def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
         names = [place for place in unmet if asked.stems[place] not in predicates.known] or unmet
     if names or best is None:
         called = " ".join(asked.surface(place) for place in names)
+        known = frozenset(place for each in reading.mentions if each.likeness >= _KNOWN for place in each.places)
+        if names and known.issuperset(names):
+            return f"no path of relations that the question names leads to {called!r}"
         return f"the graph has nothing called {called!r}" if called else ""
     starts = dict.fromkeys(leg.start for leg in best.legs)
     near = scoring.near(unmet or reading.content)

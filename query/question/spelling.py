@@ -11,6 +11,7 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, cast
 
 from conspectus.query.types import Step
+from conspectus.query.types.answer import SPELLING
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import StoredIndex, per_index
 from conspectus.storage.text.names import Word
@@ -19,8 +20,6 @@ from conspectus.storage.text.word_lists import beginning_with, zipf
 if TYPE_CHECKING:
     from conspectus.storage.text.bm25 import Bm25
 
-SPELLING = "spelling"
-"""The name of the trace step that reports corrections."""
 _LEAST_LETTERS = 5
 """Shorter words have too many neighbours."""
 _LEAST_LETTERS_OF_STEM = 6

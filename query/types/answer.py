@@ -7,6 +7,10 @@ from conspectus.query.types.subgraph import CitedParts, RetrievedSubgraph
 from conspectus.query.types.trace import WalkTrace
 from conspectus.storage.records import Claim, Entity, Relation, Report
 
+SPELLING = "spelling"
+"""The name of the step that tells which words of a question were read as others."""
+OVERVIEW = "overview"
+"""The name of the step that tells that an answer is an outline."""
 _SHOWN = 200
 """Characters of an answer that `repr` shows."""
 
@@ -265,6 +269,16 @@ class Answer:
     def unsupported(self) -> int:
         """The number of sentences that their citations do not support."""
         return sum(not check.supported for check in self.checks)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know besides the text: how the question was read, and what is in doubt."""
+        notes = [f"understood as: {self.standalone}"] if self.standalone not in ("", self.question) else []
+        notes += [step.detail for step in self.trace if step.name in {SPELLING, OVERVIEW}]
+        if self.dropped_citations:
+            notes.append(f"citations that did not resolve and were dropped: {self.dropped_citations}")
+        doubted = [check for check in self.checks if not check.supported]
+        return (*notes, *(f"not supported by what is cited: {check.sentence} ({check.why})" for check in doubted))
 
     @property
     def known(self) -> bool:

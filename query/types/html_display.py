@@ -14,14 +14,14 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|<>~$&-])")
 
 def answer_html(answer: "Answer") -> str:
     """Return an answer and its sources as HTML, everything escaped."""
-    paragraphs = "".join(f"<p>{escape(part)}</p>" for part in answer.text.split("\n") if part.strip())
+    paragraphs = "".join(f"<p>{escape(part)}</p>" for part in _said(answer) if part.strip())
     sources = "".join(f"<li value='{number}'>{escape(line)}</li>" for number, line in _sources(answer))
     return f"<div>{paragraphs}{f'<ol>{sources}</ol>' if sources else ''}</div>"
 
 
 def answer_markdown(answer: "Answer") -> str:
     """Return an answer and its sources as Markdown, with markup in texts escaped."""
-    lines = [escaped(part) for part in answer.text.split("\n")]
+    lines = [escaped(part) for part in _said(answer)]
     sources = [f"{number}. {escaped(line)}" for number, line in _sources(answer)]
     return "\n".join([*lines, *(["", *sources] if sources else [])])
 
@@ -60,6 +60,10 @@ def escaped(text: str) -> str:
     '\\<b\\>\\*x\\*\\</b\\>'
     """
     return _MARKUP.sub(r"\\\1", text)
+
+
+def _said(answer: "Answer") -> list[str]:
+    return [*filter(None, [answer.span]), *answer.text.split("\n"), *answer.notes]
 
 
 def _sources(answer: "Answer") -> list[tuple[int, str]]:

@@ -65,28 +65,6 @@ def stem(word: str) -> str:
     return word
 
 
-def stem_share(first: str, second: str) -> float:
-    """Return the length of a common stem as a share of the shorter word, 0 if it is less than 0.55.
-
-    A stem begins one of the words and occurs in the other; one of three letters must begin both.
-
-    >>> round(stem_share("screenwriter", "written"), 2), stem_share("acted", "directed")
-    (0.57, 0.0)
-    """
-    shorter = min(len(first), len(second))
-    if shorter < 3:
-        return 0.0
-    best = 0
-    for one, other in ((first, second), (second, first)):
-        length = 0
-        while length < len(one) and one[: length + 1] in other:
-            length += 1
-        if length >= 4 or (length == 3 and other.startswith(one[:3])):
-            best = max(best, length)
-    share = best / shorter
-    return share if share >= 0.55 else 0.0
-
-
 def without_accents(text: str) -> str:
     """Return a text without the accents that Unicode can decompose.
 

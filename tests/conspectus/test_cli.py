@@ -26,13 +26,20 @@ COMMANDS = [
     "resolve",
     "ask",
     "retrieve",
-    "methods",
     "explain",
+    "methods",
     "chat",
     "status",
-    "reports",
-    "outline",
+    "documents",
+    "document",
+    "passages",
+    "filters",
     "entities",
+    "entity",
+    "neighbours",
+    "reports",
+    "report",
+    "outline",
     "verify",
     "doctor",
     "query",
@@ -244,9 +251,9 @@ def test_json_is_one_document_on_stdout(corpus: Path) -> None:
     assert built["rows"]["documents"] == 2
 
     asked = json.loads(conspectus("ask", "Where was Marie Curie born?", "--json").out)
-    assert {"answer", "citations", "usage", "trace", "method"} <= set(asked)
+    assert {"text", "span", "notes", "citations", "usage", "trace", "method"} <= set(asked)
     assert {"document_id", "start", "end", "quote"} <= set(asked["citations"][0])
-    assert "Warsaw" in asked["answer"]
+    assert "Warsaw" in asked["text"]
 
     found = json.loads(conspectus("retrieve", "Where was Marie Curie born?", "--json", "--k", "1").out)
     assert set(found) == {"question", "method", "passages", "trace"}

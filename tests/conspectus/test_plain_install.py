@@ -68,7 +68,7 @@ def test_a_server_embeds_and_questions_are_answered(plain: Plain) -> None:
                               url=fake.url)  # fmt: skip
             assert asked.returncode == 0, asked.stderr
             answer = json.loads(asked.stdout)
-            assert "Mara Quill" in answer["answer"]
+            assert "Mara Quill" in answer["text"]
             assert answer["citations"][0]["uri"] == "lamp.md"
     assert {request.path for request in fake.requests} == {"/v1/embeddings"}
 

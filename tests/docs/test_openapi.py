@@ -24,9 +24,9 @@ def test_a_change_needs_a_higher_version() -> None:
     new["paths"].pop("/v1/methods")
     with pytest.raises(UsageError, match="API_VERSION"):
         check_version(old, new)
-    new["info"]["version"] = "0.9.9"
+    new["info"]["version"] = "1.9.9"
     with pytest.raises(UsageError):
         check_version(old, new)
-    new["info"]["version"] = "1.10.0"
+    new["info"]["version"] = "2.10.0"
     check_version(old, new)
     check_version(old, old)

@@ -15,7 +15,8 @@ from time import process_time
 
 import conspectus
 import pytest
-from conspectus.async_index import AsyncIndex
+from conspectus.api import AsyncIndex
+from conspectus.entities import entity_detail, entity_rows
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
@@ -24,8 +25,7 @@ from conspectus.query.filter.documents import filtered
 from conspectus.query.menu import METHODS
 from conspectus.query.question.bounds import MOST_CHARACTERS
 from conspectus.query.types import TopicAnswerer
-from conspectus.server.neighbours import NotThere, entity_rows, find_entity
-from conspectus.storage.errors import UnknownMethod, UsageError
+from conspectus.storage.errors import NotThere, UnknownMethod, UsageError
 from conspectus.storage.settings import load_settings
 from conspectus.storage.text.language import detect
 
@@ -161,7 +161,7 @@ def test_no_other_text_of_a_reader_takes_long(index: AsyncIndex, question: str) 
     def looked_up() -> None:
         entity_rows(index.context, said)
         with pytest.raises(NotThere):
-            find_entity(index.context, said)
+            entity_detail(index.context, said, 5)
 
     def no_method() -> None:
         with pytest.raises(UnknownMethod):

@@ -106,7 +106,7 @@ function finished(answer, asked, text, below) {
     else openSource(source, about, from);
   };
   text.replaceChildren(...prose(answer.text, markOf(sources, open)));
-  if (answer.standalone && answer.standalone !== answer.question) text.before(make("p", { class: "soft" }, "Understood as: ", spoken(answer.standalone)));
+  for (const note of answer.notes.filter((each) => /^(understood as:|read) /.test(each))) text.before(make("p", { class: "soft" }, spoken(note[0].toUpperCase() + note.slice(1))));
   if (answer.span) text.before(make("p", { class: "short" }, make("span", { class: "unseen" }, "In short: "), spoken(answer.span)));
   const chosen = answer.names.slice(0, 12).map((name) => make("li", {}, make("a", { href: href("entities", { id: name }, answer.index) }, spoken(name.replaceAll("_", " ")))));
   below.replaceChildren(...[

@@ -71,7 +71,7 @@ async function refusal(response) {
 const failure = (status, error, wait = 0) => new Failure(status, error.type ?? "internal_error", error.message ?? "the server gave no reason", wait, status >= 500 || status === 0 ? error.request_id : "");
 
 export const addressOf = (index, rest, version = "") => `/v1/indexes/${encodeURIComponent(index)}/${version ? `versions/${version}/` : ""}${rest}`;
-export const pathOf = (id) => String(id).split("/").map(encodeURIComponent).join("/");
+export const pathOf = (id) => encodeURIComponent(id);
 
 async function whole(response) {
   try {

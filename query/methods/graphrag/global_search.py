@@ -41,6 +41,7 @@ from conspectus.query.methods.graphrag.overview.focus import QUOTED_WORDS, focus
 from conspectus.query.methods.graphrag.overview.themes import Theme, themes
 from conspectus.query.question.scope import LEAST_SUPPORT, closeness_to_whole, corpus_coverage, is_about_the_whole
 from conspectus.query.types import Answer, Answerer, Say, Step, ignore_pieces
+from conspectus.query.types.answer import OVERVIEW
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.cancellation import check
 from conspectus.storage.index import per_index
@@ -158,12 +159,12 @@ class ExtractiveGlobalSearch:
             citations = Citations(self._context)
             lines = [citations.cite(statement.text, statement.spans[0]) for statement in chosen]
             text = "\n".join(f"- {line}" for line in lines if line) or no_answer(question)
-            say(text)
             assembly.add(
                 *selected.trace,
                 Step("map", f"{len(places)} of {len(selected.units)} scored above zero"),
                 Step("reduce", f"{len(chosen)} statements of the {len(best)} most helpful; {reason}"),
             )
+            say(text)
             assembly.over(len(selected.units), selected.units.n_tokens)
             return assembly.assemble(
                 text,
@@ -190,14 +191,17 @@ class ExtractiveGlobalSearch:
         """Return the overview: one line per theme, with its citation."""
         citations = Citations(self._context)
         text = "\n".join(_line(theme, citations) for theme in told)
-        say(text)
         passages = [
             ScoredUnit(passage_unit(self._context, row), 1.0)
             for row in dict.fromkeys(
                 self._context.chunk_rows[each.passage.chunk_id] for theme in told for each in theme.statements
             )
         ]
-        assembly.add(*selected.trace, Step("overview", f"{len(told)} parts of the documents' own structure"))
+        assembly.add(
+            *selected.trace,
+            Step(OVERVIEW, f"no themes were derived: {len(told)} parts of the documents' own structure"),
+        )
+        say(text)
         assembly.over(len(passages), sum(item.unit.n_tokens for item in passages))
         return assembly.assemble(
             text,

@@ -18,7 +18,7 @@ from conspectus.query.types.trace import Chain, Considered, Hop
 from conspectus.query.walk.graph import IncidentEdges, spoken
 from conspectus.query.walk.graph_protocol import ReadableGraph
 from conspectus.query.walk.log import WalkLog
-from conspectus.storage.arrays import Bools, Floats, Ints, runs
+from conspectus.storage.arrays import Bools, Ints, runs
 
 CONTEXT_CHUNKS = 10  # by which entities are scored and from which is answered, as in ToG-2
 _MOST_TRIPLES = 20
@@ -116,20 +116,6 @@ def relations_to(path: BeamPath, entities: Sequence[int]) -> tuple[int, ...]:
     """Return the triples of one route to each of the entities of a path, in order, at most twenty."""
     rows = dict.fromkeys(hop.relation for entity in entities for hop in hops_to(path, entity))
     return tuple(rows)[:_MOST_TRIPLES]
-
-
-def count_routes(path: BeamPath, entities: Ints) -> Floats:
-    """Return the number of routes along the path's edges to each entity, float64 (n,)."""
-    if not path.edges:
-        return np.ones(len(entities))
-    counts: dict[int, float] = dict.fromkeys(path.edges[0].at.tolist(), 1.0)
-    for edges in path.edges:
-        onward: dict[int, float] = {}
-        for start, end in zip(edges.at.tolist(), edges.neighbours.tolist(), strict=True):
-            if start in counts:
-                onward[end] = onward.get(end, 0.0) + counts[start]
-        counts = onward
-    return np.array([counts.get(entity, 0.0) for entity in entities.tolist()])
 
 
 def chain_to(path: BeamPath, entity: int, ended: str = "") -> Chain:

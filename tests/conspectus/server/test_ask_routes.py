@@ -2,7 +2,6 @@
 
 import json
 
-import conspectus
 import pytest
 
 from tests.conspectus.server.running import QUESTION, Running
@@ -14,16 +13,6 @@ def events(text: str) -> list[tuple[str, object]]:
         lines = dict(line.split(": ", 1) for line in block.splitlines())
         found.append((lines["event"], json.loads(lines["data"])))
     return found
-
-
-def test_an_answer_is_that_of_python(server: Running) -> None:
-    got = server.ask(method="ppr").json()
-    expected = conspectus.open(server.indexes[0].root).ask(QUESTION, "ppr")
-    assert got["text"] == expected.text
-    assert got["known"] is True
-    assert [each["quote"] for each in got["citations"]] == [each.quote for each in expected.citations]
-    assert got["version"] == server.indexes[0].version
-    assert got["usage"]["calls"] == 0
 
 
 def test_a_stream_has_the_text_the_citations_the_steps_and_the_usage(server: Running) -> None:
@@ -38,6 +27,8 @@ def test_a_stream_has_the_text_the_citations_the_steps_and_the_usage(server: Run
     assert of["steps"] == of["answer"]["trace"]
     told = [step for name, step in found if name == "step"]
     assert told
+    names = [name for name, _ in found]
+    assert names.index("text") > max(place for place, name in enumerate(names) if name == "step")
     assert found[-1][0] == "answer"
     assert all(step in of["steps"] for step in told)
 
@@ -49,22 +40,6 @@ def test_a_walk_is_told_decision_by_decision(server: Running) -> None:
     told = [step["name"] for name, step in found if name == "step"]
     assert {decision["stage"] for decision in walk["decisions"]} <= set(told)
     assert server.ask(method="bm25").json()["walk"] is None
-
-
-def test_a_follow_up_is_understood_by_what_was_said(server: Running) -> None:
-    before = server.ask(question="Who left Port Alma?", method="ppr").json()
-    turn = {"question": "Who left Port Alma?", "answer": before["text"]}
-    assert "Port Alma" in server.ask(question="And when?", method="ppr", history=[turn]).json()["standalone"]
-
-
-def test_passages_and_why(server: Running) -> None:
-    body = {"question": QUESTION, "method": "bm25", "k": 2}
-    found = server.client.post("/v1/indexes/notes/retrieve", json=body).json()
-    assert found["passages"][0]["document_id"] == "a"
-    assert len(found["passages"]) == 2
-    why = server.client.post("/v1/indexes/notes/explain", json=body).json()
-    assert why["passages"][0]["passage"]["document_id"] == "a"
-    assert why["passages"][0]["parts"]
 
 
 def test_filters_narrow(server: Running) -> None:

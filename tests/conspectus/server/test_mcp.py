@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx2
 import pytest
+from conspectus.operation_table import OPERATIONS
+from conspectus.server.mcp_tools import LONGER, SHORT
 from conspectus.server.tokens import Caller, Callers, _digest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
@@ -17,15 +19,22 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.conspectus.server.running import FORBIDDEN, QUESTION, Running, running
 from tests.waiting import LIMIT
 
-TOOLS = {"ask", "retrieve", "explain", "entity", "neighbours", "reports", "document", "status"}
+TOOLS = {name for name, operation in OPERATIONS.items() if operation.tool is not None}
+
+
+def text_of(result: Any) -> Any:  # noqa: ANN401  (JSON)
+    """Return what a tool said."""
+    (content,) = result.content
+    return json.loads(content.text)
 
 
 async def every_tool(client: Client) -> dict[str, Any]:
     """List the tools, call each, and return what they say."""
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert tools.keys() == TOOLS
+    assert sum(len(tool.model_dump_json(exclude_none=True, by_alias=True)) for tool in tools.values()) <= 9_000
     for tool in tools.values():
-        assert tool.output_schema
+        assert tool.title
         assert tool.annotations
         assert tool.annotations.read_only_hint
         assert "context" not in tool.input_schema["properties"]
@@ -33,21 +42,33 @@ async def every_tool(client: Client) -> dict[str, Any]:
         "ask": {"question": QUESTION, "method": "ppr"},
         "retrieve": {"question": QUESTION, "k": 9, "method": "bm25"},
         "explain": {"question": QUESTION, "k": 9, "method": "bm25"},
-        "entity": {"name": "Otto Brand"},
+        "entity": {"entity": "Otto Brand"},
         "neighbours": {"entity": "Otto Brand"},
         "reports": {"level": "c0"},
-        "document": {"id": "a", "start": 0, "end": 9},
+        "document": {"document": "a", "start": 0, "end": 9},
         "status": {},
+        "methods": {},
+        "documents": {},
+        "filters": {},
+        "entities": {"name": "otto"},
     }
     said = {}
     for name, arguments in calls.items():
         result = await client.call_tool(name, arguments)
         assert not result.is_error, (name, result)
-        said[name] = result.structured_content
+        said[name] = text_of(result)
+        assert len(result.content[0].text) <= (SHORT if OPERATIONS[name].asks else LONGER)  # type: ignore[union-attr]
     assert said["document"]["text"] == "Anna Berg"
     assert said["ask"]["citations"][0]["document_id"] == "a"
-    for name, arguments in (("ask", {}), ("ask", {"question": "x", "method": "none"}), ("entity", {"name": "Nobody"})):
-        assert (await client.call_tool(name, arguments)).is_error
+    for name, arguments in (
+        ("ask", {}),
+        ("ask", {"question": "x", "method": "none"}),
+        ("entity", {"entity": "Nobody"}),
+        ("document", {"document": "none"}),
+    ):
+        refused = await client.call_tool(name, arguments)
+        assert refused.is_error
+        assert "/v1/" not in str(refused)
     return said
 
 
@@ -61,8 +82,7 @@ async def every_resource(client: Client, index: str) -> str:
         "/filters",
     }
     reports = await client.call_tool("reports", {"level": "c0"})
-    assert reports.structured_content
-    communities = [row["community_id"] for row in reports.structured_content["rows"]]  # none in a restricted view
+    communities = [row["community_id"] for row in text_of(reports).get("rows", [])]  # none in a restricted view
     addresses = [f"{base}/documents/a", f"{base}/documents/a?start=5&end=9", f"{base}/filters"]
     addresses += [f"{base}/reports/{each}" for each in communities]
     texts = [(await client.read_resource(address)).contents[0].text for address in addresses]  # type: ignore[union-attr]
@@ -87,7 +107,7 @@ def test_over_http(server: Running, mode: str) -> None:
     async def scene() -> None:
         async with Client(f"{server.url}/mcp", mode=mode) as client:  # type: ignore[arg-type]
             said = await every_tool(client)
-            assert said["ask"]["version"] == server.indexes[0].version
+            assert said["status"]["version"] == server.indexes[0].version
             assert "\n# " in await every_resource(client, "notes")  # a report
             versions = {"auto": "2026-07-28", "legacy": "2025-11-25"}
             assert client.protocol_version == versions[mode]
@@ -137,7 +157,7 @@ def test_a_tool_sees_what_the_token_permits(notes: Path) -> None:
             assert not [word for word in FORBIDDEN if word in said]
             with pytest.raises(MCPError):
                 await client.read_resource("conspectus://indexes/other/documents/a")
-            for arguments in ({"id": "secret/plan.md"}, {"id": "a", "index": "other"}):
+            for arguments in ({"document": "secret/plan.md"}, {"document": "a", "index": "other"}):
                 assert (await client.call_tool("document", arguments)).is_error
 
     with running(("notes", notes), ("other", notes), callers=callers, token=token) as server:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import openai
 import pytest
-from conspectus.server.openai_chat import DOUBTED, SOURCES
+from conspectus.server.openai_chat import NOTES, SOURCES
 from conspectus.storage.settings import load_settings
 
 from benchmarks.fake_server import FakeServer
@@ -68,7 +68,10 @@ def test_a_conversation_goes_on(client: openai.OpenAI, server: Running) -> None:
     reply = client.chat.completions.create(model="notes/ppr", messages=before)  # type: ignore[arg-type]
     turn = {"question": "Who left Port Alma?", "answer": "Otto Brand. [1]"}
     asked = server.ask(question="And when?", method="ppr", history=[turn]).json()
-    assert (reply.choices[0].message.content or "").partition(SOURCES)[0] == asked["text"]
+    content, _, notes = (reply.choices[0].message.content or "").partition(SOURCES)[0].partition(NOTES)
+    assert content.endswith(asked["text"])
+    assert notes == "".join(f"\n- {note}" for note in asked["notes"])
+    assert notes
 
 
 def test_what_a_chat_program_asks_by_itself_is_not_looked_up(client: openai.OpenAI) -> None:
@@ -106,9 +109,9 @@ def test_sentences_that_the_check_marks_are_named_after_the_stream(notes: Path) 
             pieces = chat.chat.completions.create(model="notes/bm25", messages=[user], stream=True)  # type: ignore[list-item]
             said = "".join(choice.delta.content or "" for chunk in pieces for choice in chunk.choices)
             whole = chat.chat.completions.create(model="notes/bm25", messages=[user])  # type: ignore[list-item]
-    answer, _, rest = said.partition(DOUBTED)
+    answer, _, rest = said.partition(NOTES)
     assert answer == wrote
     doubted, _, sources = rest.partition(SOURCES)
-    assert doubted.strip() == "- Anna Berg met Zora Flint in 1999"
+    assert doubted.strip().startswith("- not supported by what is cited: Anna Berg met Zora Flint in 1999 (")
     assert "[unverified]" in (whole.choices[0].message.content or "")
     assert (whole.choices[0].message.content or "").endswith(SOURCES + sources)

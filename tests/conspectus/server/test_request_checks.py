@@ -12,7 +12,7 @@ from conspectus.server.tokens import CallerLimits, read_callers
 from conspectus.storage.settings import load_settings
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.conspectus.server.running import QUESTION, Running, running
+from tests.conspectus.server.running import QUESTION, Running, build, running
 from tests.waiting import LIMIT, wait_until
 
 TOKEN = "a-token-of-more-than-16-bytes"
@@ -112,7 +112,7 @@ def test_an_error_says_nothing_of_the_machine_or_the_documents(
         raise RuntimeError(f"{notes} holds: Mary Quill lives in North Bay")
 
     with running(("notes", notes)) as server:
-        monkeypatch.setattr("conspectus.server.browse_routes.document_row", broken)
+        monkeypatch.setattr("conspectus.documents._row", broken)
         monkeypatch.setattr("conspectus.query.explain.explain.explain", broken)
         said = [server.client.get("/v1/indexes/notes/documents")]
         said.append(server.client.post("/v1/indexes/notes/explain", json={"question": QUESTION}))
@@ -187,3 +187,32 @@ def test_metrics_are_in_the_form_that_prometheus_parses(server: Running) -> None
     [info] = families["conspectus_index_info"].samples
     assert info.labels == {"index": "notes", "version": server.indexes[0].version}
     assert got.headers["content-type"].startswith("text/plain; version=0.0.4")
+
+
+def test_head_is_get_without_the_body(server: Running) -> None:
+    for path in ("/livez", "/", "/v1/indexes/notes/documents"):
+        head, got = server.client.head(path), server.client.get(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-length"] == str(len(got.content))
+    assert server.client.head("/v1/indexes/notes/ask").status_code == 405
+
+
+def test_a_body_that_cannot_be_read_is_told_in_words(server: Running) -> None:
+    address, as_json = "/v1/indexes/notes/ask", {"content-type": "application/json"}
+    broken = server.client.post(address, content=b'{"question": "Who', headers=as_json)
+    assert broken.json()["error"]["message"].startswith("the body is not JSON: ")
+    untyped = server.client.post(address, content=b'{"question": "Who?"}')
+    assert "content-type is not application/json" in untyped.json()["error"]["message"]
+
+
+def test_characters_that_turn_a_line_around_are_escaped(tmp_path: Path) -> None:
+    text = "Otto Brand met \u202eAnna Berg\u202c in Port Alma."
+    with running(("notes", build(tmp_path, [{"id": "../a", "title": "A", "text": text}]))) as server:
+        got = server.client.get("/v1/indexes/notes/documents/..%2Fa")
+        chat = {"model": "notes", "messages": [{"role": "user", "content": "Who met Otto Brand?"}]}
+        replied = server.client.post("/v1/chat/completions", json=chat).text
+        told = [got.text, server.ask(question="Who met Otto Brand?").text, server.ask(stream=True).text, replied]
+    assert "\u202e" in got.json()["text"]
+    for one in told:
+        assert "Otto Brand" in one
+        assert "\u202e" not in one

@@ -1,1 +1,0 @@
-../../conspectus/__init__.py

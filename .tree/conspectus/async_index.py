@@ -1,1 +1,0 @@
-../../conspectus/async_index.py

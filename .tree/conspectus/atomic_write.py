@@ -1,1 +1,0 @@
-../../conspectus/atomic_write.py

@@ -1,1 +1,0 @@
-../../conspectus/reports.py

@@ -1,1 +1,0 @@
-../../conspectus/testing.py

@@ -1,0 +1,169 @@
+"""What operations over the tables of an index return, each field on every front; and results as JSON."""
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from conspectus.pipelines.readers.filenames import UNSEEN
+from conspectus.query.types import Citation
+
+Direction = Literal["out", "in", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The contents of an index, or of the part of it that a reader may see.
+
+    Attributes:
+        version: The version of the index.
+        format: The version of the format of its files.
+        rows: The number of rows of each table.
+        models: The encoder and other models that made it.
+        answers_with: The language model that writes answers; "" if there is none.
+    """
+
+    version: str
+    format: int
+    rows: dict[str, int]
+    models: dict[str, str]
+    answers_with: str
+
+
+@dataclass(frozen=True, slots=True)
+class MethodRow:
+    """A query method: what it does, whether it needs a model, finds passages, and can be explained."""
+
+    name: str
+    about: str
+    needs_model: bool
+    retrieves: bool
+    explains: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """A document in a list."""
+
+    id: str
+    title: str
+    uri: str
+    n_chars: int
+    metadata: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText(DocumentRow):
+    """Characters [start, end) of a document; `place` describes its pages and headings."""
+
+    version: str
+    start: int
+    end: int
+    text: str
+    place: str
+    headings: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRow:
+    """A passage (a chunk): characters [start, end) of its document."""
+
+    chunk_id: str
+    document_id: str
+    title: str
+    start: int
+    end: int
+    text: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A key of the documents' metadata: how many documents have it, and its most frequent values."""
+
+    key: str
+    documents: int
+    values: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A relation of an entity, and the entity at its other end. `outgoing`: the requested entity is its source."""
+
+    relation_id: str
+    outgoing: bool
+    predicate: str
+    description: str
+    weight: float
+    entity_id: str
+    name: str
+    chunk_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """An entity that shares passages with another, and the number of these passages."""
+
+    entity_id: str
+    name: str
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRow:
+    """An entity in a list: `frequency` is the number of passages that name it, `degree` that of its relations."""
+
+    id: str
+    name: str
+    type: str
+    frequency: int
+    degree: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityDetail(EntityRow):
+    """An entity with its description, the passages that mention it, and its neighbours."""
+
+    description: str
+    chunk_ids: list[str]
+    neighbours: list[Neighbour]
+    beside: list[Beside]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """A report in a list. `parent` and `children` are ids of communities that have reports."""
+
+    community_id: str
+    report_id: str
+    level: int
+    title: str
+    summary: str
+    rating: float
+    size: int
+    parent: str | None
+    children: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDetail(ReportRow):
+    """A report with its findings; marks in these are numbers of `citations`."""
+
+    findings: list[str]
+    citations: list[Citation]
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """Return a value as JSON on one line, or indented, with characters escaped that affect a terminal.
+
+    >>> json_text({"a": "x\u202ey"})
+    '{"a":"x\\\\u202ey"}'
+    """
+    separators = (",", ":") if indent is None else None
+    return UNSEEN.sub(
+        _code, json.dumps(value, ensure_ascii=False, indent=indent, separators=separators, default=asdict)
+    )
+
+
+def _code(character: re.Match[str]) -> str:
+    return character[0] if character[0] == "\n" else f"\\u{ord(character[0]):04x}"
