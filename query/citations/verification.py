@@ -91,8 +91,8 @@ def _quoted(context: Context, answer: Answer, *, supported: bool = False) -> Ans
 
     with assembling(answer.standalone or answer.question, answer.method) as assembly:
         quoted = quoted_instead(assembly, context, answer.evidence, why=LACKS if supported else UNSUPPORTED)
-    said = {key for key in word_keys(quoted.span) if is_content_word(key)}
-    if not quoted.known or (supported and (not said or said.intersection(word_keys(answer.text)))):
+    short = {key for key in word_keys(quoted.span) if is_content_word(key)}
+    if not quoted.known or (supported and (not short or short.intersection(word_keys(answer.text)))):
         return answer
     said = Step("model", " ".join(answer.text.split()))
     return replace(
