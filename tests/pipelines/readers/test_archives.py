@@ -230,6 +230,12 @@ def test_names_are_read_as_utf8_where_they_are(tmp_path: Path) -> None:
     assert list(read(put(tmp_path / "d.tar", info.tobuf() + tar[512:]))[0]) == ["X?XX.txt"]
 
 
+def test_the_number_of_members_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containers.Budget.__init__, "__defaults__", (5,))
+    rows, lost = read(put(tmp_path / "a.zip", packed({f"{number}.txt": "x" for number in range(9)})))
+    assert (len(rows), list(lost)) == (5, ["!"])
+
+
 def zstd(content: bytes) -> bytes:
     return bytes(pa.compress(content, "zstd", asbytes=True))
 

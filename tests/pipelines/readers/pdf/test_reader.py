@@ -117,6 +117,10 @@ def test_pages_without_text(path: Path) -> None:
     assert lost == Lost(None, "2 of 3 pages are images without a text layer", "pages 2, 3")
 
 
+def test_limits(path: Path) -> None:
+    assert "max_characters" in refusal(read_pdf, written(path, made()), InputSettings(max_characters=50)).reason
+
+
 @pytest.mark.parametrize("content", [b"", b"%PDF-1.7\n", b"%PDF-1.7\n" + b"1 0 obj\n<<>>\n" * 1000, b"x" * 5000])
 def test_what_is_no_pdf(content: bytes, path: Path) -> None:
     assert refusal(read_pdf, written(path, content)).reason in ("empty", "not a readable PDF")

@@ -53,10 +53,11 @@ def test_menus_bars_and_contents_are_not_text(tmp_path: Path) -> None:
     [
         ("<div role=navigation><a href=a>a</a></div><main><p>In the middle of it.</main><div>Beside, short.</div>",
          "In the middle of it."),
+        ("<ul class=toc><li><a href=a>One</a><li><a href=b>Two</a></ul>", "- One\n- Two"),  # all that the page has
         ("<main>x</main><p>The text of this page stands outside of its main part.", "x\n\nThe text of this page stands "
          "outside of its main part."),
         ("<p>Turn it.<div class=navfooter><a href=a><img alt=Previous></a><table><tr><td>4. Wells<td>6. Valves</table>"
-         "<a href=c><img alt=Next></a></div>", "Turn it."),
+         "<a href=c><img alt=Next></a></div>", "Turn it."),  # arrows beside the titles of chapters
         ("<p>See <a href=#a>a</a>, <a href=#b>b</a>, and what is said on <a href=#c>c</a> below.", None),
         ("<p>Copyright law of 1999 is dealt with here.", None),
         ("<table><tr><td><a href=next.html>Next</a><td>ships on Monday, at the quay</table>", "| Next | ships on "

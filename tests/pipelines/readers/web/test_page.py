@@ -53,6 +53,7 @@ def test_a_good_page(path: Path) -> None:
     [
         ("<p>one<p>two<b>three</p>four", "one\n\ntwothree\n\nfour"),
         ("no markup < at & all", "no markup < at & all"),
+        ("<table><tr><td><p>a</p><p>b</p></table>", "a\n\nb"),
         ("<table><tr><td><table><tr><td>in<td>ner</table><td><p>out</table>", "| in | ner |\n\nout"),
         (
             "<dl><dt>pump<dd>moves water<p>uphill<dt>a<dt>b<dd>c<dt>d</dl>e",
@@ -117,6 +118,7 @@ def test_entities_are_never_files_nor_laughter(tmp_path: Path) -> None:
     ("content", "reason"),
     [
         (b"", "empty"),
+        (b"   ", "no text"),
         (b"<html><body><script>x</script></body></html>", "no text"),
         (b"<p>" + bytes(500), "binary data"),
         (b"<p>text" + b"<div>" * 50_000, "not a readable web page"),
