@@ -181,7 +181,7 @@ def test_writers_at_once_lose_nothing(url: str, tmp_path: Path, monkeypatch: pyt
 
     def write(number: int) -> None:
         chance = random.Random(number)
-        for _turn in range(12):
+        for _turn in range(6):
             keys = {f"{chance.randrange(200)}" for _ in range(9)}
             memos[number].look_again()
             lacking = memos[number].missing("k", keys)
