@@ -1,10 +1,13 @@
 """A knowledge graph with a server that says what it is told to."""
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.types import Answer, TopicAnswerer, ignore_pieces
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import LlmSettings
 
@@ -28,3 +31,12 @@ def served(
 def prompts(server: FakeServer) -> list[str]:
     """Return what the server was asked, in order."""
     return [prompt_of(each.body) for each in server.requests if each.body]
+
+
+def asked_of(context: Context, method: str, question: str, topics: Sequence[str] = ()) -> Answer:
+    """Return what a method answers, from given topics if there are any."""
+    answerer = METHODS[method].answerer(context)
+    if not topics:
+        return asyncio.run(answerer.answer(question, ignore_pieces))
+    assert isinstance(answerer, TopicAnswerer)
+    return asyncio.run(answerer.answer_about(question, topics, ignore_pieces))

@@ -12,27 +12,12 @@ from conspectus.query.question.linking import open_linker
 from conspectus.query.types import ignore_pieces
 from conspectus.query.walk import graph as walk_graph
 from conspectus.storage import mapped
-from conspectus.storage.derived import DERIVED
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.publishing import prune
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Name, Relation
 from conspectus.storage.tables import TABLES, write_table
 
-METHODS = (
-    "ppr",
-    "ppr:hipporag2",
-    "local",
-    "drift",
-    "global",
-    "global:dynamic",
-    "lazy",
-    "tog2",
-    "fasttog",
-    "plan",
-    "gretriever",
-    "sparql",
-)
+METHODS = ("ppr", "local", "global:dynamic", "tog2", "plan", "sparql")
 QUESTIONS = ("Who directed the film that Ada Mirren wrote?", "What is The Salt Road about?")
 
 
@@ -88,15 +73,6 @@ def test_rows_are_those_of_the_table(large: Context) -> None:
         assert {row.id: index.ids(record)[row.id] for row in rows} == {row.id: at for at, row in enumerate(rows)}
         assert "nothing" not in index.ids(record)
     assert dict(index.by_id(Document, "title")) == {row.id: row.title for row in index.rows(Document)}
-
-
-def test_files_of_a_version_go_with_it(large: Context) -> None:
-    large.index.each(Chunk)
-    root = large.index.root
-    assert any((root / "cache" / "table-chunks").iterdir())
-    prune(root)
-    assert any((root / "cache" / "table-chunks").iterdir())
-    assert all(f"table-{name}" in DERIVED for name in ("chunks", "entities"))
 
 
 def test_ids_out_of_order_are_refused(large: Context, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from conspectus.map.page import write_html
-from conspectus.storage.records import Merge
 
 from tests.conspectus.map.chromium import PROGRAM, Page, chromium
 from tests.conspectus.map.samples import (
@@ -80,11 +79,6 @@ def seen(page: Page) -> str:
     return str(page.run("document.getElementById('map').toDataURL()"))
 
 
-def level(page: Page, name: str) -> None:
-    page.run(f"[...document.querySelectorAll('#levels label')].find(each => each.innerText === '{name}').click()")
-    page.settled()
-
-
 def test_a_community_is_clicked_and_its_report_read(page: Page, large: Path) -> None:
     page.open(large)
     page.click(*spot(page, "regions", "c0-600"))
@@ -114,20 +108,6 @@ def test_levels_by_clicks_from_the_map_down_and_up_again(page: Page, large: Path
     page.until("document.querySelector('#told h1').innerText === 'Community 600 of level 0'")
 
 
-def test_a_level_is_chosen(page: Page, large: Path) -> None:
-    page.open(large)
-    pictures = {"By zoom": seen(page)}
-    for name in ("C0", "C1", "C2", "C3"):
-        level(page, name)
-        pictures[name] = seen(page)
-    assert len(set(pictures.values())) == 5
-    for name, title in (("C0", "Community 600 of level 0"), ("C1", "Community 600 of level 1")):
-        page.open(large)
-        level(page, name)
-        page.click(*spot(page, "regions", f"c{name[1]}-600"))
-        assert page.text("#told h1") == title
-
-
 def test_search_with_keys_alone(page: Page, large: Path) -> None:
     page.open(large)
     page.key("/")
@@ -152,18 +132,6 @@ def test_search_with_keys_alone(page: Page, large: Path) -> None:
     assert page.text("#results") == "Nothing of that name"
     page.key("Escape")
     assert page.run("document.getElementById('results').hidden")
-
-
-def test_an_entity_is_found_by_its_other_names(page: Page, tmp_path: Path) -> None:
-    merge = Merge("m", "Sherlock Holmes", "Sherlock Holmes", "a", "Mr. Holmes", "names", 0.9, None, False)
-    write_html(index_of(entity("Sherlock Holmes"), entity("Mr. Hope"), merge), tmp_path / "map.html")
-    page.open(tmp_path / "map.html")
-    page.key("/")
-    page.type("mr. hol")
-    assert page.text("#results li bdi") == "Mr. Holmes (Sherlock Holmes)"
-    page.key("Enter")
-    assert page.text("#told h1") == "Sherlock Holmes"
-    assert "Also called Mr. Holmes." in page.text("#told")
 
 
 def test_a_dot_is_clicked(page: Page, tmp_path: Path) -> None:
@@ -196,20 +164,6 @@ def test_the_map_is_moved_by_keys_and_by_the_wheel(page: Page, large: Path) -> N
     assert len(set(pictures)) == len(pictures)
     page.key("0")
     assert seen(page) == pictures[0]
-
-
-def test_types_are_coloured_and_told_apart(page: Page, large: Path) -> None:
-    page.open(large)
-    pictures = [seen(page)]
-    for selector in ("[role=group] button:nth-of-type(2)", "li:nth-of-type(3) button", "li:nth-of-type(3) button"):
-        page.click_on(f"#legend {selector}")
-        assert page.run("document.activeElement.closest('#legend') !== null")  # it was made anew, and is where it was
-        page.run("document.activeElement.blur()")
-        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=400)
-        pictures.append(seen(page))
-    assert len(set(pictures)) == 3
-    assert pictures[1] == pictures[3]
-    assert page.text("#legend li:nth-of-type(3) button").startswith("type ")
 
 
 def test_what_is_dragged_is_not_clicked_and_two_fingers_zoom(page: Page, large: Path) -> None:
@@ -335,14 +289,6 @@ def test_everything_that_can_be_pressed_has_a_name(page: Page, large: Path) -> N
     ]
     assert len(asked) > 30
     assert [each for each in asked if not each.get("name", {}).get("value")] == []
-
-
-def test_texts_keep_their_direction(page: Page, tmp_path: Path) -> None:
-    write_html(hostile_index(), tmp_path / "map.html")
-    page.open(tmp_path / "map.html", address="#entity=e1")
-    assert page.run("getComputedStyle(document.querySelector('#told h1 bdi')).direction") == "rtl"
-    page.open(tmp_path / "map.html", address="#entity=e2")
-    assert page.run("getComputedStyle(document.querySelector('#told h1 bdi')).direction") == "ltr"
 
 
 def test_light_and_dark_wide_and_narrow(page: Page, large: Path) -> None:

@@ -40,11 +40,6 @@ def test_nothing_lies_on_its_neighbour(large: tuple[Tree, MapLayout]) -> None:
         assert all(apart(one, other) for at, one in enumerate(siblings) for other in siblings[:at])
 
 
-def test_the_area_of_an_entity_grows_with_its_degree(large: tuple[Tree, MapLayout]) -> None:
-    tree, layout = large
-    assert [each.r**2 for each in layout.entities] == pytest.approx([1 + each.degree for each in tree.entities])
-
-
 def test_communities_with_relations_between_them_are_neighbours() -> None:
     names = [f"{place:02}{sign}" for place in range(40) for sign in "ab"]
     communities = [community(f"{at:02}", 0, names[2 * at : 2 * at + 2]) for at in range(40)]

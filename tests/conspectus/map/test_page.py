@@ -92,21 +92,6 @@ def test_citations_quote_the_documents(sample_root: Path, tmp_path: Path) -> Non
     assert checked == sum(len(each.citations) for one in report_of.values() for each in one.findings) > 0
 
 
-def test_documents_of_an_entity_are_those_that_mention_it(sample_root: Path, tmp_path: Path) -> None:
-    index = StoredIndex.open(sample_root)
-    _, drawn, texts = written(index, tmp_path / "map.html")
-    title_of = {each.id: each.title for each in index.rows(Document)}
-    where = {each.id: title_of[each.document_id] for each in index.rows(Chunk)}
-    expected: dict[str, set[str]] = {}
-    for each in index.rows(Mention):
-        if each.entity_id:
-            expected.setdefault(each.entity_id, set()).add(where[each.chunk_id])
-    for id_, (more, *numbers) in zip(drawn["entities"]["id"], texts["documentsOf"], strict=True):
-        told = {texts["documents"]["title"][number] for number in numbers}
-        assert told <= expected[id_]
-        assert len(told) + more == len(expected[id_])
-
-
 def test_the_same_index_gives_the_same_bytes(sample_root: Path, tmp_path: Path) -> None:
     pages = [tmp_path / "one.html", tmp_path / "two.html"]
     for page in pages:
@@ -143,12 +128,6 @@ def test_the_page_names_no_address(tmp_path: Path) -> None:
     assert not re.search(
         r"https?://|//[a-z]+\.|url\(|@import|\bfetch\b|XMLHttpRequest|sendBeacon|WebSocket|innerHTML", text
     )
-
-
-def test_an_index_of_nothing_is_a_page(tmp_path: Path) -> None:
-    done = write_html(index_of(), tmp_path / "map.html")
-    assert done.rows == {"entities": 0, "relations": 0, "communities": 0, "reports": 0}
-    assert done.notes == ()
 
 
 def test_what_is_left_out_is_told(tmp_path: Path) -> None:
@@ -214,7 +193,7 @@ def test_numbers_that_are_none_do_not_spoil_a_page(tmp_path: Path) -> None:
     assert texts["reports"][0]["rating"] == 0
 
 
-@pytest.mark.parametrize("titles", [["One"], ["One", "Two"], ["1", "2", "3", "4"]])
+@pytest.mark.parametrize("titles", [["One", "Two"], ["1", "2", "3", "4"]])
 def test_a_page_is_named_by_its_documents_or_its_folder(titles: list[str], tmp_path: Path) -> None:
     documents = [Document(title, title, "", "", {}, 0, "") for title in titles]
     _, drawn, _ = written(index_of(*documents, root="/data/films.index/.conspectus/index"), tmp_path / "map.html")

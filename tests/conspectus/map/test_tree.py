@@ -64,13 +64,6 @@ def test_where_only_some_entities_are_drawn_small_parts_are_left_out() -> None:
     assert (top.size, top.last - top.first) == (6, 3)
 
 
-def test_entities_without_communities_stand_together() -> None:
-    tree = tree_of([], [entity("b"), entity("a")], set(), whole=True)
-    assert [each.id for each in tree.regions] == [ALONE]
-    assert [each.name for each in tree.entities] == ["a", "b"]
-    assert tree_of([], [], set(), whole=True).regions == ()
-
-
 def test_a_hierarchy_of_any_depth_is_walked() -> None:
     communities = [community("0", 0, "ab")]
     communities += [community(str(level), level, "ab", str(level - 1)) for level in range(1, 3000)]

@@ -20,16 +20,7 @@ texts = st.one_of(words.map(" ".join), st.text(st.characters(codec="ascii"), max
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("The  Beatles!", "beatles"),
-        ("an apple a day", "apple day"),
-        ("U.S.A.", "usa"),
-        ("theatre", "theatre"),
-        ("1,234", "1234"),
-        ("北京大学", "北京大学"),
-        (" .,! ", ""),
-        ("a", ""),
-    ],
+    [("The  Beatles!", "beatles"), ("U.S.A.", "usa"), ("北京大学", "北京大学"), ("a", "")],
 )
 def test_normalised_as_squad_does(text: str, expected: str) -> None:
     assert normalised(text) == expected
@@ -40,15 +31,12 @@ def test_normalised_as_squad_does(text: str, expected: str) -> None:
     [
         ("Beatles", ["The Beatles"], 1, 1),
         ("The Beatles of Liverpool", ["Beatles"], 0, 0.5),
-        ("Paris", ["London", "paris."], 1, 1),
         ("in Paris", ["London", "Paris"], 0, 2 / 3),
         ("yes", ["yes"], 1, 1),
-        ("yes they are", ["yes"], 0, 0),  # HotpotQA's rule for verdicts
-        ("no", ["no one"], 0, 0),
-        ("", ["Paris"], 0, 0),
+        ("yes they are", ["yes"], 0, 0),
         ("the", [""], 1, 0),
         ("Paris", [], 0, 0),
-        ("a b b c", ["b b b d"], 0, 4 / 7),  # bags: two b's are shared
+        ("a b b c", ["b b b d"], 0, 4 / 7),
     ],
 )
 def test_exact_match_and_f1_by_hand(answer: str, accepted: list[str], exact: float, f1: float) -> None:
@@ -70,11 +58,6 @@ def test_rouge_l_beyond_ascii() -> None:
     assert rouge_l("北京在美国", ["北京在中国"]) == pytest.approx(4 / 5)
     assert rouge_l("Ångström", ["ångström"]) == 1
     assert rouge_l("Ångström", ["Angstrom"]) == 0
-
-
-def test_the_best_of_several_references_counts() -> None:
-    assert rouge_l("the cat sat", ["a dog", "the cat sat"]) == 1
-    assert rouge_l("the cat sat", []) == 0
 
 
 @given(texts, texts, texts)

@@ -62,11 +62,8 @@ def measured(
     }, asked
 
 
-@pytest.mark.parametrize("rows", [CREAK, FEVER], ids=["creak", "fever"])
-def test_claims_are_checked_by_every_method(
-    rows: tuple[dict[str, object], ...], films: Context, tmp_path: Path
-) -> None:
-    suite = published(tmp_path / "set", *rows)
+def test_claims_are_checked_by_every_method(films: Context, tmp_path: Path) -> None:
+    suite = published(tmp_path / "set", *FEVER)
     assert {each.task for each in suite.questions} == {"claims"}
     found, asked = measured(suite, films, tmp_path / "memo", "claims", [*WALKS, *DIRECT])
     assert {name: each["accuracy"] for name, each in found.items()} == dict.fromkeys([*WALKS, *DIRECT], 1.0)
@@ -75,14 +72,6 @@ def test_claims_are_checked_by_every_method(
         assert any(f"<question>\nIs this claim true? {each.question}" in prompt for prompt in asked), "what prunes"
     for prompt in asked:
         assert f"<question>\n{suite.questions[0].question}" not in prompt
-
-
-def test_a_claim_that_nothing_settles_is_undecided(films: Context, tmp_path: Path) -> None:
-    suite = published(tmp_path / "set", *FEVER)
-    with served(films, tmp_path / "memo", [Rule('{"answer": "Unknown"}', "<facts>"), Rule("unknown")]) as (context, _):
-        scores = evaluate(suite, context, ["kaping", "io"], [5], no_progress)
-    for each in scores.values():
-        assert each.metrics["accuracy"].mean == pytest.approx(1 / 3), "NOT ENOUGH INFO alone is right"
 
 
 def test_slots_are_filled_by_every_method(films: Context, tmp_path: Path) -> None:
@@ -96,12 +85,6 @@ def test_slots_are_filled_by_every_method(films: Context, tmp_path: Path) -> Non
     for each in suite.questions:
         assert any(f"<question>\nWhat stands in this relation to this thing? {each.slot}" in one for one in asked)
     assert not any("Who directed Grey Heron?" in one for one in asked)
-
-
-def test_without_a_model_slots_are_asked_in_words(films: Context, tmp_path: Path) -> None:
-    suite = published(tmp_path / "set", *ZERO_SHOT_RE)
-    scores = evaluate(suite, films, ["tog2"], [5], no_progress)
-    assert scores["tog2"].metrics["hits@1"].mean == 1.0
 
 
 def test_the_setting_decides_where_it_is_not_qa(films: Context, tmp_path: Path) -> None:

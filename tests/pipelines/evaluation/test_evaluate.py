@@ -61,16 +61,6 @@ def test_what_cannot_be_measured_is_refused(suite: Suite, context: Context) -> N
             evaluate(unanswered, context, methods, [5], no_progress, answers)
 
 
-def test_questions_without_supporting_documents_do_not_count(suite: Suite, context: Context) -> None:
-    asked = suite.questions[:3]
-    more = replace(suite, questions=(*asked, SuiteQuestion("q", "Who?", (), ())))
-    one, other = (
-        evaluate(each, context, ["bm25"], [5], no_progress)["bm25"].metrics
-        for each in (replace(suite, questions=asked), more)
-    )
-    assert one == other
-
-
 def test_answers_are_measured_where_asked_and_where_a_method_finds_no_passages(suite: Suite, context: Context) -> None:
     said = [each for each in suite.questions if each.answers[0].lower() not in ("yes", "no")][:3]
     some = replace(suite, questions=(*said, SuiteQuestion("a", "Who?", ("me",), ()), SuiteQuestion("b", "?", (), ())))
@@ -132,8 +122,3 @@ def test_a_model_that_is_right_and_says_why_matches_exactly(method: str, suite: 
         found = evaluate(suite, served, [method], [5], no_progress, answers=True)[method]
     assert found.metrics["exact_match"].mean == found.metrics["f1"].mean == 1
     assert all(each.span and each.answer and "[" in each.answer for each in found.answers)
-
-
-def test_documents_that_are_not_in_the_index_are_not_found(context: Context, suite: Suite) -> None:
-    gone = replace(suite, questions=(SuiteQuestion("q", "Who wrote The Oak House?", (), ("d0", "gone")),))
-    assert evaluate(gone, context, ["ppr"], [5], no_progress)["ppr"].metrics["recall@5"].mean == 0.5

@@ -14,7 +14,6 @@ from conspectus.pipelines.evaluation.judge import (
     Match,
     answer_all,
     as_json,
-    compare,
     judge,
     summed_up,
 )
@@ -117,18 +116,6 @@ def test_a_verdict_that_fails_takes_its_pair_along_and_nothing_else() -> None:
     assert [each.item_id for each in found.failures] == ["q1: good, bad: diversity, 0"]
     assert {each.reason for each in found.failures} == {"no verdict could be had"}
     assert rate(found, "diversity", "good", "bad") == 1
-
-
-def test_questions_that_one_method_did_not_answer_are_left_out() -> None:
-    texts = {key: each for key, each in TEXTS.items() if key != ("bad", "q1")}
-    with FakeServer(fair) as server:
-        model = ModelClient(LlmSettings(model="m", base_url=server.url))
-        matches, failures = asyncio.run(compare(model, QUESTIONS, METHODS, texts, 1))
-    assert not failures
-    assert {each.question for each in matches if "bad" in (each.first, each.second)} == {"q0"}
-    assert {each.question for each in matches if (each.first, each.second) == ("good", "worse")} == {
-        each.id for each in QUESTIONS
-    }
 
 
 def test_sums_by_hand() -> None:

@@ -110,7 +110,6 @@ def test_lists_with_topics(row: dict[str, object], expected: Published, tmp_path
             {**KILT, "meta": {"template_questions": ["Who directed Heat?"]}},
             Published("k", "Who directed Heat?", ("Mann",), ("Heat",), slot="Heat [SEP] director"),
         ),
-        ({"id": "k", "input": "Who?", "output": []}, Published("k", "Who?", ())),
         (CREAK, Published("t1", "Heat is a film.", (), ("Heat",), "true")),
         (FEVER, Published("75", "Heat is a film.", (), (), "NOT ENOUGH INFO")),
     ],
@@ -142,7 +141,6 @@ def test_our_own_form_is_none_of_these(tmp_path: Path) -> None:
     [
         ("a.json", "{", "not JSON"),
         ("a.json", '{"x": 1}', "no question set that is known"),
-        ("a.json", '{"Questions": 3}', "its questions are no list"),
         ("a.json", '[{"ID": 1}]', "question 1: not a question like the others: KeyError 'question'"),
         ("a.jsonl", json.dumps(CREAK) + "\n[]\n", r"a\.jsonl:2: not a question like the others"),
     ],

@@ -16,7 +16,6 @@ from conspectus.storage.settings import LlmSettings
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer
 from tests.tags import prompt_of
-from tests.waiting import Together
 
 ABOUT = Description("Minutes of a club.", ("abc",))
 
@@ -54,13 +53,6 @@ def test_users_times_tasks_times_questions() -> None:
     assert all(ABOUT.text in each for each in prompts)
 
 
-def test_calls_of_one_stage_are_in_flight_together() -> None:
-    with FakeServer(thoughts) as server:
-        server.change(latency=Together(server, 8, "What this person wants to do with it"))
-        made(server, 2, 4, 1)
-        assert server.measures.in_flight_peak == 8
-
-
 def test_what_cannot_be_had_is_listed_and_harms_nothing_else() -> None:
     def reply(request: FakeRequest) -> str | FakeReply:
         if "T0 of R0" in request.prompt:
@@ -80,17 +72,6 @@ def test_what_cannot_be_had_is_listed_and_harms_nothing_else() -> None:
         ("u0t1q1", "an empty question"),
         ("u1t0q0", "the same question again"),
     ]
-
-
-def test_too_short_a_list_is_said() -> None:
-    def reply(request: FakeRequest) -> str:
-        said = json.loads(thoughts(request))
-        return json.dumps({key: values[:1] for key, values in said.items()})
-
-    with FakeServer(reply) as server:
-        found = made(server, 2, 2, 2)
-    assert len(found.questions) == 1
-    assert [each.detail for each in found.failures] == ["1 of 2"] * 3
 
 
 def test_no_question_at_all_is_an_error() -> None:

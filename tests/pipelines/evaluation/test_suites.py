@@ -46,11 +46,6 @@ def test_a_missing_file_is_named(missing: str, tmp_path: Path) -> None:
         read_suite(folder)
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not a question set"):
-        read_suite(tmp_path / "absent")
-
-
 @pytest.mark.parametrize("lines", [[], [b"", b"   "]])
 def test_no_questions(lines: list[bytes], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"questions\.jsonl contains no question"):
@@ -61,18 +56,9 @@ def test_no_questions(lines: list[bytes], tmp_path: Path) -> None:
     ("line", "reason"),
     [
         (b"{", "not JSON"),
-        (b"\xff\xfe", "not JSON"),
         (b'{"id": 1}', "an id and a question"),
-        (b'{"question": "Who?"}', "an id and a question"),
-        (b'{"id": null, "question": "Who?"}', "an id and a question"),
-        (b'{"id": 1, "question": null}', "an id and a question"),
         (b'{"id": 1, "question": ["Who?"]}', "an id and a question"),
-        (b'["id", "question"]', "an id and a question"),
-        (b'"question"', "an id and a question"),
-        (b"null", "an id and a question"),
         (b'{"id": 1, "question": "Who?", "answers": "me"}', "answers must be a list, not 'me'"),
-        (b'{"id": 1, "question": "Who?", "supporting": "d12"}', "supporting must be a list, not 'd12'"),
-        (b'{"id": 1, "question": "Who?", "supporting": null}', "supporting must be a list, not None"),
         (b'{"id": 1, "question": "Who?", "entities": "x"}', "entities must be a list, not 'x'"),
         (b'{"id": 1, "question": "Who?", "label": ["x"]}', "label must be a text"),
         (b'{"id": 1, "question": "Who?", "hops": "two"}', "hops must be a whole number, not 'two'"),
@@ -125,13 +111,6 @@ def test_questions_may_stand_in_a_file_of_another_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"several files that may be its questions \(qa_dev.txt, qa_test.txt\)"):
         read_suite(folder)
     assert read_suite(folder / "qa_test.txt").questions == asked
-
-
-def test_metaqa_as_it_was_published(tmp_path: Path) -> None:
-    (tmp_path / "kb.txt").write_text("Heat|directed_by|Michael Mann\n", "utf-8")
-    (tmp_path / "qa_test.txt").write_text("who made [Heat]\tMichael Mann\n", "utf-8")
-    found = read_suite(tmp_path)
-    assert (found.kg, len(found.questions)) == (tmp_path / "kb.txt", 1)
 
 
 def test_questions_that_bring_their_graphs_need_no_other(tmp_path: Path) -> None:

@@ -10,11 +10,6 @@ from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import load_settings
 
 
-def test_a_setting_is_found_with_and_without_its_section() -> None:
-    assert values_of("kaping.hops=1, 2,1") == Values(("kaping",), "hops", ("1", "2"))
-    assert values_of("damping=0.5") == Values(("ppr",), "damping", ("0.5",))
-
-
 def test_of_several_sections_those_of_the_methods_are_meant() -> None:
     swept = values_of("max_community_size=1,2", ["fasttog", "ppr"])
     assert swept.sections == ("fasttog",)
@@ -27,10 +22,8 @@ def test_of_several_sections_those_of_the_methods_are_meant() -> None:
     ("text", "told"),
     [
         ("kaping.hops", "takes"),
-        ("kaping.hops=", "takes"),
         ("kaping.nothing=1", "not a setting that answers depend on"),
         ("chunks.chunk_size=300", "not a setting that answers depend on"),
-        ("chunk_size=1", "not a setting that answers depend on"),
         ("level=c0,c1", "several sections: global_search.level, local_search.level"),
     ],
 )

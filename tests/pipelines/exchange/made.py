@@ -54,9 +54,9 @@ def relation(
     return Relation(id_, source.id, target.id, predicate, description, weight, (), strength)
 
 
-def graph_of(*files: Path) -> ImportedGraph:
+def graph_of(*files: Path, labels: tuple[Path, ...] = (), language: str = "en") -> ImportedGraph:
     """Return the graph of some files."""
-    found = read_graph(KgSettings(files=tuple(map(str, files))))
+    found = read_graph(KgSettings(files=tuple(map(str, files)), labels=tuple(map(str, labels)), language=language))
     assert found is not None
     return found
 

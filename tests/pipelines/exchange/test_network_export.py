@@ -6,7 +6,7 @@ from pathlib import Path
 import igraph
 import networkx as nx
 import pytest
-from conspectus.pipelines.exchange.network_export import igraph_of, network, write_gexf, write_graphml
+from conspectus.pipelines.exchange.network_export import write_gexf, write_graphml
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community, Entity, Relation
 
@@ -48,16 +48,6 @@ def test_networkx_reads_every_column_with_its_type(file: Path) -> None:
     assert "strength" not in graph.edges[A.id, B.id, STATED[1].id]
 
 
-def test_igraph_reads_the_same(file: Path) -> None:
-    graph = igraph.Graph.Read_GraphML(str(file))
-    assert graph.is_directed()
-    assert graph.vs["id"] == [A.id, B.id]
-    assert (graph.vs["name"][0], graph.vs["degree"], graph.vs["c1"]) == (A.name, [0, 0], ["k1", "k2"])
-    assert graph.es["predicate"] == ["knows", "owes", "knows"]
-    assert graph.es["weight"] == [2.5, 1.0, 1.0]
-    assert [(each.source, each.target) for each in graph.es] == [(0, 1), (0, 1), (1, 0)]
-
-
 def test_a_whole_index_is_read_by_both_and_back(sample_root: Path, tmp_path: Path) -> None:
     index, file = StoredIndex.open(sample_root), tmp_path / "g.graphml"
     done = write_graphml(index, file)
@@ -71,12 +61,6 @@ def test_a_whole_index_is_read_by_both_and_back(sample_root: Path, tmp_path: Pat
     assert triples(graph_of(file)) == stated
 
 
-def test_signs_that_xml_has_no_room_for_are_told(tmp_path: Path) -> None:
-    assert write_graphml(INDEX, tmp_path / "g.graphml").notes == (
-        "1 rows contain characters that XML cannot contain; these are U+FFFD now",
-    )
-
-
 def test_gexf_is_read_by_networkx_and_back_and_has_no_date(tmp_path: Path) -> None:
     done = write_gexf(INDEX, tmp_path / "g.gexf")
     assert (done.rows, len(done.notes)) == ({"entities": 2, "relations": 3}, 1)
@@ -86,14 +70,3 @@ def test_gexf_is_read_by_networkx_and_back_and_has_no_date(tmp_path: Path) -> No
     assert "lastmodifieddate" not in (tmp_path / "g.gexf").read_text("utf-8")
     written = {said for _, said, _ in triples(graph_of(tmp_path / "g.gexf"))}
     assert written == {"knows", "owes"}
-
-
-def test_a_graph_of_networkx_has_the_columns_and_one_of_igraph_too() -> None:
-    graph = network(INDEX)
-    assert graph.nodes[A.id]["types"] == ["PERSON", "NAME"]
-    assert graph.nodes[A.id]["c0"] == "k0"
-    assert graph.edges[A.id, B.id, STATED[0].id]["weight"] == 2.5
-    other = igraph_of(graph)
-    assert other.vs["id"] == [A.id, B.id]
-    assert sorted(other.es["predicate"]) == ["knows", "knows", "owes"]
-    assert other.is_directed()

@@ -80,9 +80,7 @@ def test_a_notebook_is_its_cells_and_the_outputs_that_are_text(tmp_path: Path) -
     assert headings(row) == [("Pumps", 1), ("Data", 2)]
 
 
-@pytest.mark.parametrize(
-    "content", ["[]", "{}", "{", '{"cells": 3}', '{"cells": [3, {"cell_type": "code", "outputs": 1}]}']
-)
+@pytest.mark.parametrize("content", ["{", '{"cells": 3}', '{"cells": [3, {"cell_type": "code", "outputs": 1}]}'])
 def test_what_is_no_notebook_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "a.ipynb").write_text(content)
     rows, lost = read(tmp_path / "a.ipynb")

@@ -65,12 +65,6 @@ def test_files_of_one_name_get_their_folders_in_front(tmp_path: Path) -> None:
     assert names(*given) == names(*reversed(given)) == ["b/c.jsonl", "c.jsonl", "y/b/c.jsonl"]
 
 
-def test_names_do_not_depend_on_where_the_folder_lies(tmp_path: Path) -> None:
-    for place in ("here", "further/down"):
-        make(tmp_path / place, "a/b.txt", "c.txt")
-    assert names(tmp_path / "here") == names(tmp_path / "further" / "down")
-
-
 def test_links_are_followed_to_files_inside_only(tmp_path: Path) -> None:
     root = tmp_path / "root"
     make(tmp_path, "secret.txt", "root/a/b.txt", "root/.data/c.txt", "elsewhere/d.txt")
@@ -94,15 +88,6 @@ def test_links_are_followed_to_files_inside_only(tmp_path: Path) -> None:
     }
     assert {failure.stage for failure in failures} == {"read"}
     assert [file.uri for file in find_files([root / "**" / "*.txt"])[0]] == ["a/b.txt", "c.txt"]
-
-
-def test_a_linked_input_itself_is_followed(tmp_path: Path) -> None:
-    make(tmp_path, "real/a.txt")
-    (tmp_path / "link").symlink_to("real")
-    assert names(tmp_path / "link") == ["a.txt"]
-    assert names(tmp_path / "link" / "*.txt") == ["a.txt"]
-    (tmp_path / "file.txt").symlink_to("real/a.txt")
-    assert names(tmp_path / "file.txt") == ["file.txt"]
 
 
 def test_names_that_are_no_utf8_can_be_stored(tmp_path: Path) -> None:

@@ -7,14 +7,11 @@ from conspectus.pipelines.readers.epub import read_epub
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
-from tests.pipelines.readers.damage import (
+from tests.pipelines.readers.reading import (
     archive_of,
-    damaged,
-    damaged_inside,
     headings,
     only_row,
     refusal,
-    survives,
 )
 
 CONTAINER = """<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>
@@ -77,9 +74,7 @@ def test_a_missing_chapter_is_lost_alone(path: Path) -> None:
     ("content", "reason"),
     [
         (b"", "empty"),
-        (b"text", "damaged document"),
         (book(container=None), "damaged document"),
-        (book(container="<container/>"), "damaged document"),
         (book(opf="<package/>"), "damaged document"),
         (book(one=None, two=None), "no text"),
         (book(encryption=ENCRYPTION.format("OEBPS/text/one.xhtml")), "encrypted"),
@@ -88,16 +83,6 @@ def test_a_missing_chapter_is_lost_alone(path: Path) -> None:
 def test_refusals(content: bytes, reason: str, path: Path) -> None:
     path.write_bytes(content)
     assert refusal(read_epub, path).reason == reason
-
-
-def test_encrypted_fonts_do_no_harm(path: Path) -> None:
-    path.write_bytes(book(encryption=ENCRYPTION.format("OEBPS/font.otf")))
-    assert only_row(read_epub, path).title == "The Dam"
-
-
-def test_damage(path: Path) -> None:
-    survives(read_epub, path, damaged(book(), 60))
-    survives(read_epub, path, damaged_inside(book(), 60))
 
 
 def test_a_chapter_that_is_listed_often_is_read_once(path: Path) -> None:

@@ -1,21 +1,14 @@
 import subprocess
 import sys
 import zipfile
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.formats import CONTAINERS, READERS, known_formats, readable_suffix
+from conspectus.pipelines.readers.formats import known_formats, readable_suffix
 from conspectus.storage.settings import InputSettings
 
 from tests.pipelines.readers.reading import read, texts
-
-
-def test_each_format_has_a_reader() -> None:
-    for module, function in set(READERS.values()):
-        assert callable(getattr(import_module(f"conspectus.pipelines.readers.{module}"), function))
-    assert set(READERS) > CONTAINERS
 
 
 def test_formats_are_loaded_when_they_are_read() -> None:

@@ -46,7 +46,7 @@ def test_a_good_archive_is_read(tmp_path: Path) -> None:
         assert [read_member(archive, each) for each in archive.infolist()] == [b"A" * 50, b"C"]
 
 
-@pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "C:x", "c:\\x", "..\\x", "\\\\host\\x"])
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "..\\x", "\\\\host\\x"])
 def test_names_that_lead_elsewhere(name: str) -> None:
     assert "points elsewhere" in reason(zipped((name, b"x")))
 

@@ -93,15 +93,6 @@ def test_what_a_reply_quotes_and_its_signature_are_not_what_it_says(tmp_path: Pa
     assert (row.text, row.text[row.hyperlinks[0].start : row.hyperlinks[0].end]) == ("Yes: here.", "here")
 
 
-def test_html_is_read_where_there_is_no_plain_text(tmp_path: Path) -> None:
-    page = (
-        '<html><head><meta charset="iso-8859-1"><title>No</title></head><body><h1>Köln</h1><p>Text.</p></body></html>'
-    )
-    rows, _ = read(put(tmp_path / "a.eml", message(None, None, page)))
-    assert (rows[""].title, rows[""].text.split()) == (None, ["Köln", "Text."])
-    assert [(place.kind, place.label) for place in rows[""].places] == [("heading", "Köln")]
-
-
 def test_attachments_are_read_by_their_own_format(tmp_path: Path) -> None:
     made = message()
     for name, content in {"t.csv": b"id,text\n1,Row.\n", "n.txt": b"Note.", "photo.jpg": b"\xff\xd8\xff"}.items():
@@ -150,10 +141,7 @@ def test_all_texts_of_a_mixed_message_are_read(tmp_path: Path) -> None:
             "El niño comió mañana en casa.".encode("latin-1"),
             "El niño comió mañana en casa.",
         ),
-        (b"Content-Type: text/plain; charset=no-such", "Zürich".encode(), "Zürich"),
         (b"Content-Type: text/plain; charset=idna", b"Plain.", "Plain."),
-        (b"Content-Type: text/plain; charset=us-ascii", "Zürich".encode(), "Zürich"),
-        (b'Content-Type: text/plain; charset="\xff"', b"Plain.", "Plain."),
         (b"Content-Transfer-Encoding: base64", b"UGxhaW4u", "Plain."),
         (b"Content-Transfer-Encoding: base64", b"UGxhaW4u=!broken", None),
         (b"Content-Transfer-Encoding: quoted-printable", b"Plain=2E =zz", "Plain. =zz"),
@@ -190,12 +178,10 @@ def test_messages_in_messages_are_read_to_a_bounded_depth(tmp_path: Path) -> Non
     "header",
     [
         b"From: " + b"(" * 1_000_000,
-        b"To: " + b"a," * 500_000,
         b"To: " + b"<@" * 100_000,
         b"Subject: " + b"=?utf-8?q?a?= " * 100_000,
         b"Content-Type: text/plain; " + b"a=b; " * 100_000,
         b"Content-Disposition: inline; filename*0=" + b"a; filename*1=b" * 100_000,
-        b"Date: " + b"1" * 100_000,
         b"\xff\xfe: \x00",
     ],
 )
@@ -250,7 +236,6 @@ PICTURE = '<p><img src="cid:a"></p>'
     ("plain", "page", "text"),
     [
         ("", "<p>The content.</p>", "The content."),
-        (" \n", "<p>The content.</p>", "The content."),
         ("Needs HTML.\n", f"<p>{'The real content. ' * 9}</p>", ("The real content. " * 9).strip()),
         ("All is said here.\n", "<p>All is said here.</p>" + "<!-- x -->" * 99, "All is said here.\n"),
         ("The text.\n", PICTURE, "The text.\n"),
@@ -258,13 +243,3 @@ PICTURE = '<p><img src="cid:a"></p>'
 )
 def test_of_alternatives_the_one_that_says_something_is_read(tmp_path: Path, plain: str, page: str, text: str) -> None:
     assert texts(read(put(tmp_path / "a.eml", message(text=plain, html=page)))[0]) == {"": text}
-
-
-def test_a_part_that_is_only_pictures_loses_nothing(tmp_path: Path) -> None:
-    mixed = message(text="The text.\n")
-    mixed.make_mixed()
-    page = EmailMessage()
-    page.set_content(PICTURE, subtype="html")
-    mixed.attach(page)
-    rows, lost = read(put(tmp_path / "a.eml", mixed))
-    assert (texts(rows), lost) == ({"": "The text.\n"}, {})

@@ -1,9 +1,7 @@
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.readers import plain as module
 from conspectus.pipelines.readers.plain import _blocks, _parts
-from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,21 +45,6 @@ def test_parts_have_the_title_and_the_front_matter_of_the_whole(tmp_path: Path) 
     rows, _ = read(tmp_path / "a.md", InputSettings(max_characters=100))
     assert all(row.text[place.start :].startswith(place.label) for row in rows.values() for place in row.places)
     assert sum(len(row.places) for row in rows.values()) == 21
-
-
-def test_headings_are_places_behind_the_front_matter(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("---\ntitle: T\n---\n# One\n\ntext\n\n## Two\n", "utf-8")
-    row = read(tmp_path / "a.md")[0][""]
-    assert row.places == (Place(0, "heading", "One", 1), Place(11, "heading", "Two", 2))
-
-
-def test_a_wide_sign_widens_only_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PART", 1_000)
-    text = "word " * 2_000 + "\N{GRINNING FACE} " + "word " * 2_000
-    (tmp_path / "a.txt").write_text(text, "utf-8")
-    rows = texts(read(tmp_path / "a.txt", InputSettings(max_characters=5_000))[0]).values()
-    assert "".join(rows) == text
-    assert sum(not part.isascii() for part in rows) == 1
 
 
 def test_blank_parts_are_no_rows(tmp_path: Path) -> None:

@@ -45,8 +45,8 @@ def speak(path, settings):
 REASONS = {
     "crash": ("its reader crashed", "SIGSEGV"),
     "fill": ("takes too much memory", "input.max_memory limits it"),
-    "spin": ("takes too long", "more than input.max_seconds (2)"),
-    "sleep": ("takes too long", "more than input.max_seconds (2)"),
+    "spin": ("takes too long", "more than input.max_seconds (1)"),
+    "sleep": ("takes too long", "more than input.max_seconds (1)"),
     "leave": ("its reader crashed", ""),
     "deep": ("nested too deeply", ""),
     "fail": ("its reader failed", "the plug-in '.fail' (readers) of harmful-readers 1 failed: KeyError: 'absent'"),
@@ -81,13 +81,11 @@ def test_a_file_that_ends_its_reader_is_one_failure(harmful: None, tmp_path: Pat
         (docs / name).write_text(f"The text of {name}.")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tempfile.tempdir", str(temporary))
-        documents, failures = read_documents([docs], InputSettings(max_seconds=2.0))
-        again = read_documents([docs], InputSettings(max_seconds=2.0))
+        documents, failures = read_documents([docs], InputSettings(max_seconds=1.0))
     assert {each.uri for each in documents} == {*good}
     assert {each.item_id: (each.reason, each.detail) for each in failures} == {
         f"{letter}.{name}": why for letter in "ab" for name, why in REASONS.items()
     }
-    assert (sorted(each.id for each in again[0]), again[1]) == (sorted(each.id for each in documents), failures)
     assert not list(temporary.iterdir())
 
 
@@ -98,9 +96,9 @@ def test_what_a_reader_prints_is_no_row(harmful: None, tmp_path: Path) -> None:
 
 
 def test_a_file_with_more_rows_than_a_pipe_holds_is_read_whole(tmp_path: Path) -> None:
-    lines = [f'{{"text": "{number} {"word " * 400}"}}\n' for number in range(1_000)]
+    lines = [f'{{"text": "{number} {"word " * 400}"}}\n' for number in range(200)]
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_text("".join(lines), "utf-8")
     documents, failures = read_documents([tmp_path], InputSettings())
-    assert (len(documents), failures) == (2_000, [])
-    assert {each.text.split()[0] for each in documents if each.uri.startswith("b")} == set(map(str, range(1_000)))
+    assert (len(documents), failures) == (400, [])
+    assert {each.text.split()[0] for each in documents if each.uri.startswith("b")} == set(map(str, range(200)))

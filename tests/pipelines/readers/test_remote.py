@@ -1,5 +1,4 @@
 import gzip
-import io
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -144,7 +143,6 @@ def test_urls_may_be_chained(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "uri", "text"),
     [
-        ("docs/a.txt", "a.txt", "Text of a."),
         (f"docs/a.txt?token={SECRET}#part", "a.txt", "Text of a."),
         ("St._Louis", "St._Louis", "St. Louis is a city."),
         ("", "127.0.0.1", "The front page."),
@@ -229,15 +227,6 @@ def test_a_file_that_is_gone_when_it_is_read_is_a_failure(memory: str) -> None:
     with ExitStack() as stack, pytest.raises(Unreadable) as error:
         stack.enter_context(fetched(file, SETTINGS))
     assert error.value.reason == "not found"
-
-
-def test_an_archive_behind_a_url_is_read(memory: str) -> None:
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w") as archive:
-        archive.writestr("x/a_b.txt", "In the archive.")
-    fsspec.filesystem("memory").pipe("/docs/sub/z.zip", whole.getvalue())
-    documents, _ = read_documents(["memory://docs/sub"], SETTINGS)
-    assert {each.uri: each.title for each in documents} == {"z.zip/x/a_b.txt": "a b", "b.csv#1": ""}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.train.graph2text import Graph2TextPlan, Graph2TextTraining, quality, train_graph2text
+from conspectus.pipelines.train.graph2text import Graph2TextPlan, Graph2TextTraining, train_graph2text
 from conspectus.pipelines.train.pairs import TrainingPair, divided, read_pairs
 from conspectus.pipelines.train.text_quality import foreign_facts, rouge_n, unjoined_pairs
 from conspectus.query.methods.fasttog.text import linearised, open_graph2text
@@ -62,14 +62,6 @@ def test_the_same_seed_gives_the_same_model(
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_what_was_trained_writes(trained: tuple[Graph2TextTraining, Path, list[str]]) -> None:
-    writer = open_graph2text(str(trained[1]))
-    triples = [each.triples for each in PAIRS[:3]]
-    texts = writer.write(triples)
-    assert len(texts) == 3
-    assert texts == open_graph2text(str(trained[1])).write(triples)
-
-
 def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="graph2text"):
         open_graph2text("")
@@ -122,8 +114,6 @@ TRIPLES = (
     [
         ("Port Calder in Osteros counts 1,777,539 people.", []),
         ("It has 1,777,540 people.", ["1,777,540"]),
-        ("Port Calder is near Tarrow.", ["Tarrow"]),
-        ("Tarrow is a city.", []),
         ("The Osteroan city has 1777539.0 people.", []),
     ],
 )
@@ -147,9 +137,3 @@ def test_rouge_is_that_of_the_package() -> None:
             scores = scorer.score(other, one)
             assert rouge_n(one, other, 1) == pytest.approx(scores["rouge1"].fmeasure)
             assert rouge_n(one, other, 2) == pytest.approx(scores["rouge2"].fmeasure)
-
-
-def test_quality_counts_texts() -> None:
-    pairs = [TrainingPair(TRIPLES, "Trane is in Dublin."), TrainingPair(TRIPLES, "Trane is in Dublin.")]
-    found = quality(pairs, ["Trane is in Dublin.", "Trane is in Lowmere with Osteros."])
-    assert (found.n, found.factual, found.relational) == (2, 0.5, 0.5)

@@ -8,7 +8,6 @@ import pytest
 from conspectus.pipelines.steps.extract.llm import ShownChunk
 from conspectus.pipelines.tuning.examples import (
     ExampleDraft,
-    can_be_shown,
     claims_in,
     elements_in,
     make_example,
@@ -72,14 +71,6 @@ def test_a_reply_that_is_no_example_is_asked_for_once_more(bad: str) -> None:
     assert "cannot serve as an example" in body["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize("bad", [NO_RECORD, BROKEN])
-def test_what_is_bad_twice_is_no_example(bad: str) -> None:
-    made, server = make([bad, bad, GOOD])
-    assert made.records is None
-    assert (len(made.thrown_away), len(server.requests)) == (2, 2)
-    assert written([made], TYPES) == ""
-
-
 def test_a_reply_that_was_cut_off_is_no_example() -> None:
     made, _ = make([FakeReply(GOOD, finish="length"), GOOD])
     assert made.records is not None
@@ -99,15 +90,11 @@ def test_a_call_that_fails_is_told_and_a_budget_is_obeyed() -> None:
     "wrong",
     [
         EntityRecord("上海", "地点", "不在文中。"),
-        EntityRecord("北京", "城市", "不是所问的类型。"),
         EntityRecord("北京", "地点", ""),
         EntityRecord("北京", "地点", "有 <|> 和 ## 在其中。"),
-        EntityRecord("。", "地点", "说 ##"),
         RelationRecord("李明", "上海", "去了上海。", 5.0, "去了"),
         RelationRecord("李明", "李明", "同一个人。", 5.0, "是"),
         RelationRecord("李明", "王芳", "没有强度。", None, "见到"),
-        RelationRecord("李明", "王芳", "太强。", 11.0, "见到"),
-        RelationRecord("李明", "王芳", "", 5.0, "见到"),
         RelationRecord("李明", "王芳", "没有谓语。", 5.0),
     ],
 )
@@ -149,13 +136,6 @@ def test_claims_are_kept_that_name_quote_and_date_what_they_should() -> None:
     assert block.startswith(f"Example 1.\n\nTitle: {TITLE}\nSection: 第一章\n<text>\n{TEXT}\n</text>\n\nRecords:\n")
     assert "Example 2" not in block
     assert read_records(block) == kept
-
-
-def test_texts_with_the_marks_of_records_are_not_shown() -> None:
-    assert can_be_shown(TEXT)
-    assert can_be_shown("## Heading (1)")
-    assert not can_be_shown('so ("entity"<|>"A"')
-    assert not can_be_shown("done <|COMPLETE|>")
 
 
 def test_places_in_examples_are_no_places_of_the_prompt_that_holds_them() -> None:

@@ -58,13 +58,6 @@ def test_equal_texts_and_headings_tell_nothing_new() -> None:
     assert sample([document("f", "")], SETTINGS, 9, 7) == []
 
 
-def test_each_group_sends_one_and_the_outlier_comes_last() -> None:
-    groups = np.repeat(np.eye(3, 4, dtype=np.float32), [6, 4, 3], axis=0)
-    vectors = np.vstack([groups, np.eye(4, dtype=np.float32)[3:]])
-    chosen = representatives(vectors, [str(each) for each in range(14)], 4)
-    assert [int(np.argmax(vectors[each])) for each in chosen] == [0, 1, 2, 3]
-
-
 @given(st.integers(1, 12), st.integers(1, 14), st.integers(0, 99))
 def test_as_many_rows_are_chosen_as_there_are_and_are_wanted(n: int, count: int, seed: int) -> None:
     vectors = np.random.default_rng(seed).normal(size=(n, 5)).astype(np.float32)

@@ -54,23 +54,6 @@ def test_everything_is_made_in_the_language_of_the_texts(corpus: Path) -> None:
     assert all(PERSONA in each and ", ".join(TYPES) in each for each in examples_asked)
 
 
-def test_the_same_corpus_is_asked_about_in_the_same_way(corpus: Path) -> None:
-    with FakeServer(reply) as server:
-        chosen = settings(server)
-        first, second = tune([corpus], chosen, 5), tune([corpus], chosen, 5)
-    assert first.prompts == second.prompts
-    assert sorted(asked(server)[:6]) == sorted(asked(server)[6:])
-
-
-def test_replaced_prompts_are_those_that_are_asked(corpus: Path, tmp_path: Path) -> None:
-    own = tmp_path / "own" / "index"
-    own.mkdir(parents=True)
-    (own / "tune_domain.txt").write_text("You describe a collection, briefly.\n\n{{sample}}", "utf-8")
-    with FakeServer(reply) as server:
-        tune([corpus], settings(server, llm={"prompts": str(own.parent)}), 3)
-    assert asked(server)[0].startswith("You describe a collection, briefly.")
-
-
 def test_examples_show_where_their_text_stands(tmp_path: Path) -> None:
     file = tmp_path / "akte.md"
     file.write_text(
@@ -136,19 +119,6 @@ def test_a_budget_is_obeyed(corpus: Path) -> None:
     with FakeServer(reply) as server, pytest.raises(BudgetReached, match="No reply is kept"):
         tune([corpus], settings(server, llm=price))
     assert 1 <= len(server.requests) < 6
-
-
-def test_vectors_of_a_server_are_not_paid_for(corpus: Path) -> None:
-    with FakeServer(reply) as server:
-        chosen = load_settings(
-            overrides={
-                "llm": {"model": "m", "base_url": server.url},
-                "embedding": {"provider": "endpoint", "model": "e"},
-                "embedding_server": {"base_url": server.url},
-            }
-        )
-        assert tune([corpus], chosen, 4).chunks == 4
-    assert {each.path for each in server.requests} == {"/v1/chat/completions"}
 
 
 def test_what_is_written_is_what_is_read(corpus: Path, tmp_path: Path) -> None:

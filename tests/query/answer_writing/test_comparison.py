@@ -10,11 +10,9 @@ from conspectus.query.question.parts import sides_of
     ("question", "sentences", "expected"),
     [
         ("Who is older, Ada or Bo?", ["Ada was born in 1815.", "Bo was born on 9 December 1906."], "Ada"),
-        ("Who is older, Ada or Bo?", ["Ada is 71 years old.", "Bo is 64 years old."], "Ada"),
         ("Wer ist jünger: Ada oder Bo?", ["Ada, geboren 1815.", "Bo wurde 1906 geboren."], "Bo"),
         ("Lequel est plus lourd, le Pin ou le Lis ?", ["Le Pin pèse 900 g.", "Le Lis pèse 1.2 kg."], "Lis"),
         ("Which is cheaper, the Pin or the Lis?", ["The Pin costs 3 euros.", "The Lis weighs 2 kg."], ""),
-        ("Which is cheaper, the Pin or the Lis?", ["The Pin costs 3 euros.", "The Lis costs 2 kg."], ""),
         ("Which is better, the Pin or the Lis?", ["The Pin costs 3 euros.", "The Lis costs 2 euros."], ""),
     ],
 )

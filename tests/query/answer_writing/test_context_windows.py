@@ -1,5 +1,3 @@
-from itertools import pairwise
-
 from conspectus.query.answer_writing.context_windows import cut_tokens, filled, pack, shuffled
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
@@ -23,13 +21,6 @@ def test_no_window_passes_its_limit_and_none_loses_a_unit(units: list, limit: in
                 assert unit.text in window.text
     first = filled(units, limit)
     assert first == (windows[0] if windows else None)
-
-
-def test_windows_are_as_full_as_they_can_be() -> None:
-    units = [passage("", f"word {number}") for number in range(50)]
-    windows = pack(units, 100)
-    for window, after in pairwise(windows):
-        assert window.n_tokens + after.units[0].n_tokens + 3 > 100
 
 
 def test_a_unit_stands_under_its_number_with_its_title_once() -> None:

@@ -43,11 +43,6 @@ def test_a_row_stands_below_the_header_of_its_own_table(office: Index) -> None:
     assert not answer.unsupported
 
 
-def test_a_sentence_goes_on_with_the_next_one(office: Index) -> None:
-    answer = office.ask("What is the greatest load of the crane?").text
-    assert "1. Greatest load of the crane: The greatest load of the crane is painted on its arm. It is nine" in answer
-
-
 @pytest.mark.parametrize(
     ("question", "short"),
     [("Who founded the Harbour Company?", "Carla Voss"), ("Who leads the Harbour Company?", "")],

@@ -70,12 +70,6 @@ def test_an_answer_that_only_repeats_the_question_gives_way_to_a_quotation(sampl
     assert all(citation.quote in answer.text for citation in answer.citations)
 
 
-def test_nothing_is_said_twice(sample_context: Context) -> None:
-    answer, said, _ = read(sample_context, "Eva Brandt wrote the novel [1]. " * 20)
-    assert answer.text == "Eva Brandt wrote the novel [1]."
-    assert "".join(said).strip() == answer.text
-
-
 def test_numbers_that_name_no_passage_are_dropped_and_counted(sample_context: Context) -> None:
     answer, _, _ = read(sample_context, "It is so [1][77]. And so [0]. Or so [2].")
     assert answer.text == "It is so [1]. And so. Or so [2]."
@@ -85,7 +79,7 @@ def test_numbers_that_name_no_passage_are_dropped_and_counted(sample_context: Co
 
 @pytest.mark.parametrize(
     "reply",
-    ["NOTHING", " NOTHING\n", "NOTHING: [99]", "NOTHING - [99].", "", "<think>Who was it?", "<think>Who?</think>\n"],
+    ["NOTHING", "NOTHING: [99]", "", "<think>Who was it?"],
 )
 def test_without_support_it_does_not_know(sample_context: Context, reply: str) -> None:
     answer, said, _ = read(sample_context, reply)
@@ -104,17 +98,7 @@ def test_an_answer_that_nothing_supports_stays_and_is_marked(sample_context: Con
     assert not answer.known
 
 
-MARKS = [
-    "【1】",
-    "【1†source】",
-    "[1-1]",
-    "[^1]",
-    "\\[1\\]",
-    "[[1]](https://example.org)",
-    "[Passage 1]",
-    "(1)",
-    "(Source 1)",
-]
+MARKS = ["【1†source】", "[Passage 1]"]
 
 
 @pytest.mark.parametrize("mark", [*MARKS, "[Data: Passages (1, +more)]", "¹", ""])
@@ -126,14 +110,6 @@ def test_a_right_answer_is_cited_however_the_model_marks_it(sample_context: Cont
     assert answer.citations[0].number == 1
     assert len(server.requests) == 1
     assert NO_ANSWER not in "".join(said)
-
-
-def test_thinking_and_the_list_of_sources_are_no_part_of_the_answer(sample_context: Context) -> None:
-    listed = "### References\n- [1] A page\n- [2] Another\n"
-    reply = f"<think>Passage [2] says nothing.</think>Answer: Eva Brandt wrote it [1].\n\n{listed}"
-    answer, said, _ = read(sample_context, reply)
-    assert answer.text == "".join(said) == "Eva Brandt wrote it [1]."
-    assert [each.number for each in answer.citations] == [1]
 
 
 def test_what_the_model_says_of_not_knowing_stands(sample_context: Context) -> None:
@@ -152,38 +128,14 @@ def test_a_reply_without_an_answer_is_asked_for_once_more(sample_context: Contex
     assert "asked for once more" in " ".join(step.detail for step in answer.trace)
 
 
-@pytest.mark.parametrize("reply", ["NOTHING: Davon steht nichts darin.", "**NOTHING**\n\nDavon steht nichts darin."])
-def test_that_it_does_not_know_is_said_in_the_language_of_the_question(sample_context: Context, reply: str) -> None:
-    answer, said, _ = read(sample_context, reply)
-    assert answer.text == "".join(said) == "Davon steht nichts darin."
-    assert not answer.known
-    assert answer.citations == ()
-
-
-def test_the_same_question_costs_nothing_twice(sample_context: Context, tmp_path: Path) -> None:
-    memo = tmp_path / "memo.sqlite"
-    read(sample_context, "Eva Brandt [1].", memo)
-    answer, said, server = read(sample_context, "another", memo)
-    assert answer.text == "".join(said) == "Eva Brandt [1]."
-    assert server.requests == []
-    assert (answer.usage.calls, answer.usage.remembered, answer.usage.cost) == (0, 1, 0.0)
-
-
 THOUGHT = "The first passage says who wrote it [1].\n"
 
 
 @pytest.mark.parametrize(
     ("reply", "short"),
     [
-        (f"{THOUGHT}Answer: Paul Marlow", "Paul Marlow"),
         (f"{THOUGHT}**Answer:** Paul Marlow [1].", "Paul Marlow"),
-        (f"{THOUGHT}**Final answer**: *Paul Marlow*", "Paul Marlow"),
-        (f"{THOUGHT}Answer:\n\nPaul Marlow\n", "Paul Marlow"),
         (f"<think>Answer: Eva</think>{THOUGHT.strip()} Answer: Paul Marlow", "Paul Marlow"),
-        (f"Answer: let me see.\n{THOUGHT}Answer: Paul Marlow\n\nSources: [1]", "Paul Marlow"),
-        (f"{THOUGHT}So the answer is: Paul Marlow.", "Paul Marlow"),
-        (f"{THOUGHT}Answer: yes", "yes"),
-        (f"{THOUGHT}Answer: $5", "$5"),
         (f"{THOUGHT}Answer: \\boxed{{1911}}", "1911"),
         ("Paul Marlow", "Paul Marlow"),
     ],
@@ -239,16 +191,6 @@ def served(sample_context: Context) -> Iterator[Context]:
     with FakeServer("Eva Brandt wrote it [1].") as server:
         llm = LlmSettings(model="m", base_url=server.url)
         yield replace(sample_context, settings=sample_context.settings.model_copy(update={"llm": llm}))
-
-
-def test_a_brief_answer_follows_instructions_but_has_no_length(sample_context: Context) -> None:
-    given = {"words": 37, "instructions": "Write dates as YYYY-MM-DD."}
-    _, _, server = read(sample_context, "Answer: Eva Brandt", form="brief", **given)
-    (request,) = server.requests
-    assert request.body
-    rules = str(request.body["messages"][0]["content"])
-    assert "\n- Write dates as YYYY-MM-DD.\n" in rules
-    assert "37" not in rules
 
 
 @pytest.mark.parametrize("name", ["bm25", "dense", "hybrid", "ppr", "auto"])

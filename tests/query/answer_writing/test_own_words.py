@@ -38,13 +38,7 @@ def test_a_sentence_is_passed_on_as_soon_as_it_differs() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "told"),
-    [
-        ("Tarnow", ""),
-        ("Nadia Frey", "Nadia Frey"),
-        ("Yes", "Yes"),
-        ("Brennick", "Brennick"),
-        ("Who directed Cold Harbour?", ""),
-    ],
+    [("Tarnow", ""), ("Nadia Frey", "Nadia Frey"), ("Who directed Cold Harbour?", "")],
 )
 def test_a_short_answer_that_only_our_example_has_is_none(answer: str, told: str) -> None:
     assert told_anew(answer, PROMPT, QUESTION) == told

@@ -47,10 +47,7 @@ def test_a_logit_is_the_sum_of_the_weighted_features() -> None:
     ("one", "other", "related"),
     [
         ("drew", "drawn", True),
-        ("wrote", "written", True),
         ("backup", "backups", True),
-        ("own", "owner", True),
-        ("gate", "gate3", True),
         ("sichern", "sicherung", True),
         ("gate", "pier", False),
         ("北京", "北方", False),
@@ -76,7 +73,6 @@ def features_of(context: Context, question: str, text: str) -> list[dict[str, fl
     [
         ("Who painted the northern gate?", "The northern gate was painted by Ada. The pier is closed in winter."),
         ("谁画了北门的地图？", "北门的地图是林画的。桥在冬天关闭。"),
-        ("北門の地図は誰が描きましたか？", "北門の地図は林さんが描きました。橋は冬に閉まります。"),
         ("Кто покрасил северные ворота?", "Северные ворота покрасил Иван. Причал закрыт зимой."),
     ],
 )
@@ -104,31 +100,10 @@ def test_a_language_without_spaces_is_cut_into_words(sample_context: Context) ->
     assert sum(asked.weights[term] for term in ("茶园", "建")) > 0.9
 
 
-def test_words_that_only_ask_for_a_kind_do_not_count(sample_context: Context) -> None:
-    asked = asked_of(sample_context, "What is the difference between the pier and the gate?")
-    assert {"pier", "gate"} <= asked.weights.keys()
-    assert "differ" not in " ".join(asked.weights)
-
-
 def test_the_kind_that_is_asked_for(sample_context: Context) -> None:
     first, second = features_of(sample_context, "When did the pier close?", "The pier closed in 1931. It is long.")
     assert (first["has the kind"], first["lacks the kind"]) == (1.0, 0.0)
     assert (second["has the kind"], second["lacks the kind"]) == (0.0, 1.0)
-
-
-def test_names_are_told_apart_from_the_other_words(sample_context: Context) -> None:
-    question = "Who inspected the house of Jemima Oyelaran?"
-    text = "On 5 May water damaged the house of Jemima Oyelaran. Marcus Yeo inspected it."
-    first, second = features_of(sample_context, question, text)
-    assert (first["names"], first["words"] < 0.9) == (1.0, True)
-    assert (second["names"], second["names around"]) == (0.0, 1.0)
-    assert second["words"] > 0
-
-
-def test_a_clause_is_known_by_its_number(sample_context: Context) -> None:
-    text = "2.2 The Hirer may extend the hire once.\n\n3.3 Clause 2.2 does not apply while charges are owed."
-    first, second = features_of(sample_context, "What does clause 2.2 say?", text)
-    assert (first["number"], second["number"]) == (1.0, 0.0)
 
 
 def test_a_further_statement_counts_by_the_words_that_it_adds(sample_context: Context) -> None:

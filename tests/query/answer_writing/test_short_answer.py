@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from conspectus.query.answer_writing.short_answer import expected_answer, short_answer
+from conspectus.query.answer_writing.short_answer import short_answer
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
@@ -23,8 +23,7 @@ def sentences(context: Context, title: str) -> list[Span]:
     [
         ("Who wrote The Oak House?", "The Oak House (novel)", "Paul Marlow"),
         ("When was The Oak House written?", "The Oak House (novel)", "2012"),
-        ("In which year was The Oak House written?", "The Oak House (novel)", "2012"),
-        ("When was The Oak House published?", "The Oak House (novel)", ""),  # the text says when it was written
+        ("When was The Oak House published?", "The Oak House (novel)", ""),
         ("In which city does Paul Marlow live?", "Paul Marlow", "Oxford"),
         ("How many people live in Oxford?", "Oxford", ""),
         ("Is Oxford a city?", "Oxford", ""),
@@ -32,28 +31,6 @@ def sentences(context: Context, title: str) -> list[Span]:
 )
 def test_the_kind_that_is_asked_for(question: str, title: str, answer: str, sample_context: Context) -> None:
     assert short_answer(sample_context, question, sentences(sample_context, title)) == answer
-
-
-def test_what_the_question_says_is_no_answer(sample_context: Context) -> None:
-    spans = sentences(sample_context, "The Oak House (novel)")
-    assert short_answer(sample_context, "Who is Paul Marlow, who wrote it in 2012?", spans) not in {
-        "Paul Marlow",
-        "2012",
-    }
-    assert short_answer(sample_context, "Who?", []) == ""
-
-
-@pytest.mark.parametrize(
-    ("question", "example"),
-    [("how tall is it", "a 13"), ("How many are there?", "about 1,200 of"), ("What year was it?", "in 1987.")],
-)
-def test_patterns_find_what_stands_there(question: str, example: str) -> None:
-    kind = expected_answer(question)
-    assert kind
-    assert kind.pattern
-    found = kind.pattern.search(example)
-    assert found
-    assert found.group() in {"13", "1,200", "1987"}
 
 
 def test_the_reader_gives_words_of_what_it_cites(sample_context: Context) -> None:

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import conspectus
 import pytest
-from conspectus.query.abstention import is_no_answer
 from conspectus.query.answer_writing.extractive import choose
 from conspectus.query.answer_writing.quotes import quotes_for
-from conspectus.query.answer_writing.support import declined, unknown_names, unsupported
+from conspectus.query.answer_writing.support import unknown_names, unsupported
 from conspectus.query.context import Context
 from conspectus.query.types import Passage
 
@@ -36,14 +35,6 @@ def test_a_name_that_stands_nowhere_outweighs_words_that_do(sample_context: Cont
         reason, nearest = unsupported(sample_context, question, quotes, chosen)
         assert (reason == "") is known
         assert known or nearest in ("", chosen[0].text)
-
-
-def test_what_is_nearest_is_named(sample_context: Context) -> None:
-    passages = [sample_context.passage(row, 1.0) for row in range(2)]
-    text = declined(sample_context, "Who is it?", passages)
-    assert is_no_answer(text)
-    assert passages[0].title in text
-    assert is_no_answer(declined(sample_context, "Who is it?", []))
 
 
 def test_each_part_of_a_question_has_its_quote(sample_context: Context) -> None:

@@ -76,9 +76,3 @@ def test_what_does_not_resolve_is_dropped_and_counted(context: Context, start: i
         assert said == [None, None]
         assert citations.made() == ()
         assert citations.dropped == 2
-
-
-def test_a_dropped_citation_takes_no_number(context: Context) -> None:
-    citations = Citations(context)
-    assert citations.cite("lost", Span("nowhere", "nowhere", 0, 1)) is None
-    assert citations.cite("kept", whole(context.chunks[0])) == "kept [1]"

@@ -8,22 +8,14 @@ from conspectus.query.conversation.anaphora import telling_words, wording
     ("question", "refers"),
     [
         ("Who directed it?", "thing"),
-        ("And where was it shot?", "thing"),
         ("When did she marry Pierre Curie?", "person"),
-        ("WHO DIRECTED IT?", "thing"),
         ("Who Directed It?", "thing"),
         ("What is their population?", "any"),
         ("Who wrote that?", "any"),
-        ("Who lives there?", "any"),
         ("Wann wurde er geboren?", "any"),
-        ("Qui l'a vu avec lui ?", "any"),
         ("¿Quién lo dirigió?", "any"),
-        ("Chi lo ha diretto e quando è nata lei?", "any"),
-        ("Quando ele nasceu?", "any"),
-        ("Wanneer werd hij geboren?", "any"),
         ("Кто его снял?", "any"),
         ("他在哪里出生？", "person"),
-        ("它是谁导演的？", "thing"),
         ("彼はどこで生まれましたか？", "person"),
     ],
 )
@@ -35,13 +27,9 @@ def test_pronouns_refer_back(question: str, refers: str) -> None:
     "question",
     [
         "When did Marie Curie say that she was born?",
-        "Who directed the film shot at Marrow?",
         "Is it true that Mara grew taller?",
-        "Are there lakes in Finland?",
         "Why did the user interface designer think it was important?",
         "What is photosynthesis?",
-        "Gibt es in Berlin Seen?",
-        "Y a-t-il des lacs en Finlande ?",
         "其他的大学在哪里？",
         "What does Ann's sister say of the seven long and winding roads near her old oak house?",
         "",
@@ -55,11 +43,9 @@ def test_what_can_be_meant_within_the_question_does_not(question: str) -> None:
     ("question", "telling", "named", "goes_on", "asks"),
     [
         ("Why?", (), False, False, True),
-        ("Tell me more, please.", (), False, False, False),
         ("What about the second one?", (), False, True, False),
         ("And the budget?", ("budget",), False, True, False),
         ("And Pierre Curie?", (), True, True, False),
-        ("And when was the premiere?", ("premiere",), False, True, True),
         ("那他呢？", (), False, True, False),
         ("Und warum?", (), False, True, True),
         ("How do bees make honey?", ("bees", "make", "honey"), False, False, True),
@@ -84,10 +70,6 @@ def test_capitals_name_nothing_in_german() -> None:
 def test_signs_without_spaces_weigh_half_a_word() -> None:
     assert wording("什么是光合作用？", ()).weight == 2
     assert wording("What is photosynthesis?", ()).weight == 1
-
-
-def test_words_of_a_language_that_is_not_listed_all_tell_something() -> None:
-    assert wording("Kuka ohjasi elokuvan?", ()).telling == ("kuka", "ohjasi", "elokuvan")
 
 
 def test_telling_words_are_given_as_they_stand() -> None:

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from conspectus.query.conversation.follow_up import ShapedAnswerer, ShapedRetrie
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.menu import find_method, find_retriever
 from conspectus.query.types import Answer
-from conspectus.storage.errors import ModelUnavailable
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.memo import Memo
@@ -89,26 +87,17 @@ def test_a_follow_up_gets_what_the_last_turn_was_about(
     "question",
     [
         "Who directed Cold Harbour?",
-        "  where is   nadia frey from",
         "What is photosynthesis?",
         "And who discovered polonium in the laboratory of the school?",
         "When did Marie Curie say that she was born?",
-        "北京大学在哪里？",
         "Is it true that Nadia Frey lives in Bangor?",
         "Who was Albert Einstein?",
-        "Wie hoch ist der Eiffelturm?",
     ],
 )
 def test_a_question_that_stands_alone_is_not_touched(films: Context, turn: tuple[str, str, str], question: str) -> None:
     shaped = asyncio.run(shape(films, said(films, turn), question))
     assert shaped.standalone == question
     assert shaped.step.detail.startswith("asked as it is: ")
-
-
-def test_the_questions_of_a_suite_are_not_touched(context: Context, questions: list[str]) -> None:
-    for before, question in pairwise(questions):
-        history = Conversation((Turn(before, before, "", "ppr"),))
-        assert standalone(context, history, question) == question
 
 
 def test_a_person_is_meant_by_he_and_she_but_not_by_it(context: Context) -> None:
@@ -130,22 +119,9 @@ def test_what_was_carried_into_a_turn_is_carried_on(films: Context) -> None:
     assert standalone(films, third, "Why?") == standalone(films, second, "Why?"), "it does not grow"
 
 
-def test_words_of_earlier_turns_do_not_pile_up(films: Context) -> None:
-    history = said(films, CURIE)
-    for question in ("And Pierre Curie?", "And Nadia Frey?", "And Ada Lovelace?"):
-        asked = standalone(films, history, question)
-        assert asked == f"{question} (born)"
-        history = Conversation((*history.turns, Turn(question, asked, "", "ppr")))
-
-
 def test_another_subject_needs_no_new_conversation(films: Context) -> None:
     assert standalone(films, said(films, FILM), "What about the population?") == "What about the population?"
     assert standalone(films, said(films, FILM), "And the village?") == "And the village? (Cold Harbour)"
-
-
-def test_numbers_are_not_what_a_conversation_is_about(films: Context) -> None:
-    history = said(films, ("What was set to -1?", "The value was -1 in Marrow [1].", "Marrow"))
-    assert "-1" not in standalone(films, history, "Who directed it?").removeprefix("Who directed it?")
 
 
 def test_an_answer_without_support_is_about_nothing(films: Context) -> None:
@@ -161,30 +137,13 @@ def test_without_history_nothing_is_shaped(films: Context) -> None:
     assert standalone(replace(films, settings=forgetful), said(films, FILM), "Who directed it?") == "Who directed it?"
 
 
-@pytest.mark.parametrize(
-    ("chosen", "asked"),
-    [
-        ({"turns": 1}, "Who directed it?"),
-        ({"turns": 2}, "Who directed it? (Cold Harbour; Lanterns)"),
-        ({"tokens": 64}, "Who directed it?"),
-    ],
-)
-def test_settings_bound_what_is_seen(films: Context, chosen: dict[str, int], asked: str) -> None:
-    long = "the " * 80
-    history = said(films, FILM, (long, long, ""))
-    settings = films.settings.model_copy(
-        update={"conversation": films.settings.conversation.model_copy(update={"tokens": 1000, **chosen})}
-    )
-    assert standalone(replace(films, settings=settings), history, "Who directed it?") == asked
-
-
 @pytest.mark.parametrize("document", ["nowhere", ""])
 def test_a_history_of_another_index_does_no_harm(films: Context, document: str) -> None:
     turn = Turn("What is Lanterns?", "What is Lanterns?", "A story [1].", "ppr", (CitedSpan(document, 0, 10**12),))
     assert standalone(films, Conversation((turn,)), "Who wrote it?") == "Who wrote it? (Lanterns)"
 
 
-@pytest.mark.parametrize("name", ["auto", "ppr", "global", "tog2"])
+@pytest.mark.parametrize("name", ["ppr", "global", "tog2"])
 def test_a_method_is_asked_the_standalone_question(name: str, films: Context) -> None:
     answerer = ShapedAnswerer(films, find_method(name).answerer(films), said(films, FILM))
     answer = asyncio.run(answerer.answer("Who directed it?", lambda piece: None))
@@ -292,16 +251,6 @@ def test_what_is_no_rewriting_is_told_and_the_offline_way_taken(reply: str, film
     assert answer.usage.calls == len(prompts(server)) == 2 + is_asked_again
 
 
-@pytest.mark.parametrize(
-    "reply",
-    ["Who directed Cold Harbour?", 'Sure! Here it is:\n\n**Standalone question:** "Who directed Cold Harbour?"',
-     "<think>It is the film.</think>\nRewritten question: Who directed Cold Harbour?\n\nThe film was meant."],
-)  # fmt: skip
-def test_a_rewriting_in_words_is_heard(reply: str, films: Context, tmp_path: Path) -> None:
-    answer, _ = asked_of_model(films, tmp_path, reply)
-    assert answer.standalone == "Who directed Cold Harbour?"
-
-
 def test_a_rewriting_is_remembered_with_what_it_was_made_from(films: Context, tmp_path: Path) -> None:
     reply = json.dumps({"question": "Who directed Cold Harbour?"})
     asked_of_model(films, tmp_path, reply)
@@ -309,10 +258,3 @@ def test_a_rewriting_is_remembered_with_what_it_was_made_from(films: Context, tm
     assert (len(server.requests), answer.usage.remembered) == (0, 2)
     made = Memo(tmp_path / "cache" / "memo.sqlite").made_from(digest(FILMS[0][1]))
     assert len(made) == 2, "the rewriting and the answer"
-
-
-def test_a_server_that_does_not_answer_is_an_error(films: Context) -> None:
-    llm = LlmSettings(model="m", base_url="http://127.0.0.1:9/v1", attempts=1, api_key_variable="HOME")
-    context = replace(films, settings=films.settings.model_copy(update={"llm": llm}))
-    with pytest.raises(ModelUnavailable):
-        asyncio.run(shape(context, said(films, FILM), "Who directed it?"))

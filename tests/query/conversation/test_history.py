@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import pytest
 from conspectus.query.conversation.history import CitedSpan, Conversation, Turn, first_tokens, turn_of
 from conspectus.query.types import Answer, Citation, Evidence, Passage
 from conspectus.storage.hashing import digest
@@ -37,18 +36,6 @@ def test_a_turn_keeps_what_an_answer_rests_on() -> None:
         (digest("It is a city in England"),),
     )
     assert turn_of(replace(answer, standalone="")).standalone == "Where is it?"
-
-
-def test_it_does_not_change() -> None:
-    empty = Conversation()
-    longer = empty.after(Answer("Who?", "ppr", "She."))
-    assert (len(empty.turns), len(longer.turns), len(longer.after(Answer("Why?", "ppr", "So.")).turns)) == (0, 1, 2)
-
-
-@pytest.mark.parametrize(("most", "left"), [(0, []), (1, [4]), (3, [2, 3, 4]), (9, [0, 1, 2, 3, 4])])
-def test_the_last_turns_are_kept(most: int, left: list[int]) -> None:
-    whole = Conversation(tuple(turn(number) for number in range(5)))
-    assert whole.latest(most, 1000).turns == tuple(turn(number) for number in left)
 
 
 def test_what_does_not_fit_is_left_out_from_the_oldest_on() -> None:

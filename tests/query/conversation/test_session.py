@@ -108,11 +108,3 @@ def test_what_is_no_file_of_turns_is_refused(tmp_path: Path) -> None:
     long.write_bytes(b" " * 2_000_000)
     with pytest.raises(InputError, match="1,000,000 bytes"):
         read_session(long)
-
-
-def test_a_blank_file_is_an_empty_conversation(tmp_path: Path) -> None:
-    path = tmp_path / "talk.jsonl"
-    path.write_bytes(b"\n\r\n  \n")
-    assert read_session(path) == Conversation()
-    append_turn(path, TURN)
-    assert read_session(path) == Conversation((TURN,))

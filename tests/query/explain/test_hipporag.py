@@ -58,14 +58,3 @@ def test_triples_and_seeds_are_told(tarn: Context) -> None:
     assert first & {"founded", "(turned round) founded"}
     whys = {path.why for each in explained(tarn, "ppr:hipporag2").passages for path in each.paths}
     assert any("Ada Lindqvist founded Tarn Brewery" in why for why in whys)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_any_passage_by_rank_or_chunk(method: str, tarn: Context) -> None:
-    every = explained(tarn, method).passages
-    assert explained(tarn, method, passage=2).passages == every[1:2]
-    ranked = {each.passage.chunk_id: each for each in every}
-    for chunk in tarn.chunks:
-        (one,) = explained(tarn, method, chunk=chunk.id).passages
-        assert one == ranked.get(chunk.id, one)
-        assert (one.rank is None) == (one.mass == 0) == bool(one.note)

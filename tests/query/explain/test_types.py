@@ -29,13 +29,3 @@ def test_the_passage_comes_last_even_where_it_is_a_seed() -> None:
     found = path_graph(explained(path(0.7, T), path(0.2, A, T)))
     assert [(each.node, each.layer, each.why) for each in found.nodes] == [(A, 0, "why a"), (T, 1, "why t")]
     assert [each.layer for each in path_graph(explained(path(1.0, T))).nodes] == [0]
-
-
-def test_paths_through_two_nodes_in_both_orders() -> None:
-    found = path_graph(explained(path(0.5, A, B, C, T), path(0.25, A, C, B, T)))
-    assert [(each.node, each.layer) for each in found.nodes] == [(A, 0), (B, 2), (C, 2), (T, 3)]
-    assert len(found.edges) == 6
-
-
-def test_without_paths_there_is_nothing() -> None:
-    assert path_graph(explained()).nodes == ()

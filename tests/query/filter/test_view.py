@@ -121,7 +121,7 @@ def texts(value: Any) -> Iterator[str]:  # noqa: ANN401  (a row, or a value in i
 
 
 @settings(
-    max_examples=6,
+    max_examples=3,
     deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture],

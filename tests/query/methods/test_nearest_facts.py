@@ -2,15 +2,10 @@ import asyncio
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.methods import nearest_facts
-from conspectus.query.question.topics import rows_of
 from conspectus.query.types import Answer, TopicAnswerer
-from conspectus.query.walk.graph import around, open_graph
-from conspectus.query.walk.near_triples import nearest
 from conspectus.storage.errors import NeedsModel
 
 from benchmarks.fake_server import Rule
@@ -30,33 +25,6 @@ def ask(context: Context, method: str, *topics: str) -> Answer:
         answer = asyncio.run(answerer.answer(QUESTION, said.append))
     assert "".join(said) == answer.text
     return answer
-
-
-def test_triples_within_hops(films_index: Context) -> None:
-    graph = open_graph(films_index)
-    (heron,), _ = rows_of(films_index, ["Grey Heron"])
-    one, distance = around(graph, [heron], 1)
-    assert len(one) == 5
-    assert {graph.names[row] for row in np.flatnonzero(distance == 1)} == {
-        "Ada Mirren", "Otto Brand", "Lena Fisk", "1971", "Drama",
-    }  # fmt: skip
-    two, further = around(graph, [heron], 2)
-    assert set(one) < set(two)
-    assert further.max() == 2
-    for row in two:
-        assert min(further[graph.sources[row]], further[graph.targets[row]]) in {0, 1}
-    assert len(around(graph, [], 2)[0]) == 0
-
-
-def test_the_nearest_triples_whatever_is_looked_at_first(films_index: Context) -> None:
-    graph = open_graph(films_index)
-    rows, _ = rows_of(films_index, ["Grey Heron"])
-    relations, distance = around(graph, rows, 2)
-    found = nearest(films_index, QUESTION, relations, distance, most=3, candidates=100)
-    assert [each.cosine for each in found] == sorted((each.cosine for each in found), reverse=True)
-    assert (graph.names[found[0].near], graph.names[found[0].far]) == ("Grey Heron", "Ada Mirren")
-    few = nearest(films_index, QUESTION, relations, distance, most=3, candidates=12)
-    assert few[0] == found[0]
 
 
 @pytest.mark.parametrize("method", ["kaping", "groups"])
@@ -82,14 +50,6 @@ def test_from_nothing_nothing_is_known(method: str, films_index: Context) -> Non
     assert (answer.names, answer.known, answer.usage.depth) == ((), False, 0)
 
 
-def test_groups_hold_no_more_than_they_may(films_index: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest_facts, "_GROUP_SIZE", 1)
-    monkeypatch.setattr(nearest_facts, "_GROUPS", 1)
-    answer = ask(films_index, "groups", "Grey Heron")
-    assert answer.names == ("Ada Mirren",)
-    assert "1 of " in answer.trace[1].detail
-
-
 REPLY = {"answer": "Ada Mirren did.", "names": ["ada mirren", "Ada Mirren"], "facts": [1, 9, 99, 1]}
 
 
@@ -107,11 +67,7 @@ def test_a_model_is_asked_once_and_reads_the_facts(method: str, films_index: Con
 
 @pytest.mark.parametrize(
     ("reply", "why"),
-    [
-        ("", "cannot be used"),
-        ("{}", "cannot be used"),
-        ('{"answer": "Unknown.", "names": [], "facts": []}', "does not know"),
-    ],
+    [("", "cannot be used"), ('{"answer": "Unknown.", "names": [], "facts": []}', "does not know")],
 )
 def test_a_reply_that_is_none_ends_with_a_reason(reply: str, why: str, films_index: Context, memo: Path) -> None:
     with served(films_index, memo, [Rule(reply, "<facts>")]) as (context, _):

@@ -48,7 +48,7 @@ def context(suite: Path) -> Context:
     return Context(StoredIndex.open(suite / "index"), Settings())
 
 
-@pytest.mark.parametrize("method", ["dense", "hybrid", "ppr"])
+@pytest.mark.parametrize("method", ["dense", "ppr"])
 def test_an_english_question_finds_the_german_passage(context: Context, method: str) -> None:
     retriever = find_retriever(method, context)
     for id_, question in ASKED.items():

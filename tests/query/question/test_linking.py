@@ -1,6 +1,6 @@
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.question.linking import Linker, Links, open_linker
+from conspectus.query.question.linking import Links, open_linker
 from conspectus.storage.records import Entity, Name
 from conspectus.storage.text.nlp import CONCEPT
 
@@ -24,7 +24,6 @@ def test_every_name_is_found_where_it_stands(context: Context) -> None:
     [
         ("Who wrote The Oak House?", {"The Oak House"}),
         ("who is paul marlow", {"Paul Marlow"}),
-        ("Was C++ made at Bell Labs?", {"C++", "Bell Labs"}),
         ("北京大学在哪里？", {"北京大学"}),
         ("Did Paul Marlow's novel win the Greenwell Award?", {"Paul Marlow", "Greenwell Award"}),
     ],
@@ -48,16 +47,6 @@ def test_a_lone_name_wants_its_capital_where_the_question_has_capitals(context: 
     assert "Oxford" in named(context, linker.link("is oxford in england"))
     assert "Oxford" in named(context, linker.link("Is Oxford in England?"))
     assert "Oxford" not in named(context, linker.link("Is an oxford a shoe made in England?"))
-
-
-def test_each_once_and_in_table_order(context: Context) -> None:
-    question = "Oxford, Paul Marlow, Oxford, Greenwell Award, Paul Marlow"
-    found = open_linker(context.index).link(question)
-    ids = [each.id for each in found.names]
-    assert ids == sorted(set(ids))
-    assert len(ids) == 3
-    assert list(found.entity_rows) == sorted(set(found.entity_rows))
-    assert found == Linker(context.index).link(question)
 
 
 @pytest.mark.parametrize("question", ["", "  \n", "?!…", "what is it", "من هو"])

@@ -9,8 +9,6 @@ from conspectus.query.question import scope
 from conspectus.query.question.question import open_question
 from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
 
-from tests.conftest import Build
-
 ABOUT = "Which films are based on novels?"
 
 
@@ -40,9 +38,3 @@ def test_the_whole_is_as_close_as_the_least(context: Context) -> None:
     for least, told in ((closeness, True), (closeness + 0.01, False)):
         with patch.object(scope, "ABOUT_THE_WHOLE", least):
             assert is_about_the_whole(context, ABOUT) == told
-
-
-def test_an_index_of_next_to_nothing(build: Build) -> None:
-    context = build([("", "Hi.")])
-    assert corpus_coverage(context, "Who is it?") < 0.4
-    assert corpus_coverage(context, "北京") < 0.4

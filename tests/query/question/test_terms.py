@@ -77,18 +77,6 @@ def test_phrases_are_telling_words_and_what_is_between_them(texts: Context) -> N
     assert found.runs == (("red", "film"), ("film", "are", "base"), ("base", "on", "a", "novel"))
 
 
-def test_far_apart_is_no_phrase(texts: Context) -> None:
-    question = "Which film is in the novel?"
-    assert open_question(texts, question).phrases.runs == ()
-
-
-def test_a_phrase_weighs_the_mean_of_its_ends(texts: Context) -> None:
-    terms = open_question(texts, QUESTION).terms
-    weight = dict(zip(terms.stems, terms.weights, strict=True))
-    found = open_question(texts, QUESTION).phrases
-    assert found.weights.tolist() == pytest.approx([(weight[run[0]] + weight[run[-1]]) / 2 for run in found.runs])
-
-
 def test_a_phrase_is_contained_word_by_word(texts: Context) -> None:
     terms = open_question(texts, QUESTION).terms
     found = open_question(texts, QUESTION).phrases

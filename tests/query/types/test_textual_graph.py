@@ -1,8 +1,5 @@
 """A textual graph is told in two tables that read back as the graph."""
 
-import csv
-import io
-
 import pytest
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph, from_text
 from hypothesis import given
@@ -29,12 +26,6 @@ def test_the_tables_read_back_as_the_graph(graph: TextualGraph) -> None:
     assert from_text(graph.to_text()) == graph
 
 
-@given(graphs())
-def test_any_reader_of_csv_reads_the_node_table(graph: TextualGraph) -> None:
-    rows = [row for row in csv.reader(io.StringIO(graph.to_text(), newline="")) if row]
-    assert [row[1] for row in rows[1 : len(graph.nodes) + 1]] == list(graph.nodes)
-
-
 def test_numbers_of_nodes_may_be_any_words() -> None:
     read = from_text("node_id,node_attr\n7,cat\n9,animal\n\nsrc,edge_attr,dst\n9,has,7\n")
     assert read == TextualGraph(("cat", "animal"), (TextualEdge(1, "has", 0),))
@@ -56,18 +47,8 @@ def test_what_is_not_a_graph_is_said(text: str, told: str) -> None:
         from_text(text)
 
 
-def test_an_edge_needs_its_ends() -> None:
-    with pytest.raises(ValueError, match="joins nodes 0 and 1 of a graph of 1 nodes"):
-        TextualGraph(("a",), (TextualEdge(0, "is", 1),))
-
-
 def test_a_part_numbers_its_nodes_anew() -> None:
     graph = TextualGraph(("a", "b", "c"), (TextualEdge(0, "x", 1), TextualEdge(2, "y", 0)))
     assert graph.part([2, 0], [1]) == TextualGraph(("c", "a"), (TextualEdge(0, "y", 1),))
     with pytest.raises(ValueError, match="outside"):
         graph.part([2], [1])
-
-
-def test_the_ends_of_the_edges_are_there_as_numbers() -> None:
-    graph = TextualGraph(("a", "b"), (TextualEdge(0, "x", 1), TextualEdge(1, "y", 1)))
-    assert (graph.sources, graph.targets) == ((0, 1), (1, 1))

@@ -6,7 +6,6 @@ from conspectus.query.walk.graph import (
     cited,
     graph_of,
     open_graph,
-    predicate_vectors,
     predicate_words,
     sentence,
 )
@@ -41,12 +40,6 @@ def test_each_relation_stands_at_both_of_its_ends(triples: list[tuple[int, int, 
         assert order == sorted(order)
 
 
-def test_edges_come_in_the_order_asked_for() -> None:
-    graph = made(3, [(0, 0, 1), (2, 1, 0)])
-    assert graph.edges_of([2, 0]).at.tolist() == [2, 0, 0]
-    assert graph.edges_of([]).at.tolist() == []
-
-
 def test_the_graph_of_an_index_has_its_tables_rows(films_index: Context) -> None:
     graph = open_graph(films_index)
     assert graph is open_graph(films_index)
@@ -72,12 +65,6 @@ def test_a_relation_without_a_predicate_is_told_by_its_description() -> None:
         ["a_b", "c"], [""], np.array([0]), np.array([1]), np.zeros(1, np.int32), ["x", "y"], ["r"], ["a b met c"]
     )
     assert sentence(graph, 0) == "a b, c: a b met c"
-
-
-def test_vectors_of_predicates_are_those_of_their_words(films_index: Context) -> None:
-    vectors = predicate_vectors(films_index)
-    words = [predicate_words(each) for each in open_graph(films_index).predicates]
-    np.testing.assert_allclose(vectors, films_index.embedder.embed(words), atol=1e-6)
 
 
 def test_words_of_predicates() -> None:

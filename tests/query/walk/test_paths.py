@@ -26,7 +26,7 @@ def reference(graph: KnowledgeGraph, one: int, other: int, longest: int) -> list
     return [path for path in found if len(path) <= least + 1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2), st.integers(0, 6)), max_size=16),
     st.integers(0, 6), st.integers(0, 6), st.integers(1, 5),

@@ -26,28 +26,6 @@ def cited(graph: KnowledgeGraph, relations: tuple[int, ...]) -> set[tuple[str, s
     return {(graph.names[source], graph.predicates[said], graph.names[target]) for source, said, target in ends}
 
 
-def test_conditions_are_intersected_and_cited(graph: KnowledgeGraph) -> None:
-    both = (by(graph, "Ada Mirren", "directed_by"), by(graph, "Otto Brand", "starred_actors"))
-    found = run(graph, GraphQuery("things", Things(both)))
-    assert [graph.names[each.entity] for each in found.found] == ["Grey Heron", "Port Alma"]
-    assert cited(graph, found.found[1].relations) == {
-        ("Port Alma", "directed_by", "Ada Mirren"),
-        ("Port Alma", "starred_actors", "Otto Brand"),
-    }
-    without = (both[0], Condition(both[1].start, both[1].steps, negated=True))
-    assert names(graph, GraphQuery("things", Things(without))) == ["Salt Pans"]
-
-
-def test_alternatives_bounds_and_counts(graph: KnowledgeGraph) -> None:
-    made = by(graph, "Mary Quill", "written_by", "directed_by")
-    assert names(graph, GraphQuery("things", Things((made,)))) == ["Night Ferry", "Salt Pans"]
-    films = (by(graph, "Ada Mirren", "directed_by"),)
-    before = Things(films, (Bound(YEAR, "less", "1974"),))
-    assert names(graph, GraphQuery("things", before)) == ["Grey Heron"]
-    assert run(graph, GraphQuery("count", Things(films, (Bound(YEAR, "at_most", "1974"),)))).count == 2
-    assert not run(graph, GraphQuery("count", Things(films, (Bound(YEAR, "less", "12 kg"),)))).found
-
-
 def test_orders_keep_equal_ranks_together(graph: KnowledgeGraph) -> None:
     order = Order(YEAR)
     assert names(graph, GraphQuery("things", Things((FILM,), order=order))) == ["Grey Heron"]
@@ -59,18 +37,6 @@ def test_orders_keep_equal_ranks_together(graph: KnowledgeGraph) -> None:
     directors = Condition(None, (PredicateStep(("directed_by",)),))
     most = Order(PredicateStep(("directed_by",), "backward"), descending=True, counted=True)
     assert names(graph, GraphQuery("things", Things((directors,), order=most))) == ["Ada Mirren"]
-
-
-def test_a_start_may_be_described_itself(graph: KnowledgeGraph) -> None:
-    oldest = Things((FILM, by(graph, "1971", "release_year")))
-    born = Things((Condition(oldest, (PredicateStep(("directed_by",)), PredicateStep(("born_in",)))),))
-    found = run(graph, GraphQuery("things", born))
-    assert [graph.names[each.entity] for each in found.found] == ["Pelluci"]
-    assert cited(graph, found.relations) == {
-        ("Grey Heron", "directed_by", "Ada Mirren"),
-        ("Grey Heron", "release_year", "1971"),
-        ("Ada Mirren", "born_in", "Pelluci"),
-    }
 
 
 def test_verdicts_cite_what_was_found_instead_and_know_what_is_not_stated(graph: KnowledgeGraph) -> None:

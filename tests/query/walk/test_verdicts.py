@@ -8,15 +8,11 @@ from conspectus.query.walk.verdicts import asked_question, final_answer, in_brac
     ("reply", "sufficient", "text"),
     [
         (" {No}. The paths say only where the mill stands.", False, "The paths say only where the mill stands."),
-        ("No, they do not say it.", False, "they do not say it."),
         ("A: {Yes}. Ada drew it, so the answer to the question is {Ada Mirren}.", True, "Ada Mirren"),
         ("For this question the answer is {Yes}. The mill stands in Tarn.", True, "The mill stands in Tarn."),
-        ("Yes. The engineer {Hanna Olsson} was born in {Sweden}.", True, "Sweden"),
         ("{Yes} {Bern}, {Basel}", True, "Bern; Basel"),
         ('```json\n{"answer": "No", "explanation": "The year is missing."}\n```', False, "The year is missing."),
-        ('{"A": {"Sufficient": "Yes", "Answer": ["Bern", "Basel"]}, "R": "..."}', True, "Bern; Basel"),
         ("Hanna Olsson built the bridge.", True, "Hanna Olsson built the bridge."),
-        ("The paths do not mention a bridge.", False, "The paths do not mention a bridge."),
         ("{Yes} {Tarn}\n\nQ: Who was born in Tarn?\nA: {No} {unknown}", True, "Tarn"),
     ],
 )
@@ -33,7 +29,6 @@ def test_a_verdict_is_heard(reply: str, sufficient: bool, text: str) -> None:
         "{Yes}",
         'Here it is: {"sufficient": true, "answer": "a "b" c"}',
         "You are on the right track! " + "Think of it. " * 60,
-        "Let's begin.",
         "<think>{Yes} {Bern}",
     ],
 )
@@ -45,10 +40,8 @@ def test_what_holds_no_verdict_is_none(reply: str) -> None:
     ("reply", "answer"),
     [
         ("The answer is {Bern}.", "Bern"),
-        ("Based on the facts, the answer to the question is: **Bern**.", "Bern"),
         ("Bern", "Bern"),
         ("{unknown}", ""),
-        ("I'm sorry, but the facts do not say it.", ""),
         ('{"A": {"Sufficient": "Yes", "Answer": "Bern"}}', "Bern"),
         ("{Bern}\n\nQuestion: And Basel?\nAnswer: {Rhine}", "Bern"),
     ],
@@ -61,11 +54,9 @@ def test_an_answer_in_braces(reply: str, answer: str) -> None:
     ("reply", "answer"),
     [
         ("First it rained. So the answer is no.", "no"),
-        ("Step 1.\nTherefore, the answer is:\n\nThe answer is (G).", "G"),
         ("The answer is (B) and (D).", "B; D"),
         ("\\[ \\text{The answer is (J)} \\]", "J"),
         ("The answer is {Bern}.\n\nQ: And now?\nA: The answer is {Basel}.", "Bern"),
-        ("So it must be {Bern}.", "Bern"),
         ("The answer is {unknown} unless more is said.", ""),
         ("It flows through Bern.\nBern", "Bern"),
     ],

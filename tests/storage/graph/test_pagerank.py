@@ -90,14 +90,6 @@ def test_push_lacks_exactly_its_residual(case: Case, epsilon: float) -> None:
     assert (walk.scores > 0).all()
 
 
-def test_a_repeated_seed_counts_with_its_sum() -> None:
-    graph = heavy_tailed(0, 50, 100)
-    one = forward_push(graph, [4, 7, 4, 9], [1.0, 1.0, 2.0, 0.0])
-    other = forward_push(graph, [4, 7], [3.0, 1.0])
-    assert one.nodes.tolist() == other.nodes.tolist()
-    assert one.scores == pytest.approx(other.scores, abs=1e-15)
-
-
 def test_seeds_below_the_threshold_are_pushed_all_the_same() -> None:
     graph = heavy_tailed(0)
     walk = forward_push(graph, np.arange(600), np.ones(600), epsilon=1.0)
@@ -161,9 +153,7 @@ def test_stops_short_aloud() -> None:
     ("restart", "options", "message"),
     [
         ([0.0, 0.0], {}, "personalization must have a value above 0"),
-        ([1.0], {}, r"personalization must have shape \(2,\)"),
         ([1.0, -1.0], {}, "personalization must not be negative"),
-        ([1.0, float("nan")], {}, "personalization must be finite"),
         ([1.0, 0.0], {"damping": 1.0}, r"damping must be in \[0, 1\)"),
         ([1.0, 0.0], {"tolerance": 0.0}, "tolerance must be above 0"),
     ],
@@ -176,13 +166,10 @@ def test_power_refuses(restart: list[float], options: dict[str, float], message:
 @pytest.mark.parametrize(
     ("seeds", "mass", "options", "message"),
     [
-        ([], [], {}, "mass must have a value above 0"),
         ([0], [0.0], {}, "mass must have a value above 0"),
         ([0], [-1.0], {}, "mass must not be negative"),
-        ([2], [1.0], {}, "seeds contains node 2 in a graph of 2 nodes"),
         ([0, 1], [1.0], {}, "mass must have one entry per seed"),
         ([0], [1.0], {"epsilon": 0.0}, "epsilon must be above 0"),
-        ([0], [1.0], {"damping": -0.1}, r"damping must be in \[0, 1\)"),
     ],
 )
 def test_push_refuses(seeds: list[int], mass: list[float], options: dict[str, float], message: str) -> None:

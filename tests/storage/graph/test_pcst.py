@@ -79,29 +79,6 @@ def test_what_is_grown_is_a_forest(seed: int) -> None:
     assert not len(forest) or nx.is_forest(graph)
 
 
-def test_a_detour_over_a_worthless_node_is_taken_where_it_pays() -> None:
-    tree = prize_collecting_tree([[0, 1], [1, 2], [0, 2]], [1.0, 1.0, 3.0], [2.5, 0.0, 2.5])
-    assert tree.nodes.tolist() == [0, 1, 2]
-    assert tree.edges.tolist() == [0, 1]
-    assert tree.profit == pytest.approx(3.0)
-
-
-def test_a_prize_that_is_not_worth_its_edge_stays_outside() -> None:
-    tree = prize_collecting_tree([[0, 1]], [3.0], [5.0, 2.0])
-    assert tree.nodes.tolist() == [0]
-    assert tree.profit == 5.0
-
-
-def test_the_better_of_two_parts_that_nothing_joins() -> None:
-    tree = prize_collecting_tree([[0, 1], [2, 3]], [1.0, 1.0], [2.0, 2.0, 3.0, 2.0])
-    assert tree.nodes.tolist() == [2, 3]
-
-
-def test_free_edges_are_taken_where_they_lead_to_a_prize() -> None:
-    tree = prize_collecting_tree([[0, 1], [1, 2]], [0.0, 0.0], [1.0, 0.0, 1.0])
-    assert tree.edges.tolist() == [0, 1]
-
-
 def test_without_edges_or_prizes() -> None:
     assert prize_collecting_tree(np.empty((0, 2), int), [], [0.0, 2.0]).nodes.tolist() == [1]
     nothing = prize_collecting_tree([[0, 1]], [1.0], [0.0, 0.0])

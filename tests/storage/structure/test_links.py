@@ -94,16 +94,13 @@ def test_a_hyperlink_leads_to_the_document_and_to_its_anchor() -> None:
     [
         ("as section 2.1 tells", "b.md:1"),
         ("(siehe Abschnitt 2.1)", "b.md:1"),
-        ("voir chapitre 2", "b.md:0"),
         ("see “Dredging”", "b.md:1"),
         ("It follows RFC 0042.", "rfc42.txt:0"),
-        ("It follows RFC 42.", "rfc42.txt:0"),
         ("Run tide-table(1) first.", "man/tide-table.1:0"),
         ("The sums are in sums.xlsx.", "sums.xlsx:0"),
         ("section 2.1 of the RFC says so", None),
         ("section 9", None),
         ("see “Nothing of the kind”", None),
-        ("version 2.1", None),
         ("tide-table(8, 9)", None),
     ],
 )

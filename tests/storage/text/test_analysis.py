@@ -43,11 +43,6 @@ def test_characters_of_unspaced_scripts_count_alone_and_in_pairs() -> None:
     assert index.scores("志日").max() < index.scores("日志").max()
 
 
-def test_without_languages_words_are_counted_as_they_are_written() -> None:
-    index = Bm25.of(ENGLISH, None)
-    assert index.scores("keeper").astype(bool).tolist() == [False, True]
-
-
 def test_an_analysis_is_what_was_packed() -> None:
     made = Analysis.of([*GERMAN, *ENGLISH], ["de"] * len(GERMAN) + ["en", ""])
     read = Analysis.unpacked(made.packed())

@@ -83,13 +83,6 @@ def test_texts_without_words(passages: list[str], tmp_path: Path) -> None:
     assert any((tmp_path / "bm25").iterdir())  # an empty folder is lost in many a copy
 
 
-def test_the_same_texts_give_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        write_bm25(tmp_path / name, TEXTS, ["en"] * len(TEXTS))
-    for path in (tmp_path / "one").iterdir():
-        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
-
-
 def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "bm25"
     write_bm25(folder, TEXTS, ["en"] * len(TEXTS))

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 @pytest.mark.parametrize(
     ("less", "more"),
     [
-        ("1999", "2001"),
-        ("9", "10"),  # as texts the other way round
+        ("9", "10"),
         ("1,234,567", "2,000,000"),
-        ("999", "1,000"),
         ("3,5", "3.75"),
         ("1h 34", "95 min"),
         ("94 min", "1:34:01"),
@@ -21,14 +19,12 @@ from hypothesis import strategies as st
         ("80 kg", "180 lb"),
         ("US$ 3.5 million", "$4,000,000"),
         ("2023-02-14", "14 March 2023"),
-        ("14.02.2023", "February 15, 2023"),
         ("1999", "2000-01-01"),
         ("44 BC", "AD 14"),
         ("-0044-03-15", "0014-08-19"),
         ("19th century", "1901"),
         ("1990s", "March 2000"),
         ("c. 1820", "1821"),
-        ("94 minute", "2 hour"),
         ("50%", "60 %"),
     ],
 )

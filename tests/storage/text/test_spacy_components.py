@@ -45,7 +45,7 @@ def _with_components(nlp: Language, texts: Sequence[str]) -> list[object]:
 
 
 def test_results_are_those_of_spacy(english: Language) -> None:
-    texts = TEXTS + [json.loads(line)["text"] for line in WORLD.read_text("utf-8").splitlines()[:60]]
+    texts = TEXTS + [json.loads(line)["text"] for line in WORLD.read_text("utf-8").splitlines()[:20]]
     assert [type(each) for each in components(english)].count(NameDecoder) == 1
     assert [type(each) for each in components(english)].count(RulerMemo) == 1
     assert _with_components(english, texts) == _read(list(english.pipe(texts)))
@@ -78,12 +78,3 @@ def test_results_of_an_earlier_morphologizer_are_respected() -> None:
 
     nlp.add_pipe("all_nouns", before="attribute_ruler")
     assert _with_components(nlp, TEXTS) == _read(list(nlp.pipe(TEXTS)))
-
-
-def test_a_ruler_that_sets_other_attributes_is_used_as_it_is() -> None:
-    nlp = spacy.blank("en")
-    ruler = nlp.add_pipe("attribute_ruler")
-    ruler.add([[{"LOWER": "oslo"}]], {"NORM": "city"})  # type: ignore[attr-defined]
-    assert not any(isinstance(each, RulerMemo) for each in components(nlp))
-    (doc,) = components(nlp)[0]([nlp.make_doc("Oslo")])
-    assert doc[0].norm_ == "city"

@@ -70,11 +70,3 @@ def test_a_part_has_the_scores_of_its_rows_and_knows_only_their_terms(tmp_path: 
                 known = part.term(word) in held
                 assert part.inverse_document_frequency(word) == (frequency if known else frequencies["unheard"])
             assert set(part.analysis.known) == {LANGUAGES[row] for row in rows} - {""}
-
-
-def test_a_part_of_a_part_is_a_part(tmp_path: Path) -> None:
-    whole = written(tmp_path)
-    part = whole.part(np.array([0, 2, 3, 7])).part(np.array([1, 3]))
-    assert dense(part) == dense(whole.part(np.array([2, 7])))
-    assert part.scores("tides and mills").tolist() == whole.scores("tides and mills")[[2, 7]].tolist()
-    assert part.inverse_document_frequency("mill") == whole.inverse_document_frequency("mill")

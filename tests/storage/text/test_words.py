@@ -3,8 +3,6 @@
 import pytest
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.text.words import ASKING, FUNCTION_WORDS, PARTICLES, REQUESTS, stem
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def test_each_word_stands_in_one_list() -> None:
@@ -31,10 +29,3 @@ def test_they_do_not_say_what_a_question_is_about() -> None:
 )  # fmt: skip
 def test_the_s_stemmer(word: str, stemmed: str) -> None:
     assert stem(word) == stemmed
-
-
-@given(st.text(max_size=12))
-def test_a_stem_is_hardly_shorter_than_its_word(word: str) -> None:
-    found = stem(word)
-    assert len(word) - 2 <= len(found) <= len(word)
-    assert found[:-1] == word[: max(0, len(found) - 1)]

@@ -100,10 +100,6 @@ def test_small_indexes(make: Callable[[Vectors], VectorIndex], n_rows: int) -> N
     assert index.search(np.empty((0, DIMENSION), dtype=np.float32), 10)[0].shape == (0, n_rows)
 
 
-def test_no_neighbours_asked(make: Callable[[Vectors], VectorIndex]) -> None:
-    assert make(unit_rows(4)).search(unit_rows(2), 0)[1].shape == (2, 0)
-
-
 def test_what_does_not_fit_is_refused(make: Callable[[Vectors], VectorIndex]) -> None:
     index = make(unit_rows(20))
     with pytest.raises(ValueError, match=r"\(any, 24\)"):

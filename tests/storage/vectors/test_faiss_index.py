@@ -1,5 +1,4 @@
 import random
-import threading
 from pathlib import Path
 
 import faiss
@@ -51,7 +50,7 @@ def test_exact_up_to_the_limit_and_codes_beyond(tmp_path: Path) -> None:
     assert (tmp_path / "a.faiss").read_bytes() == (tmp_path / "b.faiss").read_bytes()
 
 
-@pytest.mark.parametrize("case", ["plain", "far from zero", "some numbers stand out"])
+@pytest.mark.parametrize("case", ["plain", "some numbers stand out"])
 def test_codes_propose_nearly_all(tmp_path: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faiss_index, "rows_to_compare", lambda k: 100 * k // 10)
     vectors, queries = clustered(5000, dimension=128), mixed(200, dimension=128)
@@ -71,7 +70,7 @@ def test_codes_are_not_asked_for_as_many_rows_as_there_are(tmp_path: Path) -> No
         np.testing.assert_array_equal(index.search(vectors[:5], k)[1], exact.search(vectors[:5], k)[1])
 
 
-@pytest.mark.parametrize("k", [1, 10, 100, 400, 600])
+@pytest.mark.parametrize("k", [10, 600])
 def test_part_of_an_index_with_codes_is_searched_where_it_is(
     tmp_path: Path, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,34 +150,6 @@ def test_vectors_come_back_as_they_went_in(tmp_path: Path, exact_rows: int) -> N
     rows = np.array([499, 0, 7, 7])
     np.testing.assert_array_equal(index.vectors(rows), vectors[rows])
     assert index.vectors(np.empty(0, dtype=np.int64)).shape == (0, 32)
-
-
-@pytest.mark.parametrize("exact_rows", [10_000, 10])
-def test_threads_share_an_open_index(tmp_path: Path, exact_rows: int) -> None:
-    vectors = clustered(2000)
-    index = written(tmp_path / "x.faiss", vectors, exact_rows)
-    alone = index.search(vectors[:40], 5)
-    found: list[tuple[Vectors, np.ndarray]] = []
-    threads = [threading.Thread(target=lambda: found.append(index.search(vectors[:40], 5))) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 6
-    for scores, rows in found:
-        np.testing.assert_array_equal(scores, alone[0])
-        np.testing.assert_array_equal(rows, alone[1])
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(IndexCorrupt, match=r"gone\.faiss: cannot be read: No such file"):
-        open_faiss(tmp_path / "gone.faiss", n_rows=1, dimension=2)
-
-
-@pytest.mark.parametrize("exact_rows", [10, 1])
-def test_unwritable_place(tmp_path: Path, exact_rows: int) -> None:
-    with pytest.raises(OSError, match="no folder"):
-        write_faiss(tmp_path / "no folder" / "x.faiss", clustered(5), exact_rows=exact_rows)
 
 
 def test_an_exact_file_is_what_faiss_writes_and_is_searched_without_it(

@@ -45,19 +45,6 @@ def test_a_row_scores_its_best_window(counts: list[int], k: int, seed: int, few:
     np.testing.assert_allclose(index.scores(queries, asked), best[:, asked], rtol=0, atol=1e-7)
 
 
-def test_one_row_with_most_of_the_windows(tmp_path: Path) -> None:
-    table_rows = owners([500, 1, 1, 1])
-    near = unit_rows(1, 0) + 0.01 * unit_rows(500, 1)
-    vectors = np.concatenate([near / np.linalg.norm(near, axis=1, keepdims=True), unit_rows(3, 2)])
-    path = tmp_path / "chunks.faiss"
-    write_windowed(path, vectors, table_rows, exact_rows=10_000)
-    index = open_windowed(path, n_rows=4, dimension=8)
-    scores, rows = index.search(unit_rows(1, 0), 4)
-    assert sorted(rows[0]) == [0, 1, 2, 3]
-    assert rows[0, 0] == 0
-    assert (np.diff(scores[0]) <= 0).all()
-
-
 def test_both_files_are_the_same_each_time(tmp_path: Path) -> None:
     vectors, table_rows = unit_rows(200, 3), owners([4] * 50)
     for name in ("a", "b"):
@@ -94,13 +81,6 @@ def test_damaged_or_foreign_rows_file(tmp_path: Path) -> None:
     beside.unlink()
     with pytest.raises(IndexCorrupt, match=r"rows\.npy"):
         open_windowed(path, n_rows=3, dimension=8)
-
-
-def test_an_empty_table(tmp_path: Path) -> None:
-    path = tmp_path / "x.faiss"
-    write_windowed(path, np.empty((0, 8), np.float32), owners([]), exact_rows=9)
-    index = open_windowed(path, n_rows=0, dimension=8)
-    assert index.search(unit_rows(2, 0), 3)[0].shape == (2, 0)
 
 
 @given(

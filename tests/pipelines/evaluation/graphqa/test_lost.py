@@ -23,10 +23,8 @@ def stances(folder: Path, *wrong: str, right: int = 60) -> Path:
     [
         ("a\tb\tagree\t(a; b; c)", "the stance is 'agree'"),
         ("a\tb\tsupport\t(a; b)", "the graph is no row of triples"),
-        ("a\tb\tsupport\t( ; ; )", "the graph is no row of triples"),
         ("a\tb\tsupport\t" + "(" * 100_000, "the graph is no row of triples"),
         ("a\tb\tsupport", "3 fields"),
-        ("\x00", "1 fields"),
     ],
 )
 def test_a_line_of_explagraphs_that_is_wrong_is_lost(tmp_path: Path, line: str, said: str) -> None:
@@ -39,12 +37,6 @@ def test_a_line_of_explagraphs_that_is_wrong_is_lost(tmp_path: Path, line: str, 
         read_graphqa(stances(tmp_path, *[line] * 4))
 
 
-def test_signs_that_some_take_for_line_ends_stay_in_an_argument(tmp_path: Path) -> None:
-    found = read_graphqa(stances(tmp_path, "one\u2028two\x0bthree\tb\tsupport\t(a; b; c)"))
-    assert not found.failures
-    assert any("one\u2028two" in each.question for each in found.questions)
-
-
 def rog(number: int) -> dict[str, object]:
     graph = [[f"A{number}", "made_by", f"B{number}"]]
     return {"id": str(number), "question": f"Who made A{number}?", "answer": [f"B{number}"], "graph": graph}
@@ -55,11 +47,8 @@ def rog(number: int) -> dict[str, object]:
     [
         ({"graph": [["a", "b"]]}, "graph.0"),
         ({"graph": None}, "graph"),
-        ({"graph": "abc"}, "graph"),
-        ({"graph": [["a", 1, None]]}, "graph.0"),
         ({"answer": "Belgium"}, "answer"),
         ({"question": ["who"]}, "question"),
-        ({"id": None}, "id"),
     ],
 )
 def test_a_question_of_rog_that_is_wrong_is_lost(tmp_path: Path, row: dict[str, object], said: str) -> None:
@@ -70,7 +59,7 @@ def test_a_question_of_rog_that_is_wrong_is_lost(tmp_path: Path, row: dict[str, 
     assert f"not a question like RoG's: {said}" in found.failures[0].reason
 
 
-@pytest.mark.parametrize("line", [b"{", b"[" * 200_000, b"\xff\xfe", b"null", b"17", b"[]", b'{"id": 1e999}'])
+@pytest.mark.parametrize("line", [b"[" * 200_000, b"\xff\xfe", b"null"])
 def test_a_line_that_is_no_question_at_all_is_lost(tmp_path: Path, line: bytes) -> None:
     file = tmp_path / "one.jsonl"
     write_rows(file, [*map(rog, range(40))])

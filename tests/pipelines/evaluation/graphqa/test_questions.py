@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.evaluation.graphqa.questions import GraphQuestion, divided, read_graphqa
+from conspectus.pipelines.evaluation.graphqa.questions import read_graphqa
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 
@@ -30,18 +30,6 @@ def test_explagraphs_is_pooled_and_divided() -> None:
     )
     assert told == line[3]
     assert read_graphqa(EXPLAGRAPHS) == found
-
-
-def test_explagraphs_as_it_was_published_has_no_header(tmp_path: Path) -> None:
-    for part, numbers in (("train", range(8)), ("dev", range(8, 12))):
-        lines = [f"A{n} is good.\tA{n} is bad.\tcounter\t(a{n}; is a; thing)(thing; not causes; good)" for n in numbers]
-        (tmp_path / f"{part}.tsv").write_text("\n".join(lines), "utf-8")
-    found = read_graphqa(tmp_path)
-    assert len(found.questions) == 12
-    nodes = ("a3", "thing", "good")
-    assert TextualGraph(nodes, (TextualEdge(0, "is a", 1), TextualEdge(1, "not causes", 2))) in [
-        each.graph for each in found.questions
-    ]
 
 
 SCENE = {
@@ -150,10 +138,3 @@ def test_what_is_no_set_is_told(tmp_path: Path) -> None:
     write_rows(tmp_path / "few.jsonl", [rog(0)])
     with pytest.raises(InputError, match=r"few.jsonl: 1 different graphs are too few"):
         read_graphqa(tmp_path / "few.jsonl")
-
-
-def test_the_same_group_stays_on_one_side() -> None:
-    every = [(n // 10, GraphQuestion(str(n), TextualGraph((), ()), "?", ("yes",))) for n in range(100)]
-    parts = divided(every, Path("any"))
-    assert [len(part) for part in parts] == [60, 20, 20]
-    assert not {group for group, _ in parts[0]} & {group for group, _ in parts[1] + parts[2]}

@@ -9,10 +9,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from conspectus.pipelines.exchange.graphrag.exporter import NO_DATE, entity_titles, graphrag_rows, write_graphrag
+from conspectus.pipelines.exchange.graphrag.exporter import NO_DATE, graphrag_rows, write_graphrag
 from conspectus.pipelines.exchange.graphrag.read import read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import TABLES, Tables, arrow_table
-from conspectus.storage.hashing import entity_id
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Relation, Report
 from hypothesis import given
@@ -111,21 +110,6 @@ def test_communities_of_ours_are_numbered_by_level() -> None:
         (0, 0, -1, [1], ("a", "b", "c"), NO_DATE),
         (1, 1, 0, [], ("a", "b"), NO_DATE),
     ]
-
-
-def test_an_entity_has_a_title_of_its_own() -> None:
-    key = entity_id("spider-man")
-    entities = [
-        Entity(entity_id("spider man"), "Spider Man", "", ("",), "", 0, 0),
-        Entity(key, "Spider Man", "", ("",), "", 0, 0),
-        Entity("x", "Ada", "", ("",), "", 0, 0),
-    ]
-    mention = Mention("m", "c", key, None, None, None, "chunk", "Spider-Man", "")
-    assert entity_titles(entities, [mention]) == {
-        entity_id("spider man"): "Spider Man",
-        key: "Spider-Man",
-        "x": "Ada (x)",
-    }
 
 
 def test_vectors_stand_under_the_ids_of_rows(sample_root: Path, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.build_report import DANGLING
 from conspectus.pipelines.exchange.graphrag.schema import (
     GraphRagCommunity,
-    GraphRagCovariate,
     GraphRagEntity,
     GraphRagFinding,
     Tables,
@@ -145,15 +144,6 @@ def test_a_pair_is_one_relation_whichever_way_round() -> None:
     assert prize.source_id == entity_id("ada mirren"), "of ways stated as often the first in the alphabet"
 
 
-def test_two_rows_of_one_title_are_one_entity_with_both_types() -> None:
-    tables = small()
-    rows = [*tables.entities, GraphRagEntity("e5", 4, "Grey  Heron", "BIRD", "A bird.", ("u1",), 1, 0)]
-    _, _, told = imported(with_rows(tables, "entities", rows))
-    heron = next(each for each in told.entities if each.id == entity_id("grey heron"))
-    assert (heron.name, heron.types, heron.description) == ("GREY HERON", ("BIRD", "FILM"), "A film.\nA bird.")
-    assert len(told.entities) == 4
-
-
 def test_ends_that_no_row_describes_are_entities_and_are_listed() -> None:
     tables = small()
     rows = [*tables.relationships, replace(tables.relationships[0], id="r4", source="TARN", target="THE SEA")]
@@ -171,14 +161,6 @@ def test_claims_point_at_what_they_quote() -> None:
     (claim,) = found.claims
     assert (claim.subject_id, claim.object_id, claim.end_date) == (entity_id("ada mirren"), None, None)
     assert texts.documents[0].text[claim.start : claim.end] == "filmed Grey Heron"
-
-
-def test_claims_about_nothing_are_listed() -> None:
-    empty = GraphRagCovariate("c", 0, "claim", None, "It rains.", None, None, None, None, None, None, "u1")
-    astray = replace(empty, id="g", subject_id="ADA MIRREN", text_unit_id="gone")
-    _, found, told = imported(with_rows(small(), "covariates", [empty, astray]))
-    assert found.claims == []
-    assert listed(found, told) == {"a claim without a subject": 1, "a text unit that does not exist": 1}
 
 
 def test_what_is_left_out_of_a_level_is_there_all_the_same() -> None:
@@ -245,18 +227,6 @@ def test_chunks_that_stand_nowhere_are_documents_of_their_own() -> None:
     assert not found.failures
 
 
-def test_a_text_of_two_documents_has_one_id_and_two_chunks() -> None:
-    tables = small()
-    again = replace(tables.documents[0], id="d2", title="Again")
-    units = [*tables.text_units, *(replace(each, document_id="d2") for each in tables.text_units)]
-    texts, found, _ = imported(
-        with_rows(with_rows(tables, "documents", [tables.documents[0], again]), "text_units", units)
-    )
-    assert Counter(each.document_id for each in texts.chunks) == {"d": 2, "d2": 2}
-    ada = [each for each in found.knowledge.mentions if each.entity_id == entity_id("ada mirren")]
-    assert len({each.chunk_id for each in ada}) == 4
-
-
 def test_documents_without_a_text_or_without_a_row_are_joined_of_their_chunks() -> None:
     tables = small()
     bare = replace(tables.documents[0], text=None)
@@ -269,16 +239,3 @@ def test_documents_without_a_text_or_without_a_row_are_joined_of_their_chunks() 
         "a document without text",
         "a document without a row",
     }
-
-
-def test_a_community_has_the_relations_within_it() -> None:
-    _, _, told = imported(small())
-    for community in told.communities:
-        inside = {each.id for each in told.relations if {each.source_id, each.target_id} <= set(community.entity_ids)}
-        assert set(community.relation_ids) == inside
-
-
-def test_a_strength_that_nobody_stated_is_none() -> None:
-    rows = [replace(small().relationships[0], weight=2.0)]
-    _, _, told = imported(with_rows(small(), "relationships", rows))
-    assert [(each.weight, each.strength) for each in told.relations] == [(2.0, None)]

@@ -277,17 +277,6 @@ def test_what_is_not_understood_is_refused_with_what_is_read(
         imported(tmp_path, {name: content})
 
 
-def test_other_files_of_a_folder_are_failures(tmp_path: Path) -> None:
-    graph = imported(tmp_path, {"a.csv": "from,to\nAda,Bob\nBob,Cleo\n", "notes.md": "# Notes", ".hidden": ""})
-    assert triples(graph) == PAIRS
-    assert [(each.item_id, each.reason) for each in graph.failures] == [("notes.md", "not a file of a graph")]
-
-
-def test_an_id_is_no_number_that_a_thing_has(tmp_path: Path) -> None:
-    graph = imported(tmp_path, {"people.csv": "id,name,children\n1,Ada,2\n2,Bob,\n", "knows.csv": "from,to\n1,2\n"})
-    assert triples(graph) == {("Ada", "children", "2"), ("Ada", "connected to", "Bob")}
-
-
 def test_a_quotation_mark_that_is_not_closed_is_one_failure(tmp_path: Path) -> None:
     rows = "".join(f"Ada,knows,number {number}\n" for number in range(20_000))
     graph = imported(tmp_path, {"a.csv": f'Ada,employs,Bob\nBob,knows,Cleo\nAda,says,"so\n{rows}'})

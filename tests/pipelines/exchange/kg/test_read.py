@@ -5,25 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conspectus.pipelines.exchange.kg.builder import ImportedGraph, _distinct, local_name
-from conspectus.pipelines.exchange.kg.read import read_graph
+from conspectus.pipelines.exchange.kg.builder import _distinct
 from conspectus.storage.errors import InputError
-from conspectus.storage.settings import KgSettings
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.pipelines.exchange.made import graph_of, triples
+
 FILMS = "Heat\tdirected_by\tMichael Mann\nHeat\tstarred\tAl Pacino\nAli\tdirected_by\tMichael Mann\n"
-
-
-def graph_of(*files: Path, labels: tuple[Path, ...] = (), language: str = "en") -> ImportedGraph:
-    found = read_graph(KgSettings(files=tuple(map(str, files)), labels=tuple(map(str, labels)), language=language))
-    assert found is not None
-    return found
-
-
-def triples(graph: ImportedGraph) -> set[tuple[str, str, str]]:
-    rows = zip(graph.sources.tolist(), graph.stated.tolist(), graph.targets.tolist(), strict=True)
-    return {(graph.names[source], graph.predicates[said], graph.names[target]) for source, said, target in rows}
 
 
 def written(path: Path, text: str) -> Path:
@@ -38,27 +27,12 @@ FILM_TRIPLES = {
 }
 
 
-def test_no_file_is_no_graph() -> None:
-    assert read_graph(KgSettings()) is None
-
-
 def test_rows_of_tabs_and_of_commas_with_and_without_a_header(tmp_path: Path) -> None:
     assert triples(graph_of(written(tmp_path / "a.tsv", FILMS))) == FILM_TRIPLES
     headed = "head\trelation\ttail\n" + FILMS
     assert triples(graph_of(written(tmp_path / "b.tsv", headed))) == FILM_TRIPLES
     commas = 'subject,predicate,object\n"Heat, 1995",note,"said ""go""\nand went"\n'
     assert triples(graph_of(written(tmp_path / "c.csv", commas))) == {("Heat, 1995", "note", 'said "go" and went')}
-
-
-def test_bars_are_read_where_a_text_file_has_them(tmp_path: Path) -> None:
-    assert triples(graph_of(written(tmp_path / "kb.txt", FILMS.replace("\t", "|")))) == FILM_TRIPLES
-    assert triples(graph_of(written(tmp_path / "a.txt", FILMS))) == FILM_TRIPLES
-
-
-def test_compressed_files_are_read_alike(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(FILMS.encode()))
-    (tmp_path / "b.tsv.bz2").write_bytes(bz2.compress(FILMS.encode()))
-    assert triples(graph_of(tmp_path / "a.tsv.gz")) == triples(graph_of(tmp_path / "b.tsv.bz2")) == FILM_TRIPLES
 
 
 def test_names_that_are_one_name_are_one_thing_under_the_most_frequent_form(tmp_path: Path) -> None:
@@ -175,7 +149,7 @@ def test_documents_of_rdf(ending: str, text: str, tmp_path: Path) -> None:
 
 
 def test_a_hostile_depth_is_refused(tmp_path: Path) -> None:
-    deep = "<x:a> <x:b> " + "<<( <x:a> <x:b> " * 100_000 + "<x:c>" + " )>>" * 100_000 + " .\n"
+    deep = "<x:a> <x:b> " + "<<( <x:a> <x:b> " * 20_000 + "<x:c>" + " )>>" * 20_000 + " .\n"
     graph = graph_of(
         written(tmp_path / "a.nt", deep + "<x:a> <x:b> <x:c> .\n<x:a> <x:b> <<( <x:a> <x:b> <x:c> )>> .\n")
     )
@@ -184,21 +158,15 @@ def test_a_hostile_depth_is_refused(tmp_path: Path) -> None:
         ("a.nt:1", "not a triple of N-Triples"),
         ("a.nt:3", "a triple within a triple"),
     ]
-    entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 9))
+    entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 7))
     for ending, text in (
         (".ttl", deep),
-        (".jsonld", '{"x:a":' * 20_000 + "1" + "}" * 20_000),
+        (".jsonld", '{"x:a":' * 4_000 + "1" + "}" * 4_000),
         (".rdf", "<a>" * 300 + "</a>" * 300),
         (".rdf", f'<!DOCTYPE r [<!ENTITY e0 "aaaaaaaaaaaa">{entities}]><r>&e8;</r>'),
     ):
         with pytest.raises(InputError, match="cannot be read"):
             graph_of(written(tmp_path / f"b{ending}", text))
-
-
-def test_the_last_part_of_an_iri() -> None:
-    assert local_name("http://ex.org/a#B%C3%A9la") == "Béla"
-    assert local_name("http://ex.org/") == "ex.org"
-    assert local_name("not an iri") == "not an iri"
 
 
 def statement(target: object, rank: str = "normal", snak: str = "value") -> dict[str, object]:

@@ -3,11 +3,9 @@
 import json
 from pathlib import Path
 
-import pytest
 from conspectus.pipelines.exchange.openie.passages import by_chunk
 from conspectus.pipelines.exchange.openie.read import read_open
 from conspectus.pipelines.steps.extract.openie import OpenExtraction, OpenTriple
-from conspectus.storage.errors import InputError
 from conspectus.storage.records import Chunk
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -80,11 +78,6 @@ def test_whatever_stands_in_it_is_used_or_told(rows: list[object], tmp_path: Pat
         assert all(part.strip() for each in extraction.triples for part in (each.subject, each.predicate, each.object))
 
 
-def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"missing\.jsonl cannot be read"):
-        read_open(tmp_path / "missing.jsonl", set())
-
-
 def chunk(number: int, text: str) -> Chunk:
     return Chunk(str(number), "d", number, 0, len(text), text, 5)
 
@@ -97,8 +90,3 @@ def test_a_triple_goes_to_the_chunks_that_hold_its_words() -> None:
     assert first == OpenExtraction(("Ada", "Mora", "Zed"), (born, moved))  # what stands nowhere goes to the first
     assert second == OpenExtraction(("Ada", "Mora"), (lies,))
     assert third == OpenExtraction(("Tom",), (stayed,))
-
-
-def test_one_chunk_gets_everything() -> None:
-    whole = OpenExtraction(("Zed",), (OpenTriple("a", "b", "c"),))
-    assert by_chunk(whole, [chunk(0, "Nothing of it.")]) == [whole]

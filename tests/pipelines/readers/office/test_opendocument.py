@@ -3,8 +3,7 @@
 import zipfile
 from pathlib import Path
 
-from tests.pipelines.readers.damage import headings
-from tests.pipelines.readers.reading import read
+from tests.pipelines.readers.reading import headings, read
 
 URN = "urn:oasis:names:tc:opendocument:xmlns"
 CONTENT = f"""<?xml version="1.0"?><o:document-content xmlns:o="{URN}:office:1.0" xmlns:text="{URN}:text:1.0"

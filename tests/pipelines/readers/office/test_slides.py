@@ -10,14 +10,11 @@ from conspectus.pipelines.readers.office.slides import read_slides
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
-from tests.pipelines.readers.damage import (
+from tests.pipelines.readers.reading import (
     archive_of,
-    damaged,
-    damaged_inside,
     headings,
     only_row,
     refusal,
-    survives,
 )
 
 
@@ -65,11 +62,6 @@ def test_a_good_file(path: Path) -> None:
     assert row.title == "Risks of dams"
 
 
-def test_its_own_title(path: Path) -> None:
-    path.write_bytes(made("Dams of the Alps"))
-    assert only_row(read_slides, path).title == "Dams of the Alps"
-
-
 def test_a_missing_slide_is_lost_alone(path: Path) -> None:
     without(path, "ppt/slides/slide1.xml")
     row, lost = read_slides(path, InputSettings())
@@ -87,11 +79,6 @@ def test_refusals(path: Path, tmp_path: Path) -> None:
     assert refusal(read_slides, tmp_path / "empty.pptx").reason == "no text"
     without(path, "ppt/presentation.xml")
     assert refusal(read_slides, path).reason == "damaged document"
-
-
-def test_damage(path: Path) -> None:
-    survives(read_slides, path, damaged(made(), 60))
-    survives(read_slides, path, damaged_inside(made(), 60))
 
 
 def test_a_slide_that_is_listed_often_is_read_once(path: Path) -> None:

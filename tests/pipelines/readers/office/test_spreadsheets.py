@@ -4,8 +4,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from conspectus.pipelines.readers.office import spreadsheets
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
@@ -93,11 +91,6 @@ def test_other_sheets_are_one_text(tmp_path: Path) -> None:
     }
 
 
-def test_results_of_formulas_are_read(tmp_path: Path) -> None:
-    path = with_rows(tmp_path / "a.xlsx", '<row r="1"><c r="A1"><f>1+1</f><v>2</v></c><c r="B1"><f>1</f></c></row>')
-    assert texts(read(path)[0]) == {"": "2"}
-
-
 def test_what_a_sheet_says_of_its_size_costs_nothing(tmp_path: Path) -> None:
     cell = '<row r="{0}"><c r="XFD{0}" t="inlineStr"><is><t>far</t></is></c></row>'
     (row,) = read_apart(with_rows(tmp_path / "a.xlsx", cell.format(1_048_576)))
@@ -146,17 +139,6 @@ def test_broken_workbooks(tmp_path: Path) -> None:
     cases.append((tmp_path / "k.xlsx", "damaged workbook"))
     for path, reason in cases:
         assert read(path)[1] == {"!": reason}, path.name
-
-
-def test_what_is_told_of_a_broken_workbook_does_not_depend_on_where_it_lies(tmp_path: Path) -> None:
-    from conspectus.pipelines.readers.encodings import Unreadable
-
-    told = set()
-    for name in ("a.xlsx", "b.xlsx"):
-        with pytest.raises(Unreadable) as error:
-            list(spreadsheets.read_workbook(with_rows(tmp_path / name, "", LAUGHS), InputSettings()))
-        told.add(error.value.why)
-    assert len(told) == 1
 
 
 def test_cells_merged_downwards_hold_for_all_their_rows_below_a_title(tmp_path: Path) -> None:

@@ -1,26 +1,21 @@
 """Word documents, made by python-docx and by hand."""
 
 import io
-import zipfile
 from pathlib import Path
 
 import docx
 import pytest
 from conspectus.pipelines.readers.office.word import read_word
 from conspectus.pipelines.readers.rows import Lost
-from conspectus.storage.settings import InputSettings
 from docx.oxml import parse_xml
 
-from tests.pipelines.readers.damage import (
+from tests.pipelines.readers.reading import (
     archive_of,
-    damaged,
-    damaged_inside,
     headings,
     only_row,
+    read_apart,
     refusal,
-    survives,
 )
-from tests.pipelines.readers.reading import read_apart
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -144,7 +139,6 @@ def test_a_file_that_it_names_is_not_read(path: Path, tmp_path: Path) -> None:
         (by_hand(f"<w:document {W}><w:body/></w:document>"), "no text"),
         (by_hand("<workbook/>"), "damaged document"),
         (by_hand("<w:document"), "damaged document"),
-        (archive_of({"a.txt": b"x"}), "damaged document"),
         (by_hand(f"<w:document {W}><w:body>{'<w:x>' * 300}{'</w:x>' * 300}</w:body></w:document>"), "damaged document"),
     ],
 )
@@ -155,22 +149,6 @@ def test_what_is_no_document(content: bytes, reason: str, path: Path) -> None:
 def test_a_bomb(path: Path) -> None:
     content = by_hand(f"<w:document {W}><w:body>{paragraph('a' * 30_000_000)}</w:body></w:document>")
     assert refusal(read_word, written(path, content)).reason == "extreme compression ratio"
-
-
-def test_limits(path: Path) -> None:
-    assert "max_characters" in refusal(read_word, written(path, made()), InputSettings(max_characters=50)).reason
-
-
-def test_pictures_stay_packed(path: Path) -> None:
-    with zipfile.ZipFile(io.BytesIO(made())) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    damaged_picture = archive_of({**parts, "word/media/image1.png": b"P" * 999}).replace(b"P" * 9, b"Q" * 9)
-    assert only_row(read_word, written(path, damaged_picture)).title == "Annual report"
-
-
-def test_damage(path: Path) -> None:
-    survives(read_word, path, damaged(made(), 60))
-    survives(read_word, path, damaged_inside(made(), 60))
 
 
 def test_a_note_that_a_table_repeats_is_counted_each_time(path: Path) -> None:

@@ -43,7 +43,6 @@ def test_contents_and_index_are_no_text_but_headings_and_terms() -> None:
     "page",
     [
         "Prices of the year\nhand pump 12\npiston pump 15\nvalve 3\nbarrel 7\nTotal 37",
-        "Contents\nThe box holds a pump and its hose.\nOpen it with care.",
         "Index\nThe consumer price index of 2020 is 104\nIt rose by more than was expected of it in that year.",
     ],
 )

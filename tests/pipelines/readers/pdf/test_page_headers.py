@@ -13,22 +13,11 @@ def test_running_heads_and_numbers_go() -> None:
     assert without_furniture(pages, PLAIN) == BODY
 
 
-def test_numbers_in_their_line() -> None:
-    pages = [["Annual report", *body, f"Page {number} of 6"] for number, body in enumerate(BODY, 1)]
-    assert without_furniture(pages, PLAIN) == BODY
-
-
 def test_roman_labels_and_printed_numbers_that_are_no_labels() -> None:
     roman = ["i", "ii", "iii", "iv", "v", "vi"]
     assert without_furniture([[f"- {n} -", *body] for n, body in zip(roman, BODY, strict=True)], roman) == BODY
     shifted = [[*body, str(number - 2)] if number > 2 else body for number, body in enumerate(BODY, 1)]
     assert without_furniture(shifted, PLAIN) == BODY
-
-
-def test_heads_of_chapters_go_with_their_numbers() -> None:
-    names = ["One", "One", "Two", "Two", "Three", "Four"]
-    pages = [[f"{i} Chapter {name}", *body] for (i, name), body in zip(enumerate(names, 1), BODY, strict=True)]
-    assert without_furniture(pages, PLAIN) == BODY
 
 
 def test_what_looks_alike_but_says_something_stays() -> None:

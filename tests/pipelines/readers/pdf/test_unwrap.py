@@ -42,11 +42,6 @@ def test_sentences_go_on_over_pages_and_pages_keep_their_beginnings() -> None:
     ]
 
 
-def test_tables_and_programs_keep_their_lines() -> None:
-    page = f"{FILLED}\n1990 | 12.5 | 13.7 | 19.5 | 22.1 | 34.7 | 45.1 | 1 | 2 | 3\n1991 | 12.5 | 13.7 | 1 | 2"
-    assert text_of(page, alone=(FILLED,)) == page
-
-
 def test_ligatures_leaders_and_noise() -> None:
     assert lines_of("of\ufb01ce  \x01of\u200b\n\n  1 Title . . . . . . . . 7\n") == ["office of", "1 Title ... 7"]
 

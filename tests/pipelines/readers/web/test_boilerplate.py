@@ -6,7 +6,7 @@ import pytest
 from conspectus.pipelines.readers.rows import Row
 from conspectus.pipelines.readers.web.page import read_html
 
-from tests.pipelines.readers.damage import headings, only_row
+from tests.pipelines.readers.reading import headings, only_row
 
 PAGE = """<html><head><title>Pumps</title><link rel="next" href="valves.html">
 <link rel="stylesheet" href="x.css"></head>

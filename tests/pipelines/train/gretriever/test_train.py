@@ -8,15 +8,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, GraphQuestion, Size
+from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, GraphQuestion
 from conspectus.pipelines.train.gretriever.plan import (
     SeedRun,
-    SoftPromptEpoch,
     SoftPromptPlan,
     SoftPromptTraining,
-    best_epoch,
     deviation,
-    is_over,
 )
 from conspectus.pipelines.train.gretriever.train import graphs_as_asked, plan_of, shape_of, train_gretriever
 from conspectus.prompts.embedding.embedder import open_embedder
@@ -27,7 +24,6 @@ from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedE
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.render.scores import soft_prompt_text as shown
 from conspectus.storage.errors import InputError, SettingsError, UsageError
-from conspectus.storage.records import Failure
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings, Settings, TrainGRetrieverSettings
 
 from tests.conftest import write_rows
@@ -186,43 +182,6 @@ def test_a_finished_seed_is_not_trained_again_and_a_broken_one_is_told(llama: Pa
 def test_steps_that_are_too_large_are_told(llama: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"learning_rate 1e\+30 is too large"):
         run(llama, tmp_path, SHAPE, SoftPromptPlan(learning_rate=1e30, epochs=2, seeds=1))
-
-
-def test_a_training_that_gets_no_better_ends_before_its_last_epoch(llama: Path, tmp_path: Path) -> None:
-    told: list[str] = []
-    data, plan = small(), SoftPromptPlan(learning_rate=0.3, warm_up=0, epochs=90, patience=2, seeds=1)
-    report = train_gretriever(data, encodings(), lambda: open_frozen(str(llama)), SHAPE, plan, tmp_path, told.append)
-    one = report.runs[0]
-    assert len(one.epochs) == one.best + 2 < 90
-    assert one.validation_loss == min(each.validation_loss for each in one.epochs)
-    assert f"epoch {one.best} of {len(one.epochs)} (stopped early) kept" in told[-1]
-
-
-def test_what_was_lost_is_in_the_report(llama: Path, tmp_path: Path) -> None:
-    lost = (Failure("graphqa", "file:3", "no graph"),)
-    data = replace(small(), before=Size(30, 40, 500), after=Size(3, 4, 50), left_out=5, failures=lost)
-    plan = SoftPromptPlan(learning_rate=1e-2, epochs=1, seeds=1)
-    report = train_gretriever(
-        data, encodings(), lambda: open_frozen(str(llama)), SHAPE, plan, tmp_path, lambda line: None
-    )
-    text = shown(report, tmp_path)
-    assert "5 have no graph or no answer, 1 cannot be read" in text
-    assert "tokens               500.0      50.0    90.0%" in text
-    assert json.loads((tmp_path / REPORT).read_text("utf-8"))["failures"] == [
-        {"stage": "graphqa", "item_id": "file:3", "reason": "no graph", "detail": ""}
-    ]
-
-
-def test_training_stops_when_nothing_gets_better() -> None:
-    def epochs(*losses: float) -> list[SoftPromptEpoch]:
-        return [SoftPromptEpoch(number, 0.0, loss, 0.0) for number, loss in enumerate(losses, start=1)]
-
-    plan = SoftPromptPlan(epochs=5, patience=2)
-    assert not is_over(plan, [])
-    assert not is_over(plan, epochs(3, 2, 2))
-    assert is_over(plan, epochs(3, 2, 2, 2.5))
-    assert is_over(plan, epochs(5, 4, 3, 2, 1))
-    assert best_epoch(epochs(3, 2, 2)).number == 2
 
 
 def test_defaults_are_the_papers_and_every_setting_arrives() -> None:

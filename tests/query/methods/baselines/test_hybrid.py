@@ -17,21 +17,6 @@ def ids(passages: tuple[Passage, ...]) -> list[str]:
     return [each.chunk_id for each in passages]
 
 
-def test_two_rankings_fused_by_hand() -> None:
-    words = [passage("a", 9.0), passage("b", 8.0), passage("c", 1.0)]
-    meaning = [passage("c", 0.9), passage("a", 0.8), passage("d", 0.7)]
-    found = fuse([words, meaning])
-    assert ids(found) == ["a", "c", "b", "d"]
-    want = [1 / 61 + 1 / 62, 1 / 63 + 1 / 61, 1 / 62, 1 / 63]
-    assert [each.score for each in found] == pytest.approx(want)
-
-
-def test_ties_by_chunk_id() -> None:
-    assert ids(fuse([[passage("z"), passage("a")], [passage("a"), passage("z")]])) == ["a", "z"]
-    assert ids(fuse([[passage("z")], [passage("b")], [passage("m")]])) == ["b", "m", "z"]
-    assert fuse([]) == fuse([[], []]) == ()
-
-
 rankings = st.lists(st.lists(st.sampled_from("abcdef"), unique=True, max_size=6), max_size=4)
 
 

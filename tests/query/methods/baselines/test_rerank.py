@@ -41,7 +41,7 @@ def test_the_model_decides_the_order(build: Build, trained: Path) -> None:
         assert found.trace[-1].detail == f"6 candidates of hybrid by {trained}"
 
 
-@pytest.mark.parametrize("candidates", ["bm25", "dense", "hybrid", "ppr"])
+@pytest.mark.parametrize("candidates", ["bm25", "ppr"])
 def test_only_the_pool_is_ranked(
     candidates: str, context: Context, cross_encoder: Path, questions: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,23 +1,20 @@
 """FastToG with a scripted model and without one: transcripts, bounds, and what is done with bad replies."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conspectus.query.abstention import is_no_answer
 from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
-from conspectus.query.menu import METHODS
-from conspectus.query.types import Answer, TopicAnswerer
+from conspectus.query.types import Answer
 from conspectus.query.walk.graph import open_graph, predicate_words
 from conspectus.query.walk.provenance import open_grounds
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Document
 
 from benchmarks.fake_server import FakeReply, FakeRequest, Rule
-from tests.query.graph_serving import prompts, served
+from tests.query.graph_serving import asked_of, prompts, served
 from tests.tags import inside
 
 SUBJECTS, START = "You name the subjects", "Choose the groups of facts from which"
@@ -35,14 +32,7 @@ def rules(
 
 
 def ask(context: Context, topics: Sequence[str] = (), question: str = QUESTION) -> Answer:
-    answerer = METHODS["fasttog"].answerer(context)
-    assert isinstance(answerer, TopicAnswerer)
-    made = answerer.answer_about(question, topics, _silent) if topics else answerer.answer(question, _silent)
-    return asyncio.run(made)
-
-
-def _silent(piece: str) -> None:
-    pass
+    return asked_of(context, "fasttog", question, topics)
 
 
 def letter(prompt: str, of: str) -> str:
@@ -147,8 +137,6 @@ def test_the_calls_reach_the_bound_where_no_answer_comes_and_never_pass_it(
     ("reply", "reason"),
     [
         ('{"answer": "none"}', "the model chose none"),
-        ("none", "the model chose none"),
-        ("", "the reply cannot be used"),
         ("I would rather not say which of them helps, or Z.", "the reply cannot be used"),
         (FakeReply("no", status=400), "no reply"),
     ],
@@ -168,22 +156,7 @@ def test_what_leads_no_further_ends_a_chain_with_a_reason(
     assert answer.usage.depth == 1
 
 
-def test_an_ended_chain_stays_evidence(films_index: Context, memo: Path) -> None:
-    def step(request: FakeRequest) -> str:
-        return '{"answer": "none"}' if "1. Grey Heron directed" in request.prompt else '{"answer": 1}'
-
-    script = [*rules(start='{"picks": [1, 2]}')[:2], Rule(step, STEP), *rules()[3:]]
-    with served(films_index, memo, script, fasttog={"width": 2, "max_depth": 1}) as (context, server):
-        answer = ask(context, ["Grey Heron"])
-        last = [each for each in prompts(server) if REASON in each][-1]
-    walk = answer.evidence.walk
-    assert walk
-    assert "Chain 1:" in last
-    assert "Chain 2:" in last
-    assert not any(SUBJECTS in each for each in prompts(server)), "topics are given"
-
-
-@pytest.mark.parametrize("reply", ["", "no idea", '{"picks": []}', '{"picks": [99]}', FakeReply("", status=500)])
+@pytest.mark.parametrize("reply", ["no idea", '{"picks": []}', FakeReply("", status=500)])
 def test_nothing_picked_at_the_start_goes_to_the_fallback(
     reply: str | FakeReply, films_index: Context, memo: Path
 ) -> None:
@@ -208,34 +181,12 @@ def test_without_own_knowledge_there_is_no_fallback(films_index: Context, memo: 
     assert all(START in each for each in asked), "the model is not asked what it knows"
 
 
-@pytest.mark.parametrize("reply", ["", "{", '{"answer": ""}', '{"answer": "unknown."}', FakeReply("", status=400)])
-def test_a_reasoning_that_gives_no_answer_is_none(reply: str | FakeReply, films_index: Context, memo: Path) -> None:
-    script = rules(start='{"picks": [1]}', step='{"answer": "none"}', reason=reply)
-    with served(films_index, memo, script) as (context, _):
-        answer = ask(context, ["Grey Heron"])
-    assert answer.text.startswith("Atlantis")
-    walk = answer.evidence.walk
-    assert walk
-    (reasoning,) = [each for each in walk.decisions if each.stage == "reasoning"]
-    assert reasoning.outcome.startswith("not answered: ")
-
-
 @pytest.mark.parametrize("subjects", ["", "[", '{"subjects": []}', '{"subjects": ["Nobody"]}'])
 def test_subjects_that_no_model_names_are_found_by_name(subjects: str, films_index: Context, memo: Path) -> None:
     with served(films_index, memo, rules(subjects=subjects, start='{"picks": []}')) as (context, server):
         answer = ask(context)
         assert any("<premise>\nGrey Heron" in prompt for prompt in prompts(server))
     assert [each.name for each in answer.trace][:2] == ["subjects", "subjects"]
-
-
-def test_several_subjects_pool_their_candidates(films_index: Context, memo: Path) -> None:
-    with served(films_index, memo, rules(start='{"picks": []}')) as (context, server):
-        answer = ask(context, ["Grey Heron", "Night Ferry", "Nobody"])
-        (start, _) = prompts(server)
-    assert inside(start, "premise") == "Grey Heron, Night Ferry"
-    assert "Grey Heron directed by Ada Mirren" in start
-    assert "Night Ferry directed by Hugo Wren" in start
-    assert "the graph lacks Nobody" in answer.trace[0].detail
 
 
 def test_without_a_model_closeness_decides(films_index: Context) -> None:
@@ -248,12 +199,6 @@ def test_without_a_model_closeness_decides(films_index: Context) -> None:
     assert answer.usage.depth <= 2
     starred = ask(films_index, ["Grey Heron"], "Who starred in Grey Heron?")
     assert set(starred.names) == {"Otto Brand", "Lena Fisk"}, "all that are as good"
-
-
-def test_a_question_about_nothing_in_the_graph_is_not_answered(films_index: Context) -> None:
-    answer = ask(films_index, ["Nobody"])
-    assert is_no_answer(answer.text)
-    assert not answer.known
 
 
 def test_on_documents_a_triple_leads_to_where_it_is_stated(context: Context) -> None:

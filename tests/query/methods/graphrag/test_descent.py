@@ -57,21 +57,6 @@ def test_no_entity_is_covered_by_two_of_what_is_selected(
         assert selected, "where nothing is relevant so far, all of the next level is looked at"
 
 
-def test_what_is_relevant_gives_way_to_its_relevant_parts() -> None:
-    hierarchy = ReportHierarchy(
-        {"a": None, "b": None, "a1": "a", "a2": "a", "b1": "b", "a11": "a1", "a12": "a1"},
-        {"a": ("a1", "a2"), "b": ("b1",), "a1": ("a11", "a12")},
-    )
-    descent = Descent(hierarchy, hierarchy.parent.keys() - {"a1"})
-    assert " ".join(descent.frontier) == "a b"
-    descent.judged({"a"})
-    assert " ".join(descent.frontier) == "a11 a12 a2", "a community without a report is walked through"
-    assert descent.selected() == ("a",)
-    descent.judged({"a11", "a2"})
-    assert not descent.frontier
-    assert " ".join(descent.selected()) == "a11 a2"
-
-
 def test_communities_that_stand_again_are_one(context: Context) -> None:
     communities = context.index.rows(Community)
     hierarchy = hierarchy_of(arrow_of(Community, communities, ["id", "parent_id", "same_as"]))

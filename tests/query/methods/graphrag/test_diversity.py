@@ -17,12 +17,6 @@ def unit(*numbers: float) -> Vectors:
     return found / np.linalg.norm(found)
 
 
-def test_the_nearest_first_and_what_repeats_it_late() -> None:
-    vectors = np.stack([unit(1, 0.2, 0.2), unit(1, 0.19, 0.2), unit(0, 1, 0.3), unit(-1, 0, 0)])
-    found = diverse([said(i) for i in range(4)], vectors, unit(1, 1, 1), 100)
-    assert found == [said(0), said(2), said(1)], "what points away is not quoted"
-
-
 def test_the_same_words_or_place_are_quoted_once() -> None:
     same = [said(0, "One."), said(1, "One."), said(2, "Two.", at=0), said(3, "Three.")]
     assert diverse(same, np.stack([unit(1, 0)] * 4), unit(1, 0), 100) == [said(0, "One."), said(3, "Three.")]

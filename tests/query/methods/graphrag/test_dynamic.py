@@ -39,35 +39,6 @@ def covered(context: Context, selected: Selected) -> list[str]:
     return [entity for each in reports if isinstance(each, Report) for entity in of[each.community_id].entity_ids]
 
 
-@pytest.mark.parametrize("threshold", [1, 2, 3, 5])
-def test_no_entity_is_covered_twice_whatever_is_rated(threshold: int, context: Context, tmp_path: Path) -> None:
-    with (
-        patch.object(dynamic, "_RELEVANT", threshold),
-        served(context, tmp_path, rules(rating=by_chance)) as (opened, server),
-    ):
-        selected = select(opened)
-        rated = len(sent(server, RATE))
-    entities = covered(context, selected)
-    assert len(entities) == len(set(entities)) > 0
-    assert f"{rated} reports of" in str(selected.trace)
-
-
-def test_all_relevant_goes_down_to_the_leaves_and_none_looks_everywhere_once(context: Context, tmp_path: Path) -> None:
-    reports = {each.community_id: each for each in context.index.rows(Report)}
-    communities = [each for each in context.index.rows(Community) if each.same_as is None]
-    again = {each.id: each.same_as or each.id for each in context.index.rows(Community)}
-    divided = {again[each.parent_id] for each in communities if each.parent_id and each.id in reports}
-    with served(context, tmp_path / "all", rules(rating="5")) as (opened, server):
-        selected = select(opened)
-        assert len(sent(server, RATE)) == len(reports)
-    assert {each.origin.id for each in selected.units} == {
-        each.id for id_, each in reports.items() if id_ not in divided
-    }
-    with served(context, tmp_path / "none", rules(rating="0")) as (opened, server):
-        assert not select(opened).units
-        assert len(sent(server, RATE)) == len(reports)
-
-
 def test_the_selection_is_map_reduced_and_its_ratings_are_counted(context: Context, tmp_path: Path) -> None:
     with patch.object(dynamic, "_RELEVANT", 5), served(context, tmp_path, rules(rating=by_chance)) as (opened, server):
         server.change(latency=Together(server, 4))

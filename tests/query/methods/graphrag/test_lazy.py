@@ -71,7 +71,7 @@ def test_only_relevant_passages_are_read(isles: Context, tmp_path: Path) -> None
     assert calls[ASKS] == 1
 
 
-@pytest.mark.parametrize("budget", [1, 10, 15, 25, 100])
+@pytest.mark.parametrize("budget", [1, 15, 100])
 def test_the_calls_keep_to_their_bound(isles: Context, tmp_path: Path, budget: int) -> None:
     with FakeServer(rules()) as server:
         answer, calls = asked(isles, server, tmp_path, budget=budget)

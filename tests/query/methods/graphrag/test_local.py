@@ -4,7 +4,6 @@ import asyncio
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.marks import NOTHING_FOUND, without_verdicts
@@ -12,15 +11,14 @@ from conspectus.query.context import Context
 from conspectus.query.filter.documents import filtered
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag import local
-from conspectus.query.methods.graphrag.local import LocalContext, LocalRetriever, LocalSelection, find_context
+from conspectus.query.methods.graphrag.local import LocalContext, LocalRetriever, find_context
 from conspectus.query.types import Answer
-from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Relation, Report
+from conspectus.storage.records import Chunk, Claim, Document
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.fake_server import FakeRequest, Rule
-from tests.conftest import Build
 from tests.query.harbour import choosing
 from tests.query.serving import Maker, sent, served
 from tests.tags import inside
@@ -76,32 +74,6 @@ def test_the_budget_and_its_shares_are_never_exceeded(
     assert sum(each.kept for each in found.sections) == len(found.units)
 
 
-def test_a_budget_too_small_for_a_passage_shows_its_beginning(build: Build) -> None:
-    long = build([("Ships", " ".join(f"In {1500 + i} Oxford had {i} ships." for i in range(150)))])
-    found = find_context(choosing(long, local_search={"context_tokens": 256}), "How many ships had Oxford in 1501?")
-    (number,) = numbers(found, Chunk)
-    assert found.n_tokens <= 256
-    assert f"[{number}] Ships\nIn 15" in found.text
-
-
-def test_relations_between_linked_entities_come_first(harbour: Context) -> None:
-    few = choosing(harbour, local_search={"entities": 2, "relations": 10})
-    found = find_context(few, QUESTION)
-    linked = {each.unit.id for each in found.units if isinstance(each.unit.origin, Entity)}
-    assert [each.unit.origin.name for each in found.units if isinstance(each.unit.origin, Entity)] == [
-        "Harbour Bank",
-        "Otto Brand",
-    ] or len(linked) == 2
-    ends = [
-        len({each.unit.origin.source_id, each.unit.origin.target_id} & linked)
-        for each in found.units
-        if isinstance(each.unit.origin, Relation)
-    ]
-    assert ends == sorted(ends, reverse=True)
-    assert set(ends) <= {1, 2}
-    assert 1 in ends
-
-
 def test_claims_are_shown_with_whether_they_hold_and_when(harbour: Context) -> None:
     found = find_context(harbour, QUESTION)
     (number,) = numbers(found, Claim)
@@ -111,53 +83,6 @@ def test_claims_are_shown_with_whether_they_hold_and_when(harbour: Context) -> N
     )
     (stated,) = found.units[number - 1].unit.statements()
     assert stated.text == "He took money of the Harbour Bank, Mary Quill said."
-
-
-def test_each_key_of_the_settings_counts(harbour: Context, context: Context) -> None:
-    def units(kind: type, **keys: object) -> int:
-        return len(numbers(find_context(choosing(harbour, local_search=keys), QUESTION), kind))
-
-    assert units(Entity, entities=3) == 3
-    assert units(Entity, entities=7) == 7
-    assert units(Claim, relations=0) == 0
-    few = choosing(context, local_search={"relations": 1, "entities": 4})
-    assert len(LocalSelection(few, "Which novels are set in Oxford?").outer_relations) == 4
-    levels = {
-        level: {each.level for each in _reports(choosing(context, local_search={"level": level}))}
-        for level in ("c0", "c1", "c2")
-    }
-    deepest = max(community.level for community in context.index.rows(Community))
-    assert deepest >= 1
-    assert levels["c0"] == {0}
-    assert max(levels["c1"]) == 1
-    assert max(levels["c2"]) == min(2, deepest)
-
-
-def _reports(context: Context) -> list[Report]:
-    selection = LocalSelection(context, "Which novels and films are set in Oxford?")
-    return [selection.knowledge.reports[row] for row in selection.reports.rows]
-
-
-def test_reports_are_ranked_by_how_many_linked_entities_they_hold(context: Context) -> None:
-    selection = LocalSelection(context, "Which novels and films are set in Oxford?")
-    ranked = [(-score, -selection.knowledge.reports[row].rating) for row, score in _pairs(selection)]
-    assert ranked == sorted(ranked)
-    assert sum(score for _, score in _pairs(selection)) <= len(selection.entities.rows)
-
-
-def _pairs(selection: LocalSelection) -> list[tuple[int, float]]:
-    return list(zip(selection.reports.rows.tolist(), selection.reports.scores.tolist(), strict=True))
-
-
-def test_every_entity_that_a_passage_holds_is_within_reach(harbour: Context, sample_context: Context) -> None:
-    for context in (harbour, sample_context):
-        known = LocalSelection(context, "x").knowledge
-        for row, entity in enumerate(known.entities):
-            selection = LocalSelection(context, f"Tell me about {entity.name}.")
-            holding = known.chunks_of_entity[row]
-            assert len(holding)
-            assert row in selection.entities.rows
-            assert np.isin(holding, selection.chunks.rows).all(), entity.name
 
 
 def test_a_question_and_its_answer(harbour: Context, tmp_path: Path) -> None:
@@ -220,17 +145,6 @@ def test_every_number_can_be_cited_and_every_citation_stands_in_a_document(conte
     for each in found.citations:
         assert texts[each.document_id][each.start : each.end] == each.quote
         assert f"[{each.number}]" in found.text
-
-
-def test_records_are_stated_by_sentences_that_name_them(context: Context) -> None:
-    found = find_context(context, "Who wrote The Oak House, the novel set in Oxford?")
-    (oxford,) = [each.unit for each in found.units if getattr(each.unit.origin, "name", "") == "Oxford"]
-    assert oxford.statements()
-    assert any("Oxford" in each.text for each in oxford.statements())
-    chunk_ids = {each.id for each in context.chunks}
-    for each in found.units:
-        assert set(each.unit.chunk_ids) <= chunk_ids
-        assert each.unit.chunk_ids
 
 
 @pytest.mark.parametrize(("reply", "says"), [("NOTHING", ""), ("He did.", "He did."), ("He did [99].", "He did.")])

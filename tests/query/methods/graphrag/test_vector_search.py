@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.baselines import DenseRetriever
@@ -13,7 +12,6 @@ from conspectus.query.types import Answer
 from conspectus.storage.text.tokens import count_tokens
 
 from benchmarks.fake_server import Rule
-from tests.conftest import Build
 from tests.query.serving import sent, served
 from tests.tags import outside
 
@@ -62,10 +60,3 @@ def test_without_a_model_sentences_of_the_same_passages_answer(context: Context)
     assert 0 < answer.usage.context_tokens <= context.settings.global_search.context_tokens
     texts = [each.unit.text for each in scored]
     assert all(any(each.quote in text for text in texts) for each in answer.citations)
-
-
-def test_where_nothing_is_there_it_does_not_know(build: Build, tmp_path: Path) -> None:
-    context = build([("", "Hi.")])
-    with served(context, tmp_path, [Rule("NOTHING", ASKED)]) as (opened, _):
-        answer, said = ask(opened)
-    assert answer.text == "".join(said) == NO_ANSWER

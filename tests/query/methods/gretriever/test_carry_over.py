@@ -49,12 +49,6 @@ def test_kept_parts_grow_the_next_subgraph(films_index: Context, monkeypatch: py
     assert {"Grey Heron", "Salt Pans"} <= set(grown.text.nodes)
 
 
-def test_ids_that_are_gone_are_left_out(films_index: Context) -> None:
-    question = "Who directed Grey Heron?"
-    strange = CarriedPrizes((("gone", 5.0),), (("gone", 5.0),))
-    assert retrieve_subgraph(films_index, question, None, strange) == retrieve_subgraph(films_index, question)
-
-
 def test_a_conversation_keeps_the_subgraph_and_grows_it(films_index: Context) -> None:
     talk = conspectus.Index(films_index).chat("gretriever")
     first = talk.ask("Who directed Grey Heron?")

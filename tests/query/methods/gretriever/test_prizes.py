@@ -12,17 +12,6 @@ def test_nodes_are_worth_their_rank() -> None:
     assert rank_prizes([4], 0) == {}
 
 
-def test_edges_of_one_text_share_a_rank() -> None:
-    prizes = edge_prizes(np.array([7, 3, 7, 5]), np.array([0.9, 0.5, 0.9, 0.1]), 2)
-    assert prizes.tolist() == [1.0, pytest.approx(0.99), 1.0, 0.0]
-
-
-def test_a_rank_is_worth_less_than_the_one_before_however_few_share_it() -> None:
-    prizes = edge_prizes(np.array([1] * 10 + [2]), np.array([0.9] * 10 + [0.8]), 5)
-    assert prizes[0] == 0.5
-    assert prizes[10] == pytest.approx(0.495)
-
-
 def test_ties_go_to_the_smaller_number() -> None:
     assert edge_prizes(np.array([9, 4]), np.array([0.5, 0.5]), 1).tolist() == [0.0, 1.0]
 

@@ -9,7 +9,6 @@ from conspectus import Index as Conspectus
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
-from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.types import Answer
 from conspectus.storage.records import Relation
 
@@ -44,25 +43,12 @@ def test_without_relations_nothing_is_known_but_passages_are_found(
 
 
 @BOTH
-def test_one_triple_answers(tmp_path: Path, method: str) -> None:
-    context = films.build(tmp_path, [("Grey Heron", "directed_by", "Ada Mirren")])
-    assert ask(context, method, "Who directed Grey Heron?").names == ("Ada Mirren",)
-
-
-@BOTH
 def test_names_of_any_script_with_marks_of_csv(tmp_path: Path, method: str) -> None:
     triples = [("法国", "首都", "巴黎"), ("مصر", "عاصمة", "القاهرة"), ('O"Neil, Ltd.', "seat", "Rome, Italy")]
     context = films.build(tmp_path, triples)
     assert "巴黎" in ask(context, method, "法国的首都是什么").names
     assert "القاهرة" in ask(context, method, "ما هي عاصمة مصر").names
     assert ask(context, method, 'Where is the seat of O"Neil, Ltd.?').triples
-
-
-def test_a_thing_joined_to_itself_alone(tmp_path: Path) -> None:
-    context = films.build(tmp_path, [("Ouroboros", "eats", "Ouroboros")])
-    found = retrieve_subgraph(context, "What does Ouroboros eat?").subgraph
-    assert found.text.nodes == ("Ouroboros",)
-    assert ask(context, "gretriever", "What does Ouroboros eat?").text
 
 
 @BOTH

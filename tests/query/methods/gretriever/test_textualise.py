@@ -75,7 +75,3 @@ def test_a_long_list_does_not_push_others_out() -> None:
 def test_ids_stay_as_they_are_and_descriptions_stand_in_for_predicates() -> None:
     found = textualised(made([(0, 1, 0)]), [0, 1], [0], {0: 1.0}, {}, 200, (2, 1))
     assert found.text.to_text() == ("node_id,node_attr\n0,Ada Mirren\n1,m.0w68_yf\n\nsrc,edge_attr,dst\n0,told 0,1\n")
-
-
-def test_nothing_is_an_empty_graph() -> None:
-    assert textualised(made([(0, 1, 0)]), [], [], {}, {}, 200, (0, 0)).text.nodes == ()

@@ -2,7 +2,6 @@
 
 import asyncio
 
-import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.methods.gretriever.triples import nearest_triples, triple_line
@@ -13,17 +12,12 @@ from conspectus.storage.text.tokens import count_tokens
 from tests.query import films
 
 
-@pytest.fixture(scope="module")
-def graph_index(tmp_path_factory: pytest.TempPathFactory) -> Context:
-    return films.build(tmp_path_factory.mktemp("films"), films.TRIPLES)
-
-
 def with_settings(context: Context, **keys: object) -> Context:
     return Context(context.index, load_settings(overrides={"gretriever": keys}))
 
 
-def test_they_are_the_nearest_of_all(graph_index: Context) -> None:
-    found = nearest_triples(graph_index, "What genre is Grey Heron?")
+def test_they_are_the_nearest_of_all(films_index: Context) -> None:
+    found = nearest_triples(films_index, "What genre is Grey Heron?")
     assert [found.text.nodes[end] for end in (found.text.edges[0].source, found.text.edges[0].target)] == [
         "Grey Heron",
         "Drama",
@@ -32,23 +26,23 @@ def test_they_are_the_nearest_of_all(graph_index: Context) -> None:
     assert len(found.relations) == len(films.TRIPLES)  # all of so few fit
 
 
-def test_the_budget_bounds_them(graph_index: Context) -> None:
-    some = nearest_triples(with_settings(graph_index, context_tokens=64), "What genre is Grey Heron?")
-    lines = [triple_line(open_graph(graph_index), row) for row in some.relations]
+def test_the_budget_bounds_them(films_index: Context) -> None:
+    some = nearest_triples(with_settings(films_index, context_tokens=64), "What genre is Grey Heron?")
+    lines = [triple_line(open_graph(films_index), row) for row in some.relations]
     assert 0 < len(lines) < len(films.TRIPLES)
     assert sum(map(count_tokens, lines)) <= 64
 
 
-def test_the_nearest_answers(graph_index: Context) -> None:
+def test_the_nearest_answers(films_index: Context) -> None:
     said: list[str] = []
-    answer = asyncio.run(METHODS["triples"].answerer(graph_index).answer("What genre is Grey Heron?", said.append))
+    answer = asyncio.run(METHODS["triples"].answerer(films_index).answer("What genre is Grey Heron?", said.append))
     assert (answer.names, answer.text, said) == (("Drama",), "Drama [1]", ["Drama [1]"])
     assert [each.predicate for each in answer.triples] == ["has_genre"]
-    found = asyncio.run(find_retriever("triples", graph_index).retrieve("What genre is Grey Heron?", 3))
+    found = asyncio.run(find_retriever("triples", films_index).retrieve("What genre is Grey Heron?", 3))
     assert found.passages == ()
     assert found.subgraph == answer.evidence.subgraph
 
 
-def test_where_the_question_names_the_target_the_source_answers(graph_index: Context) -> None:
-    answer = asyncio.run(METHODS["triples"].answerer(graph_index).answer("What lies in Ostrava?", print))
+def test_where_the_question_names_the_target_the_source_answers(films_index: Context) -> None:
+    answer = asyncio.run(METHODS["triples"].answerer(films_index).answer("What lies in Ostrava?", print))
     assert answer.names[0] in {"Pelluci", "Tarn"}

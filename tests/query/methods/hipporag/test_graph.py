@@ -5,42 +5,15 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.hipporag.graph import Memory, MemoryEdges, make_memory, open_memory
+from conspectus.query.methods.hipporag.graph import Memory, open_memory
 from conspectus.storage.records import Chunk, Entity, Mention, Relation, Synonym
 
 
-def edges(*rows: tuple[int, int, float]) -> MemoryEdges:
-    ends = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2)
-    return MemoryEdges(ends, np.array([row[2] for row in rows], np.float64))
-
-
-def weights(memory: Memory, *, whole: bool = False) -> dict[tuple[int, int], float]:
-    graph = memory.whole if whole else memory.phrases
+def weights(memory: Memory) -> dict[tuple[int, int], float]:
+    graph = memory.phrases
     sources = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
     found = zip(sources.tolist(), graph.indices.tolist(), graph.weights.tolist(), strict=True)
     return {(source, target): round(weight, 6) for source, target, weight in found if source < target}
-
-
-def test_counts_and_specificity() -> None:
-    # Phrase 0 stands twice in passage 0, phrase 1 once in each, phrase 2 nowhere.
-    memory = make_memory(3, 2, np.array([[0, 0], [1, 1], [0, 0], [1, 0]]), edges(), edges())
-    assert memory.counts.toarray().tolist() == [[2, 0], [1, 1], [0, 0]]
-    assert memory.specificity.tolist() == [1.0, 0.5, 1.0]
-
-
-def test_edges_are_triples_synonyms_and_passages() -> None:
-    facts = edges((0, 1, 2.0), (1, 0, 1.0), (1, 2, 1.0))
-    memory = make_memory(4, 1, np.array([[0, 0], [0, 0], [3, 0]]), facts, edges((2, 3, 0.9)))
-    expected = {(0, 1): 3.0, (1, 2): 1.0, (2, 3): 0.9}
-    assert weights(memory) == expected
-    assert weights(memory, whole=True) == {**expected, (0, 4): 1.0, (3, 4): 1.0}
-    assert memory.facts.tolist() == [[0, 1], [1, 0], [1, 2]]
-
-
-def test_nothing_to_remember() -> None:
-    memory = make_memory(0, 1, np.zeros((0, 2), np.int64), edges(), edges())
-    assert memory.n_phrases == 0
-    assert memory.whole.n_nodes == 1
 
 
 def test_it_is_what_the_tables_say(sample_context: Context) -> None:

@@ -1,6 +1,5 @@
 """Plans with a scripted model and without one: what is looked up, backtracking, exact bounds, paths of two things."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,15 +8,11 @@ import pytest
 from conspectus.query.abstention import is_no_answer
 from conspectus.query.citations.marks import BEST_EFFORT
 from conspectus.query.context import Context
-from conspectus.query.menu import METHODS
-from conspectus.query.methods.plan.plan import PlanReply, RelationPath, ground
-from conspectus.query.methods.tog.beam import DirectedPredicate
-from conspectus.query.types import Answer, TopicAnswerer, ignore_pieces
-from conspectus.query.walk.graph import open_graph
+from conspectus.query.types import Answer
 
 from benchmarks.fake_server import FakeReply, Rule
 from tests.query.films import build
-from tests.query.graph_serving import prompts, served
+from tests.query.graph_serving import asked_of, prompts, served
 
 PLAN, REASON, OWN = "You plan how to find the answer", "evidence found in a knowledge graph", "from what you know"
 QUESTION = "Where was the director of Grey Heron born?"
@@ -29,11 +24,7 @@ def planned(*paths: Sequence[str]) -> str:
 
 
 def ask(context: Context, question: str = QUESTION, topics: Sequence[str] = (), method: str = "plan") -> Answer:
-    answerer = METHODS[method].answerer(context)
-    if topics:
-        assert isinstance(answerer, TopicAnswerer)
-        return asyncio.run(answerer.answer_about(question, topics, ignore_pieces))
-    return asyncio.run(answerer.answer(question, ignore_pieces))
+    return asked_of(context, method, question, topics)
 
 
 def cited(answer: Answer) -> list[tuple[str, str, str]]:
@@ -86,12 +77,6 @@ def test_an_insufficient_path_is_kept_and_told_to_the_next_plan(films_index: Con
     assert answer.usage.calls == 4
 
 
-def test_of_a_plan_that_breaks_off_the_part_that_holds_is_kept(films_index: Context, memo: Path) -> None:
-    replies = [Rule(planned((*PELLUCI, "directed_by")), PLAN), Rule("{Yes} {Pelluci} [1][2]", REASON)]
-    with served(films_index, memo, replies) as (context, _):
-        assert ask(context).names == ("Pelluci",)
-
-
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_calls_reach_their_bound_where_no_answer_comes(rounds: int, films_index: Context, memo: Path) -> None:
     relations = ["directed_by", "starred_actors", "release_year"][:rounds]
@@ -106,39 +91,13 @@ def test_calls_reach_their_bound_where_no_answer_comes(rounds: int, films_index:
     assert (answer.text, answer.known) == (f"Atlantis {BEST_EFFORT}", False)
 
 
-@pytest.mark.parametrize("reply", ["", "none", FakeReply(status=400)])
+@pytest.mark.parametrize("reply", ["none", FakeReply(status=400)])
 def test_a_bad_reply_ends_with_a_reason(reply: str | FakeReply, films_index: Context, memo: Path) -> None:
     with served(films_index, memo, [Rule(reply, PLAN), Rule("{unknown}", OWN)]) as (context, _):
         answer = ask(context)
     assert not answer.known
     assert answer.evidence.walk
     assert "(" in answer.evidence.walk.decisions[0].outcome
-
-
-def test_the_same_plan_again_ends_the_rounds(films_index: Context, memo: Path) -> None:
-    replies = [
-        Rule(planned(("Grey Heron", "directed_by")), PLAN),
-        Rule("{No} {nothing}", REASON),
-        Rule("{unknown}", OWN),
-    ]
-    with served(films_index, memo, replies) as (context, _):
-        assert ask(context).usage.calls == 4  # plan, reason, the same plan, own knowledge
-
-
-def test_plans_in_words_are_read() -> None:
-    found = PlanReply.in_words("The plans:\n1. Grey Heron -> directed_by -> ^born_in\nDone.")
-    assert found
-    assert [(each.start, each.relations) for each in found.paths] == [("Grey Heron", ["directed_by", "^born_in"])]
-    assert PlanReply.in_words("I cannot say.") is None
-
-
-def test_a_step_is_walked_in_the_direction_that_is_stated(films_index: Context) -> None:
-    graph = open_graph(films_index)
-    directed = graph.predicates.index("directed_by")
-    plan = RelationPath(list(graph.names).index("Ada Mirren"), (DirectedPredicate(directed, True),))
-    path = ground(graph, plan)
-    assert sorted(graph.names[row] for row in path.entities) == ["Grey Heron", "Port Alma", "Salt Pans"]
-    assert path.relations == (DirectedPredicate(directed, False),)
 
 
 @pytest.mark.parametrize(

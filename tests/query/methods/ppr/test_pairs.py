@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.ppr.pairs import PairScores, joined_by_titles, linked_by_names, score_pairs
+from conspectus.query.methods.ppr.pairs import joined_by_titles, linked_by_names, score_pairs
 from conspectus.query.question.linking import Links, open_linker
 from conspectus.storage.arrays import Floats
 from hypothesis import given
@@ -71,22 +71,6 @@ def test_scores_are_those_of_the_definition(pool: tuple[np.ndarray, ...]) -> Non
     np.testing.assert_allclose(found.titles, titles, rtol=1e-9, atol=1e-9)
 
 
-def two_halves() -> PairScores:
-    """0 names the bridge, 1 is about it, 2 is near to the question but holds half of it and no link."""
-    linked = np.zeros((3, 3), bool)
-    linked[0, 1] = linked[1, 0] = True
-    held = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    return score_pairs(np.array([0.5, 0.4, 0.6]), np.eye(3), linked, linked, held, np.array([0.5, 0.5]))
-
-
-def test_two_halves_of_a_question_outrank_a_passage_that_says_one_of_them_better() -> None:
-    fit = np.hypot(0.5, 0.4)
-    assert two_halves().together.tolist() == pytest.approx([fit, fit, 0.5 * 0.6])
-    assert two_halves().titles.tolist() == [1.0, 1.0, 0.0]
-    assert two_halves().joint_with.tolist()[:2] == [1, 0]
-    assert two_halves().titles_with.tolist()[:2] == [1, 0]
-
-
 def test_an_empty_pool_and_a_question_without_terms() -> None:
     none, no_links = np.zeros(0), np.zeros((0, 0), bool)
     assert score_pairs(none, np.zeros((0, 0)), no_links, no_links, np.zeros((0, 2)), np.ones(2) / 2).together.size == 0
@@ -130,10 +114,3 @@ def test_names_link_unless_the_question_holds_them(texts: Context) -> None:
     asked = open_linker(texts.index).link("Who was born on Lake Balaton?")
     assert asked.entity_rows
     assert lake not in title_pairs(texts, linked_by_names(graph, rows, asked, n))
-
-
-def test_the_order_of_the_pool_is_kept(texts: Context) -> None:
-    graph, rows = texts.index.graph(), np.arange(len(texts.chunks))
-    turned = rows[::-1].copy()
-    whole = joined_by_titles(texts, graph, rows)
-    assert (joined_by_titles(texts, graph, turned) == whole[::-1, ::-1]).all()

@@ -6,10 +6,8 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.ppr.ppr import PprRetriever, best_chunks, priors, second_hop_prior
 from conspectus.query.methods.ppr.seeds import TEXT_SEEDS, TextScores, personalization, text_scores
-from conspectus.query.question.linking import Links
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage
-from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import PageRank
 from conspectus.storage.records import Entity
 from conspectus.storage.settings import PprSettings
@@ -50,18 +48,6 @@ def test_push_and_exact_find_the_same(context: Context, questions: list[str]) ->
     assert np.mean(same) >= 0.95, [question for question, equal in zip(asked, same, strict=True) if not equal]
 
 
-def by_igraph(graph: Adjacency, reset: np.ndarray, damping: float) -> np.ndarray:
-    import igraph
-
-    sources = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
-    once = sources < graph.indices
-    edges = list(zip(sources[once].tolist(), graph.indices[once].tolist(), strict=True))
-    reference = igraph.Graph(graph.n_nodes, edges)
-    weights = graph.weights[once].astype(float).tolist()
-    found = reference.personalized_pagerank(damping=damping, reset=reset.tolist(), weights=weights, directed=False)
-    return np.array(found)
-
-
 def test_the_seeds(context: Context) -> None:
     """What is named, and what is near: each kind has its share of the mass, and nothing else has any."""
     nodes, mass = seeds(context, "Which award did Paul Marlow win?")
@@ -78,12 +64,6 @@ def test_the_seeds(context: Context) -> None:
     assert len(nodes) == TEXT_SEEDS
 
 
-@pytest.mark.parametrize("question", HOPS[:3])
-def test_evidence_of_two_hops_is_found(question: str, context: Context) -> None:
-    """Paul Marlow's article shares hardly a word with the questions, but the novel's names him."""
-    assert "Paul Marlow" in [each.title for each in retrieve(context, question, 3)]
-
-
 def test_a_chain_of_names_beats_words(build: Build) -> None:
     passages = {
         "The Glass Orchard": "The Glass Orchard is a film by Ilse Varga.",
@@ -95,15 +75,6 @@ def test_a_chain_of_names_beats_words(build: Build) -> None:
     assert {each.title for each in found} == {"The Glass Orchard", "Ilse Varga"}
 
 
-def test_titles_of_many_chunks_seed_nothing(context: Context) -> None:
-    """A name that stands for more passages than `MOST_OWNERS` says too little about each."""
-    name = open_question(context, "Who wrote The Oak House?").links.names[0]
-    many = replace(name, chunk_ids=tuple(chunk.id for chunk in context.chunks[:11]))
-    near = text_scores(context, open_question(context, "x"))
-    _, mass = personalization(context, Links((many,), ()), near)
-    assert mass.sum() == pytest.approx(1.0)
-
-
 def test_text_scores_are_twice_the_cosine_plus_words(context: Context) -> None:
     question = "Who directed the film?"
     vector = context.embedder.embed_query(question)[np.newaxis]
@@ -113,13 +84,6 @@ def test_text_scores_are_twice_the_cosine_plus_words(context: Context) -> None:
     want = np.maximum(2 * cosines + words[found.rows] / words.max(), 0)
     np.testing.assert_allclose(found.scores, want)
     assert found.rows.tolist() == sorted(set(found.rows.tolist()))
-
-
-def test_the_trace_tells_what_was_done(context: Context) -> None:
-    trace = asyncio.run(PprRetriever(context).retrieve("Who wrote The Oak House?", 5)).trace
-    assert [step.name for step in trace] == ["link", "seed", "walk", "pairs", "second hop"]
-    assert "The Oak House" in trace[0].detail
-    assert trace[2].detail.startswith("push: ")
 
 
 WALK = PageRank(np.array([1, 2, 4, 9]), np.array([0.2, 0.1, 0.3, 0.4]), 0.0, 1, "push")  # 9 is an entity

@@ -1,11 +1,8 @@
 """The second hop: the question asked again with what its first passages name."""
 
-from unittest.mock import patch
-
 import numpy as np
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.ppr import second_hop as module
 from conspectus.query.methods.ppr.ppr import rank_passages
 from conspectus.query.methods.ppr.second_hop import FirstPassage, Rewrite, matched_part, rewrite_question, second_hop
 from conspectus.query.question.question import open_question
@@ -53,23 +50,6 @@ def test_a_name_takes_the_place_of_what_its_passage_matches(states: Context) -> 
     assert "Brook House" not in found  # the question says it already
 
 
-def test_the_rarest_names_come_first_and_no_more_than_asked_for(states: Context) -> None:
-    every = rewrite_question(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")])
-    assert [len(each.chunks) for each in every] == sorted(len(each.chunks) for each in every)
-    with patch.object(module, "_MOST_NAMES", 1):
-        assert (
-            rewrite_question(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")])
-            == every[:1]
-        )
-    assert rewrite_question(states, open_question(states, LAWS), []) == []
-
-
-def test_a_passage_that_matches_nothing_leads_nowhere(states: Context) -> None:
-    assert (
-        rewrite_question(states, open_question(states, "Who sang?"), [first(states, "Who sang?", "Brook House")]) == []
-    )
-
-
 def test_the_second_hop_finds_what_the_first_passage_leads_to(states: Context) -> None:
     found = rank_passages(states, LAWS, 5)
     assert not isinstance(found, Step)
@@ -78,17 +58,6 @@ def test_the_second_hop_finds_what_the_first_passage_leads_to(states: Context) -
     laws = int(np.flatnonzero(found.candidates.rows == row_of(states, "Cider laws of Dorset"))[0])
     assert found.rewrites[found.hop.by[laws]].name == "Dorset"
     assert found.hop.gain[laws] > 0
-
-
-def test_without_first_passages_there_is_no_second_hop(states: Context) -> None:
-    ppr = states.settings.ppr.model_copy(update={"bridge_passages": 0})
-    alone = Context(states.index, states.settings.model_copy(update={"ppr": ppr}))
-    found = rank_passages(alone, LAWS, 5)
-    assert not isinstance(found, Step)
-    assert found.rewrites == ()
-    assert not found.hop_prior.any()
-    assert not found.hop.gain.any()
-    assert found.trace()[-1].detail == "the first passages contain no name that leads on"
 
 
 def naive_sum(question: str, matches: dict[str, float]) -> float:

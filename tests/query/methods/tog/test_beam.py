@@ -12,7 +12,6 @@ from conspectus.query.methods.tog.beam import (
     discover,
     extend,
     hops_to,
-    restrict,
 )
 from conspectus.query.methods.tog.tog2 import score_entities
 from conspectus.query.question.topics import rows_of
@@ -48,11 +47,6 @@ def test_relations_are_found_in_both_directions(films_index: Context) -> None:
     assert found == [("born_in", True), ("directed_by", False), ("starred_actors", False)]
 
 
-def test_a_relation_walked_back_leads_to_others_restrict(films_index: Context) -> None:
-    others = walked(films_index, at(films_index, "Grey Heron"), ("directed_by", True), ("directed_by", False))
-    assert sorted(names(films_index, others)) == ["Port Alma", "Salt Pans"]
-
-
 def test_a_path_is_a_chain_to_triples(films_index: Context) -> None:
     graph = open_graph(films_index)
     end = walked(films_index, at(films_index, "Grey Heron"), ("directed_by", True), ("born_in", True))
@@ -64,18 +58,6 @@ def test_a_path_is_a_chain_to_triples(films_index: Context) -> None:
         "Ada Mirren",
         "Pelluci",
     ]
-
-
-def test_paths_are_counted(films_index: Context) -> None:
-    end = walked(films_index, at(films_index, "Otto Brand"), ("starred_actors", False), ("directed_by", True))
-    assert names(films_index, end) == ["Ada Mirren"]
-
-
-def test_some_entities_of_a_branch(films_index: Context) -> None:
-    end = walked(films_index, at(films_index, "Ada Mirren"), ("directed_by", False))
-    one = restrict(end, [int(end.entities[0])])
-    assert len(one.entities) == 1
-    assert len(one.edges[-1].relation) == 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.floats(0, 1)), min_size=1, max_size=12), st.floats(0, 2))

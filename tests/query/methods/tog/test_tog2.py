@@ -11,11 +11,11 @@ import pytest
 from conspectus.query.abstention import is_no_answer
 from conspectus.query.citations.marks import BEST_EFFORT, UNVERIFIED
 from conspectus.query.context import Context
-from conspectus.query.menu import METHODS, find_retriever
-from conspectus.query.types import Answer, TopicAnswerer
+from conspectus.query.menu import find_retriever
+from conspectus.query.types import Answer
 
 from benchmarks.fake_server import FakeReply, FakeRequest, FakeServer, Rule
-from tests.query.graph_serving import prompts, served
+from tests.query.graph_serving import asked_of, prompts, served
 from tests.tags import inside, prompt_of
 
 TOPICS, RELATIONS = "You choose the entities of a knowledge graph", "you choose the relations to follow"
@@ -54,14 +54,7 @@ def rules(
 
 
 def ask(context: Context, topics: Sequence[str] = (), question: str = QUESTION, method: str = "tog2") -> Answer:
-    answerer = METHODS[method].answerer(context)
-    assert isinstance(answerer, TopicAnswerer)
-    made = answerer.answer_about(question, topics, _silent) if topics else answerer.answer(question, _silent)
-    return asyncio.run(made)
-
-
-def _silent(piece: str) -> None:
-    pass
+    return asked_of(context, method, question, topics)
 
 
 def asked(server: FakeServer, about: str) -> list[str]:
@@ -108,12 +101,7 @@ def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> No
 
 @pytest.mark.parametrize(
     ("settings", "most"),
-    [
-        ({}, 3 * 3 + 2),
-        ({"clue": False}, 2 * 3 + 2),
-        ({"depth": 2}, 3 * 2 + 2),
-        ({"depth": 1, "clue": False}, 2 + 2),
-    ],
+    [({}, 3 * 3 + 2), ({"clue": False}, 2 * 3 + 2), ({"depth": 1, "clue": False}, 2 + 2)],
 )
 def test_calls_reach_their_bound_where_no_answer_comes(
     settings: dict[str, object], most: int, grid_index: Context, memo: Path
@@ -138,7 +126,7 @@ def test_a_judgement_that_suffices_ends_the_walk(films_index: Context, memo: Pat
     assert not answer.known
 
 
-@pytest.mark.parametrize("reply", ["", "Let us begin!", "{Yes}", FakeReply(status=400)])
+@pytest.mark.parametrize("reply", ["", "{Yes}", FakeReply(status=400)])
 def test_a_reasoning_that_cannot_be_used_is_told_and_the_walk_goes_on(
     reply: str | FakeReply, films_index: Context, memo: Path
 ) -> None:
@@ -165,7 +153,7 @@ def test_a_reasoning_that_cannot_be_used_is_told_and_the_walk_goes_on(
 
 @pytest.mark.parametrize(
     ("reply", "calls"),
-    [("", 2), ("no idea", 2), ('{"relations": 3}', 2), ('{"relations": []}', 1)],
+    [("", 2), ('{"relations": 3}', 2), ('{"relations": []}', 1)],
 )
 def test_relations_that_cannot_be_read_end_the_branch_with_a_reason(
     reply: str, calls: int, films_index: Context, memo: Path
@@ -178,22 +166,6 @@ def test_relations_that_cannot_be_read_end_the_branch_with_a_reason(
     assert "(" in ruled[0].outcome
     assert answer.usage.depth == 0
     assert len(asked(server, RELATIONS)) == calls, "what cannot be used is asked for once more"
-
-
-def test_no_topics_are_a_search_of_everything(films_index: Context, memo: Path) -> None:
-    with served(films_index, memo, rules(topics="{}")) as (context, server):
-        answer = ask(context, question="Where was the director of Grey Heron and Night Ferry born?")
-    assert len(server.requests) == 1  # topics; there is no passage to judge
-    assert answer.usage.depth == 0
-
-
-def test_scores_of_0_to_1_and_of_0_to_10_are_one(films_index: Context, memo: Path) -> None:
-    low = '{"relations": [{"number": 1, "score": 0.9}, {"number": 2, "score": 0.1}]}'
-    with served(films_index, memo, [*rules(), Rule(low, RELATIONS)], tog={"depth": 1}) as (context, _):
-        answer = ask(context)
-    assert answer.evidence.walk
-    ruled = next(each for each in answer.evidence.walk.decisions if each.stage == "relations")
-    assert [each.score for each in ruled.considered if each.kept] == [0.9]  # 0.1 is below the threshold
 
 
 def test_without_a_model_it_finds_what_the_question_asks_for(films_index: Context) -> None:
@@ -226,20 +198,7 @@ def test_every_scorer_ranks_passages(scorer: str, context: Context) -> None:
     assert asyncio.run(find_retriever("tog2", opened).retrieve("Who was Ada Lovelace?", 2)).passages
 
 
-def test_a_model_scores_pieces(films_index: Context, memo: Path) -> None:
-    pieces = Rule('{"pieces": [{"number": 2, "score": 9}]}', SCORE)
-    with served(films_index, memo, [pieces, *rules(), Rule(every, RELATIONS)], tog={"scorer": "model", "depth": 1}) as (
-        context,
-        server,
-    ):
-        answer = ask(context)
-    assert len(asked(server, SCORE)) == 1
-    assert answer.evidence.walk
-    entities = next(each for each in answer.evidence.walk.decisions if each.stage == "entities")
-    assert sum((each.score or 0) > 0 for each in entities.considered) == 1
-
-
-@pytest.mark.parametrize("reply", ["", "no idea", '{"pieces": 3}', FakeReply(status=400)])
+@pytest.mark.parametrize("reply", ["", '{"pieces": 3}', FakeReply(status=400)])
 def test_a_scorer_that_fails_is_a_step_and_the_ranking_by_embedding_stands(
     reply: str | FakeReply, films_index: Context, memo: Path
 ) -> None:
@@ -264,18 +223,6 @@ def test_a_scorer_that_fails_is_a_step_and_the_ranking_by_embedding_stands(
     assert all(entity.score for entity in entities.considered if entity.kept), "no score is a number from nowhere"
 
 
-@pytest.mark.parametrize(("task", "word"), [("claims", "REFUTES"), ("slots", "[SEP]")])
-def test_claims_and_slots_have_prompts_of_their_own(task: str, word: str, films_index: Context, memo: Path) -> None:
-    rule = Rule("{Yes} {SUPPORTS} [1]", "knowledge graph and (?:from )?texts")
-    with served(films_index, memo, [rule, Rule('{"1": "Grey Heron"}', TOPICS)], tog={"task": task}) as (
-        context,
-        server,
-    ):
-        answer = ask(context, question="Grey Heron was directed by Ada Mirren.")
-    assert word in prompts(server)[-1]
-    assert answer.evidence.walk
-
-
 def test_samples_that_agree_need_no_walk(films_index: Context, memo: Path) -> None:
     with served(films_index, memo, [Rule("So the answer is: Pelluci.")], tog={"self_consistency": 4}) as (
         context,
@@ -286,16 +233,6 @@ def test_samples_that_agree_need_no_walk(films_index: Context, memo: Path) -> No
     assert len(server.requests) == 4
     temperatures = {each.body["temperature"] for each in server.requests if each.body}
     assert temperatures == {0.7}
-
-
-def test_samples_that_differ_are_followed_by_the_walk(films_index: Context, memo: Path) -> None:
-    samples = Rule(["So the answer is: A.", "So the answer is: B.", "unknown"], "step by step", times=3)
-    with served(
-        films_index, memo, [samples, *rules(), Rule(every, RELATIONS)], tog={"self_consistency": 3, "depth": 1}
-    ) as (context, _):
-        answer = ask(context)
-    assert "too few" in " ".join(each.detail for each in answer.trace)
-    assert answer.usage.depth == 1
 
 
 def test_temperatures(films_index: Context, memo: Path) -> None:
@@ -314,35 +251,15 @@ def found(answer: Answer) -> tuple[str, tuple[str, ...], list[str]]:
 @pytest.mark.parametrize(
     "reply",
     [
-        "{Yes} {Pelluci} [1, 2]",
-        "{Yes} {Pelluci} [1-2]",
-        "{Yes} {Pelluci} (1, 2)",
-        "{Yes} {Pelluci} 1, 2",
         "{Yes} {Pelluci}",
-        "Reply: {Yes} {Pelluci} [1][2]",
-        "Answer: **{Yes}** Ada Mirren was born there, so it is {Pelluci} [1][2].",
         "<think>Is it {No}?</think>{Yes}. The director of {Grey Heron} was born in {Pelluci} 【1】【2】",
         '```json\n{"answer": "Pelluci", "sufficient": "Yes", "facts": [1, 2]}\n```',
-        "The answer to the question is {Pelluci} [1][2].\n\nQ: Who built the harbour?\nA: {No} {unknown}",
     ],
 )
 def test_a_right_answer_is_heard_however_it_is_written(reply: str, films_index: Context, memo: Path) -> None:
     with served(films_index, memo, [*rules([NO, reply]), naming("directed by", "born in")]) as (context, _):
         answer = ask(context)
     assert found(answer) == ("Pelluci [1][2]", ("Pelluci",), ["directed_by", "born_in"])
-
-
-@pytest.mark.parametrize(
-    "reply", ["I would begin from Grey Heron.", '["1"]', '{"Grey Heron": "1"}', '{"entities": ["Grey Heron"]}']
-)
-def test_topics_are_read_in_prose_and_in_any_json(reply: str, films_index: Context, memo: Path) -> None:
-    question = "Where was the director of Grey Heron, not of Night Ferry, born?"
-    with served(films_index, memo, [*rules(NO, reply), naming("directed by")]) as (context, server):
-        answer = ask(context, question=question)
-    assert answer.evidence.walk
-    (topics,) = [each for each in answer.evidence.walk.decisions if each.stage == "topics"]
-    assert [each.label for each in topics.considered if each.kept] == ["Grey Heron"]
-    assert len(asked(server, TOPICS)) == 1
 
 
 def test_topics_that_cannot_be_read_twice_are_all_kept(films_index: Context, memo: Path) -> None:
@@ -354,16 +271,6 @@ def test_topics_that_cannot_be_read_twice_are_all_kept(films_index: Context, mem
     assert {each.label for each in topics.considered if each.kept} == {"Grey Heron", "Night Ferry"}
     assert "are taken" in topics.outcome or "are taken" in topics.considered[0].why
     assert len(asked(server, TOPICS)) == topics.calls == 2
-
-
-def test_relations_are_read_by_name(films_index: Context, memo: Path) -> None:
-    scored = "Here are the relations:\n1. {directed by (Score: 0.8)}: it names the director.\n2. {born in (Score: 0.7)}"
-    with served(films_index, memo, [*rules([NO, NO, "{Yes} {Pelluci} [1][2]"]), Rule(scored, RELATIONS)]) as (
-        context,
-        _,
-    ):
-        answer = ask(context)
-    assert found(answer) == ("Pelluci [1][2]", ("Pelluci",), ["directed_by", "born_in"])
 
 
 def test_a_walk_that_ends_early_gives_its_best_effort(films_index: Context, memo: Path) -> None:

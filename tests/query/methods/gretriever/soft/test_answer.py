@@ -2,17 +2,14 @@
 
 import asyncio
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
-from subprocess import run
 
 import pytest
 import torch
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.methods.gretriever import retrieval
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.soft.answer import read_written
 from conspectus.query.methods.gretriever.soft.checkpoint import (
@@ -24,9 +21,9 @@ from conspectus.query.methods.gretriever.soft.checkpoint import (
     write_learned,
 )
 from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
-from conspectus.query.types import Answer, FollowUpAnswerer, TopicAnswerer, ignore_pieces
+from conspectus.query.types import Answer, TopicAnswerer
 from conspectus.storage.errors import ConspectusError, MissingPart, SettingsError
-from conspectus.storage.settings import SoftPromptSettings, load_settings
+from conspectus.storage.settings import SoftPromptSettings
 
 from tests.query.made_subgraphs import tiny
 
@@ -75,27 +72,6 @@ def test_a_setting_makes_the_trained_prompt_answer(films_index: Context, tmp_pat
     assert ask(films_index).method == "gretriever:offline"
 
 
-def test_a_conversation_keeps_the_subgraph_and_grows_it(
-    films_index: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retrieval, "_HOPS", 1)
-    narrow = load_settings(overrides={"gretriever": {"top_k_edges": 1, "edge_cost": 0.2}})
-    folder = checkpoint(tmp_path, films_index.embedder.name, films_index.embedder.dimension)
-    context = with_prompt(replace(films_index, settings=narrow), folder)
-    answerer = METHODS["gretriever"].answerer(context)
-    assert isinstance(answerer, FollowUpAnswerer)
-    first = ask(context, ("Grey Heron",)).evidence.subgraph
-    assert first is not None
-    assert first.kept.nodes
-    question = "When was Salt Pans released?"
-    after = asyncio.run(answerer.answer_after(question, first.kept, ignore_pieces)).evidence.subgraph
-    alone = asyncio.run(answerer.answer(question, ignore_pieces)).evidence.subgraph
-    assert after is not None
-    assert alone is not None
-    assert "Grey Heron" in after.text.nodes
-    assert "Grey Heron" not in alone.text.nodes
-
-
 def test_an_answer_rests_on_the_edges_of_the_nodes_it_names(films_index: Context) -> None:
     subgraph = retrieve_subgraph(films_index, QUESTION).subgraph
     answer = read_written(films_index, subgraph, "ada mirren|Nobody")
@@ -127,16 +103,3 @@ def test_what_does_not_fit_is_told_in_one_line(films_index: Context, tmp_path: P
             ask(context)
         assert isinstance(caught.value, ConspectusError)
         assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(("module", "package"), [("torch_geometric", "torch-geometric"), ("peft", "peft")])
-def test_a_missing_extra_is_named(module: str, package: str) -> None:
-    code = (
-        f"import sys; sys.modules[{module!r}] = None\n"
-        "from conspectus.query.methods.gretriever.soft.frozen_model import need\n"
-        f"need({module!r})"
-    )
-    done = run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    last = done.stderr.strip().splitlines()[-1]
-    assert last.endswith(f"{package} is not installed: pip install 'conspectus[train]'")

@@ -54,11 +54,6 @@ def test_what_edges_say_matters_but_to_gcn() -> None:
         assert same == (kind == "gcn"), kind
 
 
-def test_a_graph_without_nodes_is_the_zero_vector() -> None:
-    empty = drawn_graph(0, 0, 0)
-    assert not vectors(encoder("graph_transformer"), empty, drawn_graph(1, 2, 1))[0].any()
-
-
 def test_one_layer_of_gcn_is_its_formula() -> None:
     """Kipf and Welling 2017, equation 2: D^-1/2 (A + I) D^-1/2 X W, with the degrees of edges that come in."""
     graph = EncodedGraph(drawn_graph(2, 4, 0).nodes, np.array([[0, 1, 2], [1, 2, 3]]), drawn_graph(2, 4, 3).edges)

@@ -1,6 +1,5 @@
 """Encodings of graphs, and what of a graph a question needs."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -64,30 +63,3 @@ def test_the_part_of_a_graph_that_a_question_needs() -> None:
     assert cut(GRAPH, question, encode, Cutting(nodes=0, edges=0)) == GRAPH
     bare = TextualGraph(GRAPH.nodes, ())
     assert cut(bare, question, encode, Cutting()) == bare
-
-
-def test_a_part_hangs_together_and_is_of_the_graph() -> None:
-    draw = np.random.default_rng(5)
-    words = ["sea", "whale", "ship", "harbour", "captain", "storm", "island", "map"]
-
-    def said(many: int) -> Sequence[str]:
-        return [" ".join(draw.choice(words, 2)) for _ in range(many)]
-
-    encode = encodings()
-    for _ in range(20):
-        n, m = int(draw.integers(2, 12)), int(draw.integers(1, 20))
-        edges = tuple(
-            TextualEdge(int(source), text, int(target))
-            for source, target, text in zip(draw.integers(0, n, m), draw.integers(0, n, m), said(m), strict=True)
-        )
-        graph = TextualGraph(tuple(f"{number} {text}" for number, text in enumerate(said(n))), edges)
-        part = cut(graph, "where is the ship", encode, Cutting())
-        assert set(part.nodes) <= set(graph.nodes)
-        triples = {(graph.nodes[each.source], each.text, graph.nodes[each.target]) for each in graph.edges}
-        assert {(part.nodes[each.source], each.text, part.nodes[each.target]) for each in part.edges} <= triples
-        reached = {0}
-        for _ in part.nodes:
-            reached |= {
-                end for each in part.edges for end in (each.source, each.target) if {each.source, each.target} & reached
-            }
-        assert reached == set(range(len(part.nodes)))

@@ -27,9 +27,6 @@ from tests.query.made_subgraphs import WIDTH, asked, tiny
 SHAPE = SoftShape(layers=1, heads=2, width=8, text_tokens=80, answer_tokens=4)
 VARIANTS = {
     "gretriever": (SHAPE, {"encoder", "projector"}),
-    "gat": (replace(SHAPE, encoder="gat"), {"encoder", "projector"}),
-    "gcn": (replace(SHAPE, encoder="gcn"), {"encoder", "projector"}),
-    "without the projector": (replace(SHAPE, projector=False), {"encoder"}),
     "graphtoken": (replace(SHAPE, text=False), {"encoder", "projector"}),
     "prompt tuning": (replace(SHAPE, encoder="none"), {"soft"}),
     "with lora": (replace(SHAPE, lora=True), {"encoder", "projector", "lora"}),
@@ -130,13 +127,6 @@ def test_a_long_graph_is_cut_before_its_question(folder: Path) -> None:
     assert len(made._text_ids(asked(0, 50))) == 30
 
 
-def test_an_answer_has_at_most_its_tokens(folder: Path) -> None:
-    made = prompt(folder, replace(SHAPE, answer_tokens=2)).eval()
-    assert all(len(text.split()) <= 2 for text in made.write([asked(0), asked(1)]))
-    with torch.inference_mode():
-        assert float(made.loss([asked(0)], ["the sea"])) == pytest.approx(float(made.loss([asked(0)], ["the sea and"])))
-
-
 def test_the_frozen_model_never_drops_anything(folder: Path) -> None:
     made = prompt(folder, replace(SHAPE, lora=True, dropout=0.5)).train()
     training = {name for name, each in made.named_modules() if each.training}
@@ -214,9 +204,7 @@ def test_a_checkpoint_of_something_else_is_told(folder: Path, tmp_path: Path) ->
             read_made(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("heads", 0), ("layers", 0), ("width", -4), ("width", 10**12), ("lora_dropout", 1.0)]
-)
+@pytest.mark.parametrize(("key", "value"), [("heads", 0), ("width", 10**12), ("lora_dropout", 1.0)])
 def test_numbers_in_a_checkpoint_that_cannot_be_are_told(folder: Path, tmp_path: Path, key: str, value: float) -> None:
     rows = as_rows(made_of(open_frozen(str(folder))))
     rows["shape"] = asdict(SHAPE) | {key: value}
