@@ -7,7 +7,7 @@
 If there is no budget, --write makes one. The sections are:
 
 lines, files, functions   Python of a folder and of all folders in it. A function is any `def`, nested ones too. `web`
-                          is JavaScript, CSS and HTML.
+                          is JavaScript, CSS and HTML, `sql` the files of SQL.
 counts                    The whole product. A settings key is a value that a user can set; a dictionary is one key. A
                           numeric constant is a number that a module assigns, or a class to an upper-case name: -1 and
                           60 * 60 are one each, and each item of a tuple, list, set or dictionary is one, so that
@@ -81,16 +81,20 @@ def measure(root: Path, pages: Mapping[str, Iterable[str]], settings: type[BaseM
     def total(name: str, folder: str = "") -> int:
         return sum(figures[name] for path, figures in measured.items() if path.is_relative_to(root / folder))
 
+    def other_lines(*ends: str) -> int:
+        paths = [path for top in FOLDERS for end in ends for path in (root / top).rglob(f"*.{end}")]
+        return sum(len(path.read_text("utf-8").splitlines()) for path in paths)
+
     inner = {path.relative_to(root).parts[:2] for path in measured if len(path.relative_to(root).parts) > 2}
     folders = sorted([*FOLDERS, *map("/".join, inner)], key=lambda it: (FOLDERS.index(it.partition("/")[0]), it))
-    web = [path for top in FOLDERS for end in ("js", "css", "html") for path in (root / top).rglob(f"*.{end}")]
     tests = [path.read_text("utf-8") for path in (root / "tests").rglob("*.py")]
     reached = {name: closure(imported, (root / page for page in files)) for name, files in pages.items()}
     return {
         "lines": {
             "product": total("lines"),
             **{folder: total("lines", folder) for folder in folders},
-            "web": sum(len(path.read_text("utf-8").splitlines()) for path in web),
+            "sql": other_lines("sql"),
+            "web": other_lines("js", "css", "html"),
         },
         "files": {"product": total("files"), **{top: total("files", top) for top in FOLDERS}},
         "functions": {"product": total("functions"), **{top: total("functions", top) for top in FOLDERS}},

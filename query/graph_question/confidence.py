@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 FEATURES = (
     "score", "margin", "least", "unmet", "shift", "elsewhere", "lacks", "coloured", "colour_shift", "colour_elsewhere",
-    "support", "unsaid", "itself", "steps", "kind", "likely", "yes_no",
+    "support", "unsaid", "itself", "steps", "kind", "likely", "said", "explained", "yes_no",
 )  # fmt: skip
 SURE, RATHER = 0.75, 0.5
 """The probability from which an answer is given, and from which it is shown as a best effort."""
 _ALIKE = 0.9
 """The share of things from which two answers are the same."""
-_UNSTARTED = 0.74
-"""What counts as the likeness of a path that starts nowhere ("all films"): the mean of those that start at a name."""
+_UNSTARTED, _UNSTARTED_SAID = 0.74, 0.4
+"""What counts as the likenesses of a path that starts nowhere ("all films"): about the mean of others."""
 _AGAIN = 8.0
 """The margin from which another answer is as good as none."""
 
@@ -42,7 +42,7 @@ def confidence_features(predicates: Predicates, reading: "GraphReading", answer:
     """
     best, scoring = reading.best, reading.scoring
     assert best is not None
-    account = scoring.account(best)
+    account, features = scoring.account(best), scoring.features(best)
     colours = [place for place in reading.content if _may_colour(reading, place, account.explained)]
     content = [place for place in reading.content if place not in colours]
     missing = 1 - account.explained
@@ -70,8 +70,10 @@ def confidence_features(predicates: Predicates, reading: "GraphReading", answer:
         sum(word < 0 for word in sayings),
         any(each.entity in starts for each in answer.found),
         len(sayings),
-        scoring.features(best)[4],
+        features[4],
         best.likeness if best.legs else _UNSTARTED,
+        best.said if best.legs else _UNSTARTED_SAID,
+        features[0],
         best.form == "yes_no",
     ], np.float64)  # fmt: skip
 
