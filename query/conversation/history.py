@@ -52,10 +52,7 @@ class Turn:
     @property
     def tokens(self) -> int:
         """The length of the turn in tokens: question, standalone question and answer."""
-        asked = count_tokens(self.question)
-        if self.standalone != self.question:
-            asked += count_tokens(self.standalone)
-        return asked + count_tokens(self.answer)
+        return sum(map(count_tokens, {self.question, self.standalone})) + count_tokens(self.answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,29 +91,25 @@ class Conversation:
 
 def turn_of(answer: Answer) -> Turn:
     """Return the turn that records an answer."""
+    subgraph = answer.evidence.subgraph
     return Turn(
         answer.question,
         answer.standalone or answer.question,
         answer.text,
         answer.method,
-        tuple(
-            dict.fromkeys(
-                CitedSpan(citation.document_id, citation.start, citation.end) for citation in answer.citations
-            )
-        ),
+        tuple(dict.fromkeys(CitedSpan(cited.document_id, cited.start, cited.end) for cited in answer.citations)),
         tuple(sorted({digest(passage.text) for passage in answer.evidence.passages})),
         answer.narrowed,
-        answer.evidence.subgraph.kept if answer.evidence.subgraph else NO_PRIZES,
+        subgraph.kept if subgraph else NO_PRIZES,
     )
 
 
 def _shortened(turn: Turn, tokens: int) -> Turn:
-    standalone = first_tokens(turn.standalone, tokens)
+    standalone = question = first_tokens(turn.standalone, tokens)
     left = tokens - count_tokens(standalone)
-    if turn.question == turn.standalone:
-        return replace(turn, question=standalone, standalone=standalone, answer=first_tokens(turn.answer, left))
-    question = first_tokens(turn.question, left)
-    left -= count_tokens(question)
+    if turn.question != turn.standalone:
+        question = first_tokens(turn.question, left)
+        left -= count_tokens(question)
     return replace(turn, question=question, standalone=standalone, answer=first_tokens(turn.answer, left))
 
 
