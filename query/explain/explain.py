@@ -22,10 +22,6 @@ from conspectus.query.question.question import open_question
 from conspectus.query.types import Evidence, Passage, Step
 from conspectus.storage.errors import UsageError
 
-_BASELINES = ("bm25", "dense", "hybrid")
-EXPLAINED = ("ppr", *MEMORIES, *_BASELINES)
-"""The methods that can be explained."""
-
 
 async def explain(
     context: Context,
@@ -141,3 +137,5 @@ _EXPLAIN_BASELINE: dict[str, tuple[str, Callable[[Context, str, int], Awaitable[
     "hybrid": ("bm25 + dense", _by_ranks),
 }
 """The formula of a baseline, and the function that finds and explains its passages."""
+EXPLAINED = ("ppr", *MEMORIES, *_EXPLAIN_BASELINE)
+"""The methods that can be explained."""

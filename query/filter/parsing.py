@@ -74,9 +74,6 @@ class _Token:
     written: str
     start: int
 
-    def says(self, word: str) -> bool:
-        return self.kind in {"word", "sign"} and self.written.casefold() == word
-
 
 def parse(written: str) -> Expression:
     """Return the parsed filter; UsageError describes the error and its character position."""
@@ -202,10 +199,9 @@ class _Parser:
         return token.written[1:-1] if token.kind == quoted else token.written
 
     def _take(self, word: str) -> bool:
-        if not self.now.says(word):
-            return False
-        self._at += 1
-        return True
+        found = self.now.kind in {"word", "sign"} and self.now.written.casefold() == word
+        self._at += found
+        return found
 
     def _need(self, word: str) -> None:
         if not self._take(word):

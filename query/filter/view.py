@@ -46,6 +46,7 @@ from conspectus.storage.records import (
     Report,
     Synonym,
 )
+from conspectus.storage.tables import taken
 
 Joining = TypeVar("Joining", Synonym, Link)
 
@@ -101,10 +102,10 @@ def view_of(index: StoredIndex, document_ids: AbstractSet[str], embedder: Embedd
         vectors[DESCRIPTIONS] = own.descriptions
     parts = Parts(
         rows={
-            Document: lambda: known.documents,
+            Document: lambda: TableRows(index.arrow(Document).filter(kept.documents), Document),
             Chunk: lambda: known.chunks,
             Entity: lambda: known.described,
-            Mention: lambda: known.mentions,
+            Mention: lambda: TableRows(taken(index.arrow(Mention), kept.mentions), Mention),
             Relation: lambda: known.relations,
             Name: lambda: permitted_names(index, known),
             Link: lambda: _between(index.arrow(Link), Link, known.chunks),
