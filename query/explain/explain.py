@@ -56,8 +56,9 @@ async def explain(
     found: list[Explained] = []
     if method == "ppr":
         ranking = rank_passages(context, question, k)
-        walk = None if isinstance(ranking, Step) else WalkExplainer(context, question, ranking, paths)
-        formula, trace = ("", (ranking,)) if isinstance(ranking, Step) else (FORMULA, ranking.trace())
+        if isinstance(ranking, Step):  # the reason why there is none
+            return Explanation(question, method, "", tuple(_chosen([], passage, chunk)), (ranking,))
+        walk, formula, trace = WalkExplainer(context, question, ranking, paths), FORMULA, ranking.trace()
     elif method in MEMORIES:
         retriever, formula = MEMORIES[method]
         memory = await retriever(context).rank(question, k)
