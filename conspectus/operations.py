@@ -87,7 +87,7 @@ async def ask(
         True
     """
     from conspectus.query.citations.verification import verified
-    from conspectus.query.filter.documents import with_filter_step
+    from conspectus.query.filter.documents import filter_steps
     from conspectus.query.menu import find_method
     from conspectus.query.types import TopicAnswerer
 
@@ -107,7 +107,10 @@ async def ask(
             answerer = ShapedAnswerer(context, answerer, history)
         answer = await answerer.answer(read, say or ignore_pieces)
     answer = await verified(context, answer)
-    return with_filter_step(context, replace(answer, question=question, trace=(*long, *answer.trace)))
+    steps = filter_steps(context)
+    evidence = replace(answer.evidence, trace=(*steps, *answer.evidence.trace))
+    trace = (*steps, *long, *answer.trace)
+    return replace(answer, question=question, narrowed=context.narrowed, evidence=evidence, trace=trace)
 
 
 async def retrieve(
@@ -171,7 +174,7 @@ async def retrieve_many(
         ['lighthouse', 'harbour']
     """
     from conspectus.prompts.client.event_loop import gather_all
-    from conspectus.query.filter.documents import with_filter_step_of_evidence
+    from conspectus.query.filter.documents import filter_steps
     from conspectus.query.menu import find_retriever
 
     if k < 1:
@@ -189,7 +192,7 @@ async def retrieve_many(
             context.embedder.embed_queries(batch)  # cached until each question asks for its vector
         found += await gather_all(retriever.retrieve(question, k) for question in batch)
     return [
-        with_filter_step_of_evidence(context, replace(evidence, trace=(*bound_steps(question), *evidence.trace)))
+        replace(evidence, trace=(*filter_steps(context), *bound_steps(question), *evidence.trace))
         for question, evidence in zip(questions, found, strict=True)
     ]
 

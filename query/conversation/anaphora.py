@@ -13,8 +13,7 @@ from importlib.resources import files
 from operator import attrgetter
 from typing import Literal
 
-import regex
-from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.names import UNSPACED, NameMatcher, words
 
 Refers = Literal["person", "thing", "any"]
 """Possible referents of a pronoun, in languages that distinguish persons from things."""
@@ -22,9 +21,6 @@ Refers = Literal["person", "thing", "any"]
 _REFERRING: dict[str, Refers] = {"person": "person", "thing": "thing", "any": "any", "last": "any"}
 _KINDS = ("asks", *_REFERRING, "opens", "joins", "thanks")
 _NOUNS_HAVE_CAPITALS = frozenset({"de"})
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
-_SIGNS_OF_A_WORD = 2
-"""Weight of a character in scripts without spaces, where each counts as a word: most words have two."""
 
 _MOST_BEFORE = 2.0
 """Content words before a pronoun; with more of them, the pronoun's referent is likely among them."""
@@ -38,6 +34,7 @@ class Wording:
 
     Attributes:
         telling: The keys of the content words that are not names.
+        weight: Their number; two characters of a script without spaces count as one word.
         named: The question contains a name.
         refers: The referent of the first pronoun that has no antecedent in the question, or None.
         goes_on: The question begins or ends with a continuation ("and", "what about").
@@ -45,15 +42,11 @@ class Wording:
     """
 
     telling: tuple[str, ...]
+    weight: float
     named: bool
     refers: Refers | None
     goes_on: bool
     asks: bool
-
-    @property
-    def weight(self) -> float:
-        """The number of content words; characters of scripts without spaces are counted as words."""
-        return _weight(self.telling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +64,13 @@ def wording(question: str, names: Sequence[tuple[int, int]]) -> Wording:
     language = _language(question)
     parts = _parts(question, names, language)
     kinds = [part.kind for part in parts]
+    telling = tuple(key for part in parts if part.kind == "telling" for key in part.keys)
+    weight = _weight(telling)
     return Wording(
-        telling=tuple(key for part in parts if part.kind == "telling" for key in part.keys),
+        telling=telling,
+        weight=weight,
         named="name" in kinds,
-        refers=_refers(parts),
+        refers=_refers(parts) if weight <= _MOST_IN_ALL else None,
         goes_on="opens" in (*kinds[:1], *kinds[-1:]),
         asks="asks" in kinds,
     )
@@ -97,8 +93,6 @@ def telling_words(text: str, names: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def _refers(parts: Sequence[_Part]) -> Refers | None:
-    if _weight([key for part in parts if part.kind == "telling" for key in part.keys]) > _MOST_IN_ALL:
-        return None
     before = 0.0
     for place, part in enumerate(parts):
         before += _weight(part.keys) if part.kind == "telling" else 0
@@ -110,7 +104,8 @@ def _refers(parts: Sequence[_Part]) -> Refers | None:
 
 
 def _weight(keys: Sequence[str]) -> float:
-    return sum(1 / _SIGNS_OF_A_WORD if _UNSPACED.match(key) else 1 for key in keys)
+    """Return the number of words; in scripts without spaces each character is one, and most words have two."""
+    return sum(0.5 if UNSPACED.match(key) else 1 for key in keys)
 
 
 def _parts(text: str, names: Sequence[tuple[int, int]], language: str) -> list[_Part]:

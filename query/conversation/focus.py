@@ -1,7 +1,6 @@
 """Conversation focus: candidate antecedents of a follow-up question, from the names in earlier turns."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 import numpy as np
@@ -13,7 +12,6 @@ from conspectus.query.question.linking import Linker, NamedSpan, open_linker
 from conspectus.storage.arrays import Ints
 from conspectus.storage.graph.walk_graph import MOST_OWNERS
 from conspectus.storage.index import per_index
-from conspectus.storage.records import Name
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, NAME
 from conspectus.storage.text.normalise import entity_key, title_names
@@ -26,19 +24,10 @@ _NOT_ASKED_ABOUT = frozenset(
     {"CARDINAL", "DATE", "LANGUAGE", "MONEY", "NORP", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
 )
 """SpaCy types of descriptive words: measures, and nationalities ("American")."""
-_OF_UNKNOWN_KIND = frozenset({NAME, CONCEPT})
+_OF_UNKNOWN_KIND = frozenset({NAME.casefold(), CONCEPT.casefold()})
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """A name that a turn was about; `stands_for_chunks`: it is the title of passages."""
-
-    name: str
-    types: tuple[str, ...]
-    stands_for_chunks: bool
-
-
-def topics_meant(context: Context, history: Conversation, question: str, refers: Refers) -> list[Topic]:
+def topics_meant(context: Context, history: Conversation, question: str, refers: Refers) -> list[NamedSpan]:
     """Return up to `CANDIDATES` antecedents from the last turn that has any, likeliest first.
 
     A pronoun restricts the candidates: "she" needs a person, "it" a name that is not only a person. If no turn has a
@@ -51,22 +40,20 @@ def topics_meant(context: Context, history: Conversation, question: str, refers:
         for turn in reversed(history.turns)
     ]
     for topics in by_turn:
-        if fitting := [topic for topic in topics if _fits(topic.types, refers)]:
-            return sorted(fitting, key=lambda topic: refers == "person" and not _is_person(topic))[:CANDIDATES]
+        if fitting := [topic for topic in topics if _fits(topic, refers)]:
+            return sorted(fitting, key=lambda topic: refers == "person" and "person" not in _kinds(topic))[:CANDIDATES]
     return next((topics[:CANDIDATES] for topics in by_turn if topics), [])
 
 
-def topics_of(context: Context, linker: Linker, turn: Turn) -> list[Topic]:
+def topics_of(context: Context, linker: Linker, turn: Turn) -> list[NamedSpan]:
     """Return the topics of a turn: names from its answer and from its question, alternating.
 
     The answer comes first, unless it is a place, a time, a number or a reason: "Where was The Paper Whale played?" "In
     Clun." "Is it long?" is about the play. The titles of cited documents come last if nothing names them.
     """
-    asked = [_topic(mention) for mention in linker.mentions(turn.standalone)]
-    told, titles = list[Topic](), list[Topic]()
-    if turn.citations:
-        told = [_topic(mention) for mention in linker.mentions(turn.answer)]
-        titles = list(_cited_titles(context, linker, turn.citations))
+    asked = linker.mentions(turn.standalone)
+    told = linker.mentions(turn.answer) if turn.citations else []
+    titles = _cited_titles(context, linker, turn.citations)
     known = {_bare(question.name) for question in asked}
     told = [item for item in told if _bare(item.name) not in known]
     sides = (asked, told) if kind_of(turn.question) in _ABOUT_WHAT_IT_NAMES else (told, asked)
@@ -94,19 +81,16 @@ def _rows_by_document(context: Context) -> dict[str, list[int]]:
     return found
 
 
-def _cited_titles(context: Context, linker: Linker, citations: Sequence[CitedSpan]) -> Iterator[Topic]:
+def _cited_titles(context: Context, linker: Linker, citations: Sequence[CitedSpan]) -> Iterator[NamedSpan]:
     """Yield the titles of cited documents, except long ones, whose title describes a single passage poorly."""
     for document_id in dict.fromkeys(citation.document_id for citation in citations):
-        found = _names_by_key(context).get(entity_key(context.titles.get(document_id, "")))
-        if found and len(found.chunk_ids) <= MOST_OWNERS:
-            yield Topic(found.name, linker.types_of(found.name), True)
+        title = context.titles.get(document_id, "")
+        for name in linker.titles_in(title):
+            if entity_key(name.name) == entity_key(title) and len(name.chunk_ids) <= MOST_OWNERS:
+                yield NamedSpan(0, len(title), name.name, linker.types_of(name.name), True)
 
 
-def _topic(named: NamedSpan) -> Topic:
-    return Topic(named.name, named.types, named.is_title)
-
-
-def _is_topic(topic: Topic) -> bool:
+def _is_topic(topic: NamedSpan) -> bool:
     """Return whether a name can be a topic: not a date, a number, or "It", which begins sentences."""
     if not any(letter.isalpha() for letter in topic.name):
         return False
@@ -115,7 +99,7 @@ def _is_topic(topic: Topic) -> bool:
     return len(words(topic.name)) > 1 or bool(wording(topic.name, ()).telling)
 
 
-def _distinct(topics: Iterable[Topic]) -> Iterator[Topic]:
+def _distinct(topics: Iterable[NamedSpan]) -> Iterator[NamedSpan]:
     """Yield distinct names, without those contained in an earlier name ("Curie" after "Marie Curie")."""
     seen: list[str] = []
     for topic in topics:
@@ -130,17 +114,12 @@ def _bare(name: str) -> str:
     return entity_key(title_names(name)[-1]) if name.strip() else ""
 
 
-def _is_person(topic: Topic) -> bool:
-    return "person" in {kind.casefold() for kind in topic.types}
+def _kinds(topic: NamedSpan) -> set[str]:
+    return {kind.casefold() for kind in topic.types if kind not in _NOT_ASKED_ABOUT}
 
 
-def _fits(types: Sequence[str], refers: Refers) -> bool:
-    kinds = {kind.casefold() for kind in types if kind not in _NOT_ASKED_ABOUT}
-    if refers == "any" or not kinds or kinds & {item.casefold() for item in _OF_UNKNOWN_KIND}:
+def _fits(topic: NamedSpan, refers: Refers) -> bool:
+    kinds = _kinds(topic)
+    if refers == "any" or not kinds or kinds & _OF_UNKNOWN_KIND:
         return True
     return "person" in kinds if refers == "person" else kinds != {"person"}
-
-
-@per_index
-def _names_by_key(context: Context) -> dict[str, Name]:
-    return {entity_key(name.name): name for name in context.index.rows(Name)}

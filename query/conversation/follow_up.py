@@ -21,9 +21,10 @@ from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.answering import measured
 from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, telling_words, wording
-from conspectus.query.conversation.focus import NAMES, Topic, cited_rows, topics_meant
+from conspectus.query.conversation.focus import NAMES, cited_rows, topics_meant
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.methods.gretriever.carry_over import decayed
+from conspectus.query.question.linking import NamedSpan
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Answer, Answerer, Evidence, FollowUpAnswerer, Retriever, Say, Step, Usage
 from conspectus.storage.arrays import SmallInts
@@ -215,7 +216,7 @@ def _carried(
     words = _last_words(context, history)
     alone = () if with_words else tuple(_with(question, [topic], []) for topic in topics)
     topics = topics[:NAMES]
-    too_wide = not any(topic.stands_for_chunks for topic in topics)
+    too_wide = not any(topic.is_title for topic in topics)
     return replace(_shaped(question, topics, words if with_words or too_wide else [], why), readings=alone)
 
 
@@ -236,13 +237,13 @@ def _rows_with(context: Context, text: str) -> SmallInts:
     return reduce(np.intersect1d, holders) if holders else np.zeros(0, np.int32)
 
 
-def _shaped(question: str, topics: Sequence[Topic], last_words: list[str], why: str) -> Shaped:
+def _shaped(question: str, topics: Sequence[NamedSpan], last_words: list[str], why: str) -> Shaped:
     if not topics and not last_words:
         return Shaped(question, question, f"{why}, but the last turns name nothing")
     return Shaped(question, _with(question, topics, last_words), why)
 
 
-def _with(question: str, topics: Sequence[Topic], last_words: list[str]) -> str:
+def _with(question: str, topics: Sequence[NamedSpan], last_words: list[str]) -> str:
     return f"{question} ({'; '.join([*(topic.name for topic in topics), *filter(None, [' '.join(last_words)])])})"
 
 

@@ -1,11 +1,20 @@
 """Conversation history: turns in order, and the part of them that fits into a follow-up question's budget."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from conspectus.query.types import Answer
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.tokens import count_tokens, token_spans
+from pydantic import ConfigDict, Field
+
+MOST_CHARACTERS = 50_000
+"""Most characters of a question or an answer in a session file."""
+MOST_CITATIONS = 1_000
+_Text = Annotated[str, Field(max_length=MOST_CHARACTERS)]
+_Asked = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
+_Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +28,7 @@ class CitedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question and its answer.
+    """A question and its answer. The limits are those of a session file.
 
     Attributes:
         question: The question as the user asked it.
@@ -29,23 +38,21 @@ class Turn:
         narrowed: The filter that restricted the index, in words.
     """
 
-    question: str
-    standalone: str
-    answer: str
-    method: str
-    citations: tuple[CitedSpan, ...] = ()
-    sources: tuple[str, ...] = ()
-    narrowed: str = ""
+    question: _Asked
+    standalone: _Asked
+    answer: _Text
+    method: Annotated[str, Field(max_length=1_000)]
+    citations: Annotated[tuple[CitedSpan, ...], Field(max_length=MOST_CITATIONS)] = ()
+    sources: Annotated[tuple[_Hash, ...], Field(max_length=MOST_CITATIONS)] = ()
+    narrowed: _Text = ""
     kept: CarriedPrizes = NO_PRIZES
     """The starting point of the next question, if the answer was made from a subgraph."""
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     @property
     def tokens(self) -> int:
         """The length of the turn in tokens: question, standalone question and answer."""
-        asked = count_tokens(self.question)
-        if self.standalone != self.question:
-            asked += count_tokens(self.standalone)
-        return asked + count_tokens(self.answer)
+        return sum(map(count_tokens, {self.question, self.standalone})) + count_tokens(self.answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,29 +91,25 @@ class Conversation:
 
 def turn_of(answer: Answer) -> Turn:
     """Return the turn that records an answer."""
+    subgraph = answer.evidence.subgraph
     return Turn(
         answer.question,
         answer.standalone or answer.question,
         answer.text,
         answer.method,
-        tuple(
-            dict.fromkeys(
-                CitedSpan(citation.document_id, citation.start, citation.end) for citation in answer.citations
-            )
-        ),
+        tuple(dict.fromkeys(CitedSpan(cited.document_id, cited.start, cited.end) for cited in answer.citations)),
         tuple(sorted({digest(passage.text) for passage in answer.evidence.passages})),
         answer.narrowed,
-        answer.evidence.subgraph.kept if answer.evidence.subgraph else NO_PRIZES,
+        subgraph.kept if subgraph else NO_PRIZES,
     )
 
 
 def _shortened(turn: Turn, tokens: int) -> Turn:
-    standalone = first_tokens(turn.standalone, tokens)
+    standalone = question = first_tokens(turn.standalone, tokens)
     left = tokens - count_tokens(standalone)
-    if turn.question == turn.standalone:
-        return replace(turn, question=standalone, standalone=standalone, answer=first_tokens(turn.answer, left))
-    question = first_tokens(turn.question, left)
-    left -= count_tokens(question)
+    if turn.question != turn.standalone:
+        question = first_tokens(turn.question, left)
+        left -= count_tokens(question)
     return replace(turn, question=question, standalone=standalone, answer=first_tokens(turn.answer, left))
 
 

@@ -11,18 +11,16 @@ from json import dumps
 from pathlib import Path
 from typing import Annotated
 
-from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
+from conspectus.query.conversation.history import MOST_CHARACTERS, MOST_CITATIONS, Conversation, Turn
 from conspectus.query.methods.gretriever.carry_over import MOST
-from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
+from conspectus.query.types.subgraph import NO_PRIZES
 from conspectus.storage.errors import InputError, UsageError
 from filelock import FileLock
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 MOST_BYTES = 1_000_000
 """Most bytes of a file; the oldest turns make room for new ones."""
-MOST_CHARACTERS = 50_000
-"""Most characters of a question or an answer that are stored."""
-_MOST_CITATIONS = 1_000
+_MOST_PRIZE = 1_000
 
 
 def read_session(path: Path) -> Conversation:
@@ -50,36 +48,16 @@ def append_turn(path: Path, turn: Turn) -> None:
         _replace(path, b"".join(line + b"\n" for line in lines))
 
 
-_Prize = tuple[Annotated[str, Field(max_length=10_000)], Annotated[float, Field(gt=0, le=1_000)]]
-"""An id and its prize."""
+def _checked(turn: Turn) -> Turn:
+    prizes = [prize for _, prize in (*turn.kept.nodes, *turn.kept.relations)]
+    if len(prizes) > 2 * MOST or not all(0 < prize <= _MOST_PRIZE for prize in prizes):
+        raise ValueError(f"kept: more than {2 * MOST} prizes, or one that is not above 0 and at most {_MOST_PRIZE}")
+    if any(min(span.start, span.end) < 0 for span in turn.citations):
+        raise ValueError("citations: a place before the beginning of a document")
+    return turn
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-
-class _CitedSpanLine(_Strict):
-    document_id: Annotated[str, Field(max_length=10_000)]
-    start: Annotated[int, Field(ge=0)]
-    end: Annotated[int, Field(ge=0)]
-
-
-class _Kept(_Strict):
-    nodes: Annotated[list[_Prize], Field(max_length=MOST)] = []
-    relations: Annotated[list[_Prize], Field(max_length=MOST)] = []
-
-
-class _Turn(_Strict):
-    """The schema of a line."""
-
-    question: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
-    standalone: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
-    answer: Annotated[str, Field(max_length=MOST_CHARACTERS)]
-    method: Annotated[str, Field(max_length=1_000)]
-    citations: Annotated[list[_CitedSpanLine], Field(max_length=_MOST_CITATIONS)]
-    sources: Annotated[list[Annotated[str, Field(pattern="^[0-9a-f]{64}$")]], Field(max_length=_MOST_CITATIONS)]
-    narrowed: Annotated[str, Field(max_length=MOST_CHARACTERS)] = ""
-    kept: _Kept = _Kept()
+_TURN = TypeAdapter(Annotated[Turn, AfterValidator(_checked)])
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -98,7 +76,7 @@ def _lines(path: Path) -> list[bytes]:
 
 def _turn(path: Path, number: int, line: bytes) -> Turn:
     try:
-        read = _Turn.model_validate_json(line)
+        return _TURN.validate_json(line, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -106,23 +84,12 @@ def _turn(path: Path, number: int, line: bytes) -> Turn:
             f"{path}, line {number}, is not a turn of a conversation: {f'{where}: ' if where else ''}{first['msg']}; "
             f"name another file with --session, or remove the line"
         ) from error
-    citations = tuple(CitedSpan(citation.document_id, citation.start, citation.end) for citation in read.citations)
-    return Turn(
-        read.question,
-        read.standalone,
-        read.answer,
-        read.method,
-        citations,
-        tuple(read.sources),
-        read.narrowed,
-        CarriedPrizes(tuple(read.kept.nodes), tuple(read.kept.relations)),
-    )
 
 
 def _line(turn: Turn) -> bytes:
     held = asdict(turn)
     held |= {key: held[key][:MOST_CHARACTERS] for key in ("question", "standalone", "answer", "narrowed")}
-    held |= {key: held[key][:_MOST_CITATIONS] for key in ("citations", "sources")}
+    held |= {key: held[key][:MOST_CITATIONS] for key in ("citations", "sources")}
     if turn.kept == NO_PRIZES:
         del held["kept"]
     return dumps(held, ensure_ascii=False).encode("utf-8", "replace")

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 from conspectus.query.context import Context
-from conspectus.query.explain.hipporag import MemoryExplainer, open_memory_walk
-from conspectus.query.explain.ppr import WalkExplainer, open_walk
+from conspectus.query.explain.hipporag import MEMORIES, MemoryExplainer
+from conspectus.query.explain.ppr import WalkExplainer
 from conspectus.query.explain.types import Explained, Explanation, ScorePart
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
 from conspectus.query.methods.baselines import (
@@ -17,14 +17,10 @@ from conspectus.query.methods.baselines import (
     HybridRetriever,
     fusion_weights,
 )
+from conspectus.query.methods.ppr.ppr import FORMULA, rank_passages
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Evidence, Passage, Step
 from conspectus.storage.errors import UsageError
-
-_BASELINES = ("bm25", "dense", "hybrid")
-_MEMORIES = ("ppr:hipporag1", "ppr:hipporag2")
-EXPLAINED = ("ppr", *_MEMORIES, *_BASELINES)
-"""The methods that can be explained."""
 
 
 async def explain(
@@ -56,36 +52,29 @@ async def explain(
         raise UsageError(f"there is no passage {passage} among the {k} best; ranks begin at 1")
     if chunk is not None and chunk not in context.chunk_rows:
         raise UsageError(f"the index has no chunk {chunk!r}; conspectus retrieve --json shows the ids")
+    walk: WalkExplainer | MemoryExplainer | None = None
+    found: list[Explained] = []
     if method == "ppr":
-        walk = open_walk(context, question, k, paths)
-        if isinstance(walk, Step):
-            return Explanation(question, method, "", tuple(_chosen([], passage, chunk)), (walk,))
-        return _walked(walk, walk.trace, question, method, k, passage, chunk)
-    if method in _MEMORIES:
-        memory = await open_memory_walk(context, method, question, k, paths)
-        if isinstance(memory, MemoryExplainer):
-            return _walked(memory, memory.found.trace, question, method, k, passage, chunk)
-        _, found = await _by_meaning(context, question, k)  # the fallback's result
-        return Explanation(question, method, "cosine", tuple(_chosen(found, passage, chunk)), memory.trace)
-    formula, explain_baseline = _EXPLAIN_BASELINE[method]
-    evidence, found = await explain_baseline(context, question, k)
-    return Explanation(question, method, formula, tuple(_chosen(found, passage, chunk)), evidence.trace)
-
-
-def _walked(
-    walk: WalkExplainer | MemoryExplainer,
-    trace: tuple[Step, ...],
-    question: str,
-    method: str,
-    k: int,
-    passage: int | None,
-    chunk: str | None,
-) -> Explanation:
-    rows = [walk.context.chunk_rows[chunk]] if chunk else walk.best(k)
-    if passage is not None:
-        rows = rows[passage - 1 : passage]
-    found = [walk.explained(row) for row in rows]
-    return Explanation(question, method, walk.formula, tuple(_chosen(found, passage, chunk)), trace)
+        ranking = rank_passages(context, question, k)
+        if isinstance(ranking, Step):  # the reason why there is none
+            return Explanation(question, method, "", tuple(_chosen([], passage, chunk)), (ranking,))
+        walk, formula, trace = WalkExplainer(context, question, ranking, paths), FORMULA, ranking.trace()
+    elif method in MEMORIES:
+        retriever, formula = MEMORIES[method]
+        memory = await retriever(context).rank(question, k)
+        trace = memory.trace
+        if isinstance(memory, Evidence):  # the fallback's result
+            formula, (_, found) = "cosine", await _by_meaning(context, question, k)
+        else:
+            walk = MemoryExplainer(context, method, memory, paths)
+    else:
+        formula, explain_baseline = _EXPLAIN_BASELINE[method]
+        evidence, found = await explain_baseline(context, question, k)
+        trace = evidence.trace
+    if walk:
+        rows = [context.chunk_rows[chunk]] if chunk else walk.best(k)
+        found = [walk.explained(row) for row in (rows if passage is None else rows[passage - 1 : passage])]
+    return Explanation(question, method, formula, tuple(_chosen(found, passage, chunk)), trace)
 
 
 def _chosen(found: Sequence[Explained], passage: int | None, chunk: str | None) -> list[Explained]:
@@ -149,3 +138,5 @@ _EXPLAIN_BASELINE: dict[str, tuple[str, Callable[[Context, str, int], Awaitable[
     "hybrid": ("bm25 + dense", _by_ranks),
 }
 """The formula of a baseline, and the function that finds and explains its passages."""
+EXPLAINED = ("ppr", *MEMORIES, *_EXPLAIN_BASELINE)
+"""The methods that can be explained."""

@@ -1,32 +1,29 @@
 """Explanations for HippoRAG and HippoRAG 2: the paths to a passage over phrases, triples and synonyms."""
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.explain.labels import Naming
+from conspectus.query.explain.labels import Naming, hops_of
+from conspectus.query.explain.ppr import LEAST_SHARE
 from conspectus.query.explain.types import Explained, Path, PathHop, PathNode, ScorePart
 from conspectus.query.methods.hipporag.graph import Memory, open_memory
 from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2, MemoryRanking
 from conspectus.query.methods.hipporag.query_nodes import fact_sentences
-from conspectus.query.types import Evidence
 from conspectus.storage.arrays import Ints
-from conspectus.storage.graph.ppr_paths import MassPath, edge_weight, top_paths
+from conspectus.storage.graph.ppr_paths import MassPath, top_paths
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Relation, Synonym
 
-LEAST_SHARE = 5e-3
-"""Paths that carry a smaller share of a passage's score are not shown."""
 _MOST_PHRASES = 10
 """Number of phrases shown of a passage's sum, and searched for paths."""
 _MOST_PREDICATES = 3
 
-_OF_METHOD: dict[str, type[HippoRag1] | type[HippoRag2]] = {"ppr:hipporag1": HippoRag1, "ppr:hipporag2": HippoRag2}
-_FORMULAS = {
-    "ppr:hipporag1": "the sum over the passage's phrases of walk times how often each stands in it",
-    "ppr:hipporag2": "walk",
+MEMORIES: dict[str, tuple[type[HippoRag1] | type[HippoRag2], str]] = {
+    "ppr:hipporag1": (HippoRag1, "the sum over the passage's phrases of walk times how often each stands in it"),
+    "ppr:hipporag2": (HippoRag2, "walk"),
 }
+"""The retriever of each method, and the formula that combines the parts of a score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +34,6 @@ class MemoryExplainer:
     method: str
     found: MemoryRanking
     most_paths: int
-
-    @property
-    def formula(self) -> str:
-        """The formula that combines the parts of a score."""
-        return _FORMULAS[self.method]
 
     def best(self, k: int) -> list[int]:
         """Return the rows of the `k` best passages."""
@@ -111,11 +103,7 @@ class MemoryExplainer:
         )
 
     def _path(self, path: MassPath, row: int, share: float) -> Path:
-        graph = self.found.graph
-        hops = [PathHop(self._node(path.nodes[0]), "", 1.0)]
-        for source, end in pairwise(path.nodes):
-            passed = edge_weight(graph, source, end) / float(graph.strength[source])
-            hops.append(PathHop(self._node(end), self._edge(source, end), passed))
+        hops = hops_of(path, self.found.graph, self._node, self._edge)
         if not self._over_passages:
             hops.append(PathHop(Naming(self.context).node(row), "is mentioned in", 1.0))
         return Path(self._why(path.nodes[0]), tuple(hops), share)
@@ -153,11 +141,3 @@ class MemoryExplainer:
 @per_index
 def _synonym_pairs(context: Context) -> set[frozenset[str]]:
     return {frozenset((pair.source_id, pair.target_id)) for pair in context.index.rows(Synonym)}
-
-
-async def open_memory_walk(
-    context: Context, method: str, question: str, k: int, most_paths: int
-) -> MemoryExplainer | Evidence:
-    """Return the explainer of a HippoRAG ranking, or the fallback's evidence if the walk has no seed."""
-    found = await _OF_METHOD[method](context).rank(question, k)
-    return found if isinstance(found, Evidence) else MemoryExplainer(context, method, found, most_paths)

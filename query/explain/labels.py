@@ -1,23 +1,23 @@
 """Labels for explanations: names of graph nodes and edges, and the reasons for seeds."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.explain.types import PathNode
+from conspectus.query.explain.types import PathHop, PathNode
 from conspectus.query.methods.ppr.ppr import PprRanking
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import open_question
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.ppr_paths import MassPath, edge_weight
 from conspectus.storage.graph.walk_graph import MOST_OWNERS
 from conspectus.storage.index import per_index
 from conspectus.storage.locators import described
-from conspectus.storage.records import Chunk, Entity, Link, Name
+from conspectus.storage.records import Chunk, Entity, Link
 from conspectus.storage.tables import records_of
 from conspectus.storage.text.names import words
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _LONGEST = 60
 """Most characters of text shown instead of a missing title."""
@@ -68,14 +68,15 @@ class Naming:
         from_passage, to_passage = source < self._n_chunks, end < self._n_chunks
         if from_passage != to_passage:
             return "mentions" if from_passage else "is mentioned in"
-        if from_passage and (named := self._names_of(source, end)):
+        if not from_passage:
+            return "is linked with"
+        if named := self._names_of(source, end):
             return f"names {_listed(named)}"
-        if from_passage and (named := self._names_of(end, source)):
+        if named := self._names_of(end, source):
             return f"is named {_listed(named)} in"
-        if from_passage and (link := self._link(source, end)):
-            return _FORWARD[link.kind].format(text=_quoted(link.text))
-        if from_passage and (link := self._link(end, source)):
-            return _BACKWARD[link.kind].format(text=_quoted(link.text))
+        for link, verbs in ((self._link(source, end), _FORWARD), (self._link(end, source), _BACKWARD)):
+            if link:
+                return verbs[link.kind].format(text=_quoted(link.text))
         return "is linked with"
 
     def why(self, seed: int, question: str, found: PprRanking) -> str:
@@ -107,7 +108,8 @@ class Naming:
         """Return the structural link from one chunk to another; if there are several kinds, the most specific."""
         from pyarrow import compute
 
-        found = _links(self._context)
+        index = self._context.index
+        found = index.once((Naming, Link), lambda: index.arrow(Link))
         ids = self._context.chunks[source].id, self._context.chunks[target].id
         wanted = compute.and_(
             compute.equal(found.column("source_id"), ids[0]), compute.equal(found.column("target_id"), ids[1])
@@ -119,10 +121,8 @@ class Naming:
         """Return the names in one chunk's text that refer to another chunk."""
         id_ = self._context.chunks[owner].id
         held = open_linker(self._context.index).titles_in(self._context.chunks[holder].text)
-        return [item.name for item in dict.fromkeys(held) if self._joins(item) and id_ in item.chunk_ids]
-
-    def _joins(self, name: Name) -> bool:
-        return len(name.chunk_ids) <= MOST_OWNERS
+        few = [item for item in dict.fromkeys(held) if len(item.chunk_ids) <= MOST_OWNERS]
+        return [item.name for item in few if id_ in item.chunk_ids]
 
     def _passage(self, chunk: Chunk) -> str:
         title = self._context.titles[chunk.document_id].strip()
@@ -138,13 +138,19 @@ class Naming:
 
 
 @per_index
-def _links(context: Context) -> "pa.Table":
-    return context.index.arrow(Link)
-
-
-@per_index
 def _chunks_of_documents(context: Context) -> Counter[str]:
     return Counter(chunk.document_id for chunk in context.chunks)
+
+
+def hops_of(
+    path: MassPath, graph: Adjacency, node: Callable[[int], PathNode], edge: Callable[[int, int], str]
+) -> list[PathHop]:
+    """Return the hops of a path, given the labels of a graph's nodes and edges."""
+    hops = [PathHop(node(path.nodes[0]), "", 1.0)]
+    for source, end in pairwise(path.nodes):
+        passed = edge_weight(graph, source, end) / float(graph.strength[source])
+        hops.append(PathHop(node(end), edge(source, end), passed))
+    return hops
 
 
 def _listed(names: list[str]) -> str:

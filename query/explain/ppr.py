@@ -1,17 +1,15 @@
 """Explanations for `ppr`: the paths that carry PageRank mass to a passage, and the shares of pairs and second hop."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.explain.labels import Naming
-from conspectus.query.explain.types import Explained, Path, PathHop, ScorePart
-from conspectus.query.methods.ppr.ppr import FORMULA, PprRanking, rank_passages
-from conspectus.query.types import Step
-from conspectus.storage.graph.ppr_paths import MassPath, edge_weight, top_paths
+from conspectus.query.explain.labels import Naming, hops_of
+from conspectus.query.explain.types import Explained, Path, ScorePart
+from conspectus.query.methods.ppr.ppr import PprRanking
+from conspectus.storage.graph.ppr_paths import MassPath, top_paths
 
-_LEAST_SHARE = 5e-3
+LEAST_SHARE = 5e-3
 """Paths that carry a smaller share of a passage's mass are not shown."""
 
 
@@ -22,14 +20,12 @@ class WalkExplainer:
     context: Context
     question: str
     found: PprRanking
-    trace: tuple[Step, ...]
-    naming: Naming
     most_paths: int
 
     @property
-    def formula(self) -> str:
-        """The formula that combines the parts of a score."""
-        return FORMULA
+    def naming(self) -> Naming:
+        """The labels of the graph."""
+        return Naming(self.context)
 
     def best(self, k: int) -> list[int]:
         """Return the rows of the `k` best passages."""
@@ -63,16 +59,12 @@ class WalkExplainer:
             row,
             damping=self.context.settings.ppr.damping,
             count=self.most_paths,
-            least=_LEAST_SHARE * mass,
+            least=LEAST_SHARE * mass,
         )
 
     def _path(self, path: MassPath, share: float) -> Path:
-        graph, naming = self.context.index.graph(), self.naming
-        hops = [PathHop(naming.node(path.nodes[0]), "", 1.0)]
-        for source, end in pairwise(path.nodes):
-            passed = edge_weight(graph, source, end) / float(graph.strength[source])
-            hops.append(PathHop(naming.node(end), naming.edge(source, end), passed))
-        return Path(naming.why(path.nodes[0], self.question, self.found), tuple(hops), share)
+        hops = hops_of(path, self.context.index.graph(), self.naming.node, self.naming.edge)
+        return Path(self.naming.why(path.nodes[0], self.question, self.found), tuple(hops), share)
 
     def _parts(self, place: int, mass: float) -> tuple[ScorePart, ...]:
         """Return the terms of FORMULA for one candidate."""
@@ -113,11 +105,3 @@ class WalkExplainer:
 
 _WORDS = "BM25 score as a part of the best one; counts where the question names no title"
 _WALK = "part of the walk over names and passages, begun at what the question names, that ends here"
-
-
-def open_walk(context: Context, question: str, k: int, most_paths: int) -> WalkExplainer | Step:
-    """Return the explainer of the `ppr` ranking for a question, or a step with the reason why there is none."""
-    ranking = rank_passages(context, question, k)
-    if isinstance(ranking, Step):
-        return ranking
-    return WalkExplainer(context, question, ranking, ranking.trace(), Naming(context), most_paths)

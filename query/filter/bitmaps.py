@@ -74,17 +74,6 @@ class Bitmaps:
         found: Rows = rows[at(self.entities, self._entities) | at(self.relations, self._relations)]
         return found
 
-    def mentions_of(self, entities: Bools) -> Rows:
-        """Return the rows of the permitted mentions of some entities, ascending."""
-        found: Rows = self.supported[at(entities, self._entities)]
-        return found
-
-    @cached_property
-    def mentions_of_restated(self) -> Rows:
-        """The rows of the permitted mentions of relations that a hidden document states too, ascending."""
-        found: Rows = self.supported[at(self.restated, self._relations)]
-        return found
-
     @cached_property
     def entities(self) -> Bools:
         """The entities that remain, (entities,)."""

@@ -1,13 +1,13 @@
 """Permitted documents, which match the filter and whose access tags the caller has, and indexes narrowed to them."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.filter.expressions import Expression, values_of
+from conspectus.query.filter.expressions import values_of
 from conspectus.query.filter.parsing import parse
-from conspectus.query.types import Answer, Evidence, Step
+from conspectus.query.types import Step
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.errors import UsageError, did_you_mean
 from conspectus.storage.index import StoredIndex
@@ -62,22 +62,12 @@ def filtered(context: Context, where: str | None, access: Sequence[str] | None) 
     return replace(context, index=index, narrowed=words)
 
 
-def with_filter_step(context: Context, answer: Answer) -> Answer:
-    """Return an answer whose trace begins with the filter, if there is one."""
+def filter_steps(context: Context) -> tuple[Step, ...]:
+    """Return the first step of a trace, which describes the filter; () if there is none."""
     if not context.narrowed:
-        return answer
-    evidence = with_filter_step_of_evidence(context, answer.evidence)
-    return replace(answer, narrowed=context.narrowed, evidence=evidence, trace=(_step(context), *answer.trace))
-
-
-def with_filter_step_of_evidence(context: Context, found: Evidence) -> Evidence:
-    """Return evidence whose trace begins with the filter, if there is one."""
-    return replace(found, trace=(_step(context), *found.trace)) if context.narrowed else found
-
-
-def _step(context: Context) -> Step:
+        return ()
     count = context.index.manifest.rows["documents"]
-    return Step("filter", f"{context.narrowed}: {count} document{'s' if count != 1 else ''}")
+    return (Step("filter", f"{context.narrowed}: {count} document{'s' if count != 1 else ''}"),)
 
 
 def asked(where: str | None, access: Sequence[str] | None) -> Filter:
@@ -109,43 +99,31 @@ def permitted_documents(index: StoredIndex, narrowed: Filter, settings: AccessSe
     """
     expression = parse(narrowed.where) if narrowed.where.strip() else None
     metadata = index.once(_Metadata, lambda: _Metadata(index))
-    tags = metadata.tags(settings.key)
-    allowed = [_may_be_read(tags_of(text or ""), narrowed.access, settings) for text in tags.texts]
-    readable = np.array(allowed, np.bool_)[tags.codes]
+    texts, codes = metadata.column(settings.key)
+    allowed = [_may_be_read(tags_of(text or ""), narrowed.access, settings) for text in texts]
+    readable = np.array(allowed, np.bool_)[codes]
     found = readable
     if expression is not None and readable.any():
-        keys = sorted(expression.keys)
-        columns = [metadata.column(key) for key in keys]
-        if not all(metadata.has(column, readable) for column in columns):
-            _check_keys(keys, metadata.keys(readable))
         rows = np.flatnonzero(readable)
-        combined: Ints = columns[0].codes[rows]
-        for column in columns[1:]:
-            combined = np.unique(combined * len(column.texts) + column.codes[rows], return_inverse=True)[1]
-        example = np.full(int(combined.max()) + 1, -1)  # a document with each combination of values, -1 for none
+        columns = {key: metadata.column(key, key if key in _OWN else None) for key in sorted(expression.keys)}
+        combined = np.zeros(len(rows), np.int64)
+        for key, (texts, codes) in columns.items():
+            if not np.array([text is not None for text in texts])[codes[rows]].any():
+                _check_key(key, metadata.keys(readable))
+            combined = np.unique(combined * len(texts) + codes[rows], return_inverse=True)[1]
+        example = np.zeros(int(combined.max()) + 1, np.int64)  # a document with each combination of values
         example[combined] = rows
-        held = [row >= 0 and _holds(expression, keys, columns, row) for row in example.tolist()]
+        held = []
+        for row in example.tolist():
+            values = {key: texts[codes[row]] for key, (texts, codes) in columns.items()}
+            held.append(expression.holds({key: text for key, text in values.items() if text is not None}) is True)
         found = np.zeros(len(readable), np.bool_)
         found[rows[np.array(held, np.bool_)[combined]]] = True
     return frozenset(index.arrow(Document, "id").column("id").filter(found).to_pylist())
 
 
-def _holds(expression: Expression, keys: Sequence[str], columns: "Sequence[_Column]", row: int) -> bool:
-    """Return whether a condition is true of the values of a document."""
-    values = {
-        key: text
-        for key, column in zip(keys, columns, strict=True)
-        if (text := column.texts[column.codes[row]]) is not None
-    }
-    return expression.holds(values) is True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Column:
-    """The values of a key: `texts` are distinct, None is no value; `codes` (n,) is the number of each document's."""
-
-    texts: Sequence[str | None]
-    codes: Ints
+_Column = tuple[Sequence[str | None], Ints]
+"""The distinct values of a key, None for no value, and the number of each document's, (n,)."""
 
 
 class _Metadata:
@@ -168,24 +146,12 @@ class _Metadata:
         self._documents = np.repeat(np.arange(len(each)), each)
         self._keys, self._values = (pa.chunked_array(parts, pa.string()) for parts in (keys, values))
 
-    def column(self, key: str) -> _Column:
-        """Return the values of a key, or of the document itself."""
-        return self._read(key, key if key in _OWN else None)
-
-    def tags(self, key: str) -> _Column:
-        """Return the values of a key of the metadata."""
-        return self._read(key, None)
-
-    def has(self, column: _Column, documents: Bools) -> bool:
-        """Return whether one of some documents has a value."""
-        known = np.array([text is not None for text in column.texts], np.bool_)
-        return bool((known[column.codes] & documents).any())
-
     def keys(self, documents: Bools) -> set[str]:
         """Return the keys that some documents have."""
         return {*_OWN, *self._keys.filter(documents[self._documents]).unique().to_pylist()}
 
-    def _read(self, key: str, own: str | None) -> _Column:
+    def column(self, key: str, own: str | None = None) -> _Column:
+        """Return the values of a key of the metadata, else those of a column of the documents."""
         import pyarrow as pa
         from pyarrow import compute
 
@@ -200,24 +166,18 @@ class _Metadata:
             texts = compute.coalesce(texts, self._index.arrow(Document, own).column(own).combine_chunks())
         coded = texts.dictionary_encode("encode")
         codes = coded.indices.to_numpy().astype(np.int64)
-        return self._columns.setdefault((key, own), _Column(coded.dictionary.to_pylist(), codes))
+        return self._columns.setdefault((key, own), (coded.dictionary.to_pylist(), codes))
 
 
 _OWN = ("id", "title", "uri")
 """What a filter may compare beside metadata."""
 
 
-def _check_keys(wanted: Iterable[str], known: Collection[str]) -> None:
+def _check_key(key: str, known: Collection[str]) -> None:
     """Reject a key that no document has: a misspelt key would silently match nothing."""
-    for key in sorted(set(wanted).difference(known)):
-        raise UsageError(
-            f"no document has the key {key!r}{did_you_mean(key, known) or f'; the keys are: {_listed(known)}'}"
-        )
-
-
-def _listed(keys: Collection[str]) -> str:
-    shown = sorted(keys)
-    return ", ".join(shown[:_MOST_KEYS]) + (", ..." if len(shown) > _MOST_KEYS else "")
+    if key not in known:
+        shown = ", ".join(sorted(known)[:_MOST_KEYS]) + (", ..." if len(known) > _MOST_KEYS else "")
+        raise UsageError(f"no document has the key {key!r}{did_you_mean(key, known) or f'; the keys are: {shown}'}")
 
 
 def tags_of(text: str) -> frozenset[str]:

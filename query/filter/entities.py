@@ -10,8 +10,8 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 import pyarrow as pa
-from conspectus.query.filter.bitmaps import Bitmaps, with_column
-from conspectus.storage.arrays import Bools, Ints
+from conspectus.query.filter.bitmaps import Bitmaps, at, with_column
+from conspectus.storage.arrays import Bools, Ints, Rows
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Entity, Mention
 from conspectus.storage.tables import codes_of, taken
@@ -43,7 +43,7 @@ class ChangedEntities:
         self._kept = kept
         self.which: Bools = kept.entities & ~kept.intact
         self._rows = np.flatnonzero(self.which)
-        self.mentions = kept.mentions_of(self.which)
+        self.mentions: Rows = kept.mentions[at(self.which, kept.joined.entities[kept.mentions])]
         self.owners: Ints = (np.cumsum(self.which) - 1)[kept.joined.entities[self.mentions]]
         self.chunks = kept.joined.chunks[self.mentions]
         self.documents = kept.joined.documents[self.chunks]

@@ -7,168 +7,94 @@ value has another type, and so is its negation. A document is permitted only if 
 import json
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from itertools import accumulate
+from operator import eq
+from typing import Any
 
-Operator = Literal["=", "!=", "<", "<=", ">", ">="]
-TextOperator = Literal["contains", "startswith", "endswith", "like"]
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    """A date at its given precision: (year,), (year, month) or (year, month, day)."""
-
-    parts: tuple[int, ...]
-
-
+Day = tuple[int, ...]
+"""A date at its given precision: (year,), (year, month) or (year, month, day)."""
 Value = float | Day | str
 """The right side of a comparison."""
+Operator = Callable[[Any, Any], bool]
+"""A function of the module `operator`: eq, lt, le, gt or ge."""
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison of a key with a value. Any element of a list may match; for `!=` none may be equal."""
+class Expression:
+    """A condition over metadata.
 
-    key: str
-    operator: Operator
-    value: Value
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """The metadata keys that this expression reads."""
-        return frozenset({self.key})
-
-    def holds(self, metadata: Mapping[str, str]) -> bool | None:
-        """Return whether a document with this metadata matches; None if unknown."""
-        if self.key not in metadata:
-            return None
-        operator: Operator = "=" if self.operator == "!=" else self.operator
-        found = any_of([_compared(item, operator, self.value) for item in values_of(metadata[self.key])])
-        return negated(found) if self.operator == "!=" else found
-
-
-@dataclass(frozen=True, slots=True)
-class TextMatch:
-    """A case-insensitive match of a part of a key's value, with a folded text. A list matches if any value does."""
-
-    key: str
-    operator: TextOperator
-    text: str
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """The metadata keys that this expression reads."""
-        return frozenset({self.key})
-
-    def holds(self, metadata: Mapping[str, str]) -> bool | None:
-        """Return whether a document with this metadata matches; None if unknown."""
-        if self.key not in metadata:
-            return None
-        return any(_matches(item.casefold(), self.operator, self.text) for item in values_of(metadata[self.key]))
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """Equality with one of some values, looked up and not compared one by one. Any element of a list may match.
-
-    `kinds` has one value of each kind (a text, a whole number, another number, a date of each precision): whether a
-    comparison is unknown depends on the kind alone.
+    Attributes:
+        keys: The metadata keys that it reads.
+        holds: Whether a document with some metadata matches; None if unknown.
     """
 
-    key: str
-    values: frozenset[Value]
-    kinds: tuple[Value, ...]
+    keys: frozenset[str]
+    holds: Callable[[Mapping[str, str]], bool | None]
 
-    @property
-    def keys(self) -> frozenset[str]:
-        """The metadata keys that this expression reads."""
-        return frozenset({self.key})
 
-    def holds(self, metadata: Mapping[str, str]) -> bool | None:
-        """Return whether a document with this metadata matches; None if unknown."""
-        return any_of([self._equals(item) for item in values_of(metadata[self.key])]) if self.key in metadata else None
+def of_any_value(key: str, matches: Callable[[str], bool | None]) -> Expression:
+    """Return the condition that any value of a key matches: any element of a list may."""
 
-    def _equals(self, text: str) -> bool | None:
+    def holds(metadata: Mapping[str, str]) -> bool | None:
+        return any_of([matches(item) for item in values_of(metadata[key])]) if key in metadata else None
+
+    return Expression(frozenset({key}), holds)
+
+
+def comparison(key: str, operator: Operator, value: Value) -> Expression:
+    """Return the comparison of a key with a value; texts have no order."""
+    return of_any_value(key, lambda text: _compared(text, operator, value))
+
+
+def one_of(key: str, values: Collection[Value]) -> Expression:
+    """Return the equality of a key with one of some values, looked up and not compared one by one."""
+    wanted = frozenset(values)
+    # Whether a comparison is unknown depends on the kind of the value alone: one of each is compared.
+    kinds = {_kind(value): value for value in values}.values()
+
+    def equals(text: str) -> bool | None:
         number, day = as_number(text), as_day(text)
         equal: set[Value] = {text} if number is None else {text, number}
         if day is not None:
-            equal.update(Day(day.parts[:length]) for length in (1, 2, 3))
+            equal.update(day[:length] for length in (1, 2, 3))
             if number is None:
-                equal.add(float(day.parts[0]))
-        if not self.values.isdisjoint(equal):
+                equal.add(float(day[0]))
+        if not wanted.isdisjoint(equal):
             return True
-        return None if any(_compared(text, "=", value) is None for value in self.kinds) else False
+        return None if any(_compared(text, eq, value) is None for value in kinds) else False
 
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """Negation."""
-
-    of: "Expression"
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """The metadata keys that this expression reads."""
-        return self.of.keys
-
-    def holds(self, metadata: Mapping[str, str]) -> bool | None:
-        """Return whether a document with this metadata matches; None if unknown."""
-        return negated(self.of.holds(metadata))
-
-
-@dataclass(frozen=True, slots=True)
-class All:
-    """Conjunction."""
-
-    of: tuple["Expression", ...]
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """The metadata keys that this expression reads."""
-        return frozenset().union(*(item.keys for item in self.of))
-
-    def holds(self, metadata: Mapping[str, str]) -> bool | None:
-        """Return whether a document with this metadata matches; None if unknown."""
-        return negated(any_of([negated(item.holds(metadata)) for item in self.of]))
-
-
-@dataclass(frozen=True, slots=True)
-class Any:
-    """Disjunction."""
-
-    of: tuple["Expression", ...]
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """The metadata keys that this expression reads."""
-        return frozenset().union(*(item.keys for item in self.of))
-
-    def holds(self, metadata: Mapping[str, str]) -> bool | None:
-        """Return whether a document with this metadata matches; None if unknown."""
-        return any_of([item.holds(metadata) for item in self.of])
-
-
-def one_of(key: str, values: Collection[Value]) -> OneOf:
-    """Return the equality of a key with one of some values."""
-    kinds = {_kind(value): value for value in values}
-    return OneOf(key, frozenset(values), tuple(kinds.values()))
+    return of_any_value(key, equals)
 
 
 def _kind(value: Value) -> tuple[type, int]:
     """Return the kind of a value: its type, and the precision of a date or whether a number is whole."""
     if isinstance(value, str):
         return str, 0
-    return type(value), len(value.parts) if isinstance(value, Day) else value.is_integer()
+    return type(value), len(value) if isinstance(value, tuple) else value.is_integer()
 
 
-Expression = Comparison | TextMatch | OneOf | Not | All | Any
+def negation(of: Expression) -> Expression:
+    """Return the negation of a condition; unknown stays unknown."""
+
+    def holds(metadata: Mapping[str, str]) -> bool | None:
+        found = of.holds(metadata)
+        return None if found is None else not found
+
+    return Expression(of.keys, holds)
 
 
-def negated(found: bool | None) -> bool | None:
-    """Return the negation of a truth value; unknown stays unknown."""
-    return None if found is None else not found
+def disjunction(of: Sequence[Expression]) -> Expression:
+    """Return the condition that one of some conditions is true."""
+    keys = frozenset().union(*(item.keys for item in of))
+    return Expression(keys, lambda metadata: any_of([item.holds(metadata) for item in of]))
+
+
+def conjunction(of: Sequence[Expression]) -> Expression:
+    """Return the condition that all of some conditions are true."""
+    return negation(disjunction([negation(item) for item in of]))
 
 
 def any_of(found: Sequence[bool | None]) -> bool | None:
@@ -212,97 +138,61 @@ def as_day(text: str) -> Day | None:
     """Return the ISO 8601 date at the beginning of a text, or None.
 
     >>> as_day("2024-05"), as_day("2024-05-31T12:00:00Z"), as_day("May 2024")
-    (Day(parts=(2024, 5)), Day(parts=(2024, 5, 31)), None)
+    ((2024, 5), (2024, 5, 31), None)
     """
     found = _DAY.fullmatch(text.strip())
     parts = tuple(int(item) for item in found.groups() if item) if found else ()
     possible = parts and (len(parts) < 2 or 1 <= parts[1] <= 12) and (len(parts) < 3 or 1 <= parts[2] <= 31)
-    return Day(parts) if possible else None
+    return parts if possible else None
 
 
 def _compared(text: str, operator: Operator, value: Value) -> bool | None:
     """Compare one value. Dates are compared at the precision of `value`: 2024-05-31 equals 2024-05 and 2024."""
     if isinstance(value, str):
-        return text == value
+        return operator(text, value)
     if isinstance(value, float):
         number = as_number(text)
         if number is not None:
-            return _ordered(number, operator, value)
+            return operator(number, value)
         if not value.is_integer():
             return None
-        value = Day((int(value),))  # compare a date with a year
+        value = (int(value),)  # compare a date with a year
     day = as_day(text)
-    if day is None or len(day.parts) < len(value.parts):
+    if day is None or len(day) < len(value):
         return None
-    return _ordered(day.parts[: len(value.parts)], operator, value.parts)
-
-
-def _matches(value: str, operator: TextOperator, text: str) -> bool:
-    if operator == "contains":
-        return text in value
-    if operator == "startswith":
-        return value.startswith(text)
-    if operator == "endswith":
-        return value.endswith(text)
-    return is_like(value, text)
+    return operator(day[: len(value)], value)
 
 
 def is_like(value: str, pattern: str) -> bool:
     """Return whether a text matches a pattern of SQL: `%` stands for any text, `_` for one character.
 
-    The pieces between `%` are looked for from left to right, each at its first place, which leaves most for the others.
+    All places of the pattern are compared at once: bit n of `reached` says that the text so far fits n characters of
+    it. Trying one place after another would take the product of both lengths.
 
     >>> is_like("notes/2021-05.md", "notes/%-__.md"), is_like("notes.md", "notes_%.md"), is_like("", "%")
     (True, False, True)
     """
-    first, *rest = pattern.split("%")
-    if not rest:
-        return len(value) == len(pattern) and _found(value, pattern, 0, len(value)) == 0
-    *pieces, last = rest
-    at, end = len(first), len(value) - len(last)
-    if at > end or _found(value, first, 0, at) or _found(value, last, end, len(value)) != end:
-        return False
-    for piece in pieces:
-        at = _found(value, piece, at, end) + len(piece)
-        if at < len(piece):
+    fits, anything, stays, length = _places(pattern)
+    reached = 1
+    for sign in value:
+        reached = (reached & fits.get(sign, anything)) << 1 | reached & stays
+        if not reached:
             return False
-    return True
-
-
-def _found(value: str, piece: str, start: int, end: int) -> int:
-    """Return the first place of a piece in value[start:end], or -1; `_` stands for any character.
-
-    With `_`, all places are compared at once: bit n of `begun` says that n characters of the piece end here. Trying one
-    place after another would take the product of both lengths.
-    """
-    if "_" not in piece:
-        return value.find(piece, start, end)
-    fits, anything = _places(piece)
-    begun, whole = 0, 1 << len(piece)
-    for place in range(start, end):
-        begun = ((begun | 1) & fits.get(value[place], anything)) << 1
-        if begun & whole:
-            return place + 1 - len(piece)
-    return -1
+    return bool(reached >> length)
 
 
 @lru_cache(256)
-def _places(piece: str) -> tuple[Mapping[str, int], int]:
-    """Return the places of a piece, as bits, that each of its characters fits, and those that any other one fits."""
-    anything = sum(1 << place for place, sign in enumerate(piece) if sign == "_")
+def _places(pattern: str) -> tuple[Mapping[str, int], int, int, int]:
+    """Return what a pattern without its `%` allows, as bits, and its length.
+
+    They are the places that each of its characters fits, those that any other one fits, and those of a `%`.
+    """
+    signs = pattern.replace("%", "")
+    anything = sum(1 << place for place, sign in enumerate(signs) if sign == "_")
     fits: dict[str, int] = {}
-    for place, sign in enumerate(piece):
+    for place, sign in enumerate(signs):
         fits[sign] = fits.get(sign, anything) | 1 << place
-    return fits, anything
-
-
-def _ordered(left: float | tuple[int, ...], operator: Operator, right: float | tuple[int, ...]) -> bool:
-    if operator == "=":
-        return left == right
-    if operator == "<":
-        return left < right  # type: ignore[operator]  # both numbers, or both tuples
-    if operator == "<=":
-        return left <= right  # type: ignore[operator]
-    if operator == ">":
-        return left > right  # type: ignore[operator]
-    return left >= right  # type: ignore[operator]
+    stays = 0
+    for before in accumulate(len(piece) for piece in pattern.split("%")[:-1]):
+        stays |= 1 << before
+    return fits, anything, stays, len(signs)

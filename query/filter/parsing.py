@@ -13,21 +13,23 @@ A word is letters, digits and _ . : / -, in any script. `and`, `or`, `not`, `in`
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import contains, eq, ge, gt, le, lt
 from typing import NoReturn
 
 from conspectus.query.filter.expressions import (
-    All,
-    Any,
-    Comparison,
     Expression,
-    Not,
     Operator,
-    TextMatch,
-    TextOperator,
     Value,
     as_day,
     as_number,
+    comparison,
+    conjunction,
+    disjunction,
+    is_like,
+    negation,
+    of_any_value,
     one_of,
 )
 from conspectus.storage.errors import UsageError
@@ -47,21 +49,21 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
+_UNEQUAL = ("!=", "<>")
 _OPERATORS: dict[str, Operator] = {
-    "=": "=",
-    "==": "=",
-    "!=": "!=",
-    "<>": "!=",
-    "<": "<",
-    "<=": "<=",
-    ">": ">",
-    ">=": ">=",
+    "=": eq,
+    "==": eq,
+    "<": lt,
+    "<=": le,
+    ">": gt,
+    ">=": ge,
+    **dict.fromkeys(_UNEQUAL, eq),
 }
-_TEXT_OPERATORS: dict[str, TextOperator] = {
-    "contains": "contains",
-    "startswith": "startswith",
-    "endswith": "endswith",
-    "like": "like",
+_TEXT_OPERATORS: dict[str, Callable[[str, str], bool]] = {
+    "contains": contains,
+    "startswith": str.startswith,
+    "endswith": str.endswith,
+    "like": is_like,
 }
 _RESERVED = frozenset({"and", "or", "not", "in"})
 
@@ -71,9 +73,6 @@ class _Token:
     kind: str
     written: str
     start: int
-
-    def says(self, word: str) -> bool:
-        return self.kind in {"word", "sign"} and self.written.casefold() == word
 
 
 def parse(written: str) -> Expression:
@@ -123,50 +122,32 @@ class _Parser:
         )
 
     def filter(self, depth: int) -> Expression:
-        found = [self._all(depth)]
-        while self._take("or"):
-            found.append(self._all(depth))
-        return found[0] if len(found) == 1 else Any(tuple(found))
+        return disjunction(self._parts("or", lambda: conjunction(self._parts("and", lambda: self._term(depth)))))
 
-    def _all(self, depth: int) -> Expression:
-        found = [self._term(depth)]
-        while self._take("and"):
-            found.append(self._term(depth))
-        return found[0] if len(found) == 1 else All(tuple(found))
+    def _parts(self, word: str, part: Callable[[], Expression]) -> list[Expression]:
+        found = [part()]
+        while self._take(word):
+            found.append(part())
+        return found
 
     def _term(self, depth: int) -> Expression:
         if depth > _DEEPEST:
             self.refuse(f"at most {_DEEPEST} parentheses and negations within one another")
         if self._take("not"):
-            return Not(self._term(depth + 1))
+            return negation(self._term(depth + 1))
         if self._take("("):
             found = self.filter(depth + 1)
             self._need(")")
             return found
-        return self._comparison(self._key())
-
-    def _key(self) -> str:
-        token = self.now
-        if token.kind == "key":
-            self._at += 1
-            return token.written[1:-1]
-        if token.kind != "word" or token.written.casefold() in _RESERVED:
-            self.refuse("a key")
-        self._at += 1
-        return token.written
+        return self._comparison(self._token_of("key", "a key"))
 
     def _comparison(self, key: str) -> Expression:
         self._comparisons += 1
         if self._comparisons > _MOST_COMPARISONS:
             self.refuse(f"at most {_MOST_COMPARISONS} comparisons (`in` compares with a list)")
         if self._take("not"):
-            if match := self._text_match(key):
-                return Not(match)
-            self._need("in")
-            return Not(self._one_of(key))
-        if self._take("in"):
-            return self._one_of(key)
-        if match := self._text_match(key):
+            return negation(self._match(key) or self.refuse("`in`"))
+        if match := self._match(key):
             return match
         token = self.now
         if token.kind != "operator":
@@ -174,28 +155,29 @@ class _Parser:
         self._at += 1
         place = self.now
         operator, value = _OPERATORS[token.written], self._value()
-        if isinstance(value, str) and operator not in {"=", "!="}:
+        if isinstance(value, str) and operator is not eq:
             raise UsageError(
                 f"the filter compares by `{token.written}` with a text, {value!r}, at character {place.start + 1}; "
                 f"only numbers and dates (2024-05-31) have an order"
             )
-        return Comparison(key, operator, value)
+        found = comparison(key, operator, value)
+        return negation(found) if token.written in _UNEQUAL else found
 
-    def _text_match(self, key: str) -> TextMatch | None:
-        token = self.now
-        operator = _TEXT_OPERATORS.get(token.written.casefold()) if token.kind == "word" else None
-        if operator is None:
+    def _match(self, key: str) -> Expression | None:
+        """Return the match of a key by `in` or by a text operator, or None if neither comes next."""
+        if self._take("in"):
+            self._need("(")
+            values = [self._value()]
+            while self._take(","):
+                values.append(self._value())
+            self._need(")")
+            return one_of(key, values)
+        matches = _TEXT_OPERATORS.get(self.now.written.casefold()) if self.now.kind == "word" else None
+        if matches is None:
             return None
         self._at += 1
-        return TextMatch(key, operator, self._text().casefold())
-
-    def _one_of(self, key: str) -> Expression:
-        self._need("(")
-        values = [self._value()]
-        while self._take(","):
-            values.append(self._value())
-        self._need(")")
-        return one_of(key, values)
+        text = self._text().casefold()
+        return of_any_value(key, lambda value: matches(value.casefold(), text))
 
     def _value(self) -> Value:
         quoted, text = self.now.kind == "text", self._text()
@@ -205,20 +187,21 @@ class _Parser:
         return number if number is not None else as_day(text) or text
 
     def _text(self) -> str:
+        quoted, text = self.now.kind == "text", self._token_of("text", "a value (a text in quotes, a number or a date)")
+        return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) if quoted else text
+
+    def _token_of(self, quoted: str, wanted: str) -> str:
+        """Return the next token, a word or a text in quotes of a kind, without these."""
         token = self.now
-        if token.kind == "text":
-            self._at += 1
-            return re.sub(r"\\(.)", r"\1", token.written[1:-1], flags=re.DOTALL)
-        if token.kind != "word" or token.written.casefold() in _RESERVED:
-            self.refuse("a value (a text in quotes, a number or a date)")
+        if token.kind != quoted and (token.kind != "word" or token.written.casefold() in _RESERVED):
+            self.refuse(wanted)
         self._at += 1
-        return token.written
+        return token.written[1:-1] if token.kind == quoted else token.written
 
     def _take(self, word: str) -> bool:
-        if not self.now.says(word):
-            return False
-        self._at += 1
-        return True
+        found = self.now.kind in {"word", "sign"} and self.now.written.casefold() == word
+        self._at += found
+        return found
 
     def _need(self, word: str) -> None:
         if not self._take(word):

@@ -7,19 +7,18 @@ them use, a relation takes the wording and the description of its own mentions. 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
-from conspectus.query.filter.bitmaps import Bitmaps, is_in, with_column
+from conspectus.query.filter.bitmaps import Bitmaps, at, is_in, with_column
 from conspectus.query.filter.entities import ChangedEntities, joined_texts
 from conspectus.storage.arrays import Bools
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.mapped import TableRows
-from conspectus.storage.records import Chunk, Claim, Document, Entity, Mention, Relation
+from conspectus.storage.records import Chunk, Claim, Entity, Mention, Relation
 from conspectus.storage.tables import arrow_of, records_of, taken
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import entity_key
@@ -41,19 +40,9 @@ class PermittedRows:
         self.kept = kept
 
     @cached_property
-    def documents(self) -> TableRows[Document]:
-        """The documents."""
-        return self._rows(Document, self.kept.documents)
-
-    @cached_property
     def chunks(self) -> TableRows[Chunk]:
         """The chunks."""
-        return self._rows(Chunk, self.kept.chunks)
-
-    @cached_property
-    def mentions(self) -> TableRows[Mention]:
-        """The mentions of the entities and relations that remain."""
-        return TableRows(taken(self._index.arrow(Mention), self.kept.mentions), Mention)
+        return TableRows(self._index.arrow(Chunk).filter(self.kept.chunks), Chunk)
 
     @cached_property
     def entities(self) -> TableRows[Entity]:
@@ -65,14 +54,17 @@ class PermittedRows:
     @cached_property
     def relations(self) -> TableRows[Relation]:
         """The relations; one that a hidden document states too is worded as permitted mentions support it."""
-        of_relation = self._of_restated
+        kept, mentions = self.kept.relations, self.kept.mentions
+        rows = mentions[at(self.kept.restated, self.kept.joined.relations[mentions])]
+        of_relation: defaultdict[str | None, list[Mention]] = defaultdict(list)
+        for mention in records_of(taken(self._index.arrow(Mention), rows), Mention):
+            of_relation[mention.relation_id].append(mention)
         columns = self.entities.table.select(["id", "name"]).to_pydict() if of_relation else {"id": [], "name": []}
         name_of = dict(zip(columns["id"], columns["name"], strict=True))
         restated = [
             _restated(relation, of_relation[relation.id], name_of)
             for relation in self._records(Relation, self.kept.restated)
         ]
-        kept = self.kept.relations
         changed = arrow_of(Relation, restated)
         table = _replaced(self._index.arrow(Relation).filter(kept), self.kept.restated[kept], changed)
         if not self.kept.graph:  # documents state no qualifiers
@@ -87,8 +79,9 @@ class PermittedRows:
             return []
         chunks = self.chunks.table.column("id").to_pylist()
         within = is_in(self._index.arrow(Claim, "chunk_id").column("chunk_id"), chunks)
-        known = frozenset(self.entities.table.column("id").to_pylist())
-        return [claim for claim in self._records(Claim, within) if _is_about(claim, known)]
+        known = {None, *self.entities.table.column("id").to_pylist()}
+        claims = self._records(Claim, within)
+        return [claim for claim in claims if claim.subject_id in known and claim.object_id in known]
 
     @cached_property
     def described(self) -> TableRows[Entity]:
@@ -99,21 +92,9 @@ class PermittedRows:
         return TableRows(with_column(table, "description", column), Entity)
 
     @cached_property
-    def _of_restated(self) -> Mapping[str, Sequence[Mention]]:
-        """The permitted mentions of each relation that a hidden document states too, by its id."""
-        found: defaultdict[str, list[Mention]] = defaultdict(list)
-        for mention in records_of(taken(self._index.arrow(Mention), self.kept.mentions_of_restated), Mention):
-            if mention.relation_id is not None:
-                found[mention.relation_id].append(mention)
-        return found
-
-    @cached_property
     def _changed(self) -> ChangedEntities:
         """The entities that remain and are not intact."""
         return ChangedEntities(self._index, self.kept)
-
-    def _rows(self, record: type[Record], kept: Bools) -> TableRows[Record]:
-        return TableRows(self._index.arrow(record).filter(kept), record)
 
     def _records(self, record: type[Record], kept: Bools) -> list[Record]:
         return records_of(self._index.arrow(record).filter(kept), record) if kept.any() else []
@@ -161,7 +142,3 @@ def _description(relation: Relation, mentions: Sequence[Mention], name_of: Mappi
     if sentences:
         return " ".join(min(sentences, key=lambda sentence: (len(sentence), sentence)).split())
     return " ".join(f"{name_of[relation.source_id]} {relation.predicate} {name_of[relation.target_id]}".split())
-
-
-def _is_about(claim: Claim, entity_ids: AbstractSet[str]) -> bool:
-    return claim.subject_id in entity_ids and (claim.object_id is None or claim.object_id in entity_ids)

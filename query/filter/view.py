@@ -15,7 +15,7 @@ words, entities and names, and the weights of relations and of the graph.
 import threading
 from collections import OrderedDict
 from collections.abc import Set as AbstractSet
-from functools import cached_property
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -27,7 +27,6 @@ from conspectus.query.filter.communities import permitted_communities, permitted
 from conspectus.query.filter.names import PermittedNames, permitted_names
 from conspectus.query.filter.rows import PermittedRows
 from conspectus.query.filter.vectors import ViewVectors
-from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.memory_index import MemoryIndex, Parts
@@ -47,6 +46,7 @@ from conspectus.storage.records import (
     Report,
     Synonym,
 )
+from conspectus.storage.tables import taken
 
 Joining = TypeVar("Joining", Synonym, Link)
 
@@ -86,81 +86,48 @@ def view_of(index: StoredIndex, document_ids: AbstractSet[str], embedder: Embedd
     may_be_all = graph and len(document_ids) >= index.manifest.rows["documents"]
     if may_be_all and document_ids >= set(index.arrow(Document, "id").column("id").to_pylist()):
         return index
-    return MemoryIndex(index.root, index.manifest, _View(index, document_ids, embedder, graph).parts())
+    kept = Bitmaps(index, document_ids, graph=graph)
+    known = PermittedRows(index, kept)
+    own = ViewVectors(index, kept, known, embedder)
+    communities = cache(lambda: permitted_communities(index, kept, known))
+    reports = cache(lambda: permitted_reports(index, kept, communities()))
+    vectors = {
+        "chunks": own.chunks,
+        "entities": own.entities,
+        "relations": own.relations,
+        "predicates": own.predicates,
+        "reports": lambda: own.reports(reports()),
+    }
+    if index.has_vectors(DESCRIPTIONS):
+        vectors[DESCRIPTIONS] = own.descriptions
+    parts = Parts(
+        rows={
+            Document: lambda: TableRows(index.arrow(Document).filter(kept.documents), Document),
+            Chunk: lambda: known.chunks,
+            Entity: lambda: known.described,
+            Mention: lambda: TableRows(taken(index.arrow(Mention), kept.mentions), Mention),
+            Relation: lambda: known.relations,
+            Name: lambda: permitted_names(index, known),
+            Link: lambda: _between(index.arrow(Link), Link, known.chunks),
+            Claim: lambda: known.claims,
+            Synonym: lambda: _between(index.arrow(Synonym), Synonym, known.entities),
+            Community: communities,
+            Report: reports,
+            Failure: list,
+            Merge: list,
+            Origin: list,
+        },
+        undescribed=lambda: known.entities,
+        vectors=vectors,
+        graph=lambda: index.graph().part(np.flatnonzero(np.append(kept.chunks, kept.entities))),
+        lexical=lambda: index.lexical().part(np.flatnonzero(kept.chunks)),
+        entity_names=(lambda: PermittedNames(index, kept, known)) if index.is_mapped(Entity) else None,
+    )
+    return MemoryIndex(index.root, index.manifest, parts)
 
 
-class _View:
-    """Filters the tables of an index; expensive parts are made on first use."""
-
-    def __init__(self, index: StoredIndex, document_ids: AbstractSet[str], embedder: Embedder, graph: bool) -> None:
-        self._index = index
-        self._kept = Bitmaps(index, document_ids, graph=graph)
-        self.known = PermittedRows(index, self._kept)
-        self.vectors = ViewVectors(index, self._kept, self.known, embedder)
-
-    def parts(self) -> Parts:
-        """Return the function that makes each part."""
-        known = self.known
-        return Parts(
-            rows={
-                Document: lambda: known.documents,
-                Chunk: lambda: known.chunks,
-                Entity: lambda: known.described,
-                Mention: lambda: known.mentions,
-                Relation: lambda: known.relations,
-                Name: lambda: permitted_names(self._index, known),
-                Link: self.links,
-                Claim: lambda: known.claims,
-                Synonym: self.synonyms,
-                Community: lambda: self.communities,
-                Report: lambda: self.reports,
-                Failure: list,
-                Merge: list,
-                Origin: list,
-            },
-            undescribed=lambda: known.entities,
-            vectors={
-                "chunks": self.vectors.chunks,
-                "entities": self.vectors.entities,
-                "relations": self.vectors.relations,
-                "predicates": self.vectors.predicates,
-                "reports": lambda: self.vectors.reports(self.reports),
-            }
-            | ({DESCRIPTIONS: self.vectors.descriptions} if self._index.has_vectors(DESCRIPTIONS) else {}),
-            graph=self.graph,
-            lexical=lambda: self._index.lexical().part(np.flatnonzero(self._kept.chunks)),
-            entity_names=self.entity_names if self._index.is_mapped(Entity) else None,
-        )
-
-    def entity_names(self) -> PermittedNames:
-        """Return the names of the entities by their words."""
-        return PermittedNames(self._index, self._kept, self.known)
-
-    def synonyms(self) -> TableRows[Synonym]:
-        """Return the pairs whose entities are both permitted."""
-        return self._between(Synonym, self._index.arrow(Entity, "id").column("id").filter(self._kept.entities))
-
-    def links(self) -> TableRows[Link]:
-        """Return the links between permitted chunks."""
-        return self._between(Link, self.known.chunks.table.column("id"))
-
-    def graph(self) -> Adjacency:
-        """Return the graph of the permitted chunks and entities."""
-        kept = self._kept
-        return self._index.graph().part(np.flatnonzero(np.append(kept.chunks, kept.entities)))
-
-    def _between(self, record: type[Joining], ids: pa.ChunkedArray) -> TableRows[Joining]:
-        table, known = self._index.arrow(record), ids.to_pylist()
-        return TableRows(
-            table.filter(is_in(table.column("source_id"), known) & is_in(table.column("target_id"), known)), record
-        )
-
-    @cached_property
-    def communities(self) -> TableRows[Community]:
-        """The communities with their permitted members, relations and chunks; empty ones are left out."""
-        return permitted_communities(self._index, self._kept, self.known)
-
-    @cached_property
-    def reports(self) -> TableRows[Report]:
-        """The reports on complete communities: all members remain, and all are intact."""
-        return permitted_reports(self._index, self._kept, self.communities)
+def _between(table: pa.Table, record: type[Joining], ends: TableRows[Chunk] | TableRows[Entity]) -> TableRows[Joining]:
+    """Return the rows of a table whose two ends both remain."""
+    known = ends.table.column("id").to_pylist()
+    within = is_in(table.column("source_id"), known) & is_in(table.column("target_id"), known)
+    return TableRows(table.filter(within), record)

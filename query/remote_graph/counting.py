@@ -16,8 +16,6 @@ from conspectus.query.walk.run_query import run
 from conspectus.storage.errors import SparqlError
 
 _UNTOLD = "only a part of the graph was read (endpoint.most_triples), from which this cannot be told"
-
-
 _SOME = "{:,} of the {:,} things that it has were read (endpoint.most_triples, endpoint.hops)"
 
 
@@ -41,10 +39,9 @@ class PartOfGraph:
         things = query.things
         if query.form == "compare" or (query.form == "yes_no" and answer.verdict):
             return answer, ""
-        if query.form == "yes_no" and (things.order or things.bounds):
-            return answer, _UNTOLD
         if query.form == "yes_no":
-            return answer, _UNTOLD if self._counted(self.written(graph, query)) else ""
+            unsure = things.order or things.bounds or self._counted(self.written(graph, query))
+            return answer, _UNTOLD if unsure else ""
         every = replace(query, form="things", things=Things(things.conditions))
         written = self.written(graph, every)
         number = self._counted(written)

@@ -86,14 +86,9 @@ class LiveGraph:
                     if here[relation] == row:
                         own.append((row, other[relation], self.stated[relation], relation, outgoing))
             found += sorted(own, key=lambda edge: (edge[2], edge[4], edge[1], edge[3]))
-        at, others, stated, relations, outgoing_ = zip(*found, strict=True) if found else ((),) * 5
-        return IncidentEdges(
-            np.array(at, np.int64),
-            np.array(others, np.int64),
-            np.array(stated, np.int32),
-            np.array(relations, np.int64),
-            np.array(outgoing_, bool),
-        )
+        table = np.array(found, np.int64).reshape(-1, 5)
+        near, others, stated, relations, outward = table.T
+        return IncidentEdges(near, others, stated.astype(np.int32), relations, outward.astype(bool))
 
     def degrees_of(self, entities: Sequence[int]) -> Ints:
         """Return the number of statements of each thing, int64, without reading them."""
@@ -113,7 +108,7 @@ class LiveGraph:
 
     def read_everything(self, most: int) -> None:
         """Read all statements; afterwards the neighbours of all things are known."""
-        self._add(self.endpoint.pages(self.patterns.edges(), most), None)
+        self._add(self.endpoint.pages(self.patterns.edges(), most))
         for row in range(len(self.names)):
             self._edges.setdefault(row, {})
         for relation, (source, target) in enumerate(zip(self.sources, self.targets, strict=True)):
@@ -123,40 +118,31 @@ class LiveGraph:
         """Fetch the statements of things, in batches; a thing with many statements is fetched separately."""
         if not rows:
             return
-        most = MOST_EDGES
         degrees = dict(zip(rows, self.degrees_of(rows).tolist(), strict=True))
-        for row in rows:
-            self._edges[row] = {}
-        few = [row for row in rows if degrees[row] <= most]
+        self._edges |= {row: {} for row in rows}
+        many = [row for row in rows if degrees[row] > MOST_EDGES]
+        few = [row for row in rows if degrees[row] <= MOST_EDGES]
         groups = [(list(group), sum(degrees[row] for row in group)) for group in batches(few, _TERMS)]
-        groups += [([row], most) for row in rows if degrees[row] > most]
-        for group, bound in groups:
+        for group, bound in (*groups, *(([row], MOST_EDGES) for row in many)):
             for outgoing in (True, False):
                 text = self.patterns.edges((self.entity_ids[row] for row in group), outgoing=outgoing)
-                self._add(self.endpoint.pages(text, max(1, bound)), outgoing)
-        for row in rows:
-            if degrees[row] > most:
-                self.complete = False
-                self._cut.add(row)
-                self.note(f"of the {degrees[row]:,} statements of {self.names[row]} at most {2 * most:,} were read")
+                self._add(self.endpoint.pages(text, max(1, bound)), outgoing=outgoing)
+        for row in many:
+            self.complete = False
+            self._cut.add(row)
+            self.note(f"of the {degrees[row]:,} statements of {self.names[row]} at most {2 * MOST_EDGES:,} were read")
 
-    def _add(self, rows: Iterable[Row], outgoing: bool | None) -> None:
-        """Add statements (?at, ?by, ?other) to the edges of ?at; if `outgoing` is None, no edges are recorded."""
-        triples = []
-        lost = 0
-        for at, by, other in rows:
-            texts = term_text(at), term_text(by), term_text(other)
-            if not all(texts) or not texts[1].startswith("<"):
-                lost += 1
-            else:
-                triples.append((*texts, at, by, other))
-        if lost:
+    def _add(self, rows: Iterable[Row], *, outgoing: bool = True) -> None:
+        """Add statements (?at, ?by, ?other), to the edges of ?at if these are being read."""
+        named = [(term_text(at), term_text(by), term_text(other), at, other) for at, by, other in rows]
+        triples = [triple for triple in named if all(triple[:3]) and triple[1].startswith("<")]
+        if lost := len(named) - len(triples):
             self.note(f"{lost:,} statements with blank nodes, long texts or IRIs that are none were left out")
-        self.add_terms(term for triple in triples for term in (triple[3], triple[5]))
+        self.add_terms(term for triple in triples for term in triple[3:])
         self._add_predicates(dict.fromkeys(triple[1] for triple in triples))
         for at_text, by_text, other_text, *_ in triples:
             here, there, number = self._row[at_text], self._row[other_text], self._number[by_text]
-            source, target = (there, here) if outgoing is False else (here, there)
+            source, target = (here, there) if outgoing else (there, here)
             key = source, number, target
             if key not in self._relation:
                 self._relation[key] = len(self.sources)
@@ -165,7 +151,7 @@ class LiveGraph:
                 self.stated.append(number)
                 ids = self.entity_ids
                 self.relation_ids.append(f"{ids[source]} {by_text} {ids[target]} .")
-            if outgoing is not None:
+            if here in self._edges:
                 self._edges[here][self._relation[key]] = None
 
     def has_all_of(self, term: str) -> bool:

@@ -57,8 +57,7 @@ def read_around(graph: LiveGraph, rows: Sequence[int]) -> None:
                     left = len(frontier) - start
                     graph.note(f"{left:,} things {hop - 1} steps away: {len(graph.sources):,} statements were enough")
                     break
-                edges = graph.edges_of(frontier[start : start + _AT_ONCE])
-                reached |= dict.fromkeys(edges.neighbours.tolist())
+                reached |= dict.fromkeys(graph.edges_of(frontier[start : start + _AT_ONCE]).neighbours.tolist())
         except SparqlError as error:
             if hop == 1:
                 raise
@@ -92,20 +91,17 @@ def working_index(graph: LiveGraph, settings: Settings, embedder: Embedder) -> M
         (Entity(id_, name, NAME, (NAME,), "", 0, len(degree[id_])) for id_, name in zip(ids, graph.names, strict=True)),
         key=lambda entity: entity.id,
     )
-    predicates = sorted({relation.predicate for relation in joined})
+    predicates = [predicate_words(each) for each in sorted({relation.predicate for relation in joined})]
     first = set(ids[:_EMBEDDED])
     named = [row for row, entity in enumerate(entities) if entity.id in first]
-    name_of = dict(zip(ids, graph.names, strict=True))
+    name_of = {entity.id: entity.name for entity in entities}
     sentences = [f"{name_of[one.source_id]} {one.predicate} {name_of[one.target_id]}" for one in joined]
     tables: dict[type, Callable[[], Sequence[object]]] = dict.fromkeys(TABLES.values(), list)
     tables[Entity] = lambda: entities
     tables[Relation] = lambda: joined
 
     def vectors(texts: Sequence[str], rows: Sequence[int], size: int) -> Callable[[], WindowedIndex]:
-        def make() -> WindowedIndex:
-            return windowed_in_memory(graph.embed(texts), np.array(rows, np.int64), size)
-
-        return make
+        return lambda: windowed_in_memory(graph.embed(texts), np.array(rows, np.int64), size)
 
     parts = Parts(
         tables,
@@ -115,9 +111,7 @@ def working_index(graph: LiveGraph, settings: Settings, embedder: Embedder) -> M
             "reports": vectors([], [], 0),
             "entities": vectors([entities[row].name for row in named], named, len(entities)),
             "relations": vectors(sentences, range(len(joined)), len(joined)),
-            "predicates": vectors(
-                [predicate_words(text) for text in predicates], range(len(predicates)), len(predicates)
-            ),
+            "predicates": vectors(predicates, range(len(predicates)), len(predicates)),
         },
         lambda: Adjacency.from_edges(len(entities), [], [], []),
         lambda: Bm25.of([], None),

@@ -132,6 +132,5 @@ def _scanned(
     for at, label in rows:
         if at and label:
             by_name.setdefault(label.value, []).append(at)
-    said_whole = {name for name in by_name if name.casefold() in names}
-    chosen = said_whole or set(by_name)
-    return {name: _ranked(graph, graph.add_terms(by_name[name])) for name in sorted(chosen, key=lambda one: len(one))}
+    chosen = [name for name in by_name if name.casefold() in names] or by_name
+    return {name: _ranked(graph, graph.add_terms(by_name[name])) for name in sorted(chosen, key=len)}
