@@ -5,8 +5,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from conspectus.pipelines.readers.filenames import UNSEEN
 from conspectus.query.types import Citation
+from conspectus.storage.text.visible import UNSEEN
 
 Direction = Literal["out", "in", "both"]
 

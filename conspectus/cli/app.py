@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from conspectus.pipelines.readers.filenames import visible
 from conspectus.rows import json_text
 from conspectus.storage.errors import NeedsModel, UsageError
+from conspectus.storage.text.visible import visible
 
 if TYPE_CHECKING:
     from conspectus.prompts.language_model import LanguageModel

@@ -68,7 +68,7 @@ def query(
 
 def _table(result: "SparqlResult") -> str:
     """Return a result as columns of text; --json is for results longer than a screen."""
-    from conspectus.pipelines.readers.filenames import visible
+    from conspectus.storage.text.visible import visible
 
     if result.boolean is not None:
         return "yes" if result.boolean else "no"

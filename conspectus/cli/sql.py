@@ -37,8 +37,8 @@ def sql(
         rows: Maximum number of rows.
         seconds: Time limit.
     """
-    from conspectus.pipelines.readers.filenames import visible
     from conspectus.query.sql import columns_of_tables, select
+    from conspectus.storage.text.visible import visible
 
     asked = query_text(text, schema=schema)
     if schema:

@@ -3,7 +3,7 @@
 import re
 from math import isfinite
 
-from conspectus.pipelines.readers.filenames import visible
+from conspectus.storage.text.visible import visible
 
 _MARKS = re.compile("([\u061c\u200e\u200f])")
 """Direction marks that Arabic and Hebrew texts need; their effect ends with the enclosing text."""

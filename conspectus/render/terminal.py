@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from conspectus.pipelines.readers.filenames import visible
+from conspectus.storage.text.visible import visible
 
 __all__ = ["aligned_table", "count", "duration", "one_line", "safe_lines", "visible"]
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from conspectus.pipelines.readers.discover import STAGE, InputFile, find_files
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
-from conspectus.pipelines.readers.filenames import storable, visible
+from conspectus.pipelines.readers.filenames import storable
 from conspectus.pipelines.readers.formats import NAMED_WITH_SUFFIX
 from conspectus.pipelines.readers.process import MOST_AHEAD, ReadFiles, file_reader
 from conspectus.pipelines.readers.remote import RemoteFile, fetched
@@ -35,6 +35,7 @@ from conspectus.storage.settings import InputSettings
 from conspectus.storage.spilled import blocks_of, replaced, sorted_rows
 from conspectus.storage.tables import ROWS_AT_ONCE, arrow_of
 from conspectus.storage.text.language import language_of
+from conspectus.storage.text.visible import visible
 
 if TYPE_CHECKING:
     import pyarrow as pa

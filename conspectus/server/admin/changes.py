@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from conspectus.pipelines.readers.encodings import UnknownFormat
-from conspectus.pipelines.readers.filenames import UNSEEN, is_wanted, storable
+from conspectus.pipelines.readers.filenames import is_wanted, storable
 from conspectus.pipelines.readers.formats import readable_suffix
 from conspectus.server.request_checks import Refused
 from conspectus.storage.errors import is_out_of_space, no_space
 from conspectus.storage.hashing import digest
 from conspectus.storage.publishing import write_whole
+from conspectus.storage.text.visible import UNSEEN
 from pydantic import BaseModel, TypeAdapter
 
 _LONGEST_NAME = 200
