@@ -4,6 +4,7 @@ A result does not depend on the number of threads, which is one, nor on the orde
 order. Statements of several lines are in `.sql` files beside the step that runs them.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -22,9 +23,23 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 
 NO_EXTENSIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-_MEMORY = "512MB"
+_LEAST_MEMORY, _SHARE = 512 << 20, 4
+"""The least memory of the engine in bytes; it may take a quarter of the machine's."""
+_CGROUP = Path("/sys/fs/cgroup/memory.max")
 _INSERTED_AT_ONCE = 1 << 16
 _MACROS = Path(__file__).with_suffix(".sql")
+
+
+def memory() -> int:
+    """Return the bytes of memory that the engine may take before it spills.
+
+    DuckDB cannot spill all that it holds for an aggregate, so a limit that does not grow with the machine ends large
+    builds.
+    """
+    known = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")] if hasattr(os, "sysconf") else []
+    limit = _CGROUP.read_text("utf-8").strip() if _CGROUP.exists() else ""
+    known += [int(limit)] if limit.isdigit() else []
+    return max(_LEAST_MEMORY, min(known, default=0) // _SHARE)
 
 
 class Engine:
@@ -45,7 +60,7 @@ class Engine:
         folder = spill_folder()
         self._folder = None if folder is None else TemporaryDirectory(dir=folder, prefix=SPILLED)
         place = "" if self._folder is None else self._folder.name
-        limits: dict[str, Any] = {"threads": 1, "memory_limit": _MEMORY, "temp_directory": place}
+        limits: dict[str, Any] = {"threads": 1, "memory_limit": f"{memory() >> 20}MiB", "temp_directory": place}
         self._waiting: defaultdict[str, list[Sequence[object]]] = defaultdict(list)
         self._database = duckdb.connect(":memory:", config={**NO_EXTENSIONS, **limits})
         self.run("SET enable_external_access = false; SET python_enable_replacements = false")

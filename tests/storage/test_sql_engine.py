@@ -55,7 +55,7 @@ def test_a_join_is_that_of_dictionaries(rows: list[tuple[str, int]], names: dict
 
 
 def test_rows_that_do_not_fit_in_memory_spill_and_are_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql_engine, "_MEMORY", "60MB")
+    monkeypatch.setattr(sql_engine, "memory", lambda: 60 << 20)
     (tmp_path / f"{SPILLED}of-a-killed-process").mkdir()
     with spilling_to(tmp_path):
         with Engine() as engine:
@@ -70,7 +70,7 @@ def test_rows_that_do_not_fit_in_memory_spill_and_are_gone(tmp_path: Path, monke
 
 
 def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql_engine, "_MEMORY", "30MB")
+    monkeypatch.setattr(sql_engine, "memory", lambda: 30 << 20)
     with pytest.raises(IndexUnusable, match="memory or disk do not suffice"), Engine() as engine:
         engine.run("CREATE TABLE seen AS SELECT sha256(i::VARCHAR) AS id FROM range(1_000_000) AS t(i)")
 
