@@ -97,8 +97,3 @@ def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
     if current is None or "merges.parquet" in damaged_files(root, current):
         return []
     return StoredIndex(root, current).rows(Merge)
-
-
-def fingerprinted(marks: UndoneMerges) -> list[list[str]]:
-    """Return the undone merges in the form that enters a build's fingerprint."""
-    return [[mark.alias_id, mark.entity_id] for mark in marks]
