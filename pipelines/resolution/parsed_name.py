@@ -10,7 +10,6 @@ from conspectus.pipelines.resolution.words import (
     CORPORATE,
     EPITHETS,
     GENERATIONS,
-    HEADINGS,
     HONORIFICS,
     POST_NOMINALS,
 )
@@ -69,12 +68,6 @@ class Form(NamedTuple):
         """Whether the name begins with a small letter."""
         return bool(self.surfaces) and self.surfaces[0][:1].islower()
 
-    @property
-    def is_heading(self) -> bool:
-        """Whether the name begins with a heading of a book: Chapter I. Down the Rabbit-Hole."""
-        begins = len(self.words) > 1 and self.words[0] in HEADINGS
-        return begins and (self.words[1] in {"i", "v", "x"} or number_of(self.words[1]) is not None)
-
 
 def form_of(name: str) -> Form:
     """Parse a name.
@@ -92,8 +85,7 @@ def form_of(name: str) -> Form:
     if _MARKS.search(head):
         found = _QUALIFIER.fullmatch(head)
         if found:
-            head, inside = found["head"], found["inside"]
-            qualifier = "" if _is_acronym_of(inside, head) else " ".join(transliterated(inside).split())
+            head, qualifier = found["head"], " ".join(transliterated(found["inside"]).split())
         quoted = _QUOTED.fullmatch(head)
         if quoted:  # Vakhtang "Vic" Darchinyan
             head, called = f"{quoted['first']} {quoted['last']}", _plain(quoted["called"])
@@ -181,11 +173,3 @@ def _number(words: list[tuple[str, str, bool]], place: int) -> str | None:
 def _roman(word: str) -> int:
     values = [_ROMAN_VALUES[sign] for sign in word]
     return sum(-item if item < following else item for item, following in zip(values, [*values[1:], 0], strict=True))
-
-
-def _is_acronym_of(inside: str, head: str) -> bool:
-    """Return whether a parenthesis contains the short form of the name before it."""
-    short = "".join(sign for sign in inside if sign.isalnum())
-    firsts = "".join(word[0] for word in re.findall(r"\w+", head))
-    capitals = "".join(sign for sign in firsts if sign.isupper())
-    return len(short) > 1 and short.isupper() and short.lower() in (firsts.lower(), capitals.lower())

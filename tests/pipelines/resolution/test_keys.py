@@ -1,15 +1,12 @@
-"""Which names are compared at all: keys, persons whose first names may be one, and what a text must contain."""
+"""Which names are compared at all: keys, and persons whose first names may be one."""
 
-import re
 from collections import defaultdict
 from itertools import combinations
 
 import numpy as np
-import pytest
 from conspectus.pipelines.resolution.features import Names
 from conspectus.pipelines.resolution.keys import Blocks
 from conspectus.pipelines.resolution.person_names import agree
-from conspectus.pipelines.resolution.stated import PATTERNS, TRIGGER
 from conspectus.pipelines.resolution.variants import may_agree
 from conspectus.pipelines.resolution.words import NICKNAMES
 from hypothesis import given
@@ -42,12 +39,6 @@ def test_all_persons_whose_names_agree_are_compared(given_names: list[list[str]]
         if one.person and other.person and agree(one.person, other.person)
     }
     assert agreeing <= {frozenset({one.row, other.row}) for one, other in may_agree(persons)}
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-@given(st.data())
-def test_what_joins_two_names_has_a_trigger(pattern: re.Pattern[str], data: st.DataObject) -> None:
-    assert TRIGGER.search(data.draw(st.from_regex(pattern, fullmatch=True)))
 
 
 @given(st.lists(st.lists(st.sampled_from(["Vey", "Ei", "Orla", "Quist"]), max_size=4), min_size=1, max_size=6))
