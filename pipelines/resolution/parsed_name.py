@@ -21,10 +21,10 @@ _QUALIFIER = re.compile(r"(?P<head>.*\S)\s*[(（](?P<inside>[^()（）]*)[)）]\
 _QUOTED = re.compile(r"(?P<first>\w.*\S)\s+[\"“'‘(](?P<called>[^\"“”()]+?)[.,]?[\"”'’)]\s+(?P<last>\S.*)")
 _MARKS = re.compile(r"[.\"“'‘(（]")
 _VOCATIVE = re.compile(r"(?:O|Oh)\s+(?=[^\W\d_])")
-_ROMAN = re.compile(r"(?=[ivxlc])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
+_TENS, _ONES = ",x,xx,xxx,xl,l,lx,lxx,lxxx,xc".split(","), ",i,ii,iii,iv,v,vi,vii,viii,ix".split(",")
+_ROMAN = {tens + ones: str(10 * ten + one) for ten, tens in enumerate(_TENS) for one, ones in enumerate(_ONES)}
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _BEFORE_NAMES = HONORIFICS | EPITHETS
-_ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
 class Form(NamedTuple):
@@ -156,20 +156,15 @@ def number_of(word: str) -> str | None:
         return digits.lstrip("0") or "0"
     if word in NUMBER_WORDS:
         return NUMBER_WORDS[word]
-    if len(word) > 1 and word != "di" and _ROMAN.fullmatch(word):
-        return str(_roman(word))
+    if len(word) > 1 and word in _ROMAN:
+        return _ROMAN[word]
     return word if any(sign.isdigit() for sign in word) else None
 
 
 def _number(words: list[tuple[str, str, bool]], place: int) -> str | None:
     word, surface, _ = words[place]
     if len(word) == 1 and word in "ivx":  # "Rocky V", "Malcolm X": a numeral, or a distinguishing letter
-        return str(_roman(word)) if 0 < place == len(words) - 1 and surface.isupper() else None
+        return _ROMAN[word] if 0 < place == len(words) - 1 and surface.isupper() else None
     if not word[:1].isdigit() and word not in NUMBER_WORDS and not (surface.isupper() and place):
         return None if word.isalpha() or not any(sign.isdigit() for sign in word) else word
     return number_of(word)
-
-
-def _roman(word: str) -> int:
-    values = [_ROMAN_VALUES[sign] for sign in word]
-    return sum(-item if item < following else item for item, following in zip(values, [*values[1:], 0], strict=True))

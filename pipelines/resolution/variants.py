@@ -9,7 +9,7 @@ from conspectus.pipelines.resolution.keys import FAMILY, VARIANT, same_counted, 
 from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import agree, sound, spelt_near
 from conspectus.pipelines.resolution.rules import NamePair, pair_of
-from conspectus.pipelines.resolution.words import NICKNAMES, TURNED
+from conspectus.pipelines.resolution.words import TURNED
 from conspectus.storage.text.normalise import entity_key
 
 _MOST_OF_A_KEY, _MOST_OF_A_FAMILY = 40, 200
@@ -133,7 +133,7 @@ def same_persons(names: Names) -> Iterator[NamePair]:
     """Yield pairs with the same family name that may be one person: by initials, nicknames or omitted names."""
     for rows in names.keys[FAMILY].shared(_MOST_OF_A_FAMILY):
         agreeing: defaultdict[NameFeatures, dict[NameFeatures, str]] = defaultdict(dict)
-        for one, other in may_agree([names.at(row) for row in rows]):
+        for one, other in combinations(map(names.at, rows), 2):
             if one.person and other.person and (how := agree(one.person, other.person)):
                 agreeing[one][other] = agreeing[other][one] = how
         for left, others in agreeing.items():
@@ -142,21 +142,6 @@ def same_persons(names: Names) -> Iterator[NamePair]:
                     # Rivals are compatible with one name and conflict with the other.
                     rivals = (others.keys() ^ agreeing[right].keys()) - {left, right}
                     yield _one_person(left, right, how, rivals=bool(rivals))
-
-
-def may_agree(family: list[NameFeatures]) -> set[tuple[NameFeatures, NameFeatures]]:
-    """Return the pairs of some persons whose first names may be one: by sound, nickname or initial."""
-    by_name: defaultdict[str, list[NameFeatures]] = defaultdict(list)
-    initialled: list[NameFeatures] = []
-    for each in family:
-        if each.person:
-            first = each.person.given[0]
-            initialled += [each] if len(first) == 1 else []
-            for heard in {sound(name) for name in (*each.person.given, each.person.called, *NICKNAMES.get(first, ()))}:
-                by_name[heard].append(each)
-    by_name.pop("", None)
-    pairs = {pair for group in by_name.values() for pair in combinations(group, 2)}
-    return pairs | {(one, other) for one in initialled for other in family if one is not other}
 
 
 def _one_person(left: NameFeatures, right: NameFeatures, how: str, *, rivals: bool) -> NamePair:
