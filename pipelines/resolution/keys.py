@@ -102,8 +102,7 @@ def usual_words(form: Form) -> tuple[str, ...]:
     >>> usual_words(form_of("U.S.")), usual_words(form_of("us"))
     (('united', 'states'), ('us',))
     """
-    other = form.qualifier or form.numbers or form.after_comma or form.ranks
-    if other or (len(form.words) == 1 and not form.is_acronym):
+    if len(form.words) == 1 and not form.is_acronym:
         return form.words
     written = " ".join(form.words)
     return tuple(WELL_KNOWN[written].split()) if written in WELL_KNOWN else form.words

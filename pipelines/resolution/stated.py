@@ -93,17 +93,9 @@ def abbreviates(short: Form, long: Form) -> bool:
     """Return whether the letters of a short form occur in order in the long one, starting with its first letter."""
     if not short.is_acronym or len(long.words) < 2:
         return False
-    if short.letters in initials(long):
-        return True
-    starts, at, hits = {0}, -1, 0
-    for word in long.words[:-1]:
-        starts.add(max(starts) + len(word))
-    for sign in short.letters:
-        at = long.letters.find(sign, at + 1)
-        if at < 0:
-            return False
-        hits += at in starts
-    return short.letters[0] == long.letters[0] and 2 * hits >= len(short.letters)
+    rest = iter(long.letters)
+    in_order = all(sign in rest for sign in short.letters)
+    return short.letters in initials(long) or (in_order and short.letters[0] == long.letters[0])
 
 
 def _titled(first: Located, text: str, names: Names) -> Iterator[NamePair]:
@@ -117,8 +109,7 @@ def _titled(first: Located, text: str, names: Names) -> Iterator[NamePair]:
         return
     if name.form.letters == title.form.letters and title.form.qualifier:
         work = set(title.form.qualifier.split()) & WORKS
-        namesakes = sum(bool(other.titles) for other in names.spelt(title.form.letters))
-        if not work and name.documents.keys() == {document} and namesakes == 1:
+        if not work and name.documents.keys() == {document}:
             yield pair_of("bare title", title, name)
     elif _is_fuller(title, name) or _known_as(title, text[first.end : first.end + _SENTENCE]):
         yield pair_of("full title", title, name)

@@ -16,8 +16,6 @@ _MOST_OF_A_KEY, _MOST_OF_A_FAMILY = 40, 200
 """A key that more names share is not evidence."""
 _TELLING = "%$\\/|*+=#@<>{}^~&_-"
 """Characters that distinguish names of programs' things at their start or end: -x, %x, $x, /x and x= are not x."""
-_LEAST_HEARD = 5
-"""Letters of a name whose sound tells something."""
 
 
 def variants(names: Names) -> Iterator[NamePair]:
@@ -117,9 +115,7 @@ def _sounds_enough(left: Form, right: Form) -> bool:
     """Return whether two names that sound alike differ only like transliterations: by a few letters of long words."""
     if len(left.words) != len(right.words) or left.after_comma != right.after_comma:
         return False
-    if any(
-        len(each.letters) < _LEAST_HEARD or each.numbers or each.qualifier or each.is_acronym for each in (left, right)
-    ):
+    if any(each.numbers or each.qualifier or each.is_acronym for each in (left, right)):
         return False
     different = [(mine, yours) for mine, yours in zip(left.words, right.words, strict=True) if mine != yours]
     if any(sound(mine) != sound(yours) for mine, yours in different):
