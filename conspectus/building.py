@@ -289,21 +289,22 @@ def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: 
     Raises:
         UsageError: a name belongs to no merge, or the settings differ.
     """
-    from conspectus.pipelines.resolution.undo import undo
-
-    settings = settings or load_settings()
-    with written(index, wait=settings.build.wait) as folder:
-        report = undo([names] if isinstance(names, str) else names, folder, settings)
-    return _opened(report, settings, index)
+    return _changed_merges(names, index, settings, undone=True)
 
 
 def redo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
     """Redo merges that `undo_merges` undid; arguments, result and errors are the same."""
-    from conspectus.pipelines.resolution.undo import redo
+    return _changed_merges(names, index, settings, undone=False)
+
+
+def _changed_merges(
+    names: Sequence[str] | str | None, index: str | Path, settings: Settings | None, *, undone: bool
+) -> Index:
+    from conspectus.pipelines.resolution.undo import change_merges
 
     settings = settings or load_settings()
     with written(index, wait=settings.build.wait) as folder:
-        report = redo([names] if isinstance(names, str) else names, folder, settings)
+        report = change_merges([names] if isinstance(names, str) else names, folder, settings, undone=undone)
     return _opened(report, settings, index)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from conspectus.pipelines.backends.base import Backend
 from conspectus.pipelines.build_report import can_be_retried
 from conspectus.pipelines.exchange.openie.read import GRAPHML, read_passages
-from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, fingerprinted, kept_marks, merges_of
+from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, kept_marks, merges_of
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import Texts, read_documents
 from conspectus.prompts.client.reply_cache import PROMPTS
@@ -29,7 +29,7 @@ from conspectus.storage.text.nlp import RULES
 
 STEPS = dict.fromkeys(
     "split bm25 links annotate extract resolve join synonyms walk describe communities report embed import".split(), 1
-) | {"annotate": RULES, "resolve": 2}
+) | {"annotate": RULES, "resolve": 3}
 """The steps of a build, in the order of the data, and their versions: 1, or what is listed after `|`.
 
 They are part of the fingerprint. Raise the version of a step when its results change: without that, the next build of
@@ -139,7 +139,7 @@ def plan_build(
     index_settings = settings.of_the_index()
     if source.maker:
         index_settings[IMPORTED] = {"from": source.maker}
-    fingerprint = _fingerprint(documents, failures, settings, index_settings, source.digest, fingerprinted(marks))
+    fingerprint = _fingerprint(documents, failures, settings, index_settings, source.digest, marks)
     is_unchanged = current is not None and current.fingerprint == fingerprint and not damaged_files(index, current)
     if is_unchanged and retry_failed and current:
         is_unchanged = not can_be_retried(StoredIndex(index, current).rows(Failure))
@@ -233,7 +233,7 @@ def _fingerprint(
     settings: Settings,
     index_settings: dict[str, Any],
     imported: str,
-    marks: Sequence[Sequence[str]],
+    marks: UndoneMerges,
 ) -> str:
     whole = sha256()
     for document in documents:  # one after the other: together they are as large as the corpus
@@ -243,7 +243,7 @@ def _fingerprint(
         [asdict(failure) for failure in failures],
         index_settings,
         imported,
-        marks,
+        [[mark.alias_id, mark.entity_id] for mark in marks],
         # A folder with the same path may contain another model.
         open_embedder(settings.embedding, settings.embedding_server).name,
         tool_versions(index_settings),

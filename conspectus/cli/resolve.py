@@ -59,13 +59,12 @@ def resolve(
         _list(build.index, names or [], as_json=as_json)
         return
 
-    from conspectus.pipelines.resolution import undo as undoing
+    from conspectus.pipelines.resolution.undo import change_merges
 
     chosen = build.chosen()
-    decide = undoing.undo if undo or undo_all else undoing.redo
 
     def work(folder: Path, report: "Progress") -> "BuildReport":
-        return decide(names or None, folder, chosen, None, report)
+        return change_merges(names or None, folder, chosen, undone=undo or undo_all, progress=report)
 
     change(build, chosen, work, as_json=as_json, quiet=quiet)
 

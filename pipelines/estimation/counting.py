@@ -49,16 +49,21 @@ _RECORD = '("entity"<|>"A"<|>"thing"<|>"WORDS")<|COMPLETE|>'
 class Tally:
     """The sums over the requests of one step: those to be paid for, and those with a cached reply.
 
-    Calls are an expected number. Sizes are what the length of replies is in proportion to: the square roots of the
-    tokens of their chunks (`PER_ROOT`), or the number of replies (`FIXED`).
+    Calls are an expected number.
     """
 
     calls: float = 0.0
     prompt_tokens: float = 0.0
-    sizes: float = 0.0
+    usual_tokens: float = 0.0
     remembered: int = 0
     remembered_tokens: int = 0
-    remembered_sizes: float = 0.0
+
+    @property
+    def completion_tokens(self) -> float:
+        """The expected tokens of the replies to be paid for: as long as the cached ones, if there are enough."""
+        if self.remembered < ENOUGH:
+            return self.usual_tokens
+        return self.calls * self.remembered_tokens / self.remembered
 
 
 class CountingModel:
@@ -79,12 +84,10 @@ class CountingModel:
         name = self._settings.step_models.get(step, self._settings.model)
         most = self._settings.max_output_tokens
         most = min(request.max_tokens or most, most)
-        size = 1.0 if step in FIXED else sqrt(max(self._chunk_tokens[request.sources[0]], 1))
         reply = await self._remembered(request, name, most)
         if reply is not None:
             tally.remembered += 1
             tally.remembered_tokens += reply.completion_tokens
-            tally.remembered_sizes += size
             return reply
         self.new.update(request.sources)
         # Every answer here is yes, so a gleaning counts as much as a yes is to be expected.
@@ -92,16 +95,10 @@ class CountingModel:
         expected = SAYS_YES ** {"glean": replies, "glean_check": replies - 1}.get(step, 0)
         tally.calls += expected
         tally.prompt_tokens += expected * sum(_tokens(message.content) for message in request.messages)
-        tally.sizes += expected * size
-        written = min(round((PER_ROOT | FIXED)[step] * size), most)
+        usual = FIXED.get(step) or PER_ROOT[step] * sqrt(max(self._chunk_tokens[request.sources[0]], 1))
+        written = min(round(usual), most)
+        tally.usual_tokens += expected * written
         return Reply(_TEXTS.get(step, _RECORD).replace("WORDS", "word " * written), name, "stop", 0, written)
-
-    def completion_tokens(self, step: str) -> float:
-        """Return the expected tokens of the replies to be paid for: as long as the cached ones, if there are enough."""
-        tally, per_size = self.by_step[step], (PER_ROOT | FIXED)[step]
-        if tally.remembered >= ENOUGH:
-            per_size = tally.remembered_tokens / tally.remembered_sizes
-        return min(tally.sizes * per_size, tally.calls * self._settings.max_output_tokens)
 
     def stream(self, request: Request) -> AsyncIterator[str]:
         """Raise ModelError: no step of indexing streams."""

@@ -154,7 +154,7 @@ class _Counting:
         self._written, self.observed = 0.0, counting.by_step["extract"].remembered
         for step, tally in counting.by_step.items():
             times = yes / SAYS_YES if step == "glean" else 1.0
-            written = times * counting.completion_tokens(step)
+            written = times * tally.completion_tokens
             self._add(step, times * tally.calls, tally.remembered, times * tally.prompt_tokens, written)
             self._written += tally.remembered_tokens + written
         gone = _texts_of(self._plan) - self._tokens.keys()

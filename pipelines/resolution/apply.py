@@ -11,7 +11,6 @@ from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.arrays import runs
 from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import short_id
-from conspectus.storage.joins import Groups
 from conspectus.storage.mapped import TableRows
 from conspectus.storage.records import Claim, Entity, Mention, Qualifier, Relation
 from conspectus.storage.spilled import blocks_of, few_as_list, replaced
@@ -219,9 +218,8 @@ def _frequencies(ids: Sequence[str], mentions: Sequence[Mention]) -> dict[str, i
 
     table = arrow_of(Mention, mentions, ["entity_id", "chunk_id"])
     table = table.filter(compute.is_in(table["entity_id"], pa.array(ids, pa.string())))
-    (entity, entities), (chunk, _) = (codes_of(table[name]) for name in ("entity_id", "chunk_id"))
-    sizes = np.diff(Groups.of(entity, chunk, len(entities)).starts).tolist()
-    return dict.fromkeys(ids, 0) | dict(zip(entities, sizes, strict=True))
+    counted = table.group_by("entity_id").aggregate([("chunk_id", "count_distinct")]).to_pylist()
+    return dict.fromkeys(ids, 0) | {row["entity_id"]: row["chunk_id_count_distinct"] for row in counted}
 
 
 def _types(own: Entity, group: Sequence[Entity]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Cluster pairs of names, best score first, under cannot-link constraints; and record the merges that were undone."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from conspectus.pipelines.resolution.features import NameFeatures, Names
@@ -17,6 +17,8 @@ def grouped(
     names: Names, pairs: Sequence[NamePair], threshold: float, imported: Collection[str] = frozenset()
 ) -> Iterator[tuple[str, dict[str, NamePair]]]:
     """Cluster the pairs that reach the threshold, best score first; yield each canonical id with its aliases' pairs.
+
+    The pair of an alias is that with the canonical name, or else the best one with another name of the group.
 
     Two groups are merged only if no cannot-link constraint holds between any of their names, except for pairs that a
     text states explicitly. A chain of doubtful pairs therefore never merges names that must not be merged. The result
@@ -47,7 +49,11 @@ def grouped(
         within = {id_: [pair for pair in pairs_of[id_] if {pair.left, pair.right} <= set(members)] for id_ in members}
         short = {pair.short for pairs in within.values() for pair in pairs}
         kept = _kept_of([names[member] for member in members], short, imported)
-        yield kept, _why(kept, within)
+
+        def order(pair: NamePair, kept: str = kept) -> tuple[object, ...]:
+            return kept not in (pair.left, pair.right), -pair.score, pair.left, pair.right
+
+        yield kept, {id_: min(within[id_], key=order) for id_ in members if id_ != kept}
 
 
 def _kept_of(members: Sequence[NameFeatures], short: Collection[str], imported: Collection[str]) -> str:
@@ -62,22 +68,6 @@ def _kept_of(members: Sequence[NameFeatures], short: Collection[str], imported: 
         return *first, -name.frequency, -len(name.name), name.name, name.id
 
     return min(members, key=order).id
-
-
-def _why(kept: str, pairs_of: Mapping[str, Sequence[NamePair]]) -> dict[str, NamePair]:
-    """Return each member's pair with the canonical name, or else the first pair on a path to it."""
-    why: dict[str, NamePair] = {}
-    reached = {kept}
-    while len(reached) < len(pairs_of):
-        steps = [item for id_ in reached for item in pairs_of[id_]]
-        step = min(
-            (item for item in steps if (item.left in reached) != (item.right in reached)),
-            key=lambda item: (kept not in (item.left, item.right), -item.score, item.left, item.right),
-        )
-        new = step.right if step.left in reached else step.left
-        why[new] = step
-        reached.add(new)
-    return why
 
 
 UndoneMerges = tuple[Merge, ...]
@@ -97,8 +87,3 @@ def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
     if current is None or "merges.parquet" in damaged_files(root, current):
         return []
     return StoredIndex(root, current).rows(Merge)
-
-
-def fingerprinted(marks: UndoneMerges) -> list[list[str]]:
-    """Return the undone merges in the form that enters a build's fingerprint."""
-    return [[mark.alias_id, mark.entity_id] for mark in marks]

@@ -18,10 +18,6 @@ from conspectus.storage.text.normalise import entity_key
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SOME = 64
-_RARE = range(2, 13)
-"""Numbers of chunks of a name that tells something about the names beside it."""
-
 
 class Located(NamedTuple):
     """A mention at characters [start, end) of the text of a chunk, -1 without a span. Entity and chunk are rows."""
@@ -49,6 +45,7 @@ class Evidence:
         chunk_texts: (c,) the texts of chunks.
         begins: (c,) where each chunk begins in its document.
         document: (c,) the document of each chunk.
+        titled: the documents with each entity as title.
     """
 
     def __init__(
@@ -77,17 +74,13 @@ class Evidence:
         self._of_entity = Groups.of(self.entity, None, len(entities))
         self._of_chunk = Groups.of(self.chunk, None, len(chunks))
         self.title = _titles(documents_["title"], ids)
-        self._titled = Groups.of(self.title, None, len(entities))
+        self.titled = Groups.of(self.title, None, len(entities))
         self._marked = np.zeros(len(self.title), np.bool_)
 
     def mentions(self, entity: int, *, aliases: bool = False) -> Ints:
         """Return the mentions of an entity in the order of their ids, on request also its titles' short forms."""
         found = self._of_entity[entity]
         return found if aliases else found[self._own[found]]
-
-    def titles(self, entity: int) -> frozenset[int]:
-        """Return the documents with a title."""
-        return frozenset(self._titled[entity].tolist())
 
     def first_offsets(self, entity: int) -> dict[int, int]:
         """Return the documents that contain a name, and its first offset in each, -1 if it is the title."""
@@ -126,21 +119,6 @@ class Evidence:
         self._marked[own] = False
         shared: list[int] = others[np.unique(places[of_others])].tolist()
         return [other for other in shared if other != entity]
-
-    def rare_beside_both(self, left: int, right: int) -> int:
-        """Return the number of rare names that occur beside both names, in chunks that contain one of the two."""
-        mine, yours = (set(self.chunk[self.mentions(each)].tolist()) for each in (left, right))
-        both = self._named_in(mine - yours) & self._named_in(yours - mine)
-        return sum(map(self._is_rare, both - {left, right}))
-
-    def _named_in(self, chunks: set[int]) -> set[int]:
-        return {entity for chunk in chunks for entity in self.entity[self._of_chunk[chunk]].tolist()}
-
-    def _is_rare(self, entity: int) -> bool:
-        """Return whether a name is in few chunks, but in more than one. Of a frequent name some mentions tell."""
-        found = self._of_entity[entity]
-        some = set(self.chunk[found[:_SOME]].tolist())
-        return len(some) <= _RARE[-1] and len(np.unique(self.chunk[found])) in _RARE
 
 
 def int32_of(column: "pa.ChunkedArray") -> SmallInts:

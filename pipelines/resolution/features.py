@@ -79,7 +79,7 @@ class NameFeatures:
     @property
     def titles(self) -> frozenset[int]:
         """The rows of the documents with the name as title."""
-        return self.evidence.titles(self.row)
+        return frozenset(self.evidence.titled[self.row].tolist())
 
     @cached_property
     def person(self) -> Person | None:
@@ -113,8 +113,6 @@ class NameFeatures:
     @property
     def is_person(self) -> bool:
         """Whether the name is a person's, judged by type, date of birth, rank, or pronouns alone."""
-        if self.form.is_heading:
-            return False
         if "person" in self.kinds or self.form.ranks or self.born:
             return True
         return self.is_untyped and bool(self.gender)
@@ -133,9 +131,9 @@ class NameFeatures:
         """Return whether a document contains both names."""
         return not self.documents.keys().isdisjoint(other.documents.keys())
 
-    def share_with(self, other: "NameFeatures") -> float:
-        """Return the share of the documents of this name that contain the other one too."""
-        return len(self.documents.keys() & other.documents.keys()) / max(len(self.documents), 1)
+    def is_only_beside(self, other: "NameFeatures") -> bool:
+        """Return whether each document of this name contains the other one too."""
+        return bool(self.documents) and self.documents.keys() <= other.documents.keys()
 
 
 class Names:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.pipelines.resolution.parsed_name import Form, number_of
-from conspectus.pipelines.resolution.person_names import person_of, sound
+from conspectus.pipelines.resolution.person_names import sound
 from conspectus.pipelines.resolution.words import SMALL_WORDS, STATES, WELL_KNOWN
 from conspectus.storage.arrays import Ints, SmallInts
 from conspectus.storage.hashing import short_id
@@ -19,13 +19,10 @@ if TYPE_CHECKING:
 
 _MOST_WORDS = 12
 """A name of more words has no initials."""
-_LONG_WORD = 7
-"""Letters of a word in which one letter may be wrong."""
 _NOT_COUNTED = frozenset({"the", "of"})
 
-VARIANT, SHORT, SLIP, FAMILY = KINDS = range(4)
-"""Kinds of keys: of names that differ in spelling or order, of a name's short forms, of names with a slip of the pen,
-of the persons of one family."""
+VARIANT, SHORT, FAMILY = KINDS = range(3)
+"""Kinds of keys: of names that differ in spelling or order, of a name's short forms, of the persons of one family."""
 
 
 class Blocks:
@@ -73,23 +70,17 @@ def _hash_of(key: str) -> int:
 def keys_of(name: "NameFeatures") -> Iterator[tuple[int, str]]:
     """Yield each kind and key of a name."""
     form, words = name.form, name.form.words
-    spaced = all(len(word) == 1 and surface.isupper() for word, surface in zip(words, form.surfaces, strict=True))
-    if len(form.letters) > 2 or len(words) == 1 or spaced:
-        yield VARIANT, form.letters
+    yield VARIANT, form.letters
     counted = sorted(_number(word) or sound(word) for word in usual_words(form) if word not in _NOT_COUNTED)
     yield VARIANT, " ".join(["", *counted])
     if len(words) < 2:
         return
-    acronyms = initials(form) if len(words) <= _MOST_WORDS and name.kinds != {"person"} else ()
+    acronyms = initials(form) if len(words) <= _MOST_WORDS else ()
     wholes = map("".join, (before_comma(form), state_in(form)))
     for short in {*words, *acronyms, *wholes} - {""}:
         yield SHORT, short
-    for place, word in enumerate(words):
-        if len(word) >= _LONG_WORD and not form.numbers:
-            yield SLIP, " ".join([*words[:place], f"{word[0]}{word[-1]}*", *words[place + 1 :]])
-    person = person_of(form)
-    if person is not None and name.is_person:
-        yield FAMILY, person.family
+    if name.person and name.is_person:
+        yield FAMILY, name.person.family
 
 
 def _number(word: str) -> str | None:
@@ -111,26 +102,21 @@ def usual_words(form: Form) -> tuple[str, ...]:
     >>> usual_words(form_of("U.S.")), usual_words(form_of("us"))
     (('united', 'states'), ('us',))
     """
-    other = form.qualifier or form.numbers or form.after_comma or form.ranks
-    if other or (len(form.words) == 1 and not form.is_acronym):
+    if len(form.words) == 1 and not form.is_acronym:
         return form.words
     written = " ".join(form.words)
     return tuple(WELL_KNOWN[written].split()) if written in WELL_KNOWN else form.words
 
 
 def initials(form: Form) -> set[str]:
-    """Return the acronyms of a name: with and without its small words; a numeral stays whole.
+    """Return the acronyms of a name: with and without its small words.
 
     >>> from conspectus.pipelines.resolution.parsed_name import form_of
-    >>> sorted(initials(form_of("World War II"))), sorted(initials(form_of("Bank of England")))
-    (['wwii'], ['be', 'boe'])
+    >>> sorted(initials(form_of("Bank of England")))
+    ['be', 'boe']
     """
-    words = form.words
-    numeral = words[-1] if form.numbers and len(words) > 2 and words[-1].isalpha() else ""
-    plain = words[:-1] if numeral else words
-    every = "".join(word[0] for word in plain) + numeral
-    main = "".join(word[0] for word in plain if word not in SMALL_WORDS) + numeral
-    return {item for item in (every, main) if len(item) > 1}
+    main = [word for word in form.words if word not in SMALL_WORDS]
+    return {"".join(word[0] for word in words) for words in (form.words, main) if len(words) > 1}
 
 
 def state_in(form: Form) -> tuple[str, ...]:

@@ -71,18 +71,17 @@ async def voted(
             progress("vote on names", done, len(batches))
 
     replies = await gather_settled(ask(batch) for batch in batches)
-    votes: dict[tuple[str, str], bool] = {}
-    failures: list[Failure] = []
+    decided: dict[NamePair, NamePair] = {}
+    failures: set[Failure] = set()
     for batch, reply in zip(batches, replies, strict=True):
-        said = {} if isinstance(reply, ModelError) else reply
+        said, why = ({}, str(reply)) if isinstance(reply, ModelError) else (reply, "the reply leaves the pair out")
         for number, pair in enumerate(batch, 1):
             if number in said:
-                votes[pair.left, pair.right] = said[number]
+                score, vote = (SURE, YES) if said[number] else (0.0, NO)
+                decided[pair] = replace(pair, score=score, vote=vote)
             else:
-                why = str(reply) if isinstance(reply, ModelError) else "the reply leaves the pair out"
-                failures.append(Failure(STAGE, pair.left, "no vote on whether two names are one thing's", why))
-    failures = sorted(set(failures), key=lambda failure: (failure.item_id, failure.detail))
-    return [_counted(pair, votes.get((pair.left, pair.right))) for pair in pairs], failures
+                failures.add(Failure(STAGE, pair.left, "no vote on whether two names are one thing's", why))
+    return [decided.get(pair, pair) for pair in pairs], sorted(failures, key=lambda each: (each.item_id, each.detail))
 
 
 def _batches(pairs: Sequence[NamePair], names: Names) -> Iterator[list[NamePair]]:
@@ -100,10 +99,6 @@ def _batches(pairs: Sequence[NamePair], names: Names) -> Iterator[list[NamePair]
         batch.append(candidate)
     if batch:
         yield batch
-
-
-def _counted(pair: NamePair, vote: bool | None) -> NamePair:
-    return pair if vote is None else replace(pair, score=SURE if vote else 0.0, vote=YES if vote else NO)
 
 
 async def _ask(batch: Sequence[NamePair], shown: "_Shown", model: LanguageModel) -> dict[int, bool]:

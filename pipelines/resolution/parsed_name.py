@@ -10,7 +10,6 @@ from conspectus.pipelines.resolution.words import (
     CORPORATE,
     EPITHETS,
     GENERATIONS,
-    HEADINGS,
     HONORIFICS,
     POST_NOMINALS,
 )
@@ -22,10 +21,10 @@ _QUALIFIER = re.compile(r"(?P<head>.*\S)\s*[(（](?P<inside>[^()（）]*)[)）]\
 _QUOTED = re.compile(r"(?P<first>\w.*\S)\s+[\"“'‘(](?P<called>[^\"“”()]+?)[.,]?[\"”'’)]\s+(?P<last>\S.*)")
 _MARKS = re.compile(r"[.\"“'‘(（]")
 _VOCATIVE = re.compile(r"(?:O|Oh)\s+(?=[^\W\d_])")
-_ROMAN = re.compile(r"(?=[ivxlc])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
+_TENS, _ONES = ",x,xx,xxx,xl,l,lx,lxx,lxxx,xc".split(","), ",i,ii,iii,iv,v,vi,vii,viii,ix".split(",")
+_ROMAN = {tens + ones: str(10 * ten + one) for ten, tens in enumerate(_TENS) for one, ones in enumerate(_ONES)}
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _BEFORE_NAMES = HONORIFICS | EPITHETS
-_ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
 class Form(NamedTuple):
@@ -69,12 +68,6 @@ class Form(NamedTuple):
         """Whether the name begins with a small letter."""
         return bool(self.surfaces) and self.surfaces[0][:1].islower()
 
-    @property
-    def is_heading(self) -> bool:
-        """Whether the name begins with a heading of a book: Chapter I. Down the Rabbit-Hole."""
-        begins = len(self.words) > 1 and self.words[0] in HEADINGS
-        return begins and (self.words[1] in {"i", "v", "x"} or number_of(self.words[1]) is not None)
-
 
 def form_of(name: str) -> Form:
     """Parse a name.
@@ -92,8 +85,7 @@ def form_of(name: str) -> Form:
     if _MARKS.search(head):
         found = _QUALIFIER.fullmatch(head)
         if found:
-            head, inside = found["head"], found["inside"]
-            qualifier = "" if _is_acronym_of(inside, head) else " ".join(transliterated(inside).split())
+            head, qualifier = found["head"], " ".join(transliterated(found["inside"]).split())
         quoted = _QUOTED.fullmatch(head)
         if quoted:  # Vakhtang "Vic" Darchinyan
             head, called = f"{quoted['first']} {quoted['last']}", _plain(quoted["called"])
@@ -164,28 +156,15 @@ def number_of(word: str) -> str | None:
         return digits.lstrip("0") or "0"
     if word in NUMBER_WORDS:
         return NUMBER_WORDS[word]
-    if len(word) > 1 and word != "di" and _ROMAN.fullmatch(word):
-        return str(_roman(word))
+    if len(word) > 1 and word in _ROMAN:
+        return _ROMAN[word]
     return word if any(sign.isdigit() for sign in word) else None
 
 
 def _number(words: list[tuple[str, str, bool]], place: int) -> str | None:
     word, surface, _ = words[place]
     if len(word) == 1 and word in "ivx":  # "Rocky V", "Malcolm X": a numeral, or a distinguishing letter
-        return str(_roman(word)) if 0 < place == len(words) - 1 and surface.isupper() else None
+        return _ROMAN[word] if 0 < place == len(words) - 1 and surface.isupper() else None
     if not word[:1].isdigit() and word not in NUMBER_WORDS and not (surface.isupper() and place):
         return None if word.isalpha() or not any(sign.isdigit() for sign in word) else word
     return number_of(word)
-
-
-def _roman(word: str) -> int:
-    values = [_ROMAN_VALUES[sign] for sign in word]
-    return sum(-item if item < following else item for item, following in zip(values, [*values[1:], 0], strict=True))
-
-
-def _is_acronym_of(inside: str, head: str) -> bool:
-    """Return whether a parenthesis contains the short form of the name before it."""
-    short = "".join(sign for sign in inside if sign.isalnum())
-    firsts = "".join(word[0] for word in re.findall(r"\w+", head))
-    capitals = "".join(sign for sign in firsts if sign.isupper())
-    return len(short) > 1 and short.isupper() and short.lower() in (firsts.lower(), capitals.lower())

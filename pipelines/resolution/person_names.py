@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from conspectus.pipelines.resolution.parsed_name import Form
-from conspectus.pipelines.resolution.words import NICKNAMES, NO_FIRST_NAMES, PARTICLES, SOUNDS, WORKS
+from conspectus.pipelines.resolution.words import NICKNAMES, NO_FIRST_NAMES, PARTICLES, SOUNDS
 from rapidfuzz.distance import Levenshtein
 
 _TWICE = re.compile(r"(.)\1+", re.DOTALL)
@@ -13,7 +13,6 @@ _VOWELS = str.maketrans("aiyo", "eeeu")
 """Vowels that vary between transliterations."""
 _NOT_VOWELS = str.maketrans("", "", "aeiouy")
 _LONG_WORD, _SHORT_WORD = 6, 4
-_NO_PART = frozenset({"of", "and", "the", "in", "for", "on", "at", "to", "with", "&"})
 _MOST_WORDS = 6
 
 
@@ -65,15 +64,7 @@ def person_of(form: Form) -> Person | None:
     """Parse a person's name; None if it has too few or too many words. "Doyle, Arthur" is reordered."""
     cut = len(form.words) - len(form.after_comma)
     words, surfaces = (part[cut:] + part[:cut] for part in (form.words, form.surfaces))
-    if (
-        not 2 <= len(words) <= _MOST_WORDS
-        or form.numbers
-        or not _NO_PART.isdisjoint(words)
-        or words[0] in NO_FIRST_NAMES
-        or not WORKS.isdisjoint(form.qualifier.split())
-    ):
-        return None
-    if len(surfaces[-1]) > 1 and surfaces[-1].isupper() and not form.name.isupper():  # "Cork GAA"
+    if not 2 <= len(words) <= _MOST_WORDS or form.numbers or words[0] in NO_FIRST_NAMES:
         return None
     if any(surface[:1].islower() and word not in PARTICLES for word, surface in zip(words, surfaces, strict=True)):
         return None

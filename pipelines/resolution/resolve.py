@@ -1,8 +1,9 @@
 """Entity resolution: propose pairs of names, let a model vote on uncertain ones, cluster, and rewrite."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 from conspectus.pipelines.backends.base import Extraction
@@ -24,11 +25,10 @@ from conspectus.storage.records import Chunk, Document, Failure, Merge
 from conspectus.storage.settings import Settings
 from conspectus.storage.tables import sorted_by_id
 
-_SPELT = 0.9
-"""Minimum score of a pair that is merged though a text contrasts its names: "Renée and Renee"."""
 _NEAR_ENOUGH = 0.86
 """Minimum cosine at which a pair that no rule proposes is put to the model's vote."""
 
+_Value = TypeVar("_Value")
 Embed = Callable[[Sequence[str]], Vectors]
 """Embeds n texts as unit vectors (n, d)."""
 
@@ -40,19 +40,14 @@ def candidates(names: Names, imported: Collection[str], least: float, near: Iter
     distinguishes them. A pair with a lower score than `least` is discarded. `near` are further pairs, of names with
     similar embeddings.
     """
-    explicit, apart = stated(names)
-
-    def allowed() -> Iterator[NamePair]:
-        for pair in chain(explicit, variants(names), same_persons(names), short_forms(names), near):
-            contrasted = (pair.left, pair.right) in apart and pair.score < _SPELT
-            if (pair.score < least or contrasted) and not pair.explicit:
-                continue
-            if pair.left in imported and pair.right in imported:
-                continue
-            if not barred(names[pair.left], names[pair.right], explicit=pair.explicit):
-                yield pair
-
-    return best_of(allowed())
+    found = chain(stated(names), variants(names), same_persons(names), short_forms(names), near)
+    return best_of(
+        pair
+        for pair in found
+        if (pair.explicit or pair.score >= least)
+        and not (pair.left in imported and pair.right in imported)
+        and not barred(names[pair.left], names[pair.right], explicit=pair.explicit)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,29 +149,24 @@ def _merged(found: Extraction, kept_of: Mapping[str, str]) -> Extraction:
         found,
         knowledge=knowledge,
         claims=claims_applied(found.claims, kept_of),
-        entity_descriptions=_joined(found.entity_descriptions, kept_of),
-        relation_descriptions=_joined(found.relation_descriptions, new_id),
-        predicates=_moved(found.predicates, new_id, kept_of),
+        entity_descriptions=_distinct(_moved(found.entity_descriptions, kept_of)),
+        relation_descriptions=_distinct(_moved(found.relation_descriptions, new_id)),
+        predicates={
+            id_: sorted((kept_of.get(source, source), said) for source, said in instances)
+            for id_, instances in _moved(found.predicates, new_id).items()
+        },
     )
 
 
-def _moved(
-    predicates: Mapping[str, Sequence[tuple[str, str]]], new_id: Mapping[str, str], kept_of: Mapping[str, str]
-) -> dict[str, list[tuple[str, str]]]:
-    """Return the predicates by the new ids of relations and sources; those of deleted relations are dropped."""
-    moved: dict[str, list[tuple[str, str]]] = {}
-    for id_, instances in predicates.items():
+def _moved(values: Mapping[str, Sequence[_Value]], new_id: Mapping[str, str]) -> dict[str, list[_Value]]:
+    """Return the values by new id; those of deleted relations are dropped."""
+    moved: dict[str, list[_Value]] = {}
+    for id_, some in values.items():
         now = new_id.get(id_, id_)
         if now:
-            moved.setdefault(now, []).extend((kept_of.get(source, source), said) for source, said in instances)
-    return {id_: sorted(moved[id_]) for id_ in sorted(moved)}
+            moved.setdefault(now, []).extend(some)
+    return dict(sorted(moved.items()))
 
 
-def _joined(descriptions: Mapping[str, Sequence[str]], new_id: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the descriptions by new id, sorted and without repeats; those of deleted relations are dropped."""
-    joined: dict[str, set[str]] = {}
-    for id_, texts in descriptions.items():
-        now = new_id.get(id_, id_)
-        if now:
-            joined.setdefault(now, set()).update(texts)
-    return {id_: sorted(joined[id_]) for id_ in sorted(joined)}
+def _distinct(descriptions: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {id_: sorted(set(texts)) for id_, texts in descriptions.items()}

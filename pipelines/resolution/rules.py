@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from conspectus.pipelines.resolution.features import NameFeatures
-from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import agree
 from conspectus.pipelines.resolution.words import FEMALE, MALE
 
@@ -31,7 +30,6 @@ RULES = {
     "full title": Rule(0.9, "the text of that title begins with the full name", explicit=True),
     "legal form": Rule(0.88, "the same name with and without its legal form"),
     "number": Rule(0.88, "the same words and the same number, written in two ways"),
-    "family first": Rule(0.88, "the same name with the family name first"),
     "equal": Rule(0.86, "the same first and family name, with and without another name between"),
     "bare title": Rule(0.85, "the text of that title begins with the name", explicit=True),
     "initials": Rule(0.85, "its initial letters"),
@@ -42,12 +40,10 @@ RULES = {
     "nickname": Rule(0.8, "the same family name, and a usual short form of the first name"),
     "sound": Rule(0.8, "one name spelt from another alphabet in two ways"),
     "swapped": Rule(0.8, "the same two names in the other order"),
-    "article": Rule(0.8, "the same name with and without its article"),
     "place": Rule(0.8, "the place without what it lies in; its documents name no other"),
     "full state": Rule(0.78, "a state by its full name and by its short one"),
     "first name": Rule(0.78, "the first name alone; its documents name no other bearer"),
     "ranked first name": Rule(0.78, "the first name with a rank; its documents name no other bearer"),
-    "slip": Rule(0.77, "spelt the same but for one letter of a long word"),
     "main word": Rule(0.77, "its main word alone; its documents have no other name with that word"),
     "initial": Rule(0.77, "the same family name, and the first name's initial"),
     "later name": Rule(0.77, "the same family name, and one of the first names"),
@@ -110,41 +106,34 @@ def barred(left: NameFeatures, right: NameFeatures, *, explicit: bool = False) -
     the titles of two documents. If a text states the pair (`explicit`), a one-sided parenthesis or generation is no
     veto.
     """
-    return _forms_differ(left.form, right.form, explicit=explicit) or _things_differ(left, right)
-
-
-def _forms_differ(left: Form, right: Form, *, explicit: bool) -> bool:
-    if _numbers(left, right) != _numbers(right, left):
-        return True
-    if left.qualifier != right.qualifier:
-        both = bool(left.qualifier and right.qualifier)
-        if both or (not explicit and left.letters == right.letters):
-            return True
-    if left.generation != right.generation and (not explicit or (left.generation and right.generation)):
-        return True
-    if left.after_comma and right.after_comma and left.after_comma != right.after_comma:
-        return True
-    if left.form and right.form and left.form != right.form:
-        return True
-    mine, yours = set(left.ranks), set(right.ranks)
-    return bool((mine & MALE and yours & FEMALE) or (mine & FEMALE and yours & MALE))
-
-
-def _numbers(form: Form, other: Form) -> tuple[str, ...]:
-    """Return the numbers of a name; those of an acronym that ends with another's numeral are the other's ("WWII")."""
-    if form.is_acronym and other.numbers and not form.numbers and len(other.words) > 1:
-        numerals = [word for word in other.words if word.isalpha()]
-        if any(form.letters.endswith(word) and len(form.letters) > len(word) for word in numerals[-1:]):
-            return other.numbers
-    return form.numbers
-
-
-def _things_differ(left: NameFeatures, right: NameFeatures) -> bool:
-    if left.titles and right.titles and left.titles != right.titles:
-        return True
-    person_and_place = {left.kinds, right.kinds} == {frozenset({"person"}), frozenset({"place"})}
-    if person_and_place and min(left.frequency, right.frequency) > 1:
-        return True
-    if not (left.is_person and right.is_person and left.person and right.person):
-        return False
-    return left.person.family == right.person.family and not agree(left.person, right.person)
+    mine, yours = left.form, right.form
+    ranks, others = set(mine.ranks), set(yours.ranks)
+    stated = (
+        (mine.qualifier, yours.qualifier),
+        (mine.generation, yours.generation),
+        (mine.after_comma, yours.after_comma),
+        (mine.form, yours.form),
+        (left.titles, right.titles),
+    )
+    one_sided = mine.generation != yours.generation or (
+        mine.qualifier != yours.qualifier and mine.letters == yours.letters
+    )
+    return bool(
+        mine.numbers != yours.numbers
+        or any(one and other and one != other for one, other in stated)
+        or (one_sided and not explicit)
+        or (ranks & MALE and others & FEMALE)
+        or (ranks & FEMALE and others & MALE)
+        or (
+            {left.kinds, right.kinds} == {frozenset({"person"}), frozenset({"place"})}
+            and min(left.frequency, right.frequency) > 1
+        )
+        or (
+            left.person is not None
+            and right.person is not None
+            and left.person.family == right.person.family
+            and not agree(left.person, right.person)
+            and left.is_person
+            and right.is_person
+        )
+    )

@@ -10,15 +10,11 @@ from conspectus.pipelines.resolution.features import NameFeatures, Names
 from conspectus.pipelines.resolution.keys import before_comma, initials, state_in
 from conspectus.pipelines.resolution.person_names import agree
 from conspectus.pipelines.resolution.rules import NamePair, pair_of
-from conspectus.pipelines.resolution.words import COUPLE, FAMILY, FEMALE, SMALL_WORDS, WITH_FIRST_NAME
+from conspectus.pipelines.resolution.words import FAMILY, FEMALE, WITH_FIRST_NAME
 from conspectus.storage.text.normalise import entity_key
 
 _OFTEN = 3
 """Number of chunks from which a single word that is not a person's name counts as a name."""
-_LEAST_SHARE = 0.8
-"""Share of the documents of a short form that must contain the full name."""
-_LONG_ACRONYM = 4
-"""Letters of an acronym that is known without its full name nearby."""
 
 
 def short_forms(names: Names) -> Iterator[NamePair]:
@@ -37,19 +33,12 @@ def short_forms(names: Names) -> Iterator[NamePair]:
 def _acronym(short: NameFeatures, names: Names) -> Iterator[NamePair]:
     """Yield an acronym with the names whose initials it has; if several are possible, only with one nearby."""
     letters = short.form.letters
-    every, near = (
-        [name for name in found if letters in initials(name.form) and _is_capitalised(name)]
-        for found in (names.with_short(letters), names.with_short(letters, short))
-    )
-    several = len({name.form.words for name in every}) > 1
-    lone = len({name.form.words for name in near}) == 1
-    for name in near or every:
-        known = not several and len(letters) >= _LONG_ACRONYM
-        yield pair_of("initials", short, name, sure=known or (lone and bool(near)))
-
-
-def _is_capitalised(name: NameFeatures) -> bool:
-    return all(word[:1].isupper() for word in name.form.surfaces if word.casefold() not in SMALL_WORDS)
+    for found in (names.with_short(letters, short), names.with_short(letters)):
+        long = [name for name in found if letters in initials(name.form)]
+        if long:
+            near = len({name.form.words for name in long}) == 1 and long[0].shares_document(short)
+            yield from (pair_of("initials", short, name, sure=near) for name in long)
+            return
 
 
 def _places(short: NameFeatures, near: Sequence[NameFeatures], names: Names) -> Iterator[NamePair]:
@@ -61,7 +50,7 @@ def _places(short: NameFeatures, near: Sequence[NameFeatures], names: Names) -> 
     if len({name.form.words for name in full}) == 1 and not (
         short.is_persons or short.titles or short.form.begins_small
     ):
-        yield from (pair_of("place", short, name) for name in full if short.share_with(name) == 1)
+        yield from (pair_of("place", short, name) for name in full if short.is_only_beside(name))
     if "place" in short.kinds:
         states = [name for name in near if state_in(name.form) == words]
         every = names.with_short(short.form.letters) if states else []
@@ -78,7 +67,7 @@ def _words(short: NameFeatures, near: Sequence[NameFeatures], names: Names) -> I
         return
     if not (form.ranks or form.epithets):
         yield from _main_word(short, near)
-    of_person = form.ranks or form.epithets or "person" in short.kinds or short.is_untyped
+    of_person = "person" in short.kinds or short.is_untyped
     if of_person or ("place" not in short.kinds and (short.gender or _introduced(short, beside))):
         yield from _person(short, word, beside, names)
 
@@ -89,11 +78,9 @@ def _main_word(short: NameFeatures, near: Sequence[NameFeatures]) -> Iterator[Na
         near = [name for name in near if name.frequency > 1]  # drops names that a recogniser cut wrongly
     if len({name.form.words for name in near}) == 1 and not short.form.is_acronym:
         for long in near:
-            plain = not (long.form.after_comma or long.form.numbers or long.form.form is not None or long.titles)
-            first, *others = long.name.split()
-            head = len(others) == 1 and long.form.words == (long.form.words[0], short.form.letters)
+            head = len(long.name.split()) == 2 and long.form.words == (long.form.words[0], short.form.letters)
             often = min(short.frequency, long.frequency) >= _OFTEN
-            if plain and head and often and not first[:1].islower() and short.share_with(long) == 1:
+            if head and often and not long.titles and short.is_only_beside(long):
                 yield pair_of("main word", short, long, short=short)
 
 
@@ -112,28 +99,26 @@ def _person(short: NameFeatures, word: str, beside: Sequence[NameFeatures], name
     ranks = set(short.form.ranks)
     whole = [name for name in beside if name.is_person and name.person and not _is_other(name)]
     # Without its parenthesis a name is shared by all its namesakes.
-    whole = [name for name in whole if name.form.qualifier or _namesakes(name, names) < 2]
+    whole = [
+        name
+        for name in whole
+        if name.form.qualifier or sum(bool(other.form.qualifier) for other in names.spelt(name.form.letters)) < 2
+    ]
     # A person whose known gender contradicts the rank is not a rival.
     bearers = [name for name in whole if not (ranks and short.gender and name.gender and short.gender != name.gender)]
     others = any(not name.is_person and _may_be_meant(name, word) for name in beside)
-    rivals = _are_several(bearers) or (others and not ranks)
+    alone = not (others or _are_several(bearers))
     for long in bearers:
         family = long.form.words[-1] == word
         if not family and ranks - WITH_FIRST_NAME:
             continue
-        share = short.share_with(long)
-        sure = not rivals and share >= _LEAST_SHARE
-        if ranks & COUPLE or (ranks & FEMALE and long.gender != "f"):
-            sure = sure and long.gender == "f" and not _are_several(whole)
+        sure = alone and short.is_only_beside(long)
+        if ranks & FEMALE:
+            sure = sure and long.gender == "f"
         elif not family:
-            first = share == 1 and _named_in_full_first(short, long)
-            sure = sure and first and _is_known_person(short, long, names)
+            sure = sure and _named_in_full_first(short, long) and _is_known_person(short, long, names)
         rule = f"{'ranked ' if ranks else ''}{'family' if family else 'first'} name"
         yield pair_of(rule, short, long, sure=sure, short=short)
-
-
-def _namesakes(name: NameFeatures, names: Names) -> int:
-    return sum(bool(other.form.qualifier) for other in names.spelt(name.form.letters))
 
 
 def _is_known_person(short: NameFeatures, long: NameFeatures, names: Names) -> bool:
@@ -144,15 +129,10 @@ def _is_known_person(short: NameFeatures, long: NameFeatures, names: Names) -> b
 
 def _are_several(bearers: Sequence[NameFeatures]) -> bool:
     """Return whether any two of these names belong to different persons."""
-    return any(not _one_person(left, right) for left, right in combinations(bearers, 2))
-
-
-def _one_person(left: NameFeatures, right: NameFeatures) -> bool:
-    if left.form.qualifier and right.form.qualifier and left.form.qualifier != right.form.qualifier:
-        return False
-    if left.form.words == right.form.words:
-        return True
-    return bool(left.person and right.person and agree(left.person, right.person))
+    return any(
+        left.form.words != right.form.words and not (left.person and right.person and agree(left.person, right.person))
+        for left, right in combinations(bearers, 2)
+    )
 
 
 def _is_other(name: NameFeatures) -> bool:

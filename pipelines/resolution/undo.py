@@ -1,6 +1,6 @@
 """Undo and redo merges: rebuild the current index under the new decisions."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from conspectus.pipelines.build_plan import BuildSource
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.incremental import held_documents
 from conspectus.pipelines.resolution.cluster import UndoneMerges, kept_marks
-from conspectus.pipelines.runner import Progress, Runner, no_progress
+from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.storage.errors import UsageError, did_you_mean
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, current_version
@@ -25,20 +25,21 @@ def merges_in(index: Path) -> list[Merge]:
     )
 
 
-def undo(
+def change_merges(
     names: Sequence[str] | None,
     index: Path,
     settings: Settings,
-    run: Runner | None = None,
+    *,
+    undone: bool,
     progress: Progress = no_progress,
 ) -> BuildReport:
-    """Undo merges and rebuild the index; they stay undone in every later build.
+    """Undo merges or redo undone ones, and rebuild the index; what is undone stays undone in every later build.
 
     Args:
         names: Aliases, canonical names (for all their aliases), or ids of merges or entities; None for all merges.
         index: The folder of the index.
         settings: The settings that the index was built with.
-        run: Runs the shards of a step; None for the default runner.
+        undone: Whether the merges are undone from now on; False to redo them.
         progress: Called with the progress of the build.
 
     Returns:
@@ -50,46 +51,15 @@ def undo(
     """
 
     def decide(merges: Sequence[Merge]) -> UndoneMerges:
-        chosen = merges if names is None else named(names, merges, index)
-        return _marks([*kept_marks(merges), *chosen])
+        eligible = merges if undone else kept_marks(merges)
+        chosen = {merge.id for merge in (eligible if names is None else named(names, eligible, index))}
+        return kept_marks(replace(merge, undone=undone) if merge.id in chosen else merge for merge in merges)
 
-    return _rebuilt(decide, index, settings, run, progress)
-
-
-def redo(
-    names: Sequence[str] | None,
-    index: Path,
-    settings: Settings,
-    run: Runner | None = None,
-    progress: Progress = no_progress,
-) -> BuildReport:
-    """Redo undone merges and rebuild the index. Arguments, result and errors are those of `undo`."""
-
-    def decide(merges: Sequence[Merge]) -> UndoneMerges:
-        undone = [merge for merge in merges if merge.undone]
-        chosen = undone if names is None else named(names, undone, index)
-        again = {item.id for item in chosen}
-        return _marks(merge for merge in kept_marks(merges) if merge.id not in again)
-
-    return _rebuilt(decide, index, settings, run, progress)
-
-
-def _rebuilt(
-    decide: Callable[[Sequence[Merge]], UndoneMerges],
-    index: Path,
-    settings: Settings,
-    run: Runner | None,
-    progress: Progress,
-) -> BuildReport:
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         return held_documents(index, current, settings)
 
     current_version(index)  # raises before a folder is created if there is no index
-    return build_from(BuildSource(read), index, settings, run, progress, decide=decide)
-
-
-def _marks(marks: Iterable[Merge]) -> UndoneMerges:
-    return tuple(sorted({mark.id: replace(mark, undone=True) for mark in marks}.values(), key=lambda mark: mark.id))
+    return build_from(BuildSource(read), index, settings, None, progress, decide=decide)
 
 
 def named(names: Sequence[str], merges: Sequence[Merge], index: Path) -> list[Merge]:
@@ -104,11 +74,7 @@ def named(names: Sequence[str], merges: Sequence[Merge], index: Path) -> list[Me
         found = [merge for merge in merges if name in (merge.id, merge.alias_id) or key == entity_key(merge.alias)]
         found = found or [merge for merge in merges if name == merge.entity_id or key == entity_key(merge.name)]
         if not found:
-            raise UsageError(f"{index} has no merge of {name!r}{_nearest(name, merges)}")
+            known = [text for merge in merges for text in (merge.alias, merge.name)]
+            raise UsageError(f"{index} has no merge of {name!r}{did_you_mean(name, known)}")
         chosen += found
     return list({item.id: item for item in chosen}.values())
-
-
-def _nearest(name: str, merges: Sequence[Merge]) -> str:
-    known = [text for merge in merges for text in (merge.alias, merge.name)]
-    return did_you_mean(name, known)

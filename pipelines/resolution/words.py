@@ -16,10 +16,8 @@ def _spellings(name: str) -> dict[str, str]:
 
 MALE, FEMALE = _words("male"), _words("female")
 HONORIFICS = MALE | FEMALE | _words("honorifics")
-WITH_FIRST_NAME, COUPLE, EPITHETS, POST_NOMINALS = map(
-    _words, ("with_first_name", "couple", "epithets", "post_nominals")
-)
-HEADINGS, ARTICLES, SMALL_WORDS, NO_FIRST_NAMES = map(_words, ("headings", "articles", "small_words", "no_first_names"))
+WITH_FIRST_NAME, EPITHETS, POST_NOMINALS = map(_words, ("with_first_name", "epithets", "post_nominals"))
+ARTICLES, SMALL_WORDS, NO_FIRST_NAMES = map(_words, ("articles", "small_words", "no_first_names"))
 TURNED, STATES, WORKS, FAMILY, PARTICLES = map(_words, ("turned", "states", "works", "family", "particles"))
 GENERATIONS, CORPORATE, ABBREVIATIONS = map(_spellings, ("generations", "corporate", "abbreviations"))
 SOUNDS = tuple(_spellings("sounds").items())

@@ -7,7 +7,7 @@ import conspectus
 import pytest
 from conspectus.pipelines.build_index import build_index
 from conspectus.pipelines.incremental import add_documents, remove_documents
-from conspectus.pipelines.resolution.undo import merges_in, redo, undo
+from conspectus.pipelines.resolution.undo import change_merges, merges_in
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.topics import rows_of
 from conspectus.storage.errors import IndexNotFound, UsageError
@@ -100,10 +100,10 @@ def test_taking_all_back_is_the_index_without_and_merging_again_what_it_was(
     build_index([docs], tmp_path / "index", settings)
     build_index([docs], tmp_path / "off", off)
     version, before = StoredIndex.open(tmp_path / "index").manifest.version, tables(tmp_path / "index")
-    undo(None, tmp_path / "index", settings)
+    change_merges(None, tmp_path / "index", settings, undone=True)
     assert tables(tmp_path / "index") == tables(tmp_path / "off") != before
     assert all(each.undone for each in merges_in(tmp_path / "index"))
-    redo(None, tmp_path / "index", settings)
+    change_merges(None, tmp_path / "index", settings, undone=False)
     assert tables(tmp_path / "index") == before
     assert StoredIndex.open(tmp_path / "index").manifest.version == version
 
@@ -111,7 +111,7 @@ def test_taking_all_back_is_the_index_without_and_merging_again_what_it_was(
 def test_one_merge_is_taken_back_and_stays_so(tmp_path: Path, settings: Settings) -> None:
     docs, root = write(tmp_path / "docs", "a.txt", "b.txt"), tmp_path / "index"
     build_index([docs], root, settings)
-    undo(["holmes"], root, settings)
+    change_merges(["holmes"], root, settings, undone=True)
     assert "Holmes" not in merged(root)
     assert {each.alias for each in merges_in(root) if each.undone} == {"Holmes"}
     (tmp_path / "more").mkdir()
@@ -122,7 +122,7 @@ def test_one_merge_is_taken_back_and_stays_so(tmp_path: Path, settings: Settings
     build_index([docs], root, settings)
     assert "Holmes" not in merged(root)
     assert build_index([docs], root, settings).unchanged
-    redo(["Sherlock Holmes"], root, settings)
+    change_merges(["Sherlock Holmes"], root, settings, undone=False)
     assert merged(root)["Holmes"] == "Sherlock Holmes"
     assert verify(StoredIndex.open(root)) == []
 
@@ -130,7 +130,7 @@ def test_one_merge_is_taken_back_and_stays_so(tmp_path: Path, settings: Settings
 def test_a_decision_on_names_that_are_gone_is_gone(tmp_path: Path, settings: Settings) -> None:
     docs, root = write(tmp_path / "docs", "a.txt", "b.txt"), tmp_path / "index"
     build_index([docs], root, settings)
-    undo(["Holmes"], root, settings)
+    change_merges(["Holmes"], root, settings, undone=True)
     remove_documents(["a.txt"], root, settings)
     assert all("Holmes" not in (each.alias, each.name) for each in merges_in(root))
 
@@ -169,19 +169,19 @@ def test_a_model_describes_what_is_merged_once(tmp_path: Path, server: FakeServe
     assert verify(index) == []
     ids = {each.id for each in index.rows(Entity)}
     assert {each.entity_id for each in index.rows(Mention) if each.entity_id} <= ids
-    undo(None, root, chosen)
+    change_merges(None, root, chosen, undone=True)
     assert verify(StoredIndex.open(root)) == []
 
 
 def test_wrong_use_is_told(tmp_path: Path, settings: Settings, off: Settings) -> None:
     root = tmp_path / "index"
     with pytest.raises(IndexNotFound):
-        undo(None, root, settings)
+        change_merges(None, root, settings, undone=True)
     build_index([write(tmp_path / "docs", "a.txt")], root, settings)
     with pytest.raises(UsageError, match="did you mean 'Holmes'"):
-        undo(["Homes"], root, settings)
+        change_merges(["Homes"], root, settings, undone=True)
     with pytest.raises(UsageError, match=r"resolution\.method"):
-        undo(["Holmes"], root, off)
+        change_merges(["Holmes"], root, off, undone=True)
     assert merged(root)
 
 

@@ -1,23 +1,14 @@
-"""Which names are compared at all: keys, persons whose first names may be one, and what a text must contain."""
+"""Which names are compared at all: those that share a key or a document."""
 
-import re
 from collections import defaultdict
-from itertools import combinations
 
 import numpy as np
-import pytest
 from conspectus.pipelines.resolution.features import Names
 from conspectus.pipelines.resolution.keys import Blocks
-from conspectus.pipelines.resolution.person_names import agree
-from conspectus.pipelines.resolution.stated import PATTERNS, TRIGGER
-from conspectus.pipelines.resolution.variants import may_agree
-from conspectus.pipelines.resolution.words import NICKNAMES
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipelines.resolution.marked import corpus
-
-FIRST = ["J.", "John", "Johann", "Quincy", "Mary", "Molly", "Mohammed", "Muhammad", *map(str.capitalize, NICKNAMES)]
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c", "a b"]), max_size=30), st.integers(2, 6))
@@ -29,25 +20,6 @@ def test_blocks_are_the_rows_of_each_key(keys: list[str], most: int) -> None:
     blocks.close()
     assert {key: blocks[key].tolist() for key in expected} == expected
     assert list(blocks.shared(most)) == [rows for rows in expected.values() if 2 <= len(rows) <= most]
-
-
-@given(st.lists(st.lists(st.sampled_from(FIRST), min_size=1, max_size=2), min_size=2, max_size=8, unique_by=tuple))
-def test_all_persons_whose_names_agree_are_compared(given_names: list[list[str]]) -> None:
-    documents, chunks, found = corpus([f"[{' '.join(first)} Ashgrove|PERSON] left." for first in given_names])
-    names = Names(documents, chunks, found.knowledge)
-    persons = [names.at(row) for row in np.flatnonzero(names.known).tolist()]
-    agreeing = {
-        frozenset({one.row, other.row})
-        for one, other in combinations(persons, 2)
-        if one.person and other.person and agree(one.person, other.person)
-    }
-    assert agreeing <= {frozenset({one.row, other.row}) for one, other in may_agree(persons)}
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-@given(st.data())
-def test_what_joins_two_names_has_a_trigger(pattern: re.Pattern[str], data: st.DataObject) -> None:
-    assert TRIGGER.search(data.draw(st.from_regex(pattern, fullmatch=True)))
 
 
 @given(st.lists(st.lists(st.sampled_from(["Vey", "Ei", "Orla", "Quist"]), max_size=4), min_size=1, max_size=6))

@@ -14,7 +14,6 @@ SAME: list[tuple[Sequence[str], set[str]]] = [
         {"Sherlock Holmes", "Mr. Holmes", "Holmes", "Sherlock"},
     ),
     ([f"The [{NASA}|ORG] ([NASA|ORG]) was founded in 1958.", "[NASA|ORG] flew."], {NASA, "NASA"}),
-    ([f"The [{NASA}|ORG] was founded in 1958.", "[NASA|ORG] flew. [NASA|ORG] landed."], {NASA, "NASA"}),
     (
         ["[Robert Zimmerman|PERSON] (born May 24, 1941), known professionally as [Bob Dylan|PERSON], sang."],
         {"Robert Zimmerman", "Bob Dylan"},
@@ -44,7 +43,6 @@ SAME: list[tuple[Sequence[str], set[str]]] = [
 ]
 
 APART: list[Sequence[str]] = [
-    ["[CHAPTER I. Down|PERSON] was read. [Down|PERSON] she fell."],
     ["[Apollo 11|NAME] landed.", "[Apollo 13|NAME] did not."],
     ["[Apollo|NAME] was a god. [Apollo 11|NAME] landed."],
     ["[Henry IV|PERSON] was the father of [Henry V|PERSON]."],
