@@ -57,7 +57,6 @@ class ModelReader:
         """Return the answer of the model; its citations are sentences of the passages."""
         with assembling(question, self._name) as assembly:  # a retriever may call a model too
             evidence = await self._retriever.retrieve(question, self._passages)
-            evidence = _that_fits(evidence, self._context.room(STEP, _MOST_TOKENS))
             assembly.add(*evidence.trace)
             if not evidence.passages:
                 say(no_answer(question))
@@ -65,17 +64,18 @@ class ModelReader:
             settings = self._context.settings
             brief = settings.answer.form == "brief" and settings.tog.task == "qa"
             style = answer_style(settings.answer, brief=brief)
-            request = reading(question, evidence, settings.tog.task, style, brief=brief)
-            citing = _PassageCitations(self._context, evidence.passages)
-            sources = [CitedText(passage.text, passage.title) for passage in evidence.passages]
+            shown = _that_fits(evidence, self._context.room(STEP, _MOST_TOKENS))
+            request = reading(question, shown, settings.tog.task, style, brief=brief)
+            citing = _PassageCitations(self._context, shown.passages)
+            sources = [CitedText(passage.text, passage.title) for passage in shown.passages]
             if brief:
-                return await self._brief(assembly, request, evidence, citing, say)
+                return await self._brief(assembly, request, shown, citing, say)
             told = await stream_answer(self._context, self._model, request, question, sources, citing.cite, say)
             assembly.add(*told.steps)
             if not told.text:
                 return quoted_instead(assembly, self._context, evidence, say)
             text, citations = citing.made(told.text)
-            assembly.step("read", f"{len(evidence.passages)} passages read, {len(citations.made())} citations made")
+            assembly.step("read", f"{len(shown.passages)} passages read, {len(citations.made())} citations made")
             return assembly.assemble(
                 text, citations=citations.made(), evidence=evidence, dropped_citations=citations.dropped
             )

@@ -15,7 +15,7 @@ _LONGEST_END = 12
 """Characters between the last word of a sentence and the next sentence."""
 _VERDICTS = ("", "yes", "no", "true", "false", "unknown")
 _LEAST_WORDS = 4
-"""Shorter sentences, such as "Yes.", may occur twice."""
+"""Shorter sentences, such as "Yes.", may occur twice, but not three times."""
 
 
 class NewSentences:
@@ -37,6 +37,7 @@ class NewSentences:
     def __init__(self, messages: Sequence[Message], question: str) -> None:
         self._ours, self._given = _sides(messages)
         self._known = {_words(question)}
+        self._short = set[str]()
         self._sentence = ""
         self._is_new = False
         self.dropped = 0
@@ -71,8 +72,9 @@ class NewSentences:
         if words and (words in self._known or is_ours):
             self.dropped += 1
             return ""
-        if is_long:
+        if is_long or words in self._short:
             self._known.add(words)
+        self._short.add(words)
         return "" if was_new else sentence
 
 

@@ -42,3 +42,10 @@ def test_a_sentence_is_passed_on_as_soon_as_it_differs() -> None:
 )
 def test_a_short_answer_that_only_our_example_has_is_none(answer: str, told: str) -> None:
     assert told_anew(answer, PROMPT, QUESTION) == told
+
+
+def test_short_lines_are_not_repeated_three_times() -> None:
+    new = NewSentences((), "Who directed it?")
+    told = "".join(new.take(piece) for piece in ["The answer is:\n\nTomas Reyle [1]\n\n"] * 5) + new.end()
+    assert told.count("Tomas Reyle") == told.count("The answer is") == 2
+    assert new.dropped == 6
