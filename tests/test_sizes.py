@@ -150,7 +150,7 @@ def tree(tmp_path: Path) -> Path:
         "query/late.py": "from conspectus.query.methods import page\n", "query/typed.py": "Typed = int\n",
         "query/shared/__init__.py": "def first(): ...\n",
         "storage/text/other.py": "\n" * 451, "conspectus/long.py": "def _long():\n" + "    pass\n" * 60,
-        "storage/page.css": "\n\n\n", "tests/test_page.py": "a = (1)  # fmt: skip\n\n\n\n",
+        "storage/page.css": "\n\n\n", "storage/merge.sql": "\n\n", "tests/test_page.py": "a = (1)  # fmt: skip\n\n\n\n",
     }  # fmt: skip
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +163,7 @@ def test_a_small_tree_is_measured_as_by_hand(tree: Path) -> None:
     page = len(PAGE.splitlines())
     assert figures["lines"] == {
         "product": page + 7 + 451 + 61, "storage": 451, "storage/text": 451, "prompts": 0, "query": page + 7,
-        "query/methods": page, "query/shared": 2, "pipelines": 0, "conspectus": 61, "web": 3,
+        "query/methods": page, "query/shared": 2, "pipelines": 0, "conspectus": 61, "sql": 2, "web": 3,
     }  # fmt: skip
     assert figures["files"] == {
         "product": 10, "storage": 1, "prompts": 0, "query": 8, "pipelines": 0, "conspectus": 1,

@@ -82,7 +82,7 @@ _MAKERS: Mapping[str, tuple[Form, Callable[[FilledPrompt], Made]]] = {
     ),
     "judge/tasks": ("json", lambda each: {"tasks": answers.asked_of(each, ("Understand {} ({}).",))}),
     "doctor/hello": ("line", lambda _: "Hello"),
-    "doctor/words": ("line", lambda asked: ", ".join(re.findall(r"code word is (\w+)", asked.values["text"]))),
+    "doctor/words": ("line", lambda asked: ", ".join(re.findall(r"code word is (\w+)", asked.values["lines"]))),
 }
 
 

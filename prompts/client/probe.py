@@ -104,7 +104,7 @@ async def _long_prompt(client: ModelClient) -> ModelProbe:
     for place, word in zip((0, len(lines) // 2, len(lines)), WORDS.values(), strict=True):
         lines.insert(place, f"The code word is {word}.")
     pieces, times = list[str](), [time.perf_counter()]
-    async for piece in client.stream(_request("doctor/words", text="\n".join(lines))):
+    async for piece in client.stream(_request("doctor/words", lines="\n".join(lines))):
         pieces.append(piece)
         times.append(time.perf_counter())
     now, said = client.meter.total(), "".join(pieces).casefold()

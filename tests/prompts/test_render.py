@@ -16,6 +16,7 @@ NOT_FROM_DOCUMENTS = {
     "findings", "follow_ups", "language", "most", "number", "schema", "style", "words",
     "example", "examples", "persona",  # of the settings: what --tune wrote can be read, and changed by hand
     "domain", "sample",  # by a model that saw excerpts, and in tags before it is filled in
+    "lines",  # of doctor's own text
     "records",  # of an example: they were read and are written anew
 }  # fmt: skip
 """What may stand in a prompt as it is."""
