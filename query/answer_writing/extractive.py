@@ -33,7 +33,7 @@ from conspectus.query.question.question import open_question
 from conspectus.query.sayings import name_of_language, saying
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step, ignore_pieces
 from conspectus.storage.records import Span
-from conspectus.storage.text.names import word_keys, words
+from conspectus.storage.text.names import word_keys
 from conspectus.storage.text.normalise import title_names
 from conspectus.storage.text.words import stem
 
@@ -76,7 +76,7 @@ class ExtractiveReader:
         for step in first_steps(self._context, question, found.quotes):
             more = await self._retriever.retrieve(step.question, self._context.settings.answer.passages)
             second = read_quotes(self._context, step.question, more.passages)
-            told = set() if second.reason else second.chosen[0].held.told - set(map(stem, word_keys(step.name)))
+            told = set() if second.reason else second.chosen[0].held.told - step.name
             if told and not _repeats(step.quote, second.chosen[0]):  # more than the name
                 first = [] if any(_repeats(step.quote, each) for each in second.chosen) else [step.quote]
                 trace = (*evidence.trace, Step("two steps", f"{step.described}: {step.question}"), *more.trace)
@@ -125,7 +125,7 @@ def read_quotes(context: Context, question: str, passages: Sequence[Passage]) ->
     if reason:
         return Found(question, quotes, [], reason, nearest)
     if not parts_asked(context, question):
-        chosen = of_the_one_meant(open_question(context, question), chosen)
+        chosen = of_the_one_meant(context, open_question(context, question), chosen)
         chosen = with_versions(context, asked, quotes, definitions_of_others(asked, quotes, chosen))
     return Found(question, quotes, chosen)
 
@@ -198,10 +198,6 @@ def _unsupported(context: Context, question: str, quotes: Sequence[Quote], chose
         if reason:
             return reason, nearest
     return ("", "") if sides else unsupported(context, question, quotes, chosen)
-
-
-def _keys(text: str) -> frozenset[str]:
-    return frozenset(word.key for word in words(text))
 
 
 def choose(context: Context, question: str, quotes: Sequence[Quote], count: int) -> list[Quote]:
@@ -290,7 +286,7 @@ def is_bridge(quote: Quote, other: Quote, question: str) -> bool:
 @lru_cache(maxsize=1_000)  # the same titles are looked up for each quote that is chosen
 def _as_words(text: str) -> str:
     """Return the words of a text joined and surrounded by spaces, for substring search by whole words."""
-    return f" {' '.join(word.key for word in words(text))} "
+    return f" {' '.join(word_keys(text))} "
 
 
 def _length(quote: Quote) -> int:
@@ -300,7 +296,7 @@ def _length(quote: Quote) -> int:
 
 def _repeats(quote: Quote, other: Quote) -> bool:
     """Return whether a quote adds few words to another, and is not the same sentence of another thing or time."""
-    own, theirs = _keys(quote.text), _keys(other.text)
+    own, theirs = set(word_keys(quote.text)), set(word_keys(other.text))
     other_value = 0 < len(own - theirs) <= _VALUE and 0 < len(theirs - own) <= _VALUE
     if other_value and quote.span.document_id != other.span.document_id:
         return False

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from conspectus.query.answer_writing.asked import Asked
+from conspectus.query.answer_writing.excerpts import Part
 from conspectus.query.answer_writing.quotes import Quote
+from conspectus.query.context import Context
 from conspectus.query.question.question import Question
 from conspectus.query.question.terms import is_content_word
 from conspectus.storage.text.names import word_keys
-from conspectus.storage.text.words import stem
 
 _MOST_DEFINITIONS = 4
 """Documents whose statement of what a name is is quoted."""
@@ -39,7 +40,7 @@ def definitions_of_others(asked: Asked, quotes: "Sequence[Quote]", chosen: "list
     return [*first, *made.values()] if len(first) > 1 else chosen
 
 
-def of_the_one_meant(question: Question, chosen: Sequence[Quote]) -> list[Quote]:
+def of_the_one_meant(context: Context, question: Question, chosen: Sequence[Quote]) -> list[Quote]:
     """Return the chosen quotes without those about a namesake of what the question asks about.
 
     "Where was Nadia Brook, the surgeon, born?": one document names her and has a surgeon, the other only the name. What
@@ -47,10 +48,10 @@ def of_the_one_meant(question: Question, chosen: Sequence[Quote]) -> list[Quote]
     """
     kept = list(chosen)
     for name, beside in _told_apart(question):
-        fits = [quote for quote in kept if beside <= _stems(quote.excerpt.passage.title, quote.excerpt.passage.text)]
+        fits = [quote for quote in kept if beside <= _stems(context, quote)]
         if any(_names(quote, name) for quote in fits):
             documents = {quote.span.document_id for quote in fits}
-            told = _stems(*(part.text for quote in fits for part in quote.excerpt.shown))
+            told = set[str]().union(*(_stems(context, quote, quote.excerpt.shown) for quote in fits))
             kept = [
                 quote
                 for quote in kept
@@ -86,5 +87,8 @@ def _names(quote: Quote, name: list[str]) -> bool:
     return any(keys[at : at + len(name)] == name for at in range(len(keys)))
 
 
-def _stems(*texts: str) -> set[str]:
-    return {stem(key) for text in texts for key in word_keys(text)}
+def _stems(context: Context, quote: Quote, parts: Sequence[Part] = ()) -> set[str]:
+    """Return the stems of parts of a quote, or of its passage, as those of the question are made."""
+    passage, stems_of = quote.excerpt.passage, context.bm25.analysis.stems
+    texts = [part.text for part in parts] or [passage.title, passage.text]
+    return {stem for text in texts for stem in stems_of(text, context.chunk_rows[passage.chunk_id])}

@@ -19,12 +19,12 @@ _STATEMENTS, _NAMES = 3, 2
 
 @dataclass(frozen=True, slots=True)
 class FirstStep:
-    """A statement that says what a description names, it, the name, and the question with the name in it."""
+    """A statement that says what a description names, it, the question with the name, and the name's stems there."""
 
     quote: Quote
     described: str
-    name: str
     question: str
+    name: frozenset[str]
 
 
 def first_steps(context: Context, question: str, quotes: Sequence[Quote]) -> Iterator[FirstStep]:
@@ -60,4 +60,7 @@ def first_steps(context: Context, question: str, quotes: Sequence[Quote]) -> Ite
             if not {*word_keys(name := quote.text[each.start : each.end])} <= {word.key for word in asked.words}
         ]
         for name in list(dict.fromkeys(others))[:_NAMES]:
-            yield FirstStep(quote, question[start:end], name, f"{question[:start]}{name}{question[end:]}")
+            further, keys = f"{question[:start]}{name}{question[end:]}", word_keys(name)
+            read = open_question(context, further)
+            stems = frozenset(stem for word, stem in zip(read.words, read.stems, strict=True) if word.key in keys)
+            yield FirstStep(quote, question[start:end], further, stems)

@@ -82,8 +82,8 @@ async def verified(context: Context, answer: Answer) -> Answer:
 def _quoted(context: Context, answer: Answer, *, supported: bool = False) -> Answer:
     """Return what the passages say instead of an answer of a model, if that answers the question.
 
-    An answer that is supported stays, unless the passages give a short answer of which it has no word: it need not say
-    what was asked.
+    An answer of which a part is supported stays, unless the passages give a short answer of which it has no word: the
+    part need not say what was asked.
     """
     if not answer.evidence.passages or context.model is None:
         return answer
