@@ -13,6 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import regex
@@ -21,7 +22,7 @@ from conspectus.query.types import Passage
 from conspectus.storage.index import per_index
 from conspectus.storage.locators import HEADING, sections_at
 from conspectus.storage.records import Document, Span
-from conspectus.storage.text.names import UNSPACED
+from conspectus.storage.text.names import UNSPACED, word_keys
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import begins_anew, sentence_spans
 
@@ -272,6 +273,12 @@ def _pieces(context: Context, passage: Passage) -> list[_Piece]:
         if piece.kind == "label" and word_count(piece.text) > _SHORT_LINE and _stands_alone(pieces, at):
             piece.kind = "line"
     return pieces
+
+
+@lru_cache(maxsize=1_000)  # the same titles are looked up for each quote that is chosen
+def as_words(text: str) -> str:
+    """Return the words of a text joined and surrounded by spaces, for substring search by whole words."""
+    return f" {' '.join(word_keys(text))} "
 
 
 def word_count(text: str) -> int:

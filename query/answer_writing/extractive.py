@@ -8,13 +8,12 @@ understand them is added, the best are extended by the next sentence, and everyt
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
 from conspectus.query.answer_writing.asked import Asked, asked_of
 from conspectus.query.answer_writing.comparison import parts_asked, parts_to_compare, winner
-from conspectus.query.answer_writing.excerpts import Part, without_fences, word_count
+from conspectus.query.answer_writing.excerpts import Part, as_words, without_fences, word_count
 from conspectus.query.answer_writing.features import next_features
 from conspectus.query.answer_writing.namesakes import definitions_of_others, of_the_one_meant
 from conspectus.query.answer_writing.quotes import Quote, quotes_for
@@ -278,15 +277,9 @@ def _with_next(chosen: Sequence[Quote], most: int) -> list[Quote]:
 
 def is_bridge(quote: Quote, other: Quote, question: str) -> bool:
     """Return whether the passage of a quote is about something that another quote names and the question does not."""
-    named, asked = _as_words(other.text), _as_words(question)
-    names = [_as_words(name) for name in title_names(quote.excerpt.passage.title)]
+    named, asked = as_words(other.text), as_words(question)
+    names = [as_words(name) for name in title_names(quote.excerpt.passage.title)]
     return any(name.strip() and name in named and name not in asked for name in names)
-
-
-@lru_cache(maxsize=1_000)  # the same titles are looked up for each quote that is chosen
-def _as_words(text: str) -> str:
-    """Return the words of a text joined and surrounded by spaces, for substring search by whole words."""
-    return f" {' '.join(word_keys(text))} "
 
 
 def _length(quote: Quote) -> int:

@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from conspectus.query.answer_writing.asked import Asked
-from conspectus.query.answer_writing.excerpts import Part
+from conspectus.query.answer_writing.excerpts import Part, as_words
 from conspectus.query.answer_writing.quotes import Quote
 from conspectus.query.context import Context
 from conspectus.query.question.question import Question
 from conspectus.query.question.terms import is_content_word
-from conspectus.storage.text.names import word_keys
 
 _MOST_DEFINITIONS = 4
 """Documents whose statement of what a name is is quoted."""
@@ -49,18 +48,19 @@ def of_the_one_meant(context: Context, question: Question, chosen: Sequence[Quot
     kept = list(chosen)
     for name, beside in _told_apart(question):
         fits = [quote for quote in kept if beside <= _stems(context, quote)]
-        if any(_names(quote, name) for quote in fits):
+        if any(name in as_words(quote.text) for quote in fits):
             documents = {quote.span.document_id for quote in fits}
             told = set[str]().union(*(_stems(context, quote, quote.excerpt.shown) for quote in fits))
             kept = [
                 quote
                 for quote in kept
-                if quote.span.document_id in documents or not (_names(quote, name) and quote.held.covers <= told)
+                if quote.span.document_id in documents
+                or not (name in as_words(quote.text) and quote.held.covers <= told)
             ]
     return kept
 
 
-def _told_apart(question: Question) -> Iterator[tuple[list[str], set[str]]]:
+def _told_apart(question: Question) -> Iterator[tuple[str, set[str]]]:
     """Yield the names of a question, each as its words, with the stems of the words that tell which one is meant.
 
     They stand before it ("the surgeon Nadia Brook") or behind it ("Nadia Brook of the tramway", "Nadia Brook, the
@@ -78,13 +78,7 @@ def _told_apart(question: Question) -> Iterator[tuple[list[str], set[str]]]:
             beside.add(after)
         stems = {question.stems[at] for at in beside if at < len(keys) and is_content_word(keys[at], language)}
         if stems:
-            yield [keys[at] for at in own], stems
-
-
-def _names(quote: Quote, name: list[str]) -> bool:
-    """Return whether a quote has the words of a name side by side."""
-    keys = word_keys(quote.text)
-    return any(keys[at : at + len(name)] == name for at in range(len(keys)))
+            yield as_words(question.text[mention.start : mention.end]), stems
 
 
 def _stems(context: Context, quote: Quote, parts: Sequence[Part] = ()) -> set[str]:
