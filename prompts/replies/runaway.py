@@ -55,20 +55,21 @@ class Runaway:
         self._last: deque[str] = deque(maxlen=_GRAM)
         self._new: deque[bool] = deque(maxlen=_SEEN)
         self._starts: deque[int] = deque(maxlen=_SEEN)
-        self._n_new = self._read = self._end_of_word = 0
+        self._n_new = self._read = self._taken = self._end_of_word = 0
         self.kept = 0
         """If the reply is a loop: the number of its characters before the first repetition."""
 
     def take(self, piece: str) -> Literal["", "length", "loop"]:
         """Return why the reply should end after this piece, "" if it may go on."""
         self._waiting += piece
-        self._left -= len(self._thinking.take(piece))
-        if self._left < 0:
-            return "length"
         if len(self._waiting) < _AT_ONCE:
             return ""
+        self._left -= len(self._thinking.take(self._waiting[self._taken :]))
+        if self._left < 0:
+            return "length"
         cut = max(self._waiting.rfind(" "), self._waiting.rfind("\n")) + 1 or len(self._waiting)
         text, self._waiting = self._waiting[:cut], self._waiting[cut:]
+        self._taken = len(self._waiting)
         bare = _NUMBER_OF_A_LINE.sub(lambda number: " " * len(number[0]), text)
         for word in _WORD.finditer(bare):
             self._add(word[0], self._read + word.start())

@@ -14,7 +14,7 @@ import numpy as np
 from conspectus.query.answer_writing.asked import Asked, asked_of
 from conspectus.query.answer_writing.comparison import parts_asked, parts_to_compare, winner
 from conspectus.query.answer_writing.excerpts import Part, as_words, without_fences, word_count
-from conspectus.query.answer_writing.features import next_features
+from conspectus.query.answer_writing.features import kind_in, next_features
 from conspectus.query.answer_writing.namesakes import definitions_of_others, of_the_one_meant
 from conspectus.query.answer_writing.quotes import Quote, quotes_for
 from conspectus.query.answer_writing.ranker import reader_weights
@@ -29,6 +29,7 @@ from conspectus.query.context import Context
 from conspectus.query.logistic import probability
 from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.question import open_question
+from conspectus.query.question.terms import is_content_word
 from conspectus.query.sayings import name_of_language, saying
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step, ignore_pieces
 from conspectus.storage.records import Span
@@ -156,6 +157,8 @@ REPEATED = "(Quoted: the model only repeated itself, the question or its instruc
 UNSUPPORTED = "(Quoted: nothing that was found supports what the model wrote.)"
 LACKS = "(Quoted: what the model wrote is supported, but does not say what the documents answer.)"
 """Why an answer quotes although a model was asked."""
+WITHHELD = "(What the model wrote is not shown: nothing that was found supports it.)"
+"""Why an answer declines although a model wrote one."""
 
 
 def quoted_instead(
@@ -163,8 +166,22 @@ def quoted_instead(
 ) -> Answer:
     """Return the answer of `quote_evidence`, marked as one that stands in for a model's."""
     answer = quote_evidence(assembly, context, evidence, say)
+    why = WITHHELD if why == UNSUPPORTED and not answer.known else why
     say(f"\n{why}")
     return replace(answer, text=f"{answer.text}\n{why}")
+
+
+def tells(context: Context, question: str, told: str, short: str) -> bool:
+    """Return whether a supported text can be an answer, beside the short answer that the documents give, or "".
+
+    It says something beyond the question, has what the question asks for, and names a part of the short answer.
+    """
+    asked, keys = asked_of(context, question), set(word_keys(told))
+    wanted = {key for key in word_keys(short) if is_content_word(key, asked.language)}
+    chooses = asked.kind == "yes or no" or bool(parts_asked(context, question))  # of what the question names
+    beyond = any(is_content_word(key, asked.language) for key in keys - asked.keys)
+    is_said = chooses or (beyond and kind_in(asked, told)[0] is not False)
+    return is_said and (not wanted or not wanted.isdisjoint(keys))
 
 
 def _short(context: Context, question: str, chosen: Sequence[Quote]) -> str:

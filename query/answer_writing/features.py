@@ -244,7 +244,7 @@ def statement_features(asked: Asked, statements: Sequence[Excerpt], held: Sequen
         place = places[each.rank]
         places[each.rank] += 1
         count, clause = word_count(each.text), NUMBERED.match(each.text.lstrip("§ ("))
-        kind, distance = _kind_in(asked, each.text)
+        kind, distance = kind_in(asked, each.text)
         beside = has.around | has.passage
         names, words_told = _share(asked, has.covers, names=True), _share(asked, has.covers)
         names_above, names_beside = _share(asked, has.near, names=True), _share(asked, beside, names=True)
@@ -294,7 +294,7 @@ def _defines(asked: Asked, has: Held, text: str) -> bool:
     return (has.first < 0.2 or not asked.keys.isdisjoint(word_keys(text)[-1:])) and TELLS.search(text) is not None
 
 
-def _kind_in(asked: Asked, text: str) -> tuple[bool | None, float]:
+def kind_in(asked: Asked, text: str) -> tuple[bool | None, float]:
     """Return whether a text has what the question asks for (None: no kind is asked) and how far from its words."""
     pattern = PATTERNS.get(asked.kind)
     if pattern is None or (asked.kind in ("who", "where") and not CASED.search(text)):

@@ -31,11 +31,9 @@ from conspectus.query.citations.marks import (
     cited_sentences,
 )
 from conspectus.query.context import Context
-from conspectus.query.question.terms import is_content_word
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.embedded import predicate_words
-from conspectus.storage.text.names import word_keys
 
 STEP = "verify"
 _BULLET = regex.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
@@ -56,7 +54,7 @@ async def verified(context: Context, answer: Answer) -> Answer:
     ones.
 
     `checks` lists the checks, and the trace their count. If no sentence remains, the answer becomes an abstention; if
-    all are marked, the passages are quoted instead, or, if they do not answer, the answer says so. With
+    none is supported, or those that are do not answer, the passages are quoted instead (`_quoted`). With
     `citations.ask_model` a model decides, which adds to the usage; if it gives no verdict, the cosine decides.
     """
     if answer.computed:
@@ -71,28 +69,25 @@ async def verified(context: Context, answer: Answer) -> Answer:
     answer = replace(answer, checks=checks, usage=usage, trace=(*answer.trace, _step(checks)))
     places = [item.place for item, check in zip(cited, checks, strict=True) if not check.supported]
     mode = context.settings.citations.unsupported
-    if not places or mode == "keep":
-        return answer
-    if mode == "drop":
-        return _without(answer, places)
-    marked = _marked(answer, places)
-    return _quoted(context, marked, supported=any(check.supported for check in checks))
+    if mode == "keep" or (mode == "drop" and places):
+        return answer if mode == "keep" else _without(answer, places)
+    supported = " ".join(check.sentence for check in checks if check.supported)
+    return _quoted(context, _marked(answer, places) if places else answer, supported)
 
 
-def _quoted(context: Context, answer: Answer, *, supported: bool = False) -> Answer:
-    """Return what the passages say instead of an answer of a model, if that answers the question.
+def _quoted(context: Context, answer: Answer, supported: str = "") -> Answer:
+    """Return what the passages say instead of what a model wrote, unless a supported part of this can be an answer.
 
-    An answer of which a part is supported stays, unless the passages give a short answer of which it has no word: the
-    part need not say what was asked.
+    Where the passages do not answer, a supported part stays, and what has none is withheld: the trace shows it.
     """
     if not answer.evidence.passages or context.model is None:
         return answer
-    from conspectus.query.answer_writing.extractive import LACKS, UNSUPPORTED, quoted_instead  # imports much
+    from conspectus.query.answer_writing.extractive import LACKS, UNSUPPORTED, quoted_instead, tells  # imports much
 
-    with assembling(answer.standalone or answer.question, answer.method) as assembly:
+    question = answer.standalone or answer.question
+    with assembling(question, answer.method) as assembly:
         quoted = quoted_instead(assembly, context, answer.evidence, why=LACKS if supported else UNSUPPORTED)
-    short = {key for key in word_keys(quoted.span) if is_content_word(key)}
-    if not quoted.known or (supported and (not short or short.intersection(word_keys(answer.text)))):
+    if supported and (not quoted.known or tells(context, question, supported, quoted.span)):
         return answer
     said = Step("model", " ".join(answer.text.split()))
     return replace(

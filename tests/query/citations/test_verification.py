@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conspectus.api import open_index
 from conspectus.query.abstention import NO_ANSWER
-from conspectus.query.answer_writing.extractive import UNSUPPORTED
+from conspectus.query.answer_writing.extractive import LACKS, UNSUPPORTED, WITHHELD
 from conspectus.query.citations.marks import NOTHING_SUPPORTED, without_verdicts
 from conspectus.query.citations.verification import verified
 from conspectus.query.context import Context
@@ -131,14 +131,34 @@ def test_what_a_query_computed_is_not_compared_with_its_triples(films_index: Con
     assert (found.text, found.checks, found.trace[-1].name) == ("3 [1]", (), "verify")
 
 
-def test_what_the_documents_say_stands_in_for_an_answer_that_nothing_supports(build: Build) -> None:
+@pytest.mark.parametrize(
+    ("question", "reply", "shown"),
+    [
+        ("Who wrote The Oak House?", "It was Agatha Christie [1].", f"{QUOTES[0]} [1]\n{UNSUPPORTED}"),
+        ("Who wrote The Oak House?", "It was Agatha Christie, in Rome.", f"{QUOTES[0]} [1]\n{UNSUPPORTED}"),
+        (
+            "Who wrote The Oak House?",
+            "The Oak House was written by an author in 2012 [1].",
+            f"{QUOTES[0]} [1]\n{LACKS}",
+        ),
+        ("Who wrote The Oak House?", "Paul Marlow [1].", "Paul Marlow [1]."),
+        (
+            "Is Oxford a city in England or a town?",
+            "Oxford is a city in England [1].",
+            "Oxford is a city in England [1].",
+        ),
+        ("Who painted The Oak House?", "It was Agatha Christie [1].", WITHHELD),
+    ],
+)
+def test_what_the_documents_say_stands_in_for_an_answer_that_does_not_answer(
+    build: Build, question: str, reply: str, shown: str
+) -> None:
     context = build([("The Oak House", QUOTES[0]), ("Oxford", QUOTES[1])])
-    for reply in ("It was Agatha Christie [1].", "It was Agatha Christie, in Rome."):
-        with FakeServer(reply) as server:
-            overrides = {"llm": {"model": "m", "base_url": server.url}, "extraction": {"pipeline": "regex"}}
-            found = open_index(context.index.root, load_settings(overrides=overrides)).ask(
-                "Who wrote The Oak House?", "bm25"
-            )
-        assert found.text == f"{QUOTES[0]} [1]\n{UNSUPPORTED}"
-        assert [each.title for each in found.citations] == ["The Oak House"]
-        assert any("Agatha Christie" in step.detail for step in found.trace)
+    with FakeServer(reply) as server:
+        overrides = {"llm": {"model": "m", "base_url": server.url}, "extraction": {"pipeline": "regex"}}
+        found = open_index(context.index.root, load_settings(overrides=overrides)).ask(question, "bm25")
+    assert found.text.endswith(shown)
+    assert found.known == (shown != WITHHELD)
+    if shown != reply:
+        assert [each.title for each in found.citations] == ["The Oak House"] * found.known
+        assert any(reply[:-5] in step.detail for step in found.trace)
