@@ -93,7 +93,8 @@ async def ask(
 
     _check(question)
     read, long = part_read(question), bound_steps(question)
-    answerer = find_method(method, context.settings).answerer(context)
+    chosen = find_method(method, context.settings)
+    answerer = chosen.answerer(context)
     if topics:
         if not isinstance(answerer, TopicAnswerer):
             raise UsageError(f"method {method!r} does not walk from topics; choose one that does, such as tog2")
@@ -106,7 +107,7 @@ async def ask(
 
             answerer = ShapedAnswerer(context, answerer, history)
         answer = await answerer.answer(read, say or ignore_pieces)
-    answer = await verified(context, answer)
+    answer = await verified(context, answer, None if topics else chosen)
     steps = filter_steps(context)
     evidence = replace(answer.evidence, trace=(*steps, *answer.evidence.trace))
     trace = (*steps, *long, *answer.trace)

@@ -154,25 +154,22 @@ def write_quotes(assembly: Assembly, context: Context, evidence: Evidence, found
 
 
 REPEATED = "(Quoted: the model only repeated itself, the question or its instructions.)"
-UNSUPPORTED = "(Quoted: nothing that was found supports what the model wrote.)"
+UNSUPPORTED = "(Quoted: what the model wrote is not supported by what was found.)"
 LACKS = "(Quoted: what the model wrote is supported, but does not say what the documents answer.)"
 """Why an answer quotes although a model was asked."""
 WITHHELD = "(What the model wrote is not shown: nothing that was found supports it.)"
 """Why an answer declines although a model wrote one."""
 
 
-def quoted_instead(
-    assembly: Assembly, context: Context, evidence: Evidence, say: Say = ignore_pieces, why: str = REPEATED
-) -> Answer:
+def quoted_instead(assembly: Assembly, context: Context, evidence: Evidence, say: Say = ignore_pieces) -> Answer:
     """Return the answer of `quote_evidence`, marked as one that stands in for a model's."""
     answer = quote_evidence(assembly, context, evidence, say)
-    why = WITHHELD if why == UNSUPPORTED and not answer.known else why
-    say(f"\n{why}")
-    return replace(answer, text=f"{answer.text}\n{why}")
+    say(f"\n{REPEATED}")
+    return replace(answer, text=f"{answer.text}\n{REPEATED}")
 
 
-def tells(context: Context, question: str, told: str, short: str) -> bool:
-    """Return whether a supported text can be an answer, beside the short answer that the documents give, or "".
+def tells(context: Context, question: str, told: str, short: str = "") -> bool:
+    """Return whether a supported text can be an answer, beside the short answer that the documents give, if any.
 
     It says something beyond the question, has what the question asks for, and names a part of the short answer.
     """

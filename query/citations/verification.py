@@ -7,12 +7,13 @@ number of the sentence, says the same of the same (`claim_check.py`), and their 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import regex
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.language_model import LanguageModel, Request
 from conspectus.prompts.render import messages
-from conspectus.query.abstention import no_answer
+from conspectus.query.abstention import abstains, no_answer
 from conspectus.query.answering import assembling, measured
 from conspectus.query.citations.entailment import (
     CitedText,
@@ -31,9 +32,13 @@ from conspectus.query.citations.marks import (
     cited_sentences,
 )
 from conspectus.query.context import Context
-from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
+from conspectus.query.sayings import saying
+from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step, ignore_pieces
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.embedded import predicate_words
+
+if TYPE_CHECKING:
+    from conspectus.query.menu import Method
 
 STEP = "verify"
 _BULLET = regex.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
@@ -49,19 +54,21 @@ class _CitedSentence:
     sources: tuple[CitedText, ...]
 
 
-async def verified(context: Context, answer: Answer) -> Answer:
+async def verified(context: Context, answer: Answer, method: "Method | None" = None) -> Answer:
     """Return an answer with its cited sentences checked; `citations.unsupported` decides what happens to unsupported
     ones.
 
     `checks` lists the checks, and the trace their count. If no sentence remains, the answer becomes an abstention; if
-    none is supported, or those that are do not answer, the passages are quoted instead (`_quoted`). With
+    none is supported, or those that are do not answer, what `method` answers without a model stands instead. With
     `citations.ask_model` a model decides, which adds to the usage; if it gives no verdict, the cosine decides.
     """
     if answer.computed:
         return replace(answer, trace=(*answer.trace, Step(STEP, "the answer is computed from what it cites")))
     cited = _sentences(answer)
+    if not cited and abstains(answer.text):
+        return await _with_nearest(context, answer, method)
     if not cited:
-        return _quoted(context, answer) if answer.text.endswith(NOTHING_FOUND) else answer
+        return await _otherwise(context, answer, method) if answer.text.endswith(NOTHING_FOUND) else answer
     model = context.model if context.settings.citations.ask_model else None
     with measured() as measure:
         checks = await _checked(context, answer, cited, model)
@@ -72,28 +79,57 @@ async def verified(context: Context, answer: Answer) -> Answer:
     if mode == "keep" or (mode == "drop" and places):
         return answer if mode == "keep" else _without(answer, places)
     supported = " ".join(check.sentence for check in checks if check.supported)
-    return _quoted(context, _marked(answer, places) if places else answer, supported)
+    return await _otherwise(context, _marked(answer, places) if places else answer, method, supported)
 
 
-def _quoted(context: Context, answer: Answer, supported: str = "") -> Answer:
-    """Return what the passages say instead of what a model wrote, unless a supported part of this can be an answer.
+async def _otherwise(context: Context, answer: Answer, method: "Method | None", supported: str = "") -> Answer:
+    """Return what a method answers without a model instead of what one wrote, unless a supported part of it answers.
 
-    Where the passages do not answer, a supported part stays, and what has none is withheld: the trace shows it.
+    A supported part stays where the documents do not answer, or where it has the short answer that they give. What
+    nothing supports is never shown: the trace has it.
     """
-    if not answer.evidence.passages or context.model is None:
+    if method is None or context.model is None:
         return answer
-    from conspectus.query.answer_writing.extractive import LACKS, UNSUPPORTED, quoted_instead, tells  # imports much
+    from conspectus.query.answer_writing.extractive import LACKS, UNSUPPORTED, WITHHELD, tells  # imports much
 
     question = answer.standalone or answer.question
-    with assembling(question, answer.method) as assembly:
-        quoted = quoted_instead(assembly, context, answer.evidence, why=LACKS if supported else UNSUPPORTED)
-    if supported and (not quoted.known or tells(context, question, supported, quoted.span)):
+    if supported and UNVERIFIED not in answer.text and tells(context, question, supported):
         return answer
+    plain = await _without_model(context, answer, question, method)
+    mostly = 2 * sum(check.supported for check in answer.checks) >= len(answer.checks)
+    if supported and not (plain.known and (not mostly or not tells(context, question, supported, plain.span))):
+        return answer
+    why = LACKS if supported and mostly else UNSUPPORTED if plain.known else WITHHELD
     said = Step("model", " ".join(answer.text.split()))
+    usage, trace = answer.usage, (*answer.trace, said, *plain.trace)
     return replace(
-        answer, text=quoted.text, citations=quoted.citations, triples=(), names=(), span=quoted.span,
-        trace=(*answer.trace, said, *quoted.trace),
+        plain, question=answer.question, standalone=answer.standalone, method=answer.method,
+        text=f"{plain.text}\n{why}", usage=usage, trace=trace, checks=answer.checks,
     )  # fmt: skip
+
+
+async def _with_nearest(context: Context, answer: Answer, method: "Method | None") -> Answer:
+    """Return an answer of a model that does not know, with the statement that would be quoted without a model."""
+    if method is None or context.model is None:
+        return answer
+    question = answer.standalone or answer.question
+    plain = await _without_model(context, answer, question, method)
+    if not plain.known or not plain.citations:
+        return answer
+    quote = " ".join(plain.citations[0].quote.split())
+    return replace(answer, text=f"{answer.text.strip()} {saying('nearest statement', question, quote)}")
+
+
+async def _without_model(context: Context, answer: Answer, question: str, method: "Method") -> Answer:
+    """Return what a method answers without a model; of one that needs a model, what the passages that it found say."""
+    from conspectus.query.answer_writing.extractive import quote_evidence
+
+    llm = context.settings.llm.model_copy(update={"model": ""})
+    plain = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
+    if method.missing(plain.settings) is None:
+        return await method.answerer(plain).answer(question, ignore_pieces)
+    with assembling(question, answer.method) as assembly:
+        return quote_evidence(assembly, plain, answer.evidence, ignore_pieces)
 
 
 def _sentences(answer: Answer) -> list[_CitedSentence]:

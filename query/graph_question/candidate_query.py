@@ -1,6 +1,7 @@
 """A candidate as a structured query, for running it over the graph and writing it as SPARQL."""
 
 from dataclasses import replace
+from functools import partial
 
 from conspectus.query.graph_question.candidates import Candidate, Leg
 from conspectus.query.graph_question.meanings import Predicates
@@ -33,10 +34,12 @@ def query_of(predicates: Predicates, asked: ReadQuestion, candidate: Candidate) 
     if candidate.literal:
         step = predicates.step(candidate.literal.step, candidate.form) if candidate.literal.step else None
         if asked.bounds and not asked.order:
-            bounds = tuple(Bound(step, bound.comparison, bound.value) for bound in asked.bounds)
+            stated = partial(predicates.as_stated, candidate.literal.step)
+            bounds = tuple(Bound(step, bound.comparison, stated(bound.value)) for bound in asked.bounds)
             things = replace(things, bounds=bounds)
         else:
-            things = replace(things, order=Order(step, candidate.literal.descending, candidate.literal.counted))
+            rank = asked.order.rank if asked.order else 1
+            things = replace(things, order=Order(step, candidate.literal.descending, candidate.literal.counted, rank))
     return GraphQuery(candidate.form, things, tuple(row for _, row in candidate.subjects))
 
 

@@ -42,14 +42,16 @@ def formed(
         things = search.without(mentions, things, asked.negated)
     if asked.form in ("yes_no", "compare") and asked.order and len(mentions) > 1:
         return _comparisons(search, mentions)
+    if asked.form == "yes_no" and asked.bounds:
+        return _bounded(search, [_itself(mention, row) for mention in mentions for row in mention.rows])
     if asked.form == "yes_no":
         return search.verdicts(mentions, things)
     if asked.bounds:
-        classes = _classes(search, meanings)
+        classes = [*_classes(search, meanings), *_with_literal(search, meanings)]
         bounded = _bounded(search, [*things[: 2 * _ORDERED], *classes])
         return [replace(candidate, form=asked.form) for candidate in bounded]
     if asked.order:
-        classes = _classes(search, meanings)
+        classes = [*_classes(search, meanings), *_with_literal(search, meanings)]
         ordered = search.with_literals([*things[:_ORDERED], *classes], lambda rows: _ordering(search, rows))
         return [*ordered, *_counted(search, meanings, [*things[:_ORDERED], *classes])]
     if asked.form == "count":
@@ -107,6 +109,22 @@ def _classes(search: CandidateSearch, meanings: Meanings) -> list[Candidate]:
         for cls in np.argsort(-fit, kind="stable")[:_CLASSES].tolist()
         if fit[cls] >= _LEAST_CLASS
     ]
+
+
+def _with_literal(search: CandidateSearch, meanings: Meanings) -> list[Candidate]:
+    """Return the things that have a date or number that a word says ("who died first?"), as candidates."""
+    said = [place for place, weight in enumerate(search.asked.weights) if weight]
+    near = meanings.near[said].max(axis=0, initial=0.0)
+    return [
+        search.scored(Candidate("things", (), search.predicates.members(2 * predicate), members=2 * predicate))
+        for predicate, kind in enumerate(search.predicates.kinds)
+        if kind in (DATE, NUMBER) and near[2 * predicate + 1] >= _NAMED_CLASS
+    ]
+
+
+def _itself(mention: EntityMention, row: int) -> Candidate:
+    """Return whether a thing is within bounds, as a candidate ("was Ada born before 1980?")."""
+    return Candidate("yes_no", (Leg(mention, row, ()),), np.array([row], np.int64), subjects=((mention, row),))
 
 
 def _ordering(search: CandidateSearch, rows: Ints) -> list[LiteralStep]:
@@ -177,10 +195,11 @@ def _bounded(search: CandidateSearch, things: Sequence[Candidate]) -> list[Candi
     predicates, asked = search.predicates, search.asked
     bound = asked.bounds[0]
     value = parse_literal(bound.value)
-    wanted = DATE if value is not None and is_time(value) else bound.dimension or NUMBER
+    by_time = value is not None and is_time(value) and bound.dimension in ("", DATE)
+    kinds = [*([DATE] if by_time else []), *([] if bound.dimension == DATE else [bound.dimension or NUMBER])]
 
     def literals(rows: Ints) -> list[LiteralStep]:
-        return [LiteralStep(step, fit) for step, fit in _literal_steps(predicates, rows, wanted)]
+        return [LiteralStep(step, fit) for kind in kinds for step, fit in _literal_steps(predicates, rows, kind)]
 
     literal = (DATE, NUMBER)
     stating = [each for each in things if asked.kind in literal or _kind_at(predicates, each.end) not in literal]

@@ -178,6 +178,25 @@ class Predicates:
             return DATE if sum(map(is_time, literals)) > len(literals) / 2 else NUMBER
         return TEXT if names and float(np.mean([len(name.split()) for name in names])) >= _WORDS else ""
 
+    def as_stated(self, step: tuple[int, bool] | None, value: str) -> str:
+        """Return a value as the bare numbers that a step leads to are meant.
+
+        "1 m" is 100 where the relation is "height in cm", and "100 cm" where it does not say its unit and has numbers
+        of that size.
+        """
+        asked = parse_literal(value)
+        if step is None or asked is None or asked.kind not in ("quantity", "duration"):
+            return value
+        for word in self.texts[step[0]].split():
+            unit = parse_literal(f"1 {word}")
+            if unit and (unit.kind, unit.unit) == (asked.kind, asked.unit):
+                return f"{asked.low / unit.low:g}"
+        number = parse_literal(value.split()[0])
+        names = [self.graph.names[row] for row in self.members(2 * step[0] + 1, _SAMPLE).tolist()]
+        bare = [literal.low for name in names if (literal := parse_literal(name)) and literal.kind == "number"]
+        alike = number and 2 * len(bare) > len(names) and min(bare) / 2 <= number.low <= 2 * max(bare)
+        return value.split()[0] if alike else value
+
     @cached_property
     def _by_predicate(self) -> tuple[Ints, Ints]:
         order = np.argsort(self.graph.stated, kind="stable")

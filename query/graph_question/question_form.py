@@ -97,18 +97,32 @@ _CONTRACTED = {"whats": "what", "whos": "who", "wheres": "where", "whens": "when
 _NEGATIONS = frozenset("not without never".split())
 _BEFORE_T = frozenset("don doesn didn isn aren wasn weren hasn haven hadn".split())
 """What stands before the t of a contracted "not", as words are split."""
+_UNITS = (
+    r"(?:minutes?|mins?|hours?|days?|weeks?|months?|years?|metres?|meters?|mm|cm|km|m|kg|kilos?|grams?|g|tonnes?|tons?"
+    r"|feet|miles?|million|billion|thousand|euros?|dollars?|pounds?|people|%|€)(?!\w)"
+)
+_MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_VALUE = (
+    r"(?:the\s+)?(?:year\s+|age\s+(?:of\s+)?)?(?:\d{1,2}(?:st|nd|rd|th)\s+century|\d{3}0'?s\b"
+    rf"|(?:\d{{1,2}}\s+)?{_MONTHS}\s+(?:\d{{1,2}},?\s+)?\d{{4}}|[$€£]?\d[\d.,:/-]*(?:\s?{_UNITS})?"
+    r"|(?:an?|one|two|three|four|five|six|seven|eight|nine|ten)\s+(?:minutes?|hours?|days?|weeks?|years?))"
+)
 _BETWEEN = regex.compile(
-    r"\b(?:between|from)\s+(?P<low>\d[\d.,-]*)\s+(?:and|to|until|till)\s+(?P<high>\d[\d.,-]*)", regex.I
+    rf"\b(?:between|from)\s+(?P<low>{_VALUE})\s+(?:and|to|until|till)\s+(?P<high>{_VALUE})", regex.I
 )
 _BOUND = regex.compile(
     r"\b(?:(?P<less>before|prior to|until|up to|earlier than|older than"
-    r"|(?:less|fewer|shorter|lower|smaller|cheaper) than|under|below|at most|no more than)"
+    r"|(?:less|fewer|shorter|lower|smaller|cheaper|lighter) than|under|below|at most|no more than)"
     r"|(?P<more>after|later than|newer than|younger than|since|from"
-    r"|(?:more|longer|higher|greater|bigger|larger|taller) than|over|above|at least|exceeding))"
-    r"\s+(?:the\s+)?(?:year\s+|age\s+(?:of\s+)?)?"
-    r"(?P<value>\d[\d.,:/-]*(?:\s?(?:minutes?|mins?|hours?|days?|years?|metres?|meters?|km|m|feet|million|billion|%)\b)?"
-    r"|(?:an?|one|two|three|four|five|six|seven|eight|nine|ten)\s+(?:minutes?|hours?|days?|weeks?|years?))",
+    r"|(?:more|longer|higher|greater|bigger|larger|taller|heavier) than|over|above|at least|exceeding)"
+    rf"|(?P<within>in|during))\s+(?P<value>{_VALUE})",
     regex.IGNORECASE,
+)
+_PERIOD = regex.compile(r"\d{3}0'?s|.*century|\d{4}", regex.I)
+"""What an answer may lie in: a decade, a century, a year."""
+_NOT_OF_VALUE = regex.compile(r"(?:the\s+)?(?:year\s+|age\s+(?:of\s+)?)?[$€£]?", regex.I)
+_IN_TIME = frozenset(
+    ("before", "prior to", "until", "after", "since", "from", "in", "during", "earlier than", "later than")
 )
 _HOW_MANY = regex.compile(r"\b(?:how many|number of|count of|count the)\b", regex.IGNORECASE)
 _HOW_MUCH = regex.compile(r"\bhow (?:much|old|tall|long|high|big|large|deep|wide|heavy|far|fast)\b", regex.IGNORECASE)
@@ -126,18 +140,22 @@ _OTHERS = regex.compile(
 
 @dataclass(frozen=True, slots=True)
 class AskedOrder:
-    """A superlative or comparative at a word: the literals it may compare, each with a direction, likeliest first."""
+    """A superlative or comparative at a word: the literals it may compare, each with a direction, likeliest first.
+
+    Its rank is 2 for "second oldest".
+    """
 
     place: int
     by: tuple[tuple[str, int], ...]
     superlative: bool
+    rank: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class AskedBound:
     """A bound on a literal at the words [start, end): `comparison`, and a value that `parse_literal` can read.
 
-    `dimension` is what the adjective compares ("older than 30": age), or "" if it does not say.
+    `dimension` is what the words compare ("older than 30": age, "before 1900": DATE), or "" if they do not say.
     """
 
     start: int
@@ -197,8 +215,10 @@ class ReadQuestion:
         return self.text[self.words[place].start : self.words[place].end]
 
 
-def read_asked(text: str, names: frozenset[int] = frozenset()) -> ReadQuestion:
+def read_asked(text: str, names: frozenset[int] = frozenset(), *, in_time: bool = True) -> ReadQuestion:
     """Parse a question; words at the places `names` are names and are never read as an order.
+
+    Without `in_time`, "in 1999" is no bound: the graph may have a thing called 1999.
 
     >>> read_asked("How many films did Ada Mirren make?").form, read_asked("which film is the oldest").order.superlative
     ('count', True)
@@ -206,7 +226,7 @@ def read_asked(text: str, names: frozenset[int] = frozenset()) -> ReadQuestion:
     found = tuple(words(text))
     keys = [without_accents(_CONTRACTED.get(word.key, word.key)) for word in found]
     stems = tuple(stem_of(key) for key in keys)
-    bounds = tuple(_bounds(text, found))
+    bounds = tuple(_bounds(text, found, in_time=in_time))
     bounded = {place for bound in bounds for place in range(bound.start, bound.end)}
     named = _capitalised(text, found)
     loose = set() if _YES_NO.match(text) else {place for place, key in enumerate(keys) if key in ("before", "after")}
@@ -221,7 +241,7 @@ def read_asked(text: str, names: frozenset[int] = frozenset()) -> ReadQuestion:
         if place in bounded
         or place == negated
         or (keys[place] == "t" and place - 1 == negated)
-        or (order and place == order.place)
+        or (order and order.place - (order.rank > 1) <= place <= order.place)
         else 1.0
         if place in named or (key in _KIND_WORDS and keys[place + 1 : place + 2] != ["of"])
         else _weight(key)
@@ -313,17 +333,21 @@ def _order(keys: Sequence[str], bounded: set[int]) -> AskedOrder | None:
             continue
         base = _IRREGULAR.get(key)
         behind = keys[place + 1].removesuffix("ly") if place + 1 < len(keys) else ""  # "most recently"
-        if base in ("most", "least") and keys[max(0, place - 1)] not in _BEFORE_MOST and behind not in ORDERS:
+        rank = _ORDINALS.get(keys[place - 1], 1) if place else 1
+        if base in ("most", "least") and rank == 1 and keys[place - 1] not in _BEFORE_MOST and behind not in ORDERS:
             continue  # "what language do most people speak"
         if base in ("most", "least", "more", "less") and behind in ORDERS:
             by = ORDERS[behind]
             turned = tuple((kind, -sign) for kind, sign in by) if base in ("least", "less") else by
-            return AskedOrder(place, turned, base in ("most", "least"))
+            return AskedOrder(place, turned, base in ("most", "least"), rank)
         if base and not (base in ("first", "last") and place + 1 < len(keys) and keys[place + 1] == "name"):
-            return AskedOrder(place, ORDERS[base], _SUPERLATIVE.fullmatch(key) is not None)
+            return AskedOrder(place, ORDERS[base], _SUPERLATIVE.fullmatch(key) is not None, rank)
     return None
 
 
+_ORDINALS = {word: rank for rank, words_ in enumerate(
+    ("second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "sixth 6th", "seventh 7th", "eighth 8th"), start=2
+) for word in words_.split()}  # fmt: skip
 _BEFORE_MOST = frozenset("the has have had is are was were with".split())
 
 
@@ -331,15 +355,18 @@ _SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5,
           "nine": 9, "ten": 10}  # fmt: skip
 
 
-def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
+def _bounds(text: str, found: Sequence[Word], *, in_time: bool) -> list[AskedBound]:
     bounds: list[AskedBound] = []
 
     def add(match: "regex.Match[str]", comparison: str, value: str, dimension: str = "") -> None:
         start, end = match.span()
         places = [place for place, word in enumerate(found) if word.start >= start and word.end <= end]
+        stated = _NOT_OF_VALUE.sub("", value, count=1).strip(".,")
+        parts = stated.split(maxsplit=1)
+        if parts[0].lower() in _SMALL and len(parts) == 2:
+            stated = f"{_SMALL[parts[0].lower()]} {parts[1]}"
         if places:
-            bound = AskedBound(places[0], places[-1] + 1, cast(Comparison, comparison), value.strip(".,"), dimension)
-            bounds.append(bound)
+            bounds.append(AskedBound(places[0], places[-1] + 1, cast(Comparison, comparison), stated, dimension))
 
     for match in _BETWEEN.finditer(text):
         add(match, "at_least", match["low"])
@@ -348,9 +375,15 @@ def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
         return bounds
     for match in _BOUND.finditer(text):
         comparison = "less" if match["less"] else "more"
-        said = match[comparison].lower()
-        value = match["value"]
-        if said == "from" and not regex.fullmatch(r"\d{4}", value):
+        said = (match["less"] or match["more"] or match["within"]).lower()
+        value = _NOT_OF_VALUE.sub("", match["value"], count=1)
+        if said in ("from", "in", "during") and not _PERIOD.fullmatch(value):
+            continue
+        if match["within"] and not in_time:
+            continue
+        if match["within"]:
+            add(match, "at_least", value, DATE)
+            add(match, "at_most", value, DATE)
             continue
         if said in ("at least", "since", "from"):
             comparison = "at_least"
@@ -360,9 +393,7 @@ def _bounds(text: str, found: Sequence[Word]) -> list[AskedBound]:
             comparison = "more"
         elif said == "younger than" and not regex.fullmatch(r"\d{4}", value):
             comparison = "less"
-        parts = value.split(maxsplit=1)
-        if parts[0].lower() in _SMALL and len(parts) == 2:
-            value = f"{_SMALL[parts[0].lower()]} {parts[1]}"
         by = dict(ORDERS.get(_IRREGULAR.get(said.split()[0], ""), ()))
-        add(match, comparison, value, next((name for name in by if name in DIMENSIONS), ""))
+        dimension = DATE if said in _IN_TIME else next((name for name in by if name in DIMENSIONS), "")
+        add(match, comparison, value, dimension)
     return bounds

@@ -181,20 +181,27 @@ def _named_first(predicates: Predicates, reading: GraphReading, query: GraphQuer
     return replace(answer, found=tuple(found), count=answer.count - len(answer.found) + len(found), relations=relations)
 
 
-def read_candidates(context: Context, question: str, topics: Sequence[int] | None) -> GraphReading:
-    """Return the candidate queries of a question, best first, without executing them."""
+def read_candidates(
+    context: Context, question: str, topics: Sequence[int] | None, *, in_time: bool = True
+) -> GraphReading:
+    """Return the candidate queries of a question, best first, without executing them.
+
+    Where nothing has a date, or a thing is called 1999, "in 1999" is read as a name instead of a bound (`in_time`).
+    """
     predicates = open_predicates(context)
-    question = first_words(question, MOST_CLOSELY)
+    asked_first = question = first_words(question, MOST_CLOSELY)
     translated = in_english(question, open_names(context).is_name)
     question = translated.text if translated else question
-    asked = read_asked(question)
+    asked = read_asked(question, in_time=in_time)
+    if in_time and any(open_names(context).whole([bound.value]) for bound in asked.bounds):
+        return read_candidates(context, asked_first, topics, in_time=False)
     keys = [word.key for word in asked.words]
     slips = spelled(context, keys, predicates.vocabulary) if translated is None else {}
     for place in sorted(slips, reverse=True):
         word = asked.words[place]
         question = question[: word.start] + slips[place] + question[word.end :]
     if slips:
-        asked = read_asked(question)
+        asked = read_asked(question, in_time=in_time)
     bounded = {place for bound in asked.bounds for place in range(bound.start, bound.end)}
     found = [item for item in find_mentions(context, asked, predicates.known) if not item.places & bounded]
     found = [
@@ -207,7 +214,7 @@ def read_candidates(context: Context, question: str, topics: Sequence[int] | Non
         mentions += [EntityMention(0, 0, (row,), 1.0) for row in open_names(context).whole(["true"])[:1]]
     names = [mention.places for mention in mentions if mention.likeness >= _SURE and len(mention.places) > 1]
     if asked.order and any(asked.order.place in places for places in names):
-        asked = read_asked(question, frozenset().union(*names))  # "the father of Ada the Elder"
+        asked = read_asked(question, frozenset().union(*names), in_time=in_time)  # "the father of Ada the Elder"
     asked = replace(asked, translation=translated)
     sure = frozenset(place for mention in mentions if mention.likeness >= _SURE for place in mention.places)
     meanings = read_meanings(context, asked, sure)
@@ -215,6 +222,8 @@ def read_candidates(context: Context, question: str, topics: Sequence[int] | Non
     search = CandidateSearch(predicates, asked, meanings.near.max(axis=0, initial=0.0)[1::2], scoring)
     things = search.things(mentions)
     candidates = sorted(formed(search, meanings, mentions, things), key=lambda item: -item.score)
+    if in_time and asked.bounds and not candidates:
+        return read_candidates(context, asked_first, topics, in_time=False)
     first = sorted(compared(scoring, predicates, asked, candidates[:_COMPARED]), key=lambda item: -item.score)
     least = min((candidate.score for candidate in first), default=0.0)
     others = [replace(candidate, score=min(candidate.score, least)) for candidate in candidates[_COMPARED:]]

@@ -63,11 +63,13 @@ class Order:
         step: As in `Bound`; if a thing has several literals, the one that ranks it first counts.
         descending: Whether the latest, largest or most come first.
         counted: Whether it is by how many things the step leads to ("who directed the most films").
+        rank: Which value counts: the first, or the second ("the second oldest").
     """
 
     step: PredicateStep | None
     descending: bool = False
     counted: bool = False
+    rank: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ class _Writer(ConditionWriter):
         first = [
             f"{{ SELECT DISTINCT {rank} WHERE {{",
             *(f"    {line}" for line in ranks),
-            f"  }} ORDER BY {by} LIMIT 1 }}",
+            f"  }} ORDER BY {by} LIMIT 1{f' OFFSET {order.rank - 1}' if order.rank > 1 else ''} }}",
         ]
         return [*first, *lines, *self._value(thing, order, value), f"FILTER({value} = {rank})"]
 

@@ -300,9 +300,10 @@ class _Execution:
 
 
 def _first(ranked: dict[int, tuple[float, str]], order: Order) -> dict[int, str]:
-    """Return the entities of the first rank with their texts, ascending."""
-    first = (max if order.descending else min)((key for key, _ in ranked.values()), default=0.0)
-    return {row: text for row, (key, text) in sorted(ranked.items()) if key == first}
+    """Return the entities of the rank that counts with their texts, ascending."""
+    keys = sorted({key for key, _ in ranked.values()}, reverse=order.descending)
+    wanted = keys[order.rank - 1 : order.rank]
+    return {row: text for row, (key, text) in sorted(ranked.items()) if key in wanted}
 
 
 def _turned(step: PredicateStep) -> PredicateStep:

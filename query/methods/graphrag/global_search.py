@@ -31,7 +31,6 @@ from conspectus.query.answer_writing.context_windows import (
 )
 from conspectus.query.answer_writing.extractive import UNSUPPORTED
 from conspectus.query.answering import Assembly, assembling
-from conspectus.query.citations.marks import NOTHING_FOUND
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
@@ -95,12 +94,12 @@ class GlobalSearch:
                 evidence=evidence(self._context, material.scored()),
                 dropped_citations=notes.dropped + written.dropped,
             )
-        if not (unread or answer.text.endswith(NOTHING_FOUND)):
+        if not unread:
             return answer
         # A model that cites nothing is too small for this: what is said without one is no worse.
         plain = await ExtractiveGlobalSearch(self._name, self._context, self._selector).answer(question, ignore_pieces)
         text = f"{plain.text}\n{UNSUPPORTED}" if plain.known else plain.text
-        say(text if unread else f"\n{text}")
+        say(text)
         return replace(plain, text=text, usage=answer.usage, trace=(*answer.trace, *plain.trace))
 
 
