@@ -42,6 +42,8 @@ ANOTHER_NAME, NO_RELATION, NO_STATEMENT = "another name", "without the relation"
 """The ways in which a question is asked."""
 HIDDEN, NATURAL, PENALTY = 0.6, 3.0, 20.0
 """The weight of a question that has no answer, that of a question in people's words, and the penalty of the weights."""
+IN_PEOPLES_WORDS = ("natural", "graph_questions")
+"""Folders of the sets that people worded."""
 _MOST_HIDDEN = 10
 """How many graphs without relations are made of a graph."""
 _AT_ONCE = 6
@@ -108,10 +110,9 @@ def learn(examples: Sequence[Example]) -> Floats:
     """Return the weights of the features, then the bias, of a logistic regression with an L2 penalty."""
     features = np.array([each.features for each in examples])
     right = np.array([each.right for each in examples], float)
-    weights = np.array([
-        (1.0 if each.way in (AS_IT_IS, COLOURED) else HIDDEN) * (NATURAL if each.graph.startswith("natural") else 1.0)
-        for each in examples
-    ])  # fmt: skip
+    of_way = [1.0 if each.way in (AS_IT_IS, COLOURED) else HIDDEN for each in examples]
+    of_graph = [NATURAL if each.graph.startswith(IN_PEOPLES_WORDS) else 1.0 for each in examples]
+    weights = np.array(of_way) * np.array(of_graph)
     mean = np.average(features, axis=0, weights=weights)
     spread = np.sqrt(np.average((features - mean) ** 2, axis=0, weights=weights))
     spread[spread < 1e-6] = 1.0

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from conspectus.query.menu import Method
 
 STEP = "verify"
+_NEAREST = 2
+"""Statements that are shown beside a model's "I do not know", if the documents answer without it."""
 _BULLET = regex.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
 _BULLET_ALONE = regex.compile(r"[ \t]*(?:[-*•]|\d{1,3}[.)])?[ \t]*")
 
@@ -96,7 +98,7 @@ async def _otherwise(context: Context, answer: Answer, method: "Method | None", 
     if supported and UNVERIFIED not in answer.text and tells(context, question, supported):
         return answer
     plain = await _without_model(context, answer, question, method)
-    mostly = 2 * sum(check.supported for check in answer.checks) >= len(answer.checks)
+    mostly = sum(check.supported for check in answer.checks) >= answer.text.count(UNVERIFIED)
     if supported and not (plain.known and (not mostly or not tells(context, question, supported, plain.span))):
         return answer
     why = LACKS if supported and mostly else UNSUPPORTED if plain.known else WITHHELD
@@ -116,8 +118,9 @@ async def _with_nearest(context: Context, answer: Answer, method: "Method | None
     plain = await _without_model(context, answer, question, method)
     if not plain.known or not plain.citations:
         return answer
-    quote = " ".join(plain.citations[0].quote.split())
-    return replace(answer, text=f"{answer.text.strip()} {saying('nearest statement', question, quote)}")
+    quotes = (" ".join(citation.quote.split()) for citation in plain.citations[:_NEAREST])
+    nearest = saying("nearest statement", question, " … ".join(quotes))
+    return replace(answer, text=f"{answer.text.strip()} {nearest}")
 
 
 async def _without_model(context: Context, answer: Answer, question: str, method: "Method") -> Answer:

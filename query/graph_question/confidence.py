@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.query.graph_question.candidates import Candidate
+from conspectus.query.graph_question.lexicon import DATE, NUMBER, PERSON, PLACE
 from conspectus.query.graph_question.meanings import Predicates
 from conspectus.query.graph_question.structured_query import GraphAnswer
 from conspectus.query.logistic import Logistic, probability, stored_weights
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 FEATURES = (
     "score", "margin", "least", "unmet", "shift", "elsewhere", "lacks", "coloured", "colour_shift", "colour_elsewhere",
-    "support", "unsaid", "itself", "steps", "kind", "likely", "said", "explained", "yes_no",
+    "support", "unsaid", "itself", "steps", "kind", "likely", "said", "explained", "yes_no", "turned", "upward",
+    "of_class", "by_literal", "literal", "crowded",
 )  # fmt: skip
 SURE, RATHER = 0.75, 0.5
 """The probability from which an answer is given, and from which it is shown as a best effort."""
@@ -50,7 +52,8 @@ def confidence_features(predicates: Predicates, reading: "GraphReading", answer:
     other = next((each for each in reading.candidates[1:] if not _same(best, each)), None)
     sayings = [word for number, word in enumerate(account.words) if number not in best.joining]
     starts = {leg.start for leg in best.legs}
-    own = [*scoring.graph.edges_of(sorted(starts)).predicate.tolist(), *(predicate for predicate, _ in best.steps)]
+    steps = [*best.steps, *([best.literal.step] if best.literal and best.literal.step else [])]
+    own = [*scoring.graph.edges_of(sorted(starts)).predicate.tolist(), *(predicate for predicate, _ in steps)]
 
     def unmet(places: Sequence[int]) -> list[float]:
         return [
@@ -75,6 +78,11 @@ def confidence_features(predicates: Predicates, reading: "GraphReading", answer:
         best.said if best.legs else _UNSTARTED_SAID,
         features[0],
         best.form == "yes_no",
+        *scoring.turned(best),
+        best.members >= 0 or bool(scoring.members(best)),
+        best.literal is not None,
+        features[7],
+        features[10],
     ], np.float64)  # fmt: skip
 
 
@@ -100,6 +108,10 @@ _BEFORE_VERBS = frozenset("who whom to not".split())
 def probability_of(predicates: Predicates, reading: "GraphReading", answer: GraphAnswer) -> float:
     """Return how likely the answer of a reading's best candidate is right."""
     skipped, best = _skips(predicates, reading), reading.best
+    if best and reading.asked.kind in (PERSON, PLACE) and best.end >= 0 and best.form == "things":
+        predicate, objects = divmod(best.end, 2)
+        if objects and predicates.kinds[predicate] in (DATE, NUMBER):
+            return 0.0  # a date is not who
     if skipped > 1 or (skipped and best and len(reading.content) < len(best.steps) - len(best.joining)):
         return 0.0  # "How high is the Coast Office?": too rare in questions with known answers to be learned
     return probability(float(_learned().logits(confidence_features(predicates, reading, answer))))

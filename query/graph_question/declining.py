@@ -43,6 +43,8 @@ def why_declined(predicates: Predicates, reading: "GraphReading") -> str:
     starts = dict.fromkeys(leg.start for leg in best.legs)
     near = scoring.near(unmet or reading.content)
     says = set(np.flatnonzero(near >= _SAYS).tolist())
+    used = {best.literal.step[0]} if best.literal and best.literal.step else set()
+    says -= used
     lacks = [row for row in starts if says and not says & set(scoring.graph.edges_of([row]).predicate.tolist())]
     if lacks:
         return (

@@ -20,6 +20,8 @@ _CLASSES = 12
 """Number of likeliest classes that a noun of the question may name, ..."""
 _LEAST_CLASS = 0.4
 """... and the certainty that they require."""
+_ABOUT = 0.1
+"""Certainties of two classes that are about the same."""
 _NARROWED = 12
 """Number of best candidates that are restricted to a class named by the question's noun."""
 
@@ -52,8 +54,9 @@ def formed(
         return [replace(candidate, form=asked.form) for candidate in bounded]
     if asked.order:
         classes = [*_classes(search, meanings), *_with_literal(search, meanings)]
-        ordered = search.with_literals([*things[:_ORDERED], *classes], lambda rows: _ordering(search, rows))
-        return [*ordered, *_counted(search, meanings, [*things[:_ORDERED], *classes])]
+        several = [*_stating(search, things)[:_ORDERED], *classes]
+        ordered = search.with_literals(several, lambda rows: _ordering(search, rows))
+        return [*ordered, *_counted(search, meanings, several)]
     if asked.form == "count":
         counted = [*things, *_classes(search, meanings)]
         return [
@@ -62,7 +65,7 @@ def formed(
             )
             for candidate in counted  # "how many minutes" asks for the number that the graph states
         ]
-    return [*things, *_narrowed(search, meanings, things)]
+    return [*things, *_narrowed(search, meanings, things), *([] if things else _classes(search, meanings))]
 
 
 def _chosen(search: CandidateSearch, mentions: Sequence[EntityMention], things: Sequence[Candidate]) -> list[Candidate]:
@@ -99,21 +102,38 @@ def _narrowed(search: CandidateSearch, meanings: Meanings, things: Sequence[Cand
 
 
 def _classes(search: CandidateSearch, meanings: Meanings) -> list[Candidate]:
-    """Return a candidate for each class that a word of the question names, with all its members."""
-    content = [place for place, weight in enumerate(search.asked.weights) if weight >= 1]
+    """Return a candidate for each class that a word of the question names, with all its members.
+
+    Dates and numbers are a class only if they are what is asked for. Of two classes of which one has all members of
+    the other, as employees with a salary and employees with a desk, the larger one is meant.
+    """
+    predicates, content = search.predicates, [place for place, weight in enumerate(search.asked.weights) if weight >= 1]
     if not content:
         return []
     fit = meanings.types[content].max(axis=0)
-    return [
-        search.scored(Candidate("things", (), search.predicates.members(cls), members=cls))
+    head = meanings.types[head_of(search.asked)].max(axis=0, initial=0.0)
+    likely = [
+        cls
         for cls in np.argsort(-fit, kind="stable")[:_CLASSES].tolist()
-        if fit[cls] >= _LEAST_CLASS
+        if fit[cls] >= _LEAST_CLASS and (_kind_at(predicates, cls) not in (DATE, NUMBER) or head[cls] >= _LEAST_CLASS)
+    ]
+    members = {cls: predicates.members(cls) for cls in likely}
+    return [
+        search.scored(Candidate("things", (), members[cls], members=cls))
+        for cls in likely
+        if not any(
+            fit[other] >= fit[cls] - _ABOUT
+            and len(members[other]) > len(members[cls])
+            and np.isin(members[cls], members[other]).all()
+            for other in likely
+        )
     ]
 
 
 def _with_literal(search: CandidateSearch, meanings: Meanings) -> list[Candidate]:
     """Return the things that have a date or number that a word says ("who died first?"), as candidates."""
-    said = [place for place, weight in enumerate(search.asked.weights) if weight]
+    head = head_of(search.asked)
+    said = [place for place, weight in enumerate(search.asked.weights) if weight and place not in head]
     near = meanings.near[said].max(axis=0, initial=0.0)
     return [
         search.scored(Candidate("things", (), search.predicates.members(2 * predicate), members=2 * predicate))
@@ -201,9 +221,15 @@ def _bounded(search: CandidateSearch, things: Sequence[Candidate]) -> list[Candi
     def literals(rows: Ints) -> list[LiteralStep]:
         return [LiteralStep(step, fit) for kind in kinds for step, fit in _literal_steps(predicates, rows, kind)]
 
+    return search.with_literals(_stating(search, things), literals)
+
+
+def _stating(search: CandidateSearch, things: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that lead to what has dates and numbers, not to these, unless they are asked for."""
     literal = (DATE, NUMBER)
-    stating = [each for each in things if asked.kind in literal or _kind_at(predicates, each.end) not in literal]
-    return search.with_literals(stating, literals)
+    if search.asked.kind in literal:
+        return list(things)
+    return [each for each in things if _kind_at(search.predicates, each.end) not in literal]
 
 
 def _kind_at(predicates: Predicates, cls: int) -> str:

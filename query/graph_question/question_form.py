@@ -53,7 +53,7 @@ ORDERS: dict[str, tuple[tuple[str, int], ...]] = {
 """Adjectives of order. A name other than DATE or NUMBER refers to words of the predicate (`DIMENSIONS`)."""
 DIMENSIONS: dict[str, tuple[str, ...]] = {
     "age": ("age",),
-    "length": ("length", "duration", "minut", "runtim", "hour", "time", "downtim", "distanc", "second", "day"),
+    "length": ("length", "duration", "minut", "runtim", "hour", "time", "downtim", "distanc", "second", "day", "page"),
     "height": ("height", "elev", "tall"),
     "weight": ("weight", "mass"),
     "price": ("price", "cost", "fee", "budget"),
@@ -88,11 +88,13 @@ LIGHT = frozenset(
 )
 """Words that say little about a relation, so a reading may leave them unexplained at little cost."""
 _PREPOSITIONS = frozenset(
-    "in on at by of for from to with under about into behind against as near round around off".split()
+    "in on at by of for from to with under about into behind against as near round around off after up out over".split()
 )
 _OF_PREPOSITION, _OF_LIGHT = 0.15, 0.25
 """Weights of words that say little about a relation; the weight of a content word is 1."""
-_NOT_ASKED = frozenset("ok okay hi hello hey thanks thank thx pls plz kindly sorry um uh so well".split())
+_NOT_ASKED = frozenset(
+    "ok okay hi hello hey thanks thank thx pls plz kindly sorry um uh erm hmm ah oh so well happen".split()
+)
 _CONTRACTED = {"whats": "what", "whos": "who", "wheres": "where", "whens": "when", "hows": "how"}
 _NEGATIONS = frozenset("not without never".split())
 _BEFORE_T = frozenset("don doesn didn isn aren wasn weren hasn haven hadn".split())
@@ -124,11 +126,12 @@ _NOT_OF_VALUE = regex.compile(r"(?:the\s+)?(?:year\s+|age\s+(?:of\s+)?)?[$€£]
 _IN_TIME = frozenset(
     ("before", "prior to", "until", "after", "since", "from", "in", "during", "earlier than", "later than")
 )
-_HOW_MANY = regex.compile(r"\b(?:how many|number of|count of|count the)\b", regex.IGNORECASE)
+_HOW_MANY = regex.compile(r"\b(?:how many|(?<!by )(?<!by the )number of|count of|count the)\b", regex.IGNORECASE)
 _HOW_MUCH = regex.compile(r"\bhow (?:much|old|tall|long|high|big|large|deep|wide|heavy|far|fast)\b", regex.IGNORECASE)
 _YES_NO = regex.compile(
     r"^\W*(?:(?:so|and|but|ok|please|tell me if|do you know if)\s+)*(?:is|are|was|were|do|does|did|has|have|had|can|"
-    r"could|may|should|will|would|am|isn't|aren't|doesn't|didn't|wasn't|don't)\b(?!\s+you\s+(?:know|tell|have)\b)",
+    r"could|may|should|will|would|am|isn't|aren't|doesn't|didn't|wasn't|don't)\b"
+    r"(?!\s+(?:you|we|i)\s+(?:(?:please|kindly|happen\s+to|also)\s+)*(?:know|tell|have|show|list|give|find|name|see|get)\b)",
     regex.IGNORECASE,
 )
 _OTHERS = regex.compile(
@@ -241,7 +244,7 @@ def read_asked(text: str, names: frozenset[int] = frozenset(), *, in_time: bool 
         if place in bounded
         or place == negated
         or (keys[place] == "t" and place - 1 == negated)
-        or (order and order.place - (order.rank > 1) <= place <= order.place)
+        or (order and order.place - (keys[order.place] not in _ORDINALS and order.rank > 1) <= place <= order.place)
         else 1.0
         if place in named or (key in _KIND_WORDS and keys[place + 1 : place + 2] != ["of"])
         else _weight(key)
@@ -298,7 +301,13 @@ KINDS_OF_NOUNS = {
 """The kind of answer that a question word or a general noun asks for."""
 _KIND_WORDS = frozenset("kind kinds sort sorts type types".split())
 """Asked for themselves in "what types are the films", not in "what type of film"."""
-_BEFORE_HEAD = frozenset("is are was were be the a an of 's".split()) | REQUESTS | _IRREGULAR.keys() | ORDERS.keys()
+_ORDINALS = {word: rank for rank, words_ in enumerate(
+    ("second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "sixth 6th", "seventh 7th", "eighth 8th"), start=2
+) for word in words_.split()}  # fmt: skip
+_BEFORE_HEAD = (
+    frozenset("is are was were be the a an of 's all every each".split())
+    | REQUESTS | _IRREGULAR.keys() | ORDERS.keys() | _ORDINALS.keys()
+)  # fmt: skip
 _QUESTION_WORDS = frozenset("which what how who whose where when".split())
 
 
@@ -340,14 +349,17 @@ def _order(keys: Sequence[str], bounded: set[int]) -> AskedOrder | None:
             by = ORDERS[behind]
             turned = tuple((kind, -sign) for kind, sign in by) if base in ("least", "less") else by
             return AskedOrder(place, turned, base in ("most", "least"), rank)
+        if (
+            key in _ORDINALS
+            and behind not in _IRREGULAR
+            and keys[place - 1 : place] in (["the"], ["born"], ["died"], [])
+        ):
+            return AskedOrder(place, ORDERS["first"], True, _ORDINALS[key])
         if base and not (base in ("first", "last") and place + 1 < len(keys) and keys[place + 1] == "name"):
             return AskedOrder(place, ORDERS[base], _SUPERLATIVE.fullmatch(key) is not None, rank)
     return None
 
 
-_ORDINALS = {word: rank for rank, words_ in enumerate(
-    ("second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "sixth 6th", "seventh 7th", "eighth 8th"), start=2
-) for word in words_.split()}  # fmt: skip
 _BEFORE_MOST = frozenset("the has have had is are was were with".split())
 
 

@@ -119,7 +119,7 @@ class Scoring:
         """Return the support of each step and the place of the word that gives it, -1 for none."""
         best = near.max(axis=1, initial=0.0)
         taken: dict[int, set[int]] = {}
-        classes = self._members(candidate)
+        classes = self.members(candidate)
         first = {number: self._share(leg.start, leg.steps[0]) for number, leg in candidate.numbered if leg.steps}
         supports: list[float] = []
         words: list[int] = []
@@ -154,7 +154,7 @@ class Scoring:
         """Return the places of the content words that name nothing of a candidate."""
         return [place for place, weight in enumerate(self._importance) if weight >= 1 and place not in candidate.named]
 
-    def _members(self, candidate: Candidate) -> set[int]:
+    def members(self, candidate: Candidate) -> set[int]:
         """Return the positions of steps from a class to its members, where the question names it as a kind of things.
 
         "Which taverns are there?", "is the Boar a tavern": a class is its members unless its own relations are asked.
@@ -240,6 +240,10 @@ class Scoring:
         end = candidate.end
         if candidate.form in ("yes_no", "compare") or end < 0:
             return 0.0
+        classes = self._predicates.classes_named
+        asked = [leg for leg in candidate.legs if leg.start in classes and leg.mention.places & set(self._head)]
+        if asked:  # "which animals live in the tank": the answers are animals, not where animals live
+            return 1.0 if not candidate.tail and all(len(leg.steps) == 1 for leg in asked) else -1.0
         head = [place for place in self._head if place not in candidate.named]
         fits = []
         if self._asked.kind and (self._asked.form != "count" or self._asked.kind == PERSON):

@@ -115,23 +115,14 @@ def test_without_support_it_does_not_know(note: str, reply: str, context: Contex
     assert not answer.known
 
 
-@pytest.mark.parametrize(
-    ("note", "reply", "says"),
-    [
-        (notes(("A point.", 50, [])), "never asked", ""),
-        (notes(("A point.", 50, [1])), "I believe that it is so.", "I believe that it is so."),
-    ],
-)
-def test_a_model_without_support_is_no_worse_than_none(
-    note: str, reply: str, says: str, context: Context, tmp_path: Path
-) -> None:
-    with served(context, tmp_path, rules(note, reply)) as (opened, server):
+def test_a_model_without_support_is_no_worse_than_none(context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules(notes(("A point.", 50, [])), "never asked")) as (opened, server):
         answer, said = ask(opened)
-        assert len(sent(server, REDUCE)) == ("never" not in reply)
+        assert not sent(server, REDUCE)
     plain, _ = ask(context)
     assert (answer.text, answer.citations) == (f"{plain.text}\n{UNSUPPORTED}", plain.citations)
     assert answer.usage.calls > 0
-    assert "".join(said).split() == f"{says} {answer.text}".split()  # what was streamed is not taken back
+    assert "".join(said) == answer.text
 
 
 def test_a_failed_call_leaves_out_its_window_only(context: Context, tmp_path: Path) -> None:
