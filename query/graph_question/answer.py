@@ -55,6 +55,8 @@ def said(context: Context, reading: GraphReading) -> tuple[str, tuple[str, ...]]
     graph, found = open_graph(context), reading.answer
     if found is None:
         return "", ()
+    if found.properties:
+        return ", ".join(found.properties), found.properties
     names = tuple(graph.names[each.entity] for each in found.found)
     listed = ", ".join(
         spoken(name) + (f" ({each.value})" if each.value and each.value != name else "")

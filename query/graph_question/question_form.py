@@ -134,6 +134,9 @@ _YES_NO = regex.compile(
     r"(?!\s+(?:you|we|i)\s+(?:(?:please|kindly|happen\s+to|also)\s+)*(?:know|tell|have|show|list|give|find|name|see|get)\b)",
     regex.IGNORECASE,
 )
+_PROPERTIES = regex.compile(
+    r"\b(?:what|which|list|show|name|all)\b.*\b(?:properties|attributes|fields|relations)\b", regex.I
+)
 _OTHERS = regex.compile(
     r"\b(?:other(?! half)|others|else|another|besides|apart from|except|same|shares?|shared|in common|alongside|"
     r"together|co-\w+|costars?)\b",
@@ -201,6 +204,11 @@ class ReadQuestion:
     negated: int = -1
     choice: bool = False
     translation: Translation | None = None
+
+    @property
+    def properties(self) -> bool:
+        """Whether it asks which properties something has ("which properties does an artwork have?")."""
+        return self.form == "things" and _PROPERTIES.search(self.text) is not None
 
     @property
     def parts(self) -> tuple[int, ...]:

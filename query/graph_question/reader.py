@@ -13,6 +13,7 @@ from conspectus.query.graph_question.candidates import Candidate, CandidateSearc
 from conspectus.query.graph_question.confidence import RATHER, SURE, probability_of
 from conspectus.query.graph_question.declining import why_declined
 from conspectus.query.graph_question.forms import formed, head_of
+from conspectus.query.graph_question.lexicon import CLASS, relations
 from conspectus.query.graph_question.meanings import Predicates, open_predicates, read_meanings
 from conspectus.query.graph_question.mentions import EntityMention, find_mentions, open_names, spelled
 from conspectus.query.graph_question.question_form import ReadQuestion, read_asked
@@ -21,7 +22,7 @@ from conspectus.query.graph_question.structured_query import GraphAnswer, GraphQ
 from conspectus.query.graph_question.translation import in_english
 from conspectus.query.question.bounds import MOST_CLOSELY, first_words
 from conspectus.query.walk.graph import sentence, spoken
-from conspectus.query.walk.run_query import run
+from conspectus.query.walk.run_query import reached, run
 from conspectus.storage.index import per_index
 
 _MOST_READINGS = 4
@@ -116,10 +117,34 @@ def _read(context: Context, question: str, topics: tuple[int, ...] | None) -> Gr
     reading = read_candidates(context, question, topics)
     if topics is not None and not topics:
         return replace(reading, candidates=(), declined="none of the given topics is in the graph")
+    if reading.asked.properties and reading.mentions:
+        return _with_properties(context, reading)
     if reading.best is None:
         why = _why(open_predicates(context), reading) or "nothing that it names is in the graph"
         return replace(reading, declined=why)
     return _executed(context, reading, reading.best)
+
+
+def _with_properties(context: Context, reading: GraphReading) -> GraphReading:
+    """Return what the graph states of the first thing named, of a class what it states of its members, often first."""
+    predicates, row = open_predicates(context), reading.mentions[0].rows[0]
+    graph = predicates.graph
+    of_class = [
+        number
+        for number, own in enumerate(predicates.relations)
+        if any(relations()[relation].kind == CLASS for relation in own)
+    ]
+    inward = [predicates.step((number, False), "things") for number in of_class if not predicates.transitive[number]]
+    members = [reached(graph, [row], (step,)) for step in inward] if row in predicates.classes_named else []
+    rows = np.concatenate(members) if any(map(len, members)) else np.array([row], np.int64)
+    stated, counts = predicates.stated(rows)
+    kept = [number for number in stated[np.argsort(-counts, kind="stable")].tolist() if number not in of_class]
+    edges = graph.edges_of(rows)
+    proof = [int(edges.relation[(edges.predicate == number) & edges.outgoing][0]) for number in kept]
+    names = tuple(predicates.texts[number] for number in kept)
+    answer = GraphAnswer((), len(kept), None, tuple(proof), bool(kept), names)
+    declined = "" if kept else "the graph states nothing of it"
+    return replace(reading, answer=answer, probability=float(bool(kept)), declined=declined)
 
 
 def read_as(context: Context, reading: GraphReading, candidate: Candidate) -> GraphReading:
@@ -250,8 +275,8 @@ def compared(
     known = list(dict.fromkeys([asked.text, *chain.from_iterable(texts)]))
     vectors = dict(zip(known, np.asarray(predicates.embed(known), np.float64), strict=True))
     found = []
-    for candidate, (path, question, relations) in zip(candidates, texts, strict=True):
-        likeness, said = float(vectors[asked.text] @ vectors[path]), float(vectors[question] @ vectors[relations])
+    for candidate, (path, asked_without, path_alone) in zip(candidates, texts, strict=True):
+        likeness, said = float(vectors[asked.text] @ vectors[path]), float(vectors[asked_without] @ vectors[path_alone])
         alike = replace(candidate, likeness=likeness, said=said if candidate.steps else 0.0)
         found.append(replace(alike, score=scoring.compared(alike)))
     return found

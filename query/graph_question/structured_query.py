@@ -123,6 +123,7 @@ class GraphAnswer:
             the relations found instead (the real writers of a film), and for a comparison the two literals.
         known: Whether the graph states what is needed: for a yes_no whether the subject has any of the last
             predicates, for a comparison whether both literals exist and can be compared. False: "I do not know".
+        properties: The predicates that are stated of a thing or of the members of a class, if these are asked for.
     """
 
     found: tuple[FoundEntity, ...]
@@ -130,3 +131,4 @@ class GraphAnswer:
     verdict: bool | None
     relations: tuple[int, ...]
     known: bool = True
+    properties: tuple[str, ...] = ()
