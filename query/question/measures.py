@@ -1,4 +1,4 @@
-"""What a question asks the value of: a weight, price, age, length, author, by its words in four languages.
+"""What a question asks the value of: a weight, price, age, length, author, by its words in ten languages.
 
 `measures.txt` has the words beside such values, the comparatives, and the questions. So "How old is Ada?" finds "born",
 and a sentence about Ada without such a word does not seem to answer.
