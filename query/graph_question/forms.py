@@ -65,7 +65,8 @@ def formed(
             )
             for candidate in counted  # "how many minutes" asks for the number that the graph states
         ]
-    return [*things, *_narrowed(search, meanings, things), *([] if things else _classes(search, meanings))]
+    named = any(sign.isdigit() for place in head_of(asked) for sign in asked.surface(place))
+    return [*things, *_narrowed(search, meanings, things), *([] if things or named else _classes(search, meanings))]
 
 
 def _chosen(search: CandidateSearch, mentions: Sequence[EntityMention], things: Sequence[Candidate]) -> list[Candidate]:

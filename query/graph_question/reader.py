@@ -246,13 +246,20 @@ def read_candidates(
     scoring = Scoring(predicates, asked, meanings, head_of(asked))
     search = CandidateSearch(predicates, asked, meanings.near.max(axis=0, initial=0.0)[1::2], scoring)
     things = search.things(mentions)
-    candidates = sorted(formed(search, meanings, mentions, things), key=lambda item: -item.score)
+    candidates = [each for each in formed(search, meanings, mentions, things) if not _leads_nowhere(each)]
+    candidates.sort(key=lambda item: -item.score)
     if in_time and asked.bounds and not candidates:
         return read_candidates(context, asked_first, topics, in_time=False)
     first = sorted(compared(scoring, predicates, asked, candidates[:_COMPARED]), key=lambda item: -item.score)
     least = min((candidate.score for candidate in first), default=0.0)
     others = [replace(candidate, score=min(candidate.score, least)) for candidate in candidates[_COMPARED:]]
     return GraphReading(asked, tuple(mentions), (*first, *others), scoring)
+
+
+def _leads_nowhere(candidate: Candidate) -> bool:
+    """Return whether a candidate only leads back to what the question names ("the head of Discovery": his team)."""
+    starts = {leg.start for leg in candidate.legs}
+    return candidate.form == "things" and bool(candidate.steps) and starts.issuperset(candidate.rows.tolist())
 
 
 def compared(
