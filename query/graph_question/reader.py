@@ -258,7 +258,7 @@ def read_candidates(
 
 def _leads_nowhere(candidate: Candidate) -> bool:
     """Return whether a candidate only leads back to what the question names ("the head of Discovery": his team)."""
-    starts = {leg.start for leg in candidate.legs}
+    starts = {leg.start for leg in candidate.legs if leg.steps}
     return candidate.form == "things" and bool(candidate.steps) and starts.issuperset(candidate.rows.tolist())
 
 
