@@ -77,7 +77,7 @@ def confidence_features(predicates: Predicates, reading: "GraphReading", answer:
         best.likeness if best.legs else _UNSTARTED,
         best.said if best.legs else _UNSTARTED_SAID,
         features[0],
-        best.form == "yes_no",
+        best.form == "yes_no" or reading.asked.choice,
         *scoring.turned(best),
         best.members >= 0 or bool(scoring.members(best)),
         best.literal is not None,
