@@ -58,16 +58,18 @@ PATTERNS = {kind: regex.compile(form, regex.I if kind in ("why", "how many") els
 _HEAD = regex.compile(
     r"\b(?:(?:what|who)(?:'s|\s(?:is|are|was|were))|was (?:ist|sind|war)|wer (?:ist|war)|wie (?:heißt|heißen|lautet)"
     r"|qu(?:el(?:le)?s?|i) (?:est|sont|était)|comment s'appelle|cómo se llama"
-    r"|(?:cuál(?:es)?|quién(?:es)?) (?:es|son|fue|era))"
+    r"|(?:cuál(?:es)?|quién(?:es)?) (?:es|son|fue|era)|(?:qual|chi) è|come si chiama|(?:qual|quem) é|como se chama"
+    r"|(?:wat|wie) (?:is|was|zijn)|hoe heet)"
     r"\s(?P<noun>[^?,;:]{1,60}?)(?=[?,;:]|$|\s(?:of|in|at|for|on|that|which|who|from|by|with|to|des|der|von|vom|im|für"
-    r"|du|de|d'|del|en|para)\b)",
+    r"|du|de|d'|del\w{0,2}|di|do|da|van|en|para)\b)",
     regex.I,
 )
 """A question for something that a thing has: what it is called stands before "of", or at the end."""
 _PLURAL = regex.compile(
     r"\b(?:(?:what|who) are|(?:which|what) (?!(?:is|was|has|does)\b)\p{L}+s\b|list|name all|how many|was sind|wer sind"
     r"|welche \p{L}+(?:e|en|er|n|s)\b|nenne|wie viele|quel(?:le)?s|liste|combien de|cuáles"
-    r"|qué \p{L}+s\b|cu[áa]nt[oa]s|lista)\b",
+    r"|qué \p{L}+s\b|cu[áa]nt[oa]s|lista|quali|elenca|quant[ie]|quais|quant[oa]s|welke \p{L}+(?:en|s)\b|noem|hoeveel"
+    r"|które|wymień|ile|какие|перечислите?|сколько|kaç|listele)\b|哪些|列出|多少|いくつ",
     regex.I,
 )
 CASED = regex.compile(r"\p{Lu}")

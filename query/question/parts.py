@@ -1,4 +1,4 @@
-"""The parts of a question that asks for several things or compares two, in English, German, French and Spanish."""
+"""The parts of a question that asks for several things or compares two, in nine languages of Europe."""
 
 from functools import lru_cache
 
@@ -12,7 +12,12 @@ _ASKING = (
 )
 _LEADING = "in|on|at|to|from|with|for|of|by|since|mit|aus|an|auf|von|zu|seit|à|de|dans|en|avec|depuis|con|desde"
 _BOUNDARY = re.compile(
-    rf"[,;]?\s+(?:and|but|und|aber|et|mais|y|pero)\s+(?=(?:(?:{_LEADING})\s+)?(?:{_ASKING})\b)", re.IGNORECASE
+    rf"[,;]?\s+(?:(?:and|but|und|aber|et|mais|y|pero)\s+(?=(?:(?:{_LEADING})\s+)?(?:{_ASKING})\b)"
+    r"|e\s+(?=(?:(?:in|da|a|di|con|em|de)\s+)?(?:chi|cosa|che|qual[ei]?|quem|quais|d?onde|dove|quando|quant[oaie]s?)\b)"
+    r"|en\s+(?=(?:(?:in|op|met|van|uit)\s+)?(?:wat|wie|waar\w*|wanneer|hoe|welke?)\b)"
+    r"|(?:i|a|oraz)\s+(?=(?:(?:w|z|od|do|na)\s+)?(?:kto|co|gdzie|kiedy|dlaczego|jak\w{0,3}|któr\w+|ile)\b)"
+    r"|(?:и|а)\s+(?=(?:(?:в|на|с|из|от)\s+)?(?:кто|что|где|когда|почему|как\w{0,3}|сколько)\b))",
+    re.IGNORECASE,
 )
 _LEAST_WORDS = 3
 
@@ -22,6 +27,8 @@ _AND = r"\s+(?:and|or|und|oder|et|ou|y|o)\s+"
 _SIDES = re.compile(
     rf"\b(?:differences?|compar\w+|unterschiede?|différences?|diferencias?)\s+(?:between|zwischen|entre)\s+"
     rf"{_ONE}{_AND}(?P<other>.+)"
+    rf"|\b(?:differenz[ae]|diferenças?|verschil(?:len)?)\s+(?:tra|fra|entre|tussen)\s+{_ONE}\s+(?:e|en)\s+(?P<other>.+)"
+    rf"|\b(?:różnic[aey]|разниц[аеуы]|различи[еяй])\s+(?:między|между)\s+{_ONE}\s+[iaи]\s+(?P<other>.+)"
     rf"|\bcompar\w+\s+{_ONE}(?:{_AND}|\s+(?:with|to|against|mit|avec|à|con)\s+)(?P<other>.+)"
     rf"|\b(?:does|do|did)\s+{_ONE}\s+(?:differ|compare)\s+(?:from|to|with)\s+(?P<other>.+)"
     rf"|\bunterscheide[nt]\s+sich\s+{_ONE}(?:{_AND}|\s+von\s+)(?P<other>.+)"
@@ -32,7 +39,9 @@ _SIDES = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(
-    r"^(?:an?|the|einem|einer|eine[nm]?|der|dem|das|die|une?|les?|las?|l['’]|el|los|uno?a?)\s+|^l['’]", re.IGNORECASE
+    r"^(?:an?|the|einem|einer|eine[nm]?|der|dem|das|die|une?|les?|las?|l['’]|el|los|uno?a?|il|lo|gli|uma?|os?|een|het|de)"
+    r"\s+|^l['’]",
+    re.IGNORECASE,
 )
 _MOST_OF_SIDE = 6
 """Most words of a compared thing; anything longer is more than a name, and so are 200 characters."""
@@ -46,6 +55,8 @@ def sides_of(question: str) -> tuple[str, ...]:
     ('sluice', 'weir')
     >>> sides_of("Worin unterscheiden sich Schleuse und Wehr?")
     ('Schleuse', 'Wehr')
+    >>> sides_of("Wat is het verschil tussen een sluis en een stuw?")
+    ('sluis', 'stuw')
     """
     found = _SIDES.search(_one_spaced(question))
     if found is None:
