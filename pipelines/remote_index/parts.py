@@ -106,7 +106,7 @@ class Parts:
         from pyarrow import parquet
 
         where = f"{self.url}/{name}"
-        data = self._store.read_range(f"memo/{name}", 0, size)
+        data = self._store.read_range(f"memo/{name}", 0, size) if size else b""
         with _as_corrupt(where):
             if sha256(data).hexdigest() != name[-72:-8]:
                 raise IndexCorrupt(f"{where} is not what its checksum says")

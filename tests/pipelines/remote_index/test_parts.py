@@ -103,32 +103,32 @@ def test_nobody_pays_twice(url: str, tmp_path: Path, model: FakeServer, monkeypa
 
 
 def test_what_a_failed_build_bought_is_there(
-    memory: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
+    folder: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = people(tmp_path / "docs", 1, 2, 3, 4)
     with pytest.raises(BudgetReached):
-        conspectus.build(documents, memory, chosen(model, llm={"max_tokens": 9_000, "max_output_tokens": 1_000}))
+        conspectus.build(documents, folder, chosen(model, llm={"max_tokens": 9_000, "max_output_tokens": 1_000}))
     paid = len(bought(model))
     assert paid > 1
     on_machine("second", tmp_path, monkeypatch)
-    conspectus.build(documents, memory, chosen(model, llm={"max_output_tokens": 1_000}))
+    conspectus.build(documents, folder, chosen(model, llm={"max_output_tokens": 1_000}))
     assert len(bought(model)) > paid
     assert set(bought(model).values()) == {1}
 
 
 def test_who_loses_the_race_has_not_paid_in_vain(
-    memory: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
+    folder: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = chosen(model)
     first, ours, theirs = people(tmp_path / "docs", 1, 2, 3)
-    conspectus.build(first, memory, settings)
-    with pytest.raises(IndexBusy), written(memory) as folder:  # noqa: PT012
-        add_documents([ours], folder, settings)
+    conspectus.build(first, folder, settings)
+    with pytest.raises(IndexBusy), written(folder) as work:  # noqa: PT012
+        add_documents([ours], work, settings)
         on_machine("second", tmp_path, monkeypatch)
-        conspectus.add(theirs, memory, settings)
+        conspectus.add(theirs, folder, settings)
     before = bought(model)
     on_machine("third", tmp_path, monkeypatch)
-    assert conspectus.add(ours, memory, settings).manifest.rows["documents"] == 3
+    assert conspectus.add(ours, folder, settings).manifest.rows["documents"] == 3
     assert not (bought(model) - before).keys() & before.keys()
 
 
@@ -201,7 +201,7 @@ def test_writers_at_once_lose_nothing(url: str, tmp_path: Path, monkeypatch: pyt
 
 
 def test_two_that_merge_into_each_others_parts_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    url = f"memory://{tmp_path.name}/index"
+    url = f"file://{tmp_path}/shared/index"
     a, b, c, d = (Result(letter, letter.encode(), ()) for letter in "abcd")
     ours, theirs = Parts(Store(url)), Parts(Store(url))
     rows, columns = [("k", [a, b]), ("k", [c, d])], [("k", [a, c]), ("k", [b, d])]
@@ -217,8 +217,8 @@ def test_two_that_merge_into_each_others_parts_lose_nothing(tmp_path: Path, monk
     assert {result.key for _, results in parts_of(url).values() for result in results} == set("abcd")
 
 
-def test_a_part_comes_only_if_it_is_needed(memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = memo_at(memory, tmp_path, "first")
+def test_a_part_comes_only_if_it_is_needed(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = memo_at(folder, tmp_path, "first")
     for letter in "ab":
         first.put_many("k", {f"{letter}{number}": random.Random(number).randbytes(20_000) for number in range(50)})
         first.send()
@@ -232,7 +232,7 @@ def test_a_part_comes_only_if_it_is_needed(memory: str, tmp_path: Path, monkeypa
         return whole(self, name, start, end)
 
     monkeypatch.setattr(Store, "read_range", counted)
-    second = memo_at(memory, tmp_path, "second")
+    second = memo_at(folder, tmp_path, "second")
     assert second.missing("k", ["c1"]) == ["c1"]
     assert sum(size for _, size in read) <= 2 * WHOLE, "keys"
     read.clear()
@@ -240,18 +240,18 @@ def test_a_part_comes_only_if_it_is_needed(memory: str, tmp_path: Path, monkeypa
     assert second.get_many("k", ["b2"]).keys() == {"b2"}
     assert [size > 1_000_000 for _, size in read] == [True]
     second.send()
-    assert len(parts_of(memory)) == 3, "what came from the store is not sent"
+    assert len(parts_of(folder)) == 3, "what came from the store is not sent"
 
 
-def test_a_reply_that_was_replaced_is_gone(memory: str, tmp_path: Path) -> None:
-    first = memo_at(memory, tmp_path, "first")
+def test_a_reply_that_was_replaced_is_gone(folder: str, tmp_path: Path) -> None:
+    first = memo_at(folder, tmp_path, "first")
     first.put_many("reply", {"a": b"half a reply", "b": b"other"})
     first.send()
     first.replace_many("reply", {"a": b"a whole reply"})
     first.send()
-    second = memo_at(memory, tmp_path, "second")
+    second = memo_at(folder, tmp_path, "second")
     assert second.get_many("reply", ["a", "b"]) == {"a": b"a whole reply", "b": b"other"}
-    assert sorted(result.value for _, results in parts_of(memory).values() for result in results) == [
+    assert sorted(result.value for _, results in parts_of(folder).values() for result in results) == [
         b"a whole reply",
         b"other",
     ]
@@ -304,14 +304,14 @@ def test_a_purge_leaves_nothing(
 
 @pytest.mark.parametrize("how", ["changed", "foreign", "of another kind", "no table"])
 def test_a_damaged_part_is_ignored(
-    how: str, memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    how: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(shared_memo, "WHOLE", 100 if how == "changed" else 1 << 16)
-    first = memo_at(memory, tmp_path, "first")
+    first = memo_at(folder, tmp_path, "first")
     first.put_many("k", {"a": b"a" * 1000})
     first.send()
-    ((name, _),) = parts_of(memory).items()
-    data = objects_of(memory)[f"memo/{name}"]
+    ((name, _),) = parts_of(folder).items()
+    data = objects_of(folder)[f"memo/{name}"]
     damaged = {
         "changed": data[:10] + b"x" + data[11:],
         "cut": data[: len(data) // 2],
@@ -320,15 +320,15 @@ def test_a_damaged_part_is_ignored(
         "no table": b"",
     }[how]
     rightly_named = how in {"foreign", "of another kind"}
-    Store(memory).delete_objects([f"memo/{name}"])
-    put(memory, f"memo/{name[:-72]}{sha256(damaged).hexdigest()}.parquet" if rightly_named else f"memo/{name}", damaged)
-    second = memo_at(memory, tmp_path, "second")
+    Store(folder).delete_objects([f"memo/{name}"])
+    put(folder, f"memo/{name[:-72]}{sha256(damaged).hexdigest()}.parquet" if rightly_named else f"memo/{name}", damaged)
+    second = memo_at(folder, tmp_path, "second")
     assert second.missing("k", ["a"]) == ["a"]
     assert second.get_many("k", ["a"]) == {}
     assert caplog.text.count("it is ignored") == 1
     second.put_many("k", {"a": b"computed again"})
     second.send()
-    assert memo_at(memory, tmp_path, "third").get_many("k", ["a"]) == {"a": b"computed again"}
+    assert memo_at(folder, tmp_path, "third").get_many("k", ["a"]) == {"a": b"computed again"}
 
 
 def _foreign() -> bytes:
