@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.remote import is_url
 from conspectus.pipelines.remote_index.objects import Gone, Record, Store, Unreachable
-from conspectus.pipelines.remote_index.sharing import shared_memo
+from conspectus.pipelines.remote_index.parts import Parts
+from conspectus.pipelines.remote_index.shared_memo import SharedMemo, shared_memo
 from conspectus.storage.errors import ConspectusError, IndexBusy, IndexCorrupt, IndexNotFound
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import MANIFEST, MEMO, Manifest, current_version, damaged_files, read_manifest
@@ -128,7 +129,6 @@ def prune_remote(place: str, keep: int = 1, purging: Settings | None = None) -> 
         IndexUnusable: The store ignores conditions, refuses, or gives no answer.
     """
     from conspectus.pipelines.purge import Purged, purge
-    from conspectus.pipelines.remote_index.purging import purge_parts
 
     store = Store(place)
     current = _published(store)
@@ -138,9 +138,7 @@ def prune_remote(place: str, keep: int = 1, purging: Settings | None = None) -> 
         with _named(store, copy):
             purge(copy, purging)
         with written(place) as work:
-            forgotten = purge(work, purging).forgotten
-            for kind, count in purge_parts(store, work, purging).items():  # what is here is mostly there too
-                forgotten[kind] = max(count, forgotten.get(kind, 0))
+            forgotten = SharedMemo(work / MEMO, Parts(store)).purge(lambda: purge(work, purging).forgotten)
     kept = {record.folder for record in store.latest(keep)}
     gone = {folder: size for folder, size in store.folders().items() if folder not in kept}
     if gone:

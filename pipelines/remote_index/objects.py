@@ -319,13 +319,6 @@ class Store:
                 raise IndexCorrupt(f"{self.url}/{name} has more than {most:,} bytes")
             return bytes(found.bytes())
 
-    def read_range(self, name: str, start: int, end: int) -> bytes:
-        """Return the bytes of an object from `start` to `end`, in one request. Raises Gone if there is none."""
-        import obstore
-
-        with self._asking():
-            return bytes(obstore.get_range(self._store, f"{self._root}/{name}", start=start, end=end))
-
     @contextmanager
     def _asking(self) -> Iterator[None]:
         """Turn the errors of the library into ours."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import sha256
@@ -21,7 +21,7 @@ from conspectus.pipelines.incremental import add_documents
 from conspectus.pipelines.remote_index import shared_memo
 from conspectus.pipelines.remote_index.local_copy import written
 from conspectus.pipelines.remote_index.objects import Store
-from conspectus.pipelines.remote_index.parts import WHOLE, Listing, Parts, Result, encoded
+from conspectus.pipelines.remote_index.parts import Parts, Result, encoded, parts_among
 from conspectus.pipelines.remote_index.shared_memo import SharedMemo
 from conspectus.storage.errors import BudgetReached, IndexBusy
 from conspectus.storage.settings import Settings, load_settings
@@ -77,7 +77,7 @@ def bought(model: FakeServer) -> Counter[str]:
 def parts_of(url: str) -> dict[str, tuple[str, list[Result]]]:
     """All parts in a store, decoded."""
     parts = Parts(Store(url))
-    return {name: parts.results(name, size) for name, size in parts.listing().sizes.items()}
+    return {name: parts.read(name) for name in parts_among(parts.sizes())}
 
 
 def memo_at(url: str, tmp_path: Path, name: str) -> SharedMemo:
@@ -135,8 +135,8 @@ def test_who_loses_the_race_has_not_paid_in_vain(
 KILLED = """
 import sys
 from conspectus.cli import main
-from conspectus.pipelines.remote_index import sharing
-sharing.SECONDS = .02
+from conspectus.pipelines.remote_index import shared_memo
+shared_memo.SECONDS = .02
 main()
 """
 
@@ -204,43 +204,58 @@ def test_two_that_merge_into_each_others_parts_lose_nothing(tmp_path: Path, monk
     url = f"file://{tmp_path}/shared/index"
     a, b, c, d = (Result(letter, letter.encode(), ()) for letter in "abcd")
     ours, theirs = Parts(Store(url)), Parts(Store(url))
-    rows, columns = [("k", [a, b]), ("k", [c, d])], [("k", [a, c]), ("k", [b, d])]
-    (in_rows, _), (in_columns, _) = ours.write(rows, frozenset()), ours.write(columns, frozenset())
-    listing = ours.listing
+    rows, columns = ([a, b], [c, d]), ([a, c], [b, d])
 
-    def meanwhile() -> Listing:
-        theirs.write(rows, frozenset(), in_columns)
-        return listing()
+    def written(parts: Parts, groups: Sequence[list[Result]], *, anew: bool) -> list[str]:
+        return [name for group in groups for name in parts.write("k", group, frozenset(), anew=anew)]
 
-    monkeypatch.setattr(ours, "listing", meanwhile)
-    ours.write(columns, frozenset(), in_rows)
+    in_rows, in_columns = (written(ours, groups, anew=False) for groups in (rows, columns))
+    sizes = ours.sizes
+
+    def meanwhile() -> dict[str, int]:
+        monkeypatch.undo()
+        written(theirs, rows, anew=True)
+        theirs.delete(in_columns)
+        return sizes()
+
+    monkeypatch.setattr(ours, "sizes", meanwhile)
+    written(ours, columns, anew=True)
+    ours.delete(in_rows)
     assert {result.key for _, results in parts_of(url).values() for result in results} == set("abcd")
 
 
-def test_a_part_comes_only_if_it_is_needed(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_comes_once_if_its_kind_is_needed(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = memo_at(folder, tmp_path, "first")
     for letter in "ab":
         first.put_many("k", {f"{letter}{number}": random.Random(number).randbytes(20_000) for number in range(50)})
         first.send()
     first.put_many("other", {"a1": b"of another kind"})
     first.send()
-    read: list[tuple[str, int]] = []
-    whole = Store.read_range
+    read: list[str] = []
+    whole = Store.read
 
-    def counted(self: Store, name: str, start: int, end: int) -> bytes:
-        read.append((name, end - start))
-        return whole(self, name, start, end)
+    def counted(self: Store, name: str, most: int) -> bytes:
+        read.append(name)
+        return whole(self, name, most)
 
-    monkeypatch.setattr(Store, "read_range", counted)
+    monkeypatch.setattr(Store, "read", counted)
     second = memo_at(folder, tmp_path, "second")
-    assert second.missing("k", ["c1"]) == ["c1"]
-    assert sum(size for _, size in read) <= 2 * WHOLE, "keys"
-    read.clear()
+    assert second.missing("other", ["a1", "c1"]) == ["c1"]
+    assert len(read) == 1, "parts of the other kind are not needed"
     assert second.get_many("k", ["b1", "c1"]).keys() == {"b1"}
-    assert second.get_many("k", ["b2"]).keys() == {"b2"}
-    assert [size > 1_000_000 for _, size in read] == [True]
+    assert second.get_many("k", ["a2"]).keys() == {"a2"}
+    assert len(read) == len(set(read)) == 3
     second.send()
     assert len(parts_of(folder)) == 3, "what came from the store is not sent"
+    again = memo_at(folder, tmp_path, "second")
+    read.clear()
+    assert again.missing("k", ["c1"]) == ["c1"]
+    assert read == [], "what was fetched stays"
+    again.put_many("k", {"c1": b"new"})
+    again.send()
+    assert sorted(len(results) for _, results in parts_of(folder).values()) == [1, 1, 50, 50], (
+        "only what is new is sent"
+    )
 
 
 def test_a_reply_that_was_replaced_is_gone(folder: str, tmp_path: Path) -> None:
@@ -302,11 +317,8 @@ def test_a_purge_leaves_nothing(
     assert 0 < new < kept, "what was made of the other texts is still there"
 
 
-@pytest.mark.parametrize("how", ["changed", "foreign", "of another kind", "no table"])
-def test_a_damaged_part_is_ignored(
-    how: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(shared_memo, "WHOLE", 100 if how == "changed" else 1 << 16)
+@pytest.mark.parametrize("how", ["changed", "cut", "foreign", "of another kind", "no table"])
+def test_a_damaged_part_is_ignored(how: str, folder: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     first = memo_at(folder, tmp_path, "first")
     first.put_many("k", {"a": b"a" * 1000})
     first.send()
