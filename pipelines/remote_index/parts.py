@@ -10,13 +10,12 @@ read is untrusted: nothing is unpickled, and a part counts only if its bytes hav
 import io
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from conspectus.pipelines.remote_index.objects import Gone, Store
+from conspectus.pipelines.remote_index.objects import Store
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import digest
 
@@ -106,20 +105,6 @@ class Parts:
             raise PurgedMeanwhile
         return names
 
-    def rewrite(
-        self, names: Sequence[str], purges: frozenset[str], is_kept: Callable[[Result], bool] = lambda _: True
-    ) -> list[str]:
-        """Write what is to remain of parts of one kind as other parts, delete them, and return the new names."""
-        rest: dict[str, Result] = {}
-        kind = ""
-        for name in names:
-            with suppress(IndexCorrupt, Gone):
-                kind, results = self.read(name)
-                rest.update({result.key: result for result in results if is_kept(result)})
-        written = self.write(kind, rest.values(), purges, anew=True)
-        self.delete(names)
-        return written
-
     def begin_purge(self) -> str:
         """Tell all writers that what they have computed until now must not be sent any more; return the name."""
         name = f"purged/{secrets.token_hex(8)}"
@@ -131,9 +116,9 @@ class Parts:
         self._store.delete_objects([f"memo/{name}" for name in names])
 
 
-def parts_among(sizes: Mapping[str, int], folder: str = "") -> list[str]:
-    """Return the names of the parts among objects, sorted; those of a kind if its folder is given."""
-    return sorted(name for name in sizes if name.startswith(folder) and _PART.fullmatch(name))
+def parts_among(sizes: Iterable[str]) -> list[str]:
+    """Return the names of the parts among objects, sorted."""
+    return sorted(filter(_PART.fullmatch, sizes))
 
 
 def purges_among(sizes: Iterable[str]) -> frozenset[str]:

@@ -1,21 +1,21 @@
-"""The memo of a writer whose index is in an object store.
+"""Share the memo of a writer, whose index is in an object store, with other writers.
 
-If it lacks a result of some kind, it fetches the parts of this kind that it has not read (see `parts`). What is new is
-sent as parts every minute and at the end. Beside the tables of the memo there are
+When a build begins, all parts in the store that are not here are added to the memo (see `parts`). Every minute and at
+its end what is new here is sent, after what is new there was fetched. Beside the tables of the memo there are
 
-    parts       the names of the parts whose results are here
     unsent      the rows of `results` that are in no part
     replaced    keys whose value was replaced: parts may still hold the earlier one
+    parts       the names of the parts whose results are here
     purges      the purges of the store that are known
 
-A store that fails costs one warning: a build goes on with its own results.
+A store that fails costs a warning: a build goes on with its own results.
 """
 
 import json
 import logging
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -37,7 +37,7 @@ from conspectus.storage.memo import Memo, MemoReader
 _log = logging.getLogger("conspectus")
 
 STEP = "fetch results"
-"""What is reported while many parts are fetched."""
+"""What is reported while parts are fetched."""
 SECONDS = 60.0
 """Results are sent so often while a build runs: a machine that is lost loses no more of what was paid for."""
 MANY = 32
@@ -49,19 +49,23 @@ _TRIES = 5
 """A part that was merged with others while it was fetched is found in another one."""
 
 _TABLES = """
-    CREATE TABLE IF NOT EXISTS parts (name TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS replaced (kind TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS purges (name TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS sources_of_key ON sources (kind, key);
-"""
-_UNSENT = """
     BEGIN;
     CREATE TABLE unsent (row INTEGER PRIMARY KEY);
-    CREATE TRIGGER new_result AFTER INSERT ON results BEGIN INSERT OR IGNORE INTO unsent VALUES (new.rowid); END;
     INSERT INTO unsent SELECT rowid FROM results;
+    CREATE TABLE replaced (kind TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
+    CREATE TABLE parts (name TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE purges (name TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE INDEX sources_of_key ON sources (kind, key);
+    CREATE TRIGGER new_result AFTER INSERT ON results BEGIN
+        INSERT OR IGNORE INTO unsent VALUES (new.rowid);
+    END;
+    CREATE TRIGGER replaced_result AFTER UPDATE ON results BEGIN
+        INSERT OR IGNORE INTO unsent VALUES (new.rowid);
+        INSERT OR IGNORE INTO replaced VALUES (new.kind, new.key);
+    END;
     COMMIT;
 """
-_UNSENT_OF_KIND = """
+_UNSENT = """
     SELECT row, key, value, (SELECT json_group_array(source) FROM sources
                              WHERE sources.kind = results.kind AND sources.key = results.key)
     FROM unsent JOIN results ON results.rowid = row
@@ -74,49 +78,29 @@ _IN_A_PART = """
 
 
 class SharedMemo(Memo):
-    """The memo at `path`, and the results in a store. Several threads may use it."""
+    """The memo at `path`, and its exchange with the parts in a store. Several threads may use it."""
 
-    def __init__(self, path: Path, parts: Parts, progress: Progress = no_progress) -> None:
+    def __init__(self, path: Path, parts: Parts) -> None:
         super().__init__(path)
-        self._parts, self._progress = parts, progress
-        self._listed: dict[str, int] | None = None
-        self._fetched: set[str] = set()
+        self._parts = parts
         self._purges: frozenset[str] | None = None
-        self._reading, self._sending = threading.RLock(), threading.Lock()
-        self._reads = self._sends = True
+        self._exchanging = threading.Lock()
+        self._sends = True
         with self._connection() as connection:
-            connection.executescript(_TABLES)
             if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'unsent'").fetchone():
-                connection.executescript(_UNSENT)
+                connection.executescript(_TABLES)
 
-    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return the results known for `keys`, here or in the store; unknown keys are left out."""
-        wanted = list(dict.fromkeys(keys))
-        found = super().get_many(kind, wanted)
-        lacking = [key for key in wanted if key not in found]
-        return {**found, **super().get_many(kind, lacking)} if lacking and self._fetch(kind) else found
-
-    def missing(self, kind: str, keys: Iterable[str]) -> list[str]:
-        """Return the distinct keys without a result here or in the store, in the order given."""
-        lacking = super().missing(kind, keys)
-        return super().missing(kind, lacking) if lacking and self._fetch(kind) else lacking
-
-    def replace_many(
-        self, kind: str, results: Mapping[str, bytes], sources: Mapping[str, Iterable[str]] | None = None
-    ) -> None:
-        """Store results, replacing those under the same keys here, and later in the store."""
-        super().replace_many(kind, results, sources)
-        with self._connection() as connection:
-            connection.executemany("INSERT OR IGNORE INTO replaced VALUES (?, ?)", [(kind, key) for key in results])
-
-    def look_again(self) -> None:
-        """Let the next look-up see what other writers have sent."""
-        with self._reading:
-            self._listed = None
+    def fetch(self, progress: Progress = no_progress) -> None:
+        """Add the parts in the store that are not here. If that fails there is a warning."""
+        with self._exchanging:
+            try:
+                self._fetch(progress)
+            except ConspectusError as error:
+                _log.warning("going on without the results of other writers: %s", error)
 
     def send(self) -> None:
-        """Send what no part holds. If that fails there is a warning, and it is sent another time."""
-        with self._sending:
+        """Fetch what is new, and send what no part holds. If that fails there is a warning, and it is sent later."""
+        with self._exchanging:
             try:
                 if self._sends:
                     self._send()
@@ -137,8 +121,7 @@ class SharedMemo(Memo):
             IndexUnusable: The store refuses, or gives no answer.
         """
         mark = self._parts.begin_purge()
-        old = self._listed = self._parts.sizes()
-        self._purges = purges_among(old)
+        old = self._parts.sizes()
         for name in parts_among(old):
             with suppress(Gone):  # merged by another writer, into a part that is listed too
                 self._take(name)
@@ -149,7 +132,7 @@ class SharedMemo(Memo):
             connection.execute("INSERT INTO unsent SELECT rowid FROM results")
         try:
             for kind in self.kinds():
-                self._send_kind(kind, self._purges, anew=True)
+                self._send_kind(kind, purges_among(old), anew=True)
         except PurgedMeanwhile as error:
             raise IndexBusy(
                 f"another program purges {self._parts.url} too: run this again when it has ended"
@@ -157,47 +140,23 @@ class SharedMemo(Memo):
         self._parts.delete(old.keys() - {mark})
         return forgotten
 
-    def _fetch(self, kind: str) -> bool:
-        """Fetch parts of a kind that are not here; return whether any may have come."""
-        with self._reading:
-            try:
-                return self._reads and self._fetch_new(folder_of(kind))
-            except ConspectusError as error:
-                self._reads = False
-                _log.warning("going on without the results of other writers: %s", error)
-                return True
-
-    def _fetch_new(self, folder: str) -> bool:
-        for tried in range(_TRIES):
-            names = parts_among(self._now(), folder)
-            if folder in self._fetched:
-                return False
-            here = self._here()
-            new = [name for name in names if name not in here]
-            try:
-                self._take_all(new)
-                self._fetched.add(folder)
-                return bool(new)
-            except Gone:
-                if tried + 1 == _TRIES:
-                    raise
-                self._listed = None
-        return False
-
-    def _here(self) -> set[str]:
-        with self._connection() as connection:
-            return {name for (name,) in connection.execute("SELECT name FROM parts")}
-
-    def _now(self) -> dict[str, int]:
-        """Return what the store held when it was last asked."""
-        with self._reading:
-            if self._listed is None:
-                self._listed = self._parts.sizes()
-                self._fetched.clear()
+    def _fetch(self, progress: Progress = no_progress) -> dict[str, int]:
+        """Add the parts that are not here, and return what is in the store."""
+        for _ in range(_TRIES):
+            sizes = self._parts.sizes()
             if self._purges is None:
-                self._purges = purges_among(self._listed)
+                self._purges = purges_among(sizes)
                 self._heed(self._purges)
-            return self._listed
+            here = self._here()
+            new = [name for name in parts_among(sizes) if name not in here]
+            with suppress(Gone):
+                for start in range(0, len(new), _FETCHED_AT_ONCE):
+                    progress(STEP, start, len(new))
+                    at_once(self._take, new[start : start + _FETCHED_AT_ONCE])
+                break
+        if new:
+            progress(STEP, len(new), len(new))
+        return sizes
 
     def _heed(self, purges: frozenset[str]) -> None:
         """After a purge on another machine nothing that was computed before it may be sent."""
@@ -206,12 +165,9 @@ class SharedMemo(Memo):
                 connection.executescript("DELETE FROM unsent; DELETE FROM purges")
                 connection.executemany("INSERT INTO purges VALUES (?)", [(name,) for name in purges])
 
-    def _take_all(self, names: list[str]) -> None:
-        for start in range(0, len(names), _FETCHED_AT_ONCE):
-            self._progress(STEP, start, len(names))
-            at_once(self._take, names[start : start + _FETCHED_AT_ONCE])
-        if names:
-            self._progress(STEP, len(names), len(names))
+    def _here(self) -> set[str]:
+        with self._connection() as connection:
+            return {name for (name,) in connection.execute("SELECT name FROM parts")}
 
     def _take(self, name: str) -> None:
         """Add all results of a part to the memo; one that is damaged has none."""
@@ -235,17 +191,14 @@ class SharedMemo(Memo):
     def _send(self) -> None:
         with self._connection() as connection:
             replaced = connection.execute("SELECT kind, key FROM replaced").fetchall()
-            unsent = connection.execute(
-                "SELECT DISTINCT kind FROM unsent JOIN results ON results.rowid = row"
-            ).fetchall()
+            query = "SELECT DISTINCT kind FROM unsent JOIN results ON results.rowid = row"
+            unsent = [kind for (kind,) in connection.execute(query)]
         if not replaced and not unsent:
             return
-        self._now()
+        sizes = self._fetch()  # what another writer sent meanwhile need not be sent
         purges = self._purges or frozenset()
-        for (kind,) in unsent:
-            self._fetch(kind)  # what another writer sent meanwhile need not be sent
-        self._drop_replaced(replaced, purges)
-        for (kind,) in unsent:
+        self._drop_replaced(replaced, parts_among(sizes), purges)
+        for kind in unsent:
             self._send_kind(kind, purges)
         self._merge(purges)
 
@@ -265,7 +218,7 @@ class SharedMemo(Memo):
         while rows:
             last, rows, results, size = rows[-1], [], [], 0
             with self._connection() as connection:
-                for row, key, value, sources in connection.execute(_UNSENT_OF_KIND, (kind, last, MOST_BYTES)):
+                for row, key, value, sources in connection.execute(_UNSENT, (kind, last, MOST_BYTES)):
                     size += len(value)
                     if results and size > MOST_BYTES:
                         break
@@ -274,31 +227,41 @@ class SharedMemo(Memo):
             if rows:
                 yield rows, results
 
-    def _drop_replaced(self, replaced: list[tuple[str, str]], purges: frozenset[str]) -> None:
+    def _drop_replaced(self, replaced: list[tuple[str, str]], names: Iterable[str], purges: frozenset[str]) -> None:
         """Rewrite the parts that hold earlier values of results that were replaced."""
         old = set(replaced)
-        for kind in sorted({kind for kind, _ in replaced}):
-            for name in parts_among(self._now(), folder_of(kind)):
+        folders = tuple({folder_of(kind) for kind, _ in replaced})
+        for name in names:
+            if name.startswith(folders):
                 with suppress(IndexCorrupt, Gone):
-                    if any((kind, result.key) in old for result in self._parts.read(name)[1]):
-                        self._parts.rewrite([name], purges, lambda result, kind=kind: (kind, result.key) not in old)
+                    kind, results = self._parts.read(name)
+                    rest = [result for result in results if (kind, result.key) not in old]
+                    if len(rest) < len(results):
+                        self._add_parts(self._parts.write(kind, rest, purges, anew=True))
+                        self._parts.delete([name])
         with self._connection() as connection:
             connection.executemany("DELETE FROM replaced WHERE kind = ? AND key = ?", replaced)
 
     def _merge(self, purges: frozenset[str]) -> None:
         """Merge small parts of a kind, if there are many."""
-        self.look_again()
-        sizes = self._now()
+        sizes = self._fetch()
         small: defaultdict[str, list[str]] = defaultdict(list)
         for name in parts_among(sizes):
             if sizes[name] < SMALL:
                 small[name.partition("/")[0]].append(name)
         for names in small.values():
             if len(names) >= MANY:
-                merged = names[:_MOST_MERGED]
-                written = self._parts.rewrite(merged, purges)
-                if self._here().issuperset(merged):
-                    self._add_parts(written)
+                self._merge_some(names[:_MOST_MERGED], purges)
+
+    def _merge_some(self, names: list[str], purges: frozenset[str]) -> None:
+        merged: dict[str, Result] = {}
+        kind = ""
+        for name in names:
+            with suppress(IndexCorrupt, Gone):
+                kind, results = self._parts.read(name)
+                merged.update({result.key: result for result in results})
+        self._add_parts(self._parts.write(kind, merged.values(), purges, anew=True))
+        self._parts.delete(names)
 
 
 _shared: "dict[Path, _Sharing]" = {}
@@ -310,7 +273,7 @@ def open_memo(path: Path, *, shares: bool, progress: Progress = no_progress) -> 
     Args:
         path: Its file.
         shares: Whether it is shared with other writers, if its index is in an object store.
-        progress: Called while many results are fetched.
+        progress: Called while results are fetched.
     """
     sharing = _shared.get(path.absolute()) if shares else None
     return sharing.begin(progress) if sharing else Memo(path)
@@ -319,7 +282,7 @@ def open_memo(path: Path, *, shares: bool, progress: Progress = no_progress) -> 
 def open_memo_reader(path: Path, *, shares: bool) -> Memo:
     """Open the memo of a build to look at: nothing is sent. Arguments are those of `open_memo`."""
     sharing = _shared.get(path.absolute()) if shares else None
-    return sharing.memo() if sharing else MemoReader(path)
+    return sharing.fetched() if sharing else MemoReader(path)
 
 
 @contextmanager
@@ -328,8 +291,7 @@ def shared_memo(store: Store, path: Path) -> Iterator[None]:
 
     After an interruption (Ctrl-C) nothing is sent: that may take long, and the next build does it.
     """
-    sharing = _Sharing(store, path)
-    _shared[path.absolute()] = sharing
+    sharing = _shared[path.absolute()] = _Sharing(store, path)
     try:
         try:
             yield
@@ -349,12 +311,14 @@ class _Sharing:
         self._memo: SharedMemo | None = None
         self._thread = threading.Thread(target=self._keep_sending, name="send results", daemon=True)
 
-    def memo(self, progress: Progress = no_progress) -> SharedMemo:
-        return SharedMemo(self._path, self._parts, progress)
+    def fetched(self, progress: Progress = no_progress) -> SharedMemo:
+        memo = SharedMemo(self._path, self._parts)
+        memo.fetch(progress)
+        return memo
 
     def begin(self, progress: Progress) -> SharedMemo:
         if self._memo is None:
-            self._memo = self.memo(progress)
+            self._memo = self.fetched(progress)
             self._thread.start()
         return self._memo
 
@@ -366,5 +330,4 @@ class _Sharing:
 
     def _keep_sending(self) -> None:
         while self._memo and not self.ended.wait(SECONDS):
-            self._memo.look_again()
             self._memo.send()

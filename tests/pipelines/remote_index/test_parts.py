@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import sha256
@@ -23,7 +23,7 @@ from conspectus.pipelines.remote_index.local_copy import written
 from conspectus.pipelines.remote_index.objects import Store
 from conspectus.pipelines.remote_index.parts import Parts, Result, encoded, parts_among
 from conspectus.pipelines.remote_index.shared_memo import SharedMemo
-from conspectus.storage.errors import BudgetReached, IndexBusy
+from conspectus.storage.errors import BudgetReached, IndexBusy, IndexUnusable
 from conspectus.storage.settings import Settings, load_settings
 
 from benchmarks.fake_server import FakeRequest, FakeServer
@@ -81,7 +81,16 @@ def parts_of(url: str) -> dict[str, tuple[str, list[Result]]]:
 
 
 def memo_at(url: str, tmp_path: Path, name: str) -> SharedMemo:
-    return SharedMemo(tmp_path / name / "memo.sqlite", Parts(Store(url)))
+    memo = SharedMemo(tmp_path / name / "memo.sqlite", Parts(Store(url)))
+    memo.fetch()
+    return memo
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def raise_it(*_: object) -> None:
+        raise error
+
+    return raise_it
 
 
 def test_nobody_pays_twice(url: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +192,7 @@ def test_writers_at_once_lose_nothing(url: str, tmp_path: Path, monkeypatch: pyt
         chance = random.Random(number)
         for _turn in range(6):
             keys = {f"{chance.randrange(200)}" for _ in range(9)}
-            memos[number].look_again()
+            memos[number].fetch()
             lacking = memos[number].missing("k", keys)
             memos[number].put_many("k", {key: key.encode() for key in lacking}, {key: [f"of {key}"] for key in lacking})
             memos[number].send()
@@ -224,13 +233,11 @@ def test_two_that_merge_into_each_others_parts_lose_nothing(tmp_path: Path, monk
     assert {result.key for _, results in parts_of(url).values() for result in results} == set("abcd")
 
 
-def test_a_part_comes_once_if_its_kind_is_needed(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_comes_once_and_is_not_sent_back(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = memo_at(folder, tmp_path, "first")
     for letter in "ab":
         first.put_many("k", {f"{letter}{number}": random.Random(number).randbytes(20_000) for number in range(50)})
         first.send()
-    first.put_many("other", {"a1": b"of another kind"})
-    first.send()
     read: list[str] = []
     whole = Store.read
 
@@ -240,22 +247,30 @@ def test_a_part_comes_once_if_its_kind_is_needed(folder: str, tmp_path: Path, mo
 
     monkeypatch.setattr(Store, "read", counted)
     second = memo_at(folder, tmp_path, "second")
-    assert second.missing("other", ["a1", "c1"]) == ["c1"]
-    assert len(read) == 1, "parts of the other kind are not needed"
-    assert second.get_many("k", ["b1", "c1"]).keys() == {"b1"}
-    assert second.get_many("k", ["a2"]).keys() == {"a2"}
-    assert len(read) == len(set(read)) == 3
+    assert second.get_many("k", ["b1", "a2", "c1"]).keys() == {"b1", "a2"}
     second.send()
-    assert len(parts_of(folder)) == 3, "what came from the store is not sent"
+    assert len(read) == len(set(read)) == 2
     again = memo_at(folder, tmp_path, "second")
-    read.clear()
-    assert again.missing("k", ["c1"]) == ["c1"]
-    assert read == [], "what was fetched stays"
     again.put_many("k", {"c1": b"new"})
     again.send()
-    assert sorted(len(results) for _, results in parts_of(folder).values()) == [1, 1, 50, 50], (
-        "only what is new is sent"
-    )
+    first.fetch()
+    assert first.get_many("k", ["c1"]) == {"c1": b"new"}
+    assert len(read) == len(set(read)) == 3, "what is here is not fetched again"
+    assert sorted(len(results) for _, results in parts_of(folder).values()) == [1, 50, 50], "what is new is sent"
+
+
+def test_a_store_that_fails_costs_a_warning(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    memo_at(folder, tmp_path, "first").put_many("k", {"a": b"a"})
+    with monkeypatch.context() as broken:
+        broken.setattr(Store, "sizes", raising(IndexUnusable("the store answers 503")))
+        memo = memo_at(folder, tmp_path, "first")
+        assert memo.get_many("k", ["a"]) == {"a": b"a"}
+        memo.send()
+    assert caplog.text.count("the store answers 503") == 2
+    memo.send()
+    assert len(parts_of(folder)) == 1
 
 
 def test_a_reply_that_was_replaced_is_gone(folder: str, tmp_path: Path) -> None:
@@ -287,7 +302,6 @@ def test_a_purge_leaves_nothing(
     extracted = next(kind for kind, _ in parts_of(url).values() if kind == "extract")
     assert b"Zorblatt" in words()
     late = memo_at(url, tmp_path, "late")
-    late.missing(extracted, ["nothing"])  # it began before the purge
     late.put_many(extracted, {"late": b"Zorblatt"}, {"late": ["a text that is not in the index"]})
 
     on_machine("second", tmp_path, monkeypatch)
@@ -301,7 +315,6 @@ def test_a_purge_leaves_nothing(
     late.send()
     assert "was purged meanwhile" in caplog.text
     again = memo_at(url, tmp_path, "late")
-    again.missing(extracted, ["new"])
     again.put_many(extracted, {"new": b"made after the purge"})
     again.send()
     assert b"Zorblatt" not in words()
