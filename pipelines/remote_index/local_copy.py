@@ -25,7 +25,7 @@ from conspectus.pipelines.remote_index.parts import Parts
 from conspectus.pipelines.remote_index.shared_memo import SharedMemo, shared_memo
 from conspectus.storage.errors import ConspectusError, IndexBusy, IndexCorrupt, IndexNotFound
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.manifest import MANIFEST, MEMO, Manifest, current_version, damaged_files, read_manifest
+from conspectus.storage.manifest import MANIFEST, MEMO, current_version, damaged_files, parsed_manifest, read_manifest
 from conspectus.storage.publishing import Pruned, prune, set_current
 from conspectus.storage.settings import Settings
 from filelock import FileLock, Timeout
@@ -159,9 +159,7 @@ def verify_remote(place: str) -> "list[Problem]":
 
     store = Store(place)
     record = _published(store)
-    with tempfile.TemporaryDirectory(prefix="conspectus-") as scratch:
-        manifest = _manifest(store, record, Path(scratch))
-    damaged = store.damaged(record, manifest.files)
+    damaged = store.damaged(record, parsed_manifest(store.manifest(record), store.url, record.version).files)
     if damaged:
         where = f"{store.url}/versions/{record.folder}"
         return [Problem(f"{where}/{name}", "missing or not what its checksum says") for name in damaged]
@@ -204,9 +202,12 @@ def _check_out(store: Store, home: Path, root: Path, record: Record) -> None:
     versions.mkdir(parents=True, exist_ok=True)
     pool = home / "files"
     pool.mkdir(exist_ok=True)
+    data, target = store.manifest(record), versions / record.version
+    manifest = parsed_manifest(data, store.url, record.version)
     with tempfile.TemporaryDirectory(prefix=".fetching-", dir=versions) as scratch:
-        manifest = _manifest(store, record, Path(scratch))
-        made, target = Path(scratch, "versions", record.version), versions / record.version
+        made = Path(scratch, record.version)
+        made.mkdir()
+        (made / MANIFEST).write_bytes(data)
         if all((target / name).is_file() for name in manifest.files):
             (made / MANIFEST).replace(target / MANIFEST)
             return
@@ -217,15 +218,6 @@ def _check_out(store: Store, home: Path, root: Path, record: Record) -> None:
         if target.exists():
             shutil.rmtree(target)
         made.replace(target)
-
-
-def _manifest(store: Store, record: Record, scratch: Path) -> Manifest:
-    """Return the checked manifest of a version, and leave it in `scratch`, the root of an index without files."""
-    folder = scratch / "versions" / record.version
-    folder.mkdir(parents=True)
-    (folder / MANIFEST).write_bytes(store.manifest(record))
-    with _named(store, scratch):
-        return read_manifest(scratch, record.version)
 
 
 def _published_from(store: Store, home: Path, work: Path, base: Record | None) -> None:

@@ -49,8 +49,6 @@ _LARGEST_RECORD = 1_000
 _LARGEST_MANIFEST = 64_000_000
 AT_ONCE = 8
 """Files that are sent or fetched at the same time."""
-_PROBES = 3
-"""A probe that another program disturbed is repeated; a store without conditions fails each time."""
 
 
 class Unreachable(IndexUnusable):
@@ -194,7 +192,10 @@ class Store:
 
     def probe(self) -> None:
         """Raise IndexUnusable unless the store keeps the condition that publishing rests on."""
-        if not any(self._keeps_conditions() for _ in range(_PROBES)):
+        name = f"probes/{secrets.token_hex(8)}"
+        is_kept = self.create(name, b"1") and not self.create(name, b"2")
+        self.delete_objects([name])
+        if not is_kept:
             raise IndexUnusable(
                 f"{self.url}: this store ignores the condition If-None-Match, so that two writers could replace each "
                 "other's versions; nothing was written. Stores that keep it: docs/remote.md"
@@ -220,10 +221,6 @@ class Store:
             self._put(f"versions/{place}/{name}", folder / name)
 
         at_once(send, names)
-        sizes = self.sizes(f"versions/{place}")
-        lost = [name for name in names if sizes.get(name) != manifest.files[name]["bytes"]]
-        if lost:
-            raise IndexUnusable(f"{self.url}: {lost[0]} did not arrive whole; run the same command again")
         self._put(f"versions/{place}/{MANIFEST}", data)
         return self._publish(place, manifest.version, sha256(data).hexdigest(), after)
 
@@ -263,25 +260,17 @@ class Store:
         name = f"published/{number:08d}"
         try:
             made = self.create(name, record.content)
-        except Gone:
-            raise
-        except IndexUnusable as error:  # an answer that was lost: the object tells whether it was made
-            made = number in self._numbers() and self.read(name, _LARGEST_RECORD) == record.content
-            if not made and number not in self._numbers():
-                raise error
-        # A library sends a request again whose answer was lost, and is then told that the object exists.
+        except IndexUnusable:
+            if number not in self._numbers():
+                raise
+            made = False
+        # An answer may be lost, and a request sent again: then the object tells whether it was made.
         if not made and self.read(name, _LARGEST_RECORD) != record.content:
             raise IndexBusy(
                 f"another writer published version {number} of {self.url} first, and nothing of this one is visible; "
                 "run the same command again: what was computed and paid for is kept"
             )
         return record
-
-    def _keeps_conditions(self) -> bool:
-        name = f"probes/{secrets.token_hex(8)}"
-        kept = self.create(name, b"1") and not self.create(name, b"2") and self.read(name, 1) == b"1"
-        self.delete_objects([name])
-        return kept
 
     def create(self, name: str, data: bytes) -> bool:
         """Create an object, whole or not at all; return False if there is one of this name."""

@@ -86,9 +86,29 @@ class SharedMemo(Memo):
         self._purges: frozenset[str] | None = None
         self._exchanging = threading.Lock()
         self._sends = True
+        self.ended = threading.Event()
+        self._sender: threading.Thread | None = None
         with self._connection() as connection:
             if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'unsent'").fetchone():
                 connection.executescript(_TABLES)
+
+    def begin(self, progress: Progress) -> None:
+        """Fetch what is new, and send new results from now on, until the end."""
+        self.fetch(progress)
+        if self._sender is None:
+            self._sender = threading.Thread(target=self._keep_sending, name="send results", daemon=True)
+            self._sender.start()
+
+    def _keep_sending(self) -> None:
+        while not self.ended.wait(SECONDS):
+            self.send()
+
+    def finish(self) -> None:
+        """Send the last results, if a build began."""
+        self.ended.set()
+        if self._sender:
+            self._sender.join()
+            self.send()
 
     def fetch(self, progress: Progress = no_progress) -> None:
         """Add the parts in the store that are not here. If that fails there is a warning."""
@@ -203,29 +223,28 @@ class SharedMemo(Memo):
         self._merge(purges)
 
     def _send_kind(self, kind: str, purges: frozenset[str], *, anew: bool = False) -> None:
-        for rows, results in self._unsent(kind):
-            self._add_parts(self._parts.write(kind, results, purges, anew=anew))
+        last = 0
+        while unsent := self._unsent(kind, last):
+            last = unsent[-1][0]
+            self._add_parts(self._parts.write(kind, (result for _, result in unsent), purges, anew=anew))
             with self._connection() as connection:
-                connection.executemany("DELETE FROM unsent WHERE row = ?", [(row,) for row in rows])
+                connection.executemany("DELETE FROM unsent WHERE row = ?", [(row,) for row, _ in unsent])
 
     def _add_parts(self, names: list[str]) -> None:
         with self._connection() as connection:
             connection.executemany("INSERT OR IGNORE INTO parts VALUES (?)", [(name,) for name in names])
 
-    def _unsent(self, kind: str) -> Iterator[tuple[list[int], list[Result]]]:
-        """Yield the rows and the results of a kind that are to be sent, about `MOST_BYTES` at a time."""
-        rows = [0]
-        while rows:
-            last, rows, results, size = rows[-1], [], [], 0
-            with self._connection() as connection:
-                for row, key, value, sources in connection.execute(_UNSENT, (kind, last, MOST_BYTES)):
-                    size += len(value)
-                    if results and size > MOST_BYTES:
-                        break
-                    rows.append(row)
-                    results.append(Result(key, value, tuple(json.loads(sources))))
-            if rows:
-                yield rows, results
+    def _unsent(self, kind: str, after: int) -> list[tuple[int, Result]]:
+        """Return what is to be sent of a kind after a row, about `MOST_BYTES`, each result with its row."""
+        found: list[tuple[int, Result]] = []
+        size = 0
+        with self._connection() as connection:
+            for row, key, value, sources in connection.execute(_UNSENT, (kind, after, MOST_BYTES)):
+                size += len(value)
+                if found and size > MOST_BYTES:
+                    break
+                found.append((row, Result(key, value, tuple(json.loads(sources)))))
+        return found
 
     def _drop_replaced(self, replaced: list[tuple[str, str]], names: Iterable[str], purges: frozenset[str]) -> None:
         """Rewrite the parts that hold earlier values of results that were replaced."""
@@ -264,7 +283,7 @@ class SharedMemo(Memo):
         self._parts.delete(names)
 
 
-_shared: "dict[Path, _Sharing]" = {}
+_shared: dict[Path, SharedMemo] = {}
 
 
 def open_memo(path: Path, *, shares: bool, progress: Progress = no_progress) -> Memo:
@@ -275,59 +294,34 @@ def open_memo(path: Path, *, shares: bool, progress: Progress = no_progress) -> 
         shares: Whether it is shared with other writers, if its index is in an object store.
         progress: Called while results are fetched.
     """
-    sharing = _shared.get(path.absolute()) if shares else None
-    return sharing.begin(progress) if sharing else Memo(path)
+    memo = _shared.get(path.absolute()) if shares else None
+    if memo:
+        memo.begin(progress)
+    return memo or Memo(path)
 
 
 def open_memo_reader(path: Path, *, shares: bool) -> Memo:
     """Open the memo of a build to look at: nothing is sent. Arguments are those of `open_memo`."""
-    sharing = _shared.get(path.absolute()) if shares else None
-    return sharing.fetched() if sharing else MemoReader(path)
+    memo = _shared.get(path.absolute()) if shares else None
+    if memo:
+        memo.fetch()
+    return memo or MemoReader(path)
 
 
 @contextmanager
 def shared_memo(store: Store, path: Path) -> Iterator[None]:
-    """Share the memo at `path` while the block runs, and send its new results at the end, also after an error.
+    """Let builds in the block share the memo at `path`, and send its new results at the end, also after an error.
 
     After an interruption (Ctrl-C) nothing is sent: that may take long, and the next build does it.
     """
-    sharing = _shared[path.absolute()] = _Sharing(store, path)
+    memo = _shared[path.absolute()] = SharedMemo(path, Parts(store))
     try:
-        try:
-            yield
-        except Exception:
-            sharing.finish()
-            raise
-        sharing.finish()
+        yield
+    except Exception:
+        memo.finish()
+        raise
+    else:
+        memo.finish()
     finally:
-        sharing.ended.set()
+        memo.ended.set()
         del _shared[path.absolute()]
-
-
-class _Sharing:
-    def __init__(self, store: Store, path: Path) -> None:
-        self._parts, self._path = Parts(store), path
-        self.ended = threading.Event()
-        self._memo: SharedMemo | None = None
-        self._thread = threading.Thread(target=self._keep_sending, name="send results", daemon=True)
-
-    def fetched(self, progress: Progress = no_progress) -> SharedMemo:
-        memo = SharedMemo(self._path, self._parts)
-        memo.fetch(progress)
-        return memo
-
-    def begin(self, progress: Progress) -> SharedMemo:
-        if self._memo is None:
-            self._memo = self.fetched(progress)
-            self._thread.start()
-        return self._memo
-
-    def finish(self) -> None:
-        self.ended.set()
-        if self._memo:
-            self._thread.join()
-            self._memo.send()
-
-    def _keep_sending(self) -> None:
-        while self._memo and not self.ended.wait(SECONDS):
-            self._memo.send()
