@@ -15,7 +15,7 @@ import json
 import logging
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -141,10 +141,7 @@ class SharedMemo(Memo):
             IndexUnusable: The store refuses, or gives no answer.
         """
         mark = self._parts.begin_purge()
-        old = self._parts.sizes()
-        for name in parts_among(old):
-            with suppress(Gone):  # merged by another writer, into a part that is listed too
-                self._take(name)
+        old = self._fetch()
         forgotten = purge_here()
         with self._connection() as connection:
             connection.executescript("DELETE FROM parts; DELETE FROM purges; DELETE FROM unsent")
@@ -210,7 +207,7 @@ class SharedMemo(Memo):
 
     def _send(self) -> None:
         with self._connection() as connection:
-            replaced = connection.execute("SELECT kind, key FROM replaced").fetchall()
+            replaced = set(connection.execute("SELECT kind, key FROM replaced"))
             query = "SELECT DISTINCT kind FROM unsent JOIN results ON results.rowid = row"
             unsent = [kind for (kind,) in connection.execute(query)]
         if not replaced and not unsent:
@@ -246,18 +243,12 @@ class SharedMemo(Memo):
                 found.append((row, Result(key, value, tuple(json.loads(sources)))))
         return found
 
-    def _drop_replaced(self, replaced: list[tuple[str, str]], names: Iterable[str], purges: frozenset[str]) -> None:
+    def _drop_replaced(self, replaced: set[tuple[str, str]], names: Iterable[str], purges: frozenset[str]) -> None:
         """Rewrite the parts that hold earlier values of results that were replaced."""
-        old = set(replaced)
         folders = tuple({folder_of(kind) for kind, _ in replaced})
         for name in names:
             if name.startswith(folders):
-                with suppress(IndexCorrupt, Gone):
-                    kind, results = self._parts.read(name)
-                    rest = [result for result in results if (kind, result.key) not in old]
-                    if len(rest) < len(results):
-                        self._add_parts(self._parts.write(kind, rest, purges, anew=True))
-                        self._parts.delete([name])
+                self._rewrite([name], purges, replaced)
         with self._connection() as connection:
             connection.executemany("DELETE FROM replaced WHERE kind = ? AND key = ?", replaced)
 
@@ -270,17 +261,20 @@ class SharedMemo(Memo):
                 small[name.partition("/")[0]].append(name)
         for names in small.values():
             if len(names) >= MANY:
-                self._merge_some(names[:_MOST_MERGED], purges)
+                self._rewrite(names[:_MOST_MERGED], purges)
 
-    def _merge_some(self, names: list[str], purges: frozenset[str]) -> None:
-        merged: dict[str, Result] = {}
-        kind = ""
+    def _rewrite(self, names: list[str], purges: frozenset[str], dropped: Set[tuple[str, str]] = frozenset()) -> None:
+        """Write the results of parts of a kind as one part, and delete them; one part only if any of it is dropped."""
+        rest: dict[str, Result] = {}
+        kind, total = "", 0
         for name in names:
             with suppress(IndexCorrupt, Gone):
                 kind, results = self._parts.read(name)
-                merged.update({result.key: result for result in results})
-        self._add_parts(self._parts.write(kind, merged.values(), purges, anew=True))
-        self._parts.delete(names)
+                rest.update({result.key: result for result in results if (kind, result.key) not in dropped})
+                total += len(results)
+        if len(names) > 1 or len(rest) < total:
+            self._add_parts(self._parts.write(kind, rest.values(), purges, anew=True))
+            self._parts.delete(names)
 
 
 _shared: dict[Path, SharedMemo] = {}
