@@ -19,6 +19,7 @@ from conspectus.pipelines.readers.filenames import is_wanted
 from conspectus.storage.errors import InputError, MissingPart
 
 if TYPE_CHECKING:
+    from obstore.auth.boto3 import Boto3CredentialProvider
     from obstore.store import ObjectStore
 
 PROTOCOLS = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "file")
@@ -32,6 +33,23 @@ _NO_ANSWER = "HTTP error: "
 """What obstore says if no response came: it has no class of errors for that."""
 _STATUS = re.compile(r"status code: (\d{3})")
 _WILDCARDS = frozenset("*?[")
+_PARAMETERS = re.compile(r"\?.*=.*|#.*", re.S)
+_HTTP_PARAMETERS = re.compile(r"[?#;].*", re.S)
+_USER = re.compile(r"://(?:[^/@]*|[^@]*:[^@]*)@")
+
+
+def shown(url: str) -> str:
+    """Return a URL without parts that may be secret.
+
+    >>> shown("https://me:key@host.org/a.pdf?token=x"), shown("zip://*.txt::s3://key@bucket/a.zip")
+    ('https://host.org/a.pdf', 'zip://*.txt::s3://bucket/a.zip')
+    """
+    return "::".join(_USER.sub("://", _parameters_of(link).sub("", link)) for link in url.split("::"))
+
+
+def _parameters_of(link: str) -> re.Pattern[str]:
+    """Return the pattern for the parameters of a URL; except in http, a ? may be a wildcard."""
+    return _HTTP_PARAMETERS if link.lower().startswith(("http:", "https:")) else _PARAMETERS
 
 
 def open_store(url: str) -> "tuple[ObjectStore, str]":
@@ -44,16 +62,18 @@ def open_store(url: str) -> "tuple[ObjectStore, str]":
     protocol, _, rest = url.partition("://")
     protocol = protocol.lower()
     bucket, _, name = rest.partition("/")
-    if protocol not in PROTOCOLS:
-        raise InputError(f"unknown protocol {protocol!r}")
-    if protocol != "file" and not bucket:
-        raise InputError("not a complete URL")
-    if ":" in bucket or ("@" in bucket and not protocol.startswith("abfs")):
-        raise InputError("leave credentials out of the URL; the environment holds them")
     try:
+        if protocol not in PROTOCOLS:
+            raise ValueError(f"unknown protocol {protocol!r}")
+        if protocol != "file" and not bucket:
+            raise ValueError("not a complete URL")
+        if ":" in bucket or ("@" in bucket and not protocol.startswith("abfs")):
+            raise ValueError("leave credentials out of the URL; the environment holds them")
         return _opened(protocol, bucket, server() if protocol.startswith("s3") else ""), name.strip("/")
     except ImportError as error:
-        raise MissingPart("object stores need obstore: pip install 'conspectus[s3]'") from error
+        raise MissingPart(f"{shown(url)} needs obstore: pip install 'conspectus[s3]'") from error
+    except ValueError as error:
+        raise InputError(f"{shown(url)}: {error}") from error
 
 
 def server() -> str:
@@ -76,12 +96,10 @@ def _opened(protocol: str, bucket: str, endpoint: str) -> "ObjectStore":
         options["endpoint"] = endpoint
     try:
         if protocol.startswith("s3") and _keys_are_in_files():
-            from obstore.auth.boto3 import Boto3CredentialProvider
-
-            options["credential_provider"] = Boto3CredentialProvider()
+            options["credential_provider"] = _keys_in_files()
         opened: ObjectStore = from_url(f"{protocol}://{bucket}", **options)
-    except (BaseError, ValueError) as error:  # a variable of the environment is missing
-        raise InputError(str(error).partition("\n")[0]) from error
+    except BaseError as error:  # a variable of the environment is missing
+        raise ValueError(str(error).partition("\n")[0]) from error
     return opened
 
 
@@ -93,6 +111,16 @@ def _keys_are_in_files() -> bool:
         ("AWS_CONFIG_FILE", "~/.aws/config"),
     )
     return any(Path(os.environ.get(name, usual)).expanduser().is_file() for name, usual in given)
+
+
+def _keys_in_files() -> "Boto3CredentialProvider":
+    from botocore.exceptions import BotoCoreError
+    from obstore.auth.boto3 import Boto3CredentialProvider
+
+    try:
+        return Boto3CredentialProvider()
+    except BotoCoreError as error:
+        raise ValueError(str(error)) from error
 
 
 def list_objects(store: "ObjectStore", folder: str) -> dict[str, int]:

@@ -17,8 +17,8 @@ from urllib.parse import unquote
 
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.formats import readable_suffix
-from conspectus.pipelines.readers.object_store import blocks_of, files_in, open_store
-from conspectus.storage.errors import InputError, MissingPart
+from conspectus.pipelines.readers.object_store import blocks_of, files_in, open_store, shown
+from conspectus.storage.errors import InputError
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -33,9 +33,6 @@ MAX_SECONDS = 600.0
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://|::)")
 _LOCAL = re.compile(r"(?:file|local)://(?:localhost(?=/))?")
 _HTTP = ("http", "https")
-_PARAMETERS = re.compile(r"\?.*=.*|#.*", re.S)
-_HTTP_PARAMETERS = re.compile(r"[?#;].*", re.S)
-_USER = re.compile(r"://(?:[^/@]*|[^@]*:[^@]*)@")
 _HEADERS = {"accept-encoding": "identity"}
 _GZIP = ("gzip", "x-gzip")
 _SUFFIXES = {
@@ -89,20 +86,6 @@ def local_path(url: str) -> Path | None:
         return None
     path = _LOCAL.sub("", url, count=1)
     return Path(path) if "%" not in path or Path(path).exists() else Path(unquote(path))
-
-
-def shown(url: str) -> str:
-    """Return a URL without parts that may be secret.
-
-    >>> shown("https://me:key@host.org/a.pdf?token=x"), shown("zip://*.txt::s3://key@bucket/a.zip")
-    ('https://host.org/a.pdf', 'zip://*.txt::s3://bucket/a.zip')
-    """
-    return "::".join(_USER.sub("://", _parameters_of(link).sub("", link)) for link in url.split("::"))
-
-
-def _parameters_of(link: str) -> re.Pattern[str]:
-    """Return the pattern for the parameters of a URL; except in http, a ? may be a wildcard."""
-    return _HTTP_PARAMETERS if link.lower().startswith(("http:", "https:")) else _PARAMETERS
 
 
 def find_remote(url: str) -> Iterator[RemoteFile | Unlisted]:
@@ -204,12 +187,10 @@ def _response(url: str) -> Iterator["httpx.Response"]:
 
 
 def _stored_files(url: str) -> Iterator[RemoteFile]:
+    store, name = open_store(url)
     try:
-        store, name = open_store(url)
         files = files_in(store, name)
-    except MissingPart as error:
-        raise MissingPart(f"{shown(url)}: {error}") from error
-    except InputError as error:
+    except Unreadable as error:
         raise InputError(f"{shown(url)}: {error}") from error
     if not files:
         raise InputError(f"no such file or folder: {shown(url)}")

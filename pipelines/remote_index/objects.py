@@ -24,14 +24,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.object_store import blocks_of, library_errors, list_objects, open_store, server
-from conspectus.pipelines.readers.remote import shown
+from conspectus.pipelines.readers.object_store import blocks_of, library_errors, list_objects, open_store, server, shown
 from conspectus.storage.errors import (
     IndexBusy,
     IndexCorrupt,
     IndexUnusable,
     InputError,
-    MissingPart,
     UsageError,
     is_out_of_space,
     no_space,
@@ -92,10 +90,8 @@ class Store:
             raise UsageError(f"{self.url}: leave credentials and parameters out of the URL; the environment holds them")
         try:
             self._store, self._root = open_store(url)
-        except MissingPart as error:
-            raise MissingPart(f"{self.url}: {error}") from error
         except InputError as error:
-            raise UsageError(f"{self.url}: {error}; an index can be in a folder or an object store") from error
+            raise UsageError(f"{error}; an index can be in a folder or an object store") from error
         if not self._root:
             raise UsageError(f"{self.url}: name a folder of the bucket too, as in {self.url}/docs.index")
 

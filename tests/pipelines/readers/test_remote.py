@@ -10,7 +10,8 @@ import httpx
 import pytest
 from conspectus.pipelines.readers import remote
 from conspectus.pipelines.readers.discover import find_files
-from conspectus.pipelines.readers.remote import is_url, shown
+from conspectus.pipelines.readers.object_store import shown
+from conspectus.pipelines.readers.remote import is_url
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.storage.errors import InputError, MissingPart
 from conspectus.storage.settings import InputSettings
@@ -231,7 +232,7 @@ def test_a_store_without_an_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with pytest.raises(MissingPart, match=r"^gs://never-opened/docs: .*pip install 'conspectus\[s3\]'"):
+    with pytest.raises(MissingPart, match=r"^gs://never-opened/docs needs obstore: pip install 'conspectus\[s3\]'"):
         read("gs://never-opened/docs")
 
 

@@ -323,6 +323,10 @@ def test_keys_come_from_the_environment_or_from_files(
     assert "Credential=filed/" in signed_with()
     monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
     assert signed_with() == ""
+    monkeypatch.delenv("AWS_SKIP_SIGNATURE")
+    monkeypatch.setenv("AWS_PROFILE", "none")
+    with pytest.raises(UsageError, match=r"profile \(none\) could not be found"):
+        Store("s3://never-opened-with-this-profile/index")
 
 
 def test_a_served_version_stays_until_it_is_released(folder: str, notes: Path) -> None:
