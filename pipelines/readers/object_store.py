@@ -114,7 +114,7 @@ def _keys_are_in_files() -> bool:
 
 
 def _keys_in_files() -> "Boto3CredentialProvider":
-    from botocore.exceptions import BotoCoreError
+    from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
     from obstore.auth.boto3 import Boto3CredentialProvider
 
     try:

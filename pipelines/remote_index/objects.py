@@ -171,7 +171,7 @@ class Store:
 
         def is_damaged(name: str) -> bool:
             facts = files[name]
-            return sizes.get(name) != facts["bytes"] or self._digest(record, name) != facts["sha256"]
+            return sizes.get(name) != int(facts["bytes"]) or self._digest(record, name) != str(facts["sha256"])
 
         names = sorted(files)
         return [name for name, damaged in zip(names, at_once(is_damaged, names), strict=True) if damaged]

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -54,6 +55,18 @@ def test_a_version_travels_unchanged(url: str, notes: Path, tmp_path: Path, monk
     assert sorted(name.partition("/")[0] for name in objects_of(url)).count("published") == 1
     assert "unchanged" in command("index", notes, "--index", url, "--quiet", *REGEX).out
     assert len([name for name in objects_of(url) if name.startswith("published/")]) == 1, "nothing new, no new version"
+
+
+def test_a_build_in_a_folder_loads_no_library_of_object_stores(notes: Path, tmp_path: Path) -> None:
+    words = ["conspectus", "index", str(notes), "--index", str(tmp_path / "index"), "--quiet", *REGEX]
+    code = (
+        f"import sys; sys.argv = {words!r}\n"
+        "from conspectus.cli import main\n"
+        "try: main()\n"
+        "finally: print([name for name in ('obstore', 'boto3', 'botocore', 'fsspec') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT, check=True)
+    assert done.stdout.strip().splitlines()[-1] == "[]"
 
 
 def test_changes_from_two_machines_follow_each_other_and_old_versions_go(
