@@ -40,6 +40,11 @@ class Result(NamedTuple):
     value: bytes
     sources: tuple[str, ...]
 
+    @property
+    def size(self) -> int:
+        """Its bytes in a part."""
+        return len(self.value) + sum(map(len, (self.key, *self.sources)))
+
 
 class PurgedMeanwhile(Exception):
     """Another program purged the store; what was just written is deleted again."""
@@ -136,8 +141,13 @@ def encoded(kind: str, results: Sequence[Result], nonce: str = "") -> bytes:
     import pyarrow as pa
     from pyarrow import parquet
 
-    rows = [row._replace(sources=tuple(sorted(row.sources)))._asdict() for row in sorted(results)]
-    table = pa.Table.from_pylist(rows, schema=_schema().with_metadata({"kind": kind, "nonce": nonce}))
+    rows = sorted(results)
+    columns = {
+        "value": [row.value for row in rows],
+        "sources": [sorted(row.sources) for row in rows],
+        "key": [row.key for row in rows],
+    }
+    table = pa.table(columns, schema=_schema().with_metadata({"kind": kind, "nonce": nonce}))
     sink = io.BytesIO()
     parquet.write_table(table, sink, compression="zstd", use_dictionary=["sources"], write_statistics=False)
     return sink.getvalue()
@@ -159,13 +169,12 @@ def _blocks(results: Iterable[Result]) -> Iterator[list[Result]]:
     block: list[Result] = []
     room = MOST_BYTES
     for result in results:
-        size = len(result.value) + sum(map(len, (result.key, *result.sources)))
-        if size > MOST_BYTES:
+        if result.size > MOST_BYTES:
             continue
-        if size > room:
+        if result.size > room:
             yield block
             block, room = [], MOST_BYTES
         block.append(result)
-        room -= size
+        room -= result.size
     if block:
         yield block

@@ -68,9 +68,9 @@ _TABLES = """
 _UNSENT = """
     SELECT row, key, value, (SELECT json_group_array(source) FROM sources
                              WHERE sources.kind = results.kind AND sources.key = results.key)
-    FROM unsent JOIN results ON results.rowid = row
+    FROM unsent CROSS JOIN results ON results.rowid = row
     WHERE kind = ? AND row > ? AND length(value) <= ? ORDER BY row
-"""
+"""  # CROSS: in the order of rows; SQLite would sort all results of the kind
 _IN_A_PART = """
     DELETE FROM unsent WHERE row = (SELECT rowid FROM results WHERE kind = :kind AND key = :key)
     AND NOT EXISTS (SELECT 1 FROM replaced WHERE kind = :kind AND key = :key)
@@ -208,7 +208,7 @@ class SharedMemo(Memo):
     def _send(self) -> None:
         with self._connection() as connection:
             replaced = set(connection.execute("SELECT kind, key FROM replaced"))
-            query = "SELECT DISTINCT kind FROM unsent JOIN results ON results.rowid = row"
+            query = "SELECT DISTINCT kind FROM unsent CROSS JOIN results ON results.rowid = row"
             unsent = [kind for (kind,) in connection.execute(query)]
         if not replaced and not unsent:
             return
@@ -237,10 +237,11 @@ class SharedMemo(Memo):
         size = 0
         with self._connection() as connection:
             for row, key, value, sources in connection.execute(_UNSENT, (kind, after, MOST_BYTES)):
-                size += len(value)
+                result = Result(key, value, tuple(json.loads(sources)))
+                size += result.size
                 if found and size > MOST_BYTES:
                     break
-                found.append((row, Result(key, value, tuple(json.loads(sources)))))
+                found.append((row, result))
         return found
 
     def _drop_replaced(self, replaced: set[tuple[str, str]], names: Iterable[str], purges: frozenset[str]) -> None:
