@@ -23,6 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from benchmarks.generated_corpus import GeneratedCorpus
 
 _REQUEST = re.compile(r'"(?:\x1b\[\d+m)*[A-Z]+ (\S+)')
@@ -77,8 +79,7 @@ def object_store(log: Path) -> Iterator[tuple[Counted, dict[str, str]]]:
                 time.sleep(0.1)
         keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
         environment = {**os.environ, **keys, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{proxy.port}"}
-        bucket = "import s3fs; s3fs.S3FileSystem().mkdir('bucket')"
-        subprocess.run([sys.executable, "-c", bucket], env=environment, check=True)
+        httpx.put(f"http://127.0.0.1:{port}/bucket").raise_for_status()
         yield proxy, environment
     finally:
         server.kill()

@@ -14,7 +14,7 @@ from conspectus.pipelines.build_report import BuildReport, build_report
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.index_writer import IndexWriter, VersionWriter
-from conspectus.pipelines.remote_index.sharing import open_memo
+from conspectus.pipelines.remote_index.shared_memo import open_memo
 from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, kept_marks
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.runner import (

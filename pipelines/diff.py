@@ -8,7 +8,7 @@ from typing import Any
 from conspectus.pipelines.build_plan import plan_build, source_of
 from conspectus.pipelines.estimation.estimate import estimate_plan
 from conspectus.pipelines.estimation.totals import Estimate
-from conspectus.pipelines.remote_index.sharing import open_memo_reader
+from conspectus.pipelines.remote_index.shared_memo import open_memo_reader
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.extract.nlp import unannotated
 from conspectus.pipelines.steps.vectors import vector_kind, windows_of_chunks

@@ -143,7 +143,7 @@ def run_flow(
     if any(urlsplit(str(name)).password for name in (*inputs, index_folder)):
         raise UsageError(
             "a URL contains a password, which Prefect would show; "
-            "give it by the environment (as s3fs and others read it), or unset PREFECT_API_URL"
+            "give it by the environment (as the library of the store reads it), or unset PREFECT_API_URL"
         )
     with get_client(sync_client=True) as client:
         problem = client.api_healthcheck()

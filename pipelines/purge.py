@@ -76,41 +76,28 @@ def purge(root: Path, settings: Settings) -> Purged:
         if not path.is_file():
             return Purged(pruned, {})
         memo = Memo(path)
-        forgotten = Held.of(StoredIndex.open(root), settings).forget_others(memo)
+        forgotten = _forget_others(memo, StoredIndex.open(root), settings)
         memo.compact()
         return Purged(pruned, forgotten)
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What a version holds, by which results are kept: the hashes of its chunks, and the keys of its vectors."""
+def _forget_others(memo: Memo, index: StoredIndex, settings: Settings) -> dict[str, int]:
+    """Delete results that were made of anything that a version does not hold, and return their number by kind.
 
-    chunks: frozenset[str]
-    vectors: frozenset[str]
-
-    @classmethod
-    def of(cls, index: StoredIndex, settings: Settings) -> "Held":
-        """Return what the version of an open index holds."""
-        chunks = frozenset(digest(chunk.text) for chunk in index.rows(Chunk))
-        return cls(chunks, frozenset(_embedded(index, settings)))
-
-    def forget_others(self, memo: Memo) -> dict[str, int]:
-        """Delete results that were made of anything else, and return their number by kind.
-
-        Raises IndexUnusable if the memo contains results of an unknown kind.
-        """
-        forgotten = {}
-        for kind in memo.kinds():
-            if kind.startswith(f"{EMBED} "):
-                forgotten[kind] = memo.forget_all_but(kind, self.vectors)
-            elif kind == EXTRACT:
-                forgotten[kind] = memo.forget_made_from_others(kind, self.chunks)
-            elif kind == REPLY:
-                steps = {step_source(step) for step in INDEXING}
-                forgotten[kind] = memo.forget_made_from_others(kind, self.chunks, steps)
-            else:
-                raise IndexUnusable(f"the memo {memo.path} holds {kind!r}, which is unknown to this program; delete it")
-        return forgotten
+    Raises IndexUnusable if the memo contains results of an unknown kind.
+    """
+    chunks = frozenset(digest(chunk.text) for chunk in index.rows(Chunk))
+    forgotten = {}
+    for kind in memo.kinds():
+        if kind.startswith(f"{EMBED} "):
+            forgotten[kind] = memo.forget_all_but(kind, _embedded(index, settings))
+        elif kind == EXTRACT:
+            forgotten[kind] = memo.forget_made_from_others(kind, chunks)
+        elif kind == REPLY:
+            forgotten[kind] = memo.forget_made_from_others(kind, chunks, {step_source(step) for step in INDEXING})
+        else:
+            raise IndexUnusable(f"the memo {memo.path} holds {kind!r}, which is unknown to this program; delete it")
+    return forgotten
 
 
 def _embedded(index: StoredIndex, settings: Settings) -> Iterator[str]:

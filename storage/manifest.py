@@ -89,17 +89,25 @@ def read_manifest(root: Path, version: str) -> Manifest:
     path = root / "versions" / version / MANIFEST
     try:
         if path.stat().st_size > _LARGEST:
-            raise ValueError(f"it has more than {_LARGEST:,} bytes")
-        found = json.loads(path.read_text("utf-8"))
+            raise IndexCorrupt(f"{path} is not a manifest: it has more than {_LARGEST:,} bytes")
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise IndexCorrupt(f"{path} is missing; build the index again with: conspectus index INPUT") from error
+    except OSError as error:
+        raise IndexCorrupt(f"{path} cannot be read: {error.strerror}") from error
+    return parsed_manifest(data, root, version)
+
+
+def parsed_manifest(data: bytes, root: Path | str, version: str) -> Manifest:
+    """Return the manifest of a version of the index at `root`; IndexCorrupt if it is damaged or of another format."""
+    path = f"{root}/versions/{version}/{MANIFEST}"
+    try:
+        found = json.loads(data)
         _refuse_other_formats(root, found["format_version"])
         manifest = Manifest(**found)
         _check_shape(manifest)
-    except FileNotFoundError as error:
-        raise IndexCorrupt(f"{path} is missing; build the index again with: conspectus index INPUT") from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise IndexCorrupt(f"{path} is not a manifest: {error}") from error
-    except OSError as error:
-        raise IndexCorrupt(f"{path} cannot be read: {error.strerror}") from error
     if manifest.version != version:
         raise IndexCorrupt(f"{path} calls itself version {manifest.version!r}")
     return manifest
@@ -135,7 +143,7 @@ def _check_counts(manifest: Manifest) -> None:
         raise ValueError("the dimension of the vectors is missing")
 
 
-def _refuse_other_formats(root: Path, format_version: int) -> None:
+def _refuse_other_formats(root: Path | str, format_version: int) -> None:
     if type(format_version) is not int:
         raise ValueError("its format has no number")
     if format_version != FORMAT_VERSION:

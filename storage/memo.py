@@ -6,16 +6,14 @@ encodes and decodes; nothing is unpickled. A result may list its sources, the ha
 from, so that all results derived from a text can be found.
 """
 
+import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from conspectus.storage.errors import IndexUnusable, is_full, no_space
 from filelock import FileLock
-
-_MOST_VARIABLES = 500
-"""Most keys per SQL statement, well below SQLite's limit."""
 
 _PAGE_BYTES = 16_384
 """Page size of a new file: ten vectors of 384 numbers fill one to 97 %, two fill SQLite's default page to 80 %."""
@@ -23,13 +21,22 @@ _PAGE_BYTES = 16_384
 _LONGEST_LOG = 64 << 20
 """Bytes of the write-ahead log beyond which a writer empties it: readers beside keep SQLite from doing so by itself."""
 
-_OTHERS = "key NOT IN (SELECT name FROM temp.held)"
+# Rows in order of insertion fill the pages: in a table WITHOUT ROWID each vector takes a whole page (101 MB for 34 MB).
+_TABLES = """
+    CREATE TABLE IF NOT EXISTS results
+        (kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (kind, key));
+    CREATE TABLE IF NOT EXISTS sources
+        (source TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (source, kind, key)) WITHOUT ROWID;
+"""
+_INSERT = "INSERT INTO results VALUES (?, ?, ?)"
+_WITH_KEYS = "FROM results WHERE kind = ? AND key IN (SELECT value FROM json_each(?))"
+_OTHERS = "key NOT IN (SELECT value FROM json_each(:held))"
 _MADE_FROM_OTHERS = """
-    key NOT IN (SELECT key FROM sources WHERE kind = :kind AND source IN (SELECT name FROM temp.held))
-    OR key IN (SELECT key FROM sources WHERE kind = :kind
-               AND source NOT IN (SELECT name FROM temp.held UNION SELECT name FROM temp.marks))
-    OR EXISTS (SELECT 1 FROM temp.marks)
-       AND key NOT IN (SELECT key FROM sources WHERE kind = :kind AND source IN (SELECT name FROM temp.marks))
+    key NOT IN (SELECT key FROM sources WHERE kind = :kind AND source IN (SELECT value FROM json_each(:held)))
+    OR key IN (SELECT key FROM sources WHERE kind = :kind AND source NOT IN
+               (SELECT value FROM json_each(:held) UNION SELECT value FROM json_each(:marks)))
+    OR :marks != '[]' AND key NOT IN
+       (SELECT key FROM sources WHERE kind = :kind AND source IN (SELECT value FROM json_each(:marks)))
 """
 
 
@@ -43,37 +50,20 @@ class Memo:
         with FileLock(f"{path}.lock"), self._connection() as connection:
             connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode=WAL")
-            # Rows in order of insertion fill the pages: in a table WITHOUT ROWID each vector takes a whole page
-            # (manuals: 101 MB for 34 MB of results).
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS results "
-                "(kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (kind, key))"
-            )
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS sources (source TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, "
-                "PRIMARY KEY (source, kind, key)) WITHOUT ROWID"
-            )
+            connection.executescript(_TABLES)
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the results known for `keys`; unknown keys are left out."""
-        wanted = list(dict.fromkeys(keys))
-        found: dict[str, bytes] = {}
+        wanted = json.dumps(list(keys))
         with self._connection() as connection:
-            for part in key_blocks(wanted):
-                marks = ",".join("?" * len(part))
-                query = f"SELECT key, value FROM results WHERE kind = ? AND key IN ({marks})"  # noqa: S608  (marks are ?)
-                found.update(connection.execute(query, (kind, *part)))
-        return found
+            return dict(connection.execute(f"SELECT key, value {_WITH_KEYS}", (kind, wanted)))
 
     def missing(self, kind: str, keys: Iterable[str]) -> list[str]:
         """Return the distinct keys without a result, in the order given."""
         wanted = list(dict.fromkeys(keys))
-        known: set[str] = set()
         with self._connection() as connection:
-            for part in key_blocks(wanted):
-                marks = ",".join("?" * len(part))
-                query = f"SELECT key FROM results WHERE kind = ? AND key IN ({marks})"  # noqa: S608  (marks are ?)
-                known.update(key for (key,) in connection.execute(query, (kind, *part)))
+            rows = connection.execute(f"SELECT key {_WITH_KEYS}", (kind, json.dumps(wanted)))
+            known = {key for (key,) in rows}
         return [key for key in wanted if key not in known]
 
     def put_many(
@@ -83,13 +73,13 @@ class Memo:
 
         An existing key keeps its first value.
         """
-        self._put("INSERT OR IGNORE INTO results VALUES (?, ?, ?)", kind, results, sources)
+        self._put(f"{_INSERT} ON CONFLICT DO NOTHING", kind, results, sources)
 
     def replace_many(
         self, kind: str, results: Mapping[str, bytes], sources: Mapping[str, Iterable[str]] | None = None
     ) -> None:
         """Store results, replacing those under the same keys, in one transaction."""
-        self._put("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", kind, results, sources)
+        self._put(f"{_INSERT} ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value", kind, results, sources)
 
     def _put(
         self, statement: str, kind: str, results: Mapping[str, bytes], sources: Mapping[str, Iterable[str]] | None
@@ -141,14 +131,10 @@ class Memo:
         return self._forget(kind, held, _MADE_FROM_OTHERS, marks)
 
     def _forget(self, kind: str, held: Iterable[str], which: str, marks: Iterable[str] = ()) -> int:
+        given = {"kind": kind, "held": json.dumps(list(held)), "marks": json.dumps(list(marks))}
         with self._connection() as connection:
-            connection.execute("PRAGMA temp_store=MEMORY")
-            connection.execute("CREATE TEMP TABLE held (name TEXT PRIMARY KEY) WITHOUT ROWID")
-            connection.execute("CREATE TEMP TABLE marks (name TEXT PRIMARY KEY) WITHOUT ROWID")
-            connection.executemany("INSERT OR IGNORE INTO temp.held VALUES (?)", ((item,) for item in held))
-            connection.executemany("INSERT OR IGNORE INTO temp.marks VALUES (?)", ((mark,) for mark in marks))
-            query = f"DELETE FROM results WHERE kind = :kind AND ({which})"  # noqa: S608  (one of those below)
-            forgotten = connection.execute(query, {"kind": kind}).rowcount
+            query = f"DELETE FROM results WHERE kind = :kind AND ({which})"  # noqa: S608  (one of those above)
+            forgotten = connection.execute(query, given).rowcount
             connection.execute(
                 "DELETE FROM sources WHERE kind = :kind AND key NOT IN (SELECT key FROM results WHERE kind = :kind)",
                 {"kind": kind},
@@ -178,13 +164,7 @@ class Memo:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         # One connection per call: cheap compared with the cached work, and safe with threads and forks.
         try:
-            connection = sqlite3.connect(self.path, timeout=60)
-        except sqlite3.OperationalError as error:
-            raise IndexUnusable(f"cannot open the memo {self.path}: {error}") from error
-        try:
-            # With a write-ahead log a killed process loses nothing, and a power failure at most the last results.
-            connection.execute("PRAGMA synchronous=NORMAL")
-            with connection:
+            with closing(self._opened()) as connection, connection:
                 yield connection
         except sqlite3.OperationalError as error:  # locked for a minute, or the disk is full
             if is_full(self.path.parent):
@@ -192,14 +172,12 @@ class Memo:
             raise IndexUnusable(f"the memo {self.path} cannot be used now: {error}") from error
         except sqlite3.DatabaseError as error:
             raise IndexUnusable(f"the memo {self.path} is unusable ({error}); delete it to continue") from error
-        finally:
-            connection.close()
 
-
-def key_blocks(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield keys in blocks that one statement may name."""
-    for start in range(0, len(keys), _MOST_VARIABLES):
-        yield keys[start : start + _MOST_VARIABLES]
+    def _opened(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=60)
+        # With a write-ahead log a killed process loses nothing, and a power failure at most the last results.
+        connection.execute("PRAGMA synchronous=NORMAL")
+        return connection
 
 
 class MemoReader(Memo):
@@ -208,35 +186,15 @@ class MemoReader(Memo):
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return the results known for `keys`; unknown keys are left out."""
-        return super().get_many(kind, keys) if self.path.is_file() else {}
-
-    def missing(self, kind: str, keys: Iterable[str]) -> list[str]:
-        """Return the distinct keys without a result, in the order given."""
-        return super().missing(kind, keys) if self.path.is_file() else list(dict.fromkeys(keys))
-
-    def made_from(self, source: str) -> list[tuple[str, str]]:
-        """Return kind and key of every result derived from a text with this hash, sorted."""
-        return super().made_from(source) if self.path.is_file() else []
-
     def _put(self, *_: object) -> None:
         raise IndexUnusable(f"the memo {self.path} is opened read-only")
 
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+    def _opened(self) -> sqlite3.Connection:
+        if not self.path.is_file():
+            empty = sqlite3.connect(":memory:")
+            empty.executescript(_TABLES)
+            return empty
         # Without a log the file is complete, and `immutable` keeps SQLite from creating files in the folder, which
         # even a read-only connection would do.
         how = "mode=ro" if self._bytes_of_log() else "mode=ro&immutable=1"
-        try:
-            connection = sqlite3.connect(f"{self.path.resolve().as_uri()}?{how}", uri=True, timeout=60)
-        except sqlite3.OperationalError as error:
-            raise IndexUnusable(f"cannot open the memo {self.path}: {error}") from error
-        try:
-            yield connection
-        except sqlite3.OperationalError as error:  # locked, or with a log that cannot be read
-            raise IndexUnusable(f"the memo {self.path} cannot be read now: {error}") from error
-        except sqlite3.DatabaseError as error:
-            raise IndexUnusable(f"the memo {self.path} is unusable ({error}); delete it to continue") from error
-        finally:
-            connection.close()
+        return sqlite3.connect(f"{self.path.resolve().as_uri()}?{how}", uri=True, timeout=60)

@@ -14,7 +14,7 @@ from conspectus.pipelines.estimation.counting import ENOUGH, SAYS_YES, CountingM
 from conspectus.pipelines.estimation.totals import Estimate, totals
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.incremental import changed_source
-from conspectus.pipelines.remote_index.sharing import open_memo_reader
+from conspectus.pipelines.remote_index.shared_memo import open_memo_reader
 from conspectus.pipelines.resolution.llm_vote import STAGE as VOTE
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.descriptions import STAGE as SUMMARISE

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conspectus.pipelines.readers.filenames import is_wanted, storable
-from conspectus.pipelines.readers.remote import RemoteFile, find_remote, is_url, local_path, shown
+from conspectus.pipelines.readers.object_store import shown
+from conspectus.pipelines.readers.remote import RemoteFile, find_remote, is_url, local_path
 from conspectus.storage.errors import InputError
 from conspectus.storage.manifest import is_index
 from conspectus.storage.records import Failure

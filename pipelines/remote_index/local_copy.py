@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.remote import is_url
 from conspectus.pipelines.remote_index.objects import Gone, Record, Store, Unreachable
-from conspectus.pipelines.remote_index.sharing import shared_memo
+from conspectus.pipelines.remote_index.parts import Parts
+from conspectus.pipelines.remote_index.shared_memo import SharedMemo, shared_memo
 from conspectus.storage.errors import ConspectusError, IndexBusy, IndexCorrupt, IndexNotFound
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.manifest import MANIFEST, MEMO, Manifest, current_version, damaged_files, read_manifest
+from conspectus.storage.manifest import MANIFEST, MEMO, current_version, damaged_files, parsed_manifest, read_manifest
 from conspectus.storage.publishing import Pruned, prune, set_current
 from conspectus.storage.settings import Settings
 from filelock import FileLock, Timeout
@@ -128,7 +129,6 @@ def prune_remote(place: str, keep: int = 1, purging: Settings | None = None) -> 
         IndexUnusable: The store ignores conditions, refuses, or gives no answer.
     """
     from conspectus.pipelines.purge import Purged, purge
-    from conspectus.pipelines.remote_index.purging import purge_parts
 
     store = Store(place)
     current = _published(store)
@@ -138,9 +138,7 @@ def prune_remote(place: str, keep: int = 1, purging: Settings | None = None) -> 
         with _named(store, copy):
             purge(copy, purging)
         with written(place) as work:
-            forgotten = purge(work, purging).forgotten
-            for kind, count in purge_parts(store, work, purging).items():  # what is here is mostly there too
-                forgotten[kind] = max(count, forgotten.get(kind, 0))
+            forgotten = SharedMemo(work / MEMO, Parts(store)).purge(lambda: purge(work, purging).forgotten)
     kept = {record.folder for record in store.latest(keep)}
     gone = {folder: size for folder, size in store.folders().items() if folder not in kept}
     if gone:
@@ -161,9 +159,7 @@ def verify_remote(place: str) -> "list[Problem]":
 
     store = Store(place)
     record = _published(store)
-    with tempfile.TemporaryDirectory(prefix="conspectus-") as scratch:
-        manifest = _manifest(store, record, Path(scratch))
-    damaged = store.damaged(record, manifest.files)
+    damaged = store.damaged(record, parsed_manifest(store.manifest(record), store.url, record.version).files)
     if damaged:
         where = f"{store.url}/versions/{record.folder}"
         return [Problem(f"{where}/{name}", "missing or not what its checksum says") for name in damaged]
@@ -206,9 +202,12 @@ def _check_out(store: Store, home: Path, root: Path, record: Record) -> None:
     versions.mkdir(parents=True, exist_ok=True)
     pool = home / "files"
     pool.mkdir(exist_ok=True)
+    data, target = store.manifest(record), versions / record.version
+    manifest = parsed_manifest(data, store.url, record.version)
     with tempfile.TemporaryDirectory(prefix=".fetching-", dir=versions) as scratch:
-        manifest = _manifest(store, record, Path(scratch))
-        made, target = Path(scratch, "versions", record.version), versions / record.version
+        made = Path(scratch, record.version)
+        made.mkdir()
+        (made / MANIFEST).write_bytes(data)
         if all((target / name).is_file() for name in manifest.files):
             (made / MANIFEST).replace(target / MANIFEST)
             return
@@ -219,15 +218,6 @@ def _check_out(store: Store, home: Path, root: Path, record: Record) -> None:
         if target.exists():
             shutil.rmtree(target)
         made.replace(target)
-
-
-def _manifest(store: Store, record: Record, scratch: Path) -> Manifest:
-    """Return the checked manifest of a version, and leave it in `scratch`, the root of an index without files."""
-    folder = scratch / "versions" / record.version
-    folder.mkdir(parents=True)
-    (folder / MANIFEST).write_bytes(store.manifest(record))
-    with _named(store, scratch):
-        return read_manifest(scratch, record.version)
 
 
 def _published_from(store: Store, home: Path, work: Path, base: Record | None) -> None:

@@ -1,9 +1,9 @@
-"""An index in an object store (s3://, gs://, az://, file:// ...), through fsspec.
+"""An index in an object store (s3://, gs://, az://, file://), through obstore.
 
     URL/versions/<version>-<random>/    the files of a version, its manifest.json last; no name is ever used twice
     URL/published/<n>                   which of them is the n-th version: the highest n is the current one
 
-Nothing is overwritten, and `published/<n>` is *created*: by a condition (If-None-Match: *) the store takes one of
+Nothing is overwritten, and `published/<n>` is *created*: by a condition (If-None-Match for S3) the store takes one of
 several writers. A store that ignores the condition is refused. Records are never deleted, so a writer that fell behind
 can never take a number that was used before.
 
@@ -13,7 +13,6 @@ messages hold neither those nor a library's own words.
 """
 
 import json
-import os
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,22 +21,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, BinaryIO, TypeVar
 
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.remote import LibraryErrors, file_system, shown
+from conspectus.pipelines.readers.object_store import blocks_of, library_errors, list_objects, open_store, server, shown
 from conspectus.storage.errors import (
     IndexBusy,
     IndexCorrupt,
     IndexUnusable,
     InputError,
-    MissingPart,
     UsageError,
     is_out_of_space,
     no_space,
 )
-from conspectus.storage.hashing import file_digest
 from conspectus.storage.manifest import MANIFEST, Manifest
 
 Item = TypeVar("Item")
@@ -51,13 +47,6 @@ _LARGEST_RECORD = 1_000
 _LARGEST_MANIFEST = 64_000_000
 AT_ONCE = 8
 """Files that are sent or fetched at the same time."""
-_PROBES = 3
-"""A probe that another program disturbed is repeated; a store without conditions fails each time."""
-_BLOCK = 1 << 20
-_UNREACHED = re.compile(r"connect|timeout|endpoint|socket|dns|resolv", re.IGNORECASE)
-_OPTIONS = {"s3": {"config_kwargs": {"retries": {"mode": "standard", "total_max_attempts": 3}}}}
-"""By default botocore waits for half a minute for a server that is not there."""
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 
 
 class Unreachable(IndexUnusable):
@@ -97,30 +86,19 @@ class Store:
             MissingPart: The library for the protocol is not installed.
         """
         self.url = shown(url).rstrip("/")
-        protocol = url.partition("://")[0].lower()
         if self.url != url.rstrip("/"):
             raise UsageError(f"{self.url}: leave credentials and parameters out of the URL; the environment holds them")
-        if "::" in url or protocol in {"http", "https"}:
-            raise UsageError(
-                f"{self.url}: an index can be in a folder or an object store (s3://, gs://, az://), not there"
-            )
         try:
-            self._system, root = file_system(url, **_OPTIONS.get(protocol, {}))
-        except MissingPart as error:
-            if protocol == "s3":
-                raise MissingPart(f"{self.url} needs s3fs: pip install 'conspectus[s3]'") from error
-            raise
+            self._store, self._root = open_store(url)
         except InputError as error:
-            raise UsageError(str(error)) from error
-        self._root = root.rstrip("/")
-        if not self._root or not (urlsplit(url).path.strip("/") or protocol == "memory"):
+            raise UsageError(f"{error}; an index can be in a folder or an object store") from error
+        if not self._root:
             raise UsageError(f"{self.url}: name a folder of the bucket too, as in {self.url}/docs.index")
 
     @property
     def place(self) -> str:
         """The URL and the server behind it: what tells one index from another."""
-        servers = [getattr(self._system, "endpoint_url", None), *map(os.environ.get, _ENDPOINTS)]
-        return f"{self.url} {next(filter(None, servers), '')}"
+        return f"{self.url} {server()}"
 
     def current(self) -> Record | None:
         """Return the record of the current version; None if nothing was published."""
@@ -140,7 +118,7 @@ class Store:
     def record(self, number: int) -> Record:
         """Return a record. Raises IndexCorrupt if the object is none."""
         name = f"published/{number:08d}"
-        data = self._read(name, _LARGEST_RECORD)
+        data = self.read(name, _LARGEST_RECORD)
         try:
             found = Record(number, **json.loads(data))
             parts = (_FOLDER, found.folder), (_VERSION, found.version), (_SHA256, found.manifest)
@@ -153,7 +131,7 @@ class Store:
     def manifest(self, record: Record) -> bytes:
         """Return the manifest of a version as it is stored, compared with the record."""
         name = f"versions/{record.folder}/{MANIFEST}"
-        data = self._read(name, _LARGEST_MANIFEST)
+        data = self.read(name, _LARGEST_MANIFEST)
         if sha256(data).hexdigest() != record.manifest:
             raise IndexCorrupt(f"{self.url}/{name} is not what its checksum says")
         return data
@@ -177,10 +155,9 @@ class Store:
                 raise Gone(f"{where} is missing; see: conspectus verify --index {self.url}")
             part = path.with_suffix(f".{secrets.token_hex(4)}")
             try:
-                if sizes[name] == facts["bytes"]:  # otherwise not even fetched: it might be of any size
-                    with self._asking():
-                        self._system.get_file(f"{self._root}/versions/{record.folder}/{name}", str(part))
-                if not part.is_file() or part.stat().st_size != facts["bytes"] or file_digest(part) != facts["sha256"]:
+                with part.open("wb") as into:  # of another size it is not even fetched: it might be of any
+                    is_right = sizes[name] == facts["bytes"] and self._digest(record, name, into) == facts["sha256"]
+                if not is_right:
                     raise IndexCorrupt(f"{where} is not what its checksum says; nothing of it was kept")
                 part.replace(path)
             finally:
@@ -193,20 +170,28 @@ class Store:
         sizes = self.sizes(f"versions/{record.folder}")
 
         def is_damaged(name: str) -> bool:
-            if sizes.get(name) != files[name]["bytes"]:
-                return True
-            whole = sha256()
-            with self._asking(), self._system.open(f"{self._root}/versions/{record.folder}/{name}", "rb") as stream:
-                while block := stream.read(_BLOCK):
-                    whole.update(block)
-            return whole.hexdigest() != str(files[name]["sha256"])
+            facts = files[name]
+            return sizes.get(name) != int(facts["bytes"]) or self._digest(record, name) != str(facts["sha256"])
 
         names = sorted(files)
         return [name for name, damaged in zip(names, at_once(is_damaged, names), strict=True) if damaged]
 
+    def _digest(self, record: Record, name: str, into: BinaryIO | None = None) -> str:
+        """Return the sha256 of a file of a version, and write it to a file if one is given."""
+        whole = sha256()
+        with self._asking():
+            for block in blocks_of(self._store, f"{self._root}/versions/{record.folder}/{name}"):
+                whole.update(block)
+                if into:
+                    into.write(block)
+        return whole.hexdigest()
+
     def probe(self) -> None:
         """Raise IndexUnusable unless the store keeps the condition that publishing rests on."""
-        if not any(self._keeps_conditions() for _ in range(_PROBES)):
+        name = f"probes/{secrets.token_hex(8)}"
+        is_kept = self.create(name, b"1") and not self.create(name, b"2")
+        self.delete_objects([name])
+        if not is_kept:
             raise IndexUnusable(
                 f"{self.url}: this store ignores the condition If-None-Match, so that two writers could replace each "
                 "other's versions; nothing was written. Stores that keep it: docs/remote.md"
@@ -229,18 +214,10 @@ class Store:
         names = sorted(manifest.files)
 
         def send(name: str) -> None:
-            target = f"{self._root}/versions/{place}/{name}"
-            with self._asking():
-                self._make_room(target)
-                self._system.put_file(str(folder / name), target)
+            self._put(f"versions/{place}/{name}", folder / name)
 
         at_once(send, names)
-        sizes = self.sizes(f"versions/{place}")
-        lost = [name for name in names if sizes.get(name) != manifest.files[name]["bytes"]]
-        if lost:
-            raise IndexUnusable(f"{self.url}: {lost[0]} did not arrive whole; run the same command again")
-        with self._asking():
-            self._system.pipe_file(f"{self._root}/versions/{place}/{MANIFEST}", data)
+        self._put(f"versions/{place}/{MANIFEST}", data)
         return self._publish(place, manifest.version, sha256(data).hexdigest(), after)
 
     def republish(self, current: Record) -> Record:
@@ -261,20 +238,15 @@ class Store:
     def delete(self, folders: Iterable[str]) -> None:
         """Delete folders of versions."""
         for folder in folders:
-            with self._asking():
-                self._system.rm(f"{self._root}/versions/{folder}", recursive=True)
-
-    def read_range(self, name: str, start: int, end: int) -> bytes:
-        """Return the bytes of an object from `start` to `end`, in one request. Raises Gone if there is none."""
-        with self._asking():
-            return bytes(self._system.cat_file(f"{self._root}/{name}", start=start, end=end))
+            self.delete_objects([f"versions/{folder}/{name}" for name in self.sizes(f"versions/{folder}")])
 
     def delete_objects(self, names: Iterable[str]) -> None:
         """Delete objects; one that is not there is none to delete."""
+        import obstore
 
         def delete(name: str) -> None:
-            with suppress(Gone), self._asking():
-                self._system.rm_file(f"{self._root}/{name}")
+            with self._asking(), suppress(FileNotFoundError):
+                obstore.delete(self._store, f"{self._root}/{name}")
 
         at_once(delete, names)
 
@@ -284,109 +256,67 @@ class Store:
         name = f"published/{number:08d}"
         try:
             made = self.create(name, record.content)
-        except Gone:
-            raise
-        except IndexUnusable as error:  # an answer that was lost: the object tells whether it was made
-            made = number in self._numbers() and self._read(name, _LARGEST_RECORD) == record.content
-            if not made and number not in self._numbers():
-                raise error
-        # A library sends a request again whose answer was lost, and is then told that the object exists.
-        if not made and self._read(name, _LARGEST_RECORD) != record.content:
+        except IndexUnusable:
+            if number not in self._numbers():
+                raise
+            made = False
+        # An answer may be lost, and a request sent again: then the object tells whether it was made.
+        if not made and self.read(name, _LARGEST_RECORD) != record.content:
             raise IndexBusy(
                 f"another writer published version {number} of {self.url} first, and nothing of this one is visible; "
                 "run the same command again: what was computed and paid for is kept"
             )
         return record
 
-    def _keeps_conditions(self) -> bool:
-        name = f"probes/{secrets.token_hex(8)}"
-        kept = self.create(name, b"1") and not self.create(name, b"2") and self._read(name, 1) == b"1"
-        with self._asking():
-            self._system.rm_file(f"{self._root}/{name}")
-        return kept
-
     def create(self, name: str, data: bytes) -> bool:
         """Create an object, whole or not at all; return False if there is one of this name."""
-        from fsspec.asyn import AsyncFileSystem  # type: ignore[import-untyped]
-        from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
+        from obstore.exceptions import AlreadyExistsError
 
-        path = f"{self._root}/{name}"
-        with self._asking():
-            try:
-                if self._is_local:
-                    return _create_locally(Path(path), data)
-                if not isinstance(self._system, AsyncFileSystem | MemoryFileSystem):
-                    # fsspec's stand-in asks whether the object exists and then writes it: two writers could both.
-                    raise UsageError(f"{self.url}: fsspec cannot create an object of this store on a condition")
-                self._system.pipe_file(path, data, mode="create")
-            except FileExistsError:
-                return False
+        try:
+            self._put(name, data, mode="create", use_multipart=False)
+        except AlreadyExistsError:
+            return False
         return True
 
-    @property
-    def _is_local(self) -> bool:
-        from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
+    def _put(self, name: str, data: bytes | Path, **options: Any) -> None:  # noqa: ANN401  (those of the library)
+        import obstore
 
-        return isinstance(self._system, LocalFileSystem)
-
-    def _make_room(self, path: str) -> None:
-        if self._is_local:  # elsewhere there are no folders
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with self._asking():
+            obstore.put(self._store, f"{self._root}/{name}", data, max_concurrency=1, **options)
 
     def _numbers(self) -> list[int]:
         return sorted(int(name) for name in self.sizes("published") if _RECORD.fullmatch(name))
 
     def sizes(self, place: str) -> dict[str, int]:
         """Return the sizes of all objects below a place, by their names below it."""
-        prefix = f"{self._root}/{place}/"
+        folder = f"{self._root}/{place}"
         with self._asking():
-            self._system.invalidate_cache()
-            found: dict[str, dict[str, Any]] = self._system.find(prefix.rstrip("/"), detail=True)
-        return {
-            name.removeprefix(prefix): int(facts["size"]) for name, facts in found.items() if name.startswith(prefix)
-        }
+            found = list_objects(self._store, folder)
+        return {name.removeprefix(f"{folder}/"): size for name, size in found.items()}
 
-    def _read(self, name: str, most: int) -> bytes:
+    def read(self, name: str, most: int) -> bytes:
+        """Return the bytes of an object. Raises IndexCorrupt if it has more than `most`, Gone if there is none."""
+        import obstore
+
         with self._asking():
-            self._system.invalidate_cache()
-            if int(self._system.info(f"{self._root}/{name}")["size"]) > most:
+            found = obstore.get(self._store, f"{self._root}/{name}")
+            if found.meta["size"] > most:
                 raise IndexCorrupt(f"{self.url}/{name} has more than {most:,} bytes")
-            return bytes(self._system.cat_file(f"{self._root}/{name}"))
+            return bytes(found.bytes())
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Turn the errors of a store's library into ours."""
+        """Turn the errors of the library into ours."""
         try:
-            with LibraryErrors():
+            with library_errors():
                 yield
         except Unreadable as error:
-            cause = error.__cause__
-            if is_out_of_space(cause):
-                raise no_space(Path(getattr(cause, "filename", None) or "the cache")) from error
-            kind = (
-                Unreachable if _is_unreached(cause) else Gone if isinstance(cause, FileNotFoundError) else IndexUnusable
-            )
+            kind = {"cannot be reached": Unreachable, "not found": Gone}.get(error.reason, IndexUnusable)
             raise kind(f"{self.url}: {error}") from error
-
-
-def _is_unreached(cause: BaseException | None) -> bool:
-    if isinstance(cause, FileNotFoundError | PermissionError | FileExistsError):
-        return False
-    return isinstance(cause, OSError) or bool(_UNREACHED.search(type(cause).__name__))
-
-
-def _create_locally(path: Path, data: bytes) -> bool:
-    """Create a file whole or not at all: a link to a complete one, which fails if the name is taken."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    complete = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-    try:
-        complete.write_bytes(data)
-        path.hardlink_to(complete)
-    except FileExistsError:
-        return False
-    finally:
-        complete.unlink(missing_ok=True)
-    return True
+        except OSError as error:
+            if is_out_of_space(error):
+                raise no_space(Path(error.filename or "the cache")) from error
+            raise
 
 
 def at_once(work: Callable[[Item], Result], items: Iterable[Item], limit: int = AT_ONCE) -> list[Result]:

@@ -1,128 +1,128 @@
-"""The memo of a writer whose index is in an object store.
+"""Share the memo of a writer, whose index is in an object store, with other writers.
 
-What it lacks it fetches from the parts there, and what is new it sends as parts (see `parts`). A part is fetched when
-one of its results is needed; its keys are known before. Beside the tables of the memo there are
+When a build begins, all parts in the store that are not here are added to the memo (see `parts`). Every minute and at
+its end what is new here is sent, after what is new there was fetched. Beside the tables of the memo there are
 
-    parts       the parts whose keys were read, and whether their results are here
-    elsewhere   keys that parts hold and this memo does not
-    sharing     `sent`: the last row of `results` that was sent, and the purges of the store that are known
-    stored      later rows that need not be sent, because a part holds them
+    unsent      the rows of `results` that are in no part
     replaced    keys whose value was replaced: parts may still hold the earlier one
+    parts       the names of the parts whose results are here
+    purges      the purges of the store that are known
 
-A store that fails costs one warning: a build goes on with its own results.
+A store that fails costs a warning: a build goes on with its own results.
 """
 
+import json
 import logging
-import sqlite3
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
-from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 
-from conspectus.pipelines.remote_index.objects import Gone, at_once
+from conspectus.pipelines.remote_index.objects import Gone, Store, at_once
 from conspectus.pipelines.remote_index.parts import (
     MOST_BYTES,
     SMALL,
-    WHOLE,
-    Listing,
     Parts,
     PurgedMeanwhile,
     Result,
     folder_of,
+    parts_among,
+    purges_among,
 )
 from conspectus.pipelines.runner import Progress, no_progress
-from conspectus.storage.errors import ConspectusError, IndexCorrupt
-from conspectus.storage.memo import Memo, key_blocks
+from conspectus.storage.errors import ConspectusError, IndexBusy, IndexCorrupt
+from conspectus.storage.memo import Memo, MemoReader
 
 _log = logging.getLogger("conspectus")
 
 STEP = "fetch results"
-"""What is reported while many parts are fetched."""
+"""What is reported while parts are fetched."""
+SECONDS = 60.0
+"""Results are sent so often while a build runs: a machine that is lost loses no more of what was paid for."""
 MANY = 32
 """This number of small parts of a kind is merged."""
 _MOST_MERGED = 64
 _FETCHED_AT_ONCE = 2
-"""Large parts that are fetched, and in memory, at the same time."""
+"""Parts that are fetched, and in memory, at the same time."""
 _TRIES = 5
 """A part that was merged with others while it was fetched is found in another one."""
 
 _TABLES = """
-    CREATE TABLE IF NOT EXISTS parts (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, is_here INTEGER NOT NULL);
-    CREATE TABLE IF NOT EXISTS elsewhere (key TEXT NOT NULL, part INTEGER NOT NULL, PRIMARY KEY (key, part))
-        WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS sharing (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS stored (row INTEGER PRIMARY KEY);
-    CREATE TABLE IF NOT EXISTS replaced (kind TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS sources_of_key ON sources (kind, key);
+    BEGIN;
+    CREATE TABLE unsent (row INTEGER PRIMARY KEY);
+    INSERT INTO unsent SELECT rowid FROM results;
+    CREATE TABLE replaced (kind TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
+    CREATE TABLE parts (name TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE purges (name TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE INDEX sources_of_key ON sources (kind, key);
+    CREATE TRIGGER new_result AFTER INSERT ON results BEGIN
+        INSERT OR IGNORE INTO unsent VALUES (new.rowid);
+    END;
+    CREATE TRIGGER replaced_result AFTER UPDATE ON results BEGIN
+        INSERT OR IGNORE INTO unsent VALUES (new.rowid);
+        INSERT OR IGNORE INTO replaced VALUES (new.kind, new.key);
+    END;
+    COMMIT;
 """
 _UNSENT = """
-    SELECT results.rowid, kind, key, CASE WHEN stored.row IS NULL AND length(value) <= :most THEN value END
-    FROM results LEFT JOIN stored ON stored.row = results.rowid
-    WHERE results.rowid > :sent ORDER BY results.rowid
+    SELECT row, key, value, (SELECT json_group_array(source) FROM sources
+                             WHERE sources.kind = results.kind AND sources.key = results.key)
+    FROM unsent CROSS JOIN results ON results.rowid = row
+    WHERE kind = ? AND row > ? AND length(value) <= ? ORDER BY row
+"""  # CROSS: in the order of rows; SQLite would sort all results of the kind
+_IN_A_PART = """
+    DELETE FROM unsent WHERE row = (SELECT rowid FROM results WHERE kind = :kind AND key = :key)
+    AND NOT EXISTS (SELECT 1 FROM replaced WHERE kind = :kind AND key = :key)
 """
-_HELD_BY_A_PART = """
-    INSERT OR IGNORE INTO stored SELECT rowid FROM results
-    WHERE kind = :kind AND key IN (SELECT key FROM temp.keys) AND rowid > :sent
-      AND NOT EXISTS (SELECT 1 FROM replaced WHERE replaced.kind = results.kind AND replaced.key = results.key)
-"""
-_LACKING = """
-    INSERT OR IGNORE INTO elsewhere SELECT key, :part FROM temp.keys
-    WHERE NOT EXISTS (SELECT 1 FROM results WHERE results.kind = :kind AND results.key = temp.keys.key)
-"""
-_NOT_LACKING = """
-    DELETE FROM elsewhere WHERE key IN (SELECT key FROM temp.keys)
-    AND +part IN (SELECT number FROM parts WHERE name GLOB :names)
-"""  # `+`: keys are looked up, not each key with each part
 
 
 class SharedMemo(Memo):
-    """The memo at `path`, and the results in a store. Several threads may use it."""
+    """The memo at `path`, and its exchange with the parts in a store. Several threads may use it."""
 
-    def __init__(self, path: Path, parts: Parts, progress: Progress = no_progress) -> None:
+    def __init__(self, path: Path, parts: Parts) -> None:
         super().__init__(path)
-        self._parts, self._progress = parts, progress
-        self._listed: Listing | None = None
-        self._learned: set[str] = set()
+        self._parts = parts
         self._purges: frozenset[str] | None = None
-        self._reading, self._sending = threading.RLock(), threading.Lock()
-        self._reads = self._sends = True
+        self._exchanging = threading.Lock()
+        self._sends = True
+        self.ended = threading.Event()
+        self._sender: threading.Thread | None = None
         with self._connection() as connection:
-            connection.executescript(_TABLES)
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'unsent'").fetchone():
+                connection.executescript(_TABLES)
 
-    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return the results known for `keys`, here or in the store; unknown keys are left out."""
-        wanted = list(dict.fromkeys(keys))
-        found = super().get_many(kind, wanted)
-        lacking = [key for key in wanted if key not in found]
-        return {**found, **super().get_many(kind, lacking)} if self._bring(kind, lacking) else found
+    def begin(self, progress: Progress) -> None:
+        """Fetch what is new, and send new results from now on, until the end."""
+        self.fetch(progress)
+        if self._sender is None:
+            self._sender = threading.Thread(target=self._keep_sending, name="send results", daemon=True)
+            self._sender.start()
 
-    def missing(self, kind: str, keys: Iterable[str]) -> list[str]:
-        """Return the distinct keys without a result here or in the store, in the order given."""
-        lacking = super().missing(kind, keys)
-        return super().missing(kind, lacking) if self._bring(kind, lacking) else lacking
+    def _keep_sending(self) -> None:
+        while not self.ended.wait(SECONDS):
+            self.send()
 
-    def replace_many(
-        self, kind: str, results: Mapping[str, bytes], sources: Mapping[str, Iterable[str]] | None = None
-    ) -> None:
-        """Store results, replacing those under the same keys here, and later in the store."""
-        super().replace_many(kind, results, sources)
-        with self._connection() as connection:
-            connection.executemany("INSERT OR IGNORE INTO replaced VALUES (?, ?)", [(kind, key) for key in results])
+    def finish(self) -> None:
+        """Send the last results, if a build began."""
+        self.ended.set()
+        if self._sender:
+            self._sender.join()
+            self.send()
 
-    def look_again(self) -> None:
-        """Let the next look-up see what other writers have sent."""
-        with self._reading:
-            self._listed = None
+    def fetch(self, progress: Progress = no_progress) -> None:
+        """Add the parts in the store that are not here. If that fails there is a warning."""
+        with self._exchanging:
+            try:
+                self._fetch(progress)
+            except ConspectusError as error:
+                _log.warning("going on without the results of other writers: %s", error)
 
     def send(self) -> None:
-        """Send what no part holds. If that fails there is a warning, and it is sent another time."""
-        with self._sending:
+        """Fetch what is new, and send what no part holds. If that fails there is a warning, and it is sent later."""
+        with self._exchanging:
             try:
-                if self._sends and self._has_unsent():
+                if self._sends:
                     self._send()
             except PurgedMeanwhile:
                 self._sends = False
@@ -130,108 +130,71 @@ class SharedMemo(Memo):
             except ConspectusError as error:
                 _log.warning("results stay on this machine until the next build: %s", error)
 
-    def forget_parts(self, purge: str) -> None:
-        """Begin anew after a purge of the store: whatever is still here may be sent."""
+    def purge(self, purge_here: Callable[[], dict[str, int]]) -> dict[str, int]:
+        """Purge the store too: fetch all parts, purge this memo, send what is left, and delete everything else.
+
+        Args:
+            purge_here: Purges this memo and returns the number of deleted results by kind, which is returned.
+
+        Raises:
+            IndexBusy: Another machine began to purge the store at the same time.
+            IndexUnusable: The store refuses, or gives no answer.
+        """
+        mark = self._parts.begin_purge()
+        old = self._fetch()
+        forgotten = purge_here()
         with self._connection() as connection:
-            for table in ("parts", "elsewhere", "sharing", "stored", "replaced"):
-                connection.execute(f"DELETE FROM {table}")  # noqa: S608  (one of those)
-            connection.execute("INSERT INTO sharing VALUES (?, 0)", (purge,))
+            connection.executescript("DELETE FROM parts; DELETE FROM purges; DELETE FROM unsent")
+            connection.execute("INSERT INTO purges VALUES (?)", (mark,))
+            connection.execute("INSERT INTO unsent SELECT rowid FROM results")
+        try:
+            for kind in self.kinds():
+                self._send_kind(kind, purges_among(old), anew=True)
+        except PurgedMeanwhile as error:
+            raise IndexBusy(
+                f"another program purges {self._parts.url} too: run this again when it has ended"
+            ) from error
+        self._parts.delete(old.keys() - {mark})
+        return forgotten
 
-    def _bring(self, kind: str, keys: Sequence[str]) -> bool:
-        """Fetch parts that hold any of these keys; return whether any may have come."""
-        if not keys:
-            return False
-
-        def fetch() -> bool:
-            came = self._learn(kind)
-            while wanted := self._parts_with(kind, keys):  # again if one of them was damaged
-                self._take_all(wanted)
-                came = True
-            return came
-
-        with self._reading:
-            try:
-                return self._reads and self._settled(fetch)
-            except ConspectusError as error:
-                self._reads = False
-                _log.warning("going on without the results of other writers: %s", error)
-                return True
-
-    def _settled(self, work: Callable[[], bool]) -> bool:
-        """Return the result of work, which is done again with a new list of parts if one is not there any more."""
+    def _fetch(self, progress: Progress = no_progress) -> dict[str, int]:
+        """Add the parts that are not here, and return what is in the store."""
         for _ in range(_TRIES):
-            with suppress(Gone):
-                return work()
-            self._listed = None
-        return work()
-
-    def _now(self) -> Listing:
-        """Return what the store held when it was last asked."""
-        with self._reading:
-            if self._listed is None:
-                self._listed = self._parts.listing()
-                self._learned.clear()
+            sizes = self._parts.sizes()
             if self._purges is None:
-                self._purges = self._listed.purges
+                self._purges = purges_among(sizes)
                 self._heed(self._purges)
-            return self._listed
+            here = self._here()
+            new = [name for name in parts_among(sizes) if name not in here]
+            with suppress(Gone):
+                for start in range(0, len(new), _FETCHED_AT_ONCE):
+                    progress(STEP, start, len(new))
+                    at_once(self._take, new[start : start + _FETCHED_AT_ONCE])
+                break
+        if new:
+            progress(STEP, len(new), len(new))
+        return sizes
 
     def _heed(self, purges: frozenset[str]) -> None:
         """After a purge on another machine nothing that was computed before it may be sent."""
-        with self._writing() as connection:
-            known = {name for (name,) in connection.execute("SELECT name FROM sharing WHERE name != 'sent'")}
-            if purges - known:
-                _set_sent(connection, _last_row(connection))
-                connection.execute("DELETE FROM sharing WHERE name != 'sent'")
-                connection.executemany("INSERT INTO sharing VALUES (?, 0)", [(name,) for name in sorted(purges)])
+        with self._connection() as connection:
+            if purges - {name for (name,) in connection.execute("SELECT name FROM purges")}:
+                connection.executescript("DELETE FROM unsent; DELETE FROM purges")
+                connection.executemany("INSERT INTO purges VALUES (?)", [(name,) for name in purges])
 
-    def _learn(self, kind: str) -> bool:
-        """Read the keys of parts that are new; return whether any results came with them."""
-        listing = self._now()
-        if kind in self._learned:
-            return False
-        names = listing.of(kind)
-        with self._writing() as connection:
-            query = "SELECT name, number FROM parts WHERE name GLOB ?"
-            known = dict(connection.execute(query, (f"{folder_of(kind)}/*",)))
-            gone = [(known[name],) for name in known.keys() - set(names)]
-            connection.executemany("DELETE FROM elsewhere WHERE part = ?", gone)
-            connection.executemany("DELETE FROM parts WHERE number = ?", gone)
-        new = [(name, listing.sizes[name]) for name in names if name not in known]
-        at_once(partial(self._read_keys, kind), [part for part in new if part[1] > WHOLE])
-        small = [part for part in new if part[1] <= WHOLE]
-        at_once(self._take, small)
-        self._learned.add(kind)
-        return bool(small)
+    def _here(self) -> set[str]:
+        with self._connection() as connection:
+            return {name for (name,) in connection.execute("SELECT name FROM parts")}
 
-    def _read_keys(self, kind: str, part: tuple[str, int]) -> None:
+    def _take(self, name: str) -> None:
+        """Add all results of a part to the memo; one that is damaged has none."""
         try:
-            keys = self._parts.keys(*part)
+            kind, results = self._parts.read(name)
         except IndexCorrupt as error:
-            self._ignore(part[0], error)
-            return
-        with self._writing(keys) as connection:
-            number = _add_part(connection, part[0], is_here=False)
-            connection.execute(_LACKING, {"kind": kind, "part": number})
-            connection.execute(_HELD_BY_A_PART, {"kind": kind, "sent": _sent(connection)})
-
-    def _take_all(self, parts: Sequence[tuple[str, int]]) -> None:
-        for start in range(0, len(parts), _FETCHED_AT_ONCE):
-            if len(parts) > _FETCHED_AT_ONCE:
-                self._progress(STEP, start, len(parts))
-            at_once(self._take, parts[start : start + _FETCHED_AT_ONCE])
-        if len(parts) > _FETCHED_AT_ONCE:
-            self._progress(STEP, len(parts), len(parts))
-
-    def _take(self, part: tuple[str, int]) -> None:
-        """Add all results of a part to the memo."""
-        try:
-            kind, results = self._parts.results(*part)
-        except IndexCorrupt as error:
-            self._ignore(part[0], error)
-            return
-        with self._writing(result.key for result in results) as connection:
-            is_all_sent = _sent(connection) >= _last_row(connection)
+            _log.warning("%s; it is ignored", error)
+            kind, results = "", []
+        with self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
             connection.executemany(
                 "INSERT OR IGNORE INTO results VALUES (?, ?, ?)", ((kind, each.key, each.value) for each in results)
             )
@@ -239,196 +202,121 @@ class SharedMemo(Memo):
                 "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)",
                 ((source, kind, each.key) for each in results for source in each.sources),
             )
-            _add_part(connection, part[0], is_here=True)
-            connection.execute(_NOT_LACKING, {"names": f"{folder_of(kind)}/*"})
-            if is_all_sent:
-                _set_sent(connection, _last_row(connection))
-            else:
-                connection.execute(_HELD_BY_A_PART, {"kind": kind, "sent": _sent(connection)})
-
-    def _ignore(self, name: str, error: IndexCorrupt) -> None:
-        _log.warning("%s; it is ignored", error)
-        with self._writing() as connection:
-            number = _add_part(connection, name, is_here=True)
-            connection.execute("DELETE FROM elsewhere WHERE part = ?", (number,))
-
-    def _parts_with(self, kind: str, keys: Sequence[str]) -> list[tuple[str, int]]:
-        """Return parts, with their bytes, that together hold all of these keys that any part holds."""
-        listing = self._now()
-        chosen: set[str] = set()
-        for _, names in self._holders(kind, keys):
-            if chosen.isdisjoint(names):
-                chosen.add(names[0])
-        return [(name, listing.sizes[name]) for name in sorted(chosen)]
-
-    def _holders(self, kind: str, keys: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-        """Yield each of these keys that parts hold which are not yet here, with the names of those parts."""
-        with self._connection() as connection:
-            for block in key_blocks(keys):
-                marks = ",".join("?" * len(block))
-                query = (
-                    "SELECT key, name FROM elsewhere JOIN parts ON number = part "  # noqa: S608  (marks are ?)
-                    f"WHERE key IN ({marks}) AND NOT is_here AND name GLOB ? ORDER BY key, name"
-                )
-                rows = connection.execute(query, (*block, f"{folder_of(kind)}/*"))
-                for key, group in groupby(rows, key=itemgetter(0)):
-                    yield key, [name for _, name in group]
-
-    def _has_unsent(self) -> bool:
-        with self._connection() as connection:
-            replaced = connection.execute("SELECT 1 FROM replaced LIMIT 1").fetchone()
-            return bool(replaced) or _sent(connection) < _last_row(connection)
-
-    def _kinds_unsent(self) -> list[str]:
-        with self._connection() as connection:
-            query = "SELECT DISTINCT kind FROM results WHERE rowid > ? ORDER BY kind"
-            return [kind for (kind,) in connection.execute(query, (_sent(connection),))]
+            connection.executemany(_IN_A_PART, ({"kind": kind, "key": each.key} for each in results))
+            connection.execute("INSERT OR IGNORE INTO parts VALUES (?)", (name,))
 
     def _send(self) -> None:
-        self._now()
+        with self._connection() as connection:
+            replaced = set(connection.execute("SELECT kind, key FROM replaced"))
+            query = "SELECT DISTINCT kind FROM unsent CROSS JOIN results ON results.rowid = row"
+            unsent = [kind for (kind,) in connection.execute(query)]
+        if not replaced and not unsent:
+            return
+        sizes = self._fetch()  # what another writer sent meanwhile need not be sent
         purges = self._purges or frozenset()
-        for kind in self._kinds_unsent():
-            with self._reading:
-                self._settled(partial(self._learn, kind))  # what another writer sent meanwhile need not be sent
-        self._drop_replaced(purges)
-        for last, results in self._unsent():
-            names: list[str] = []
-            if results:
-                written = [(kind, block) for kind, rows in results.items() for block in _blocks(rows)]
-                names, now = self._parts.write(written, purges)
-                with self._reading:
-                    self._listed = now
-                    self._learned.clear()
-            with self._writing() as connection:
-                _set_sent(connection, last)
-                for name in names:
-                    _add_part(connection, name, is_here=True)
+        self._drop_replaced(replaced, parts_among(sizes), purges)
+        for kind in unsent:
+            self._send_kind(kind, purges)
         self._merge(purges)
 
-    def _unsent(self) -> Iterator[tuple[int, dict[str, list[Result]]]]:
-        """Yield what is to be sent, by kind, in blocks of `MOST_BYTES`, and the last row of each block."""
-        is_more = True
-        while is_more:
-            size, last, found = 0, 0, defaultdict(list)
+    def _send_kind(self, kind: str, purges: frozenset[str], *, anew: bool = False) -> None:
+        last = 0
+        while unsent := self._unsent(kind, last):
+            last = unsent[-1][0]
+            self._add_parts(self._parts.write(kind, (result for _, result in unsent), purges, anew=anew))
             with self._connection() as connection:
-                rows = connection.execute(_UNSENT, {"sent": _sent(connection), "most": MOST_BYTES})
-                is_more = False
-                for row, kind, key, value in rows:
-                    if value is not None:
-                        size += len(value) + len(key)
-                        if size > MOST_BYTES:
-                            is_more = True
-                            break
-                        found[kind].append((key, value))
-                    last = row
-                results = {kind: list(_with_sources(connection, kind, pairs)) for kind, pairs in found.items()}
-            if last:
-                yield last, results
+                connection.executemany("DELETE FROM unsent WHERE row = ?", [(row,) for row, _ in unsent])
 
-    def _drop_replaced(self, purges: frozenset[str]) -> None:
-        """Rewrite the parts that hold earlier values of results that were replaced."""
+    def _add_parts(self, names: list[str]) -> None:
         with self._connection() as connection:
-            replaced = connection.execute("SELECT kind, key FROM replaced").fetchall()
-        for kind in sorted({kind for kind, _ in replaced}):
-            listing = self._now()
-            old = {key for of, key in replaced if of == kind}
-            for name in listing.of(kind):
-                with suppress(IndexCorrupt, Gone):
-                    if old.isdisjoint(self._parts.keys(name, listing.sizes[name])):
-                        continue
-                    _, results = self._parts.results(name, listing.sizes[name])
-                    rest = [result for result in results if result.key not in old]
-                    self._parts.write([(kind, rest)] if rest else [], purges, [name])
-        with self._writing() as connection:
+            connection.executemany("INSERT OR IGNORE INTO parts VALUES (?)", [(name,) for name in names])
+
+    def _unsent(self, kind: str, after: int) -> list[tuple[int, Result]]:
+        """Return what is to be sent of a kind after a row, about `MOST_BYTES`, each result with its row."""
+        found: list[tuple[int, Result]] = []
+        size = 0
+        with self._connection() as connection:
+            for row, key, value, sources in connection.execute(_UNSENT, (kind, after, MOST_BYTES)):
+                result = Result(key, value, tuple(json.loads(sources)))
+                size += result.size
+                if found and size > MOST_BYTES:
+                    break
+                found.append((row, result))
+        return found
+
+    def _drop_replaced(self, replaced: set[tuple[str, str]], names: Iterable[str], purges: frozenset[str]) -> None:
+        """Rewrite the parts that hold earlier values of results that were replaced."""
+        folders = tuple({folder_of(kind) for kind, _ in replaced})
+        for name in names:
+            if name.startswith(folders):
+                self._rewrite([name], purges, replaced)
+        with self._connection() as connection:
             connection.executemany("DELETE FROM replaced WHERE kind = ? AND key = ?", replaced)
 
     def _merge(self, purges: frozenset[str]) -> None:
         """Merge small parts of a kind, if there are many."""
-        listing = self._now()
+        sizes = self._fetch()
         small: defaultdict[str, list[str]] = defaultdict(list)
-        for name in sorted(listing.sizes):
-            if listing.sizes[name] < SMALL:
+        for name in parts_among(sizes):
+            if sizes[name] < SMALL:
                 small[name.partition("/")[0]].append(name)
         for names in small.values():
-            if len(names) < MANY:
-                continue
-            merged: dict[str, Result] = {}
-            kind, read = "", []
-            for name in names[:_MOST_MERGED]:
-                with suppress(IndexCorrupt, Gone):
-                    kind, results = self._parts.results(name, listing.sizes[name])
-                    merged.update({result.key: result for result in results})
-                    read.append(name)
-            self._parts.write([(kind, block) for block in _blocks(merged.values())], purges, read)
+            if len(names) >= MANY:
+                self._rewrite(names[:_MOST_MERGED], purges)
 
-    @contextmanager
-    def _writing(self, keys: Iterable[str] = ()) -> Iterator[sqlite3.Connection]:
-        """Open a transaction in which no other connection writes, with a table of keys."""
-        with self._connection() as connection:
-            connection.execute("PRAGMA temp_store=MEMORY")
-            connection.execute("CREATE TEMP TABLE keys (key TEXT PRIMARY KEY) WITHOUT ROWID")
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("INSERT OR IGNORE INTO temp.keys VALUES (?)", ((key,) for key in keys))
-            yield connection
+    def _rewrite(self, names: list[str], purges: frozenset[str], dropped: Set[tuple[str, str]] = frozenset()) -> None:
+        """Write the results of parts of a kind as one part, and delete them; one part only if any of it is dropped."""
+        rest: dict[str, Result] = {}
+        kind, total = "", 0
+        for name in names:
+            with suppress(IndexCorrupt, Gone):
+                kind, results = self._parts.read(name)
+                rest.update({result.key: result for result in results if (kind, result.key) not in dropped})
+                total += len(results)
+        if len(names) > 1 or len(rest) < total:
+            self._add_parts(self._parts.write(kind, rest.values(), purges, anew=True))
+            self._parts.delete(names)
 
 
-class SharedMemoReader(SharedMemo):
-    """The same for an estimate: keys that the store holds are not missing, and are fetched only if they are read."""
-
-    def missing(self, kind: str, keys: Iterable[str]) -> list[str]:
-        """Return the distinct keys without a result here or in the store, in the order given."""
-        wanted = list(keys)
-        self._bring(kind, [""])  # learns what is there
-        lacking = Memo.missing(self, kind, wanted)
-        held = {key for key, _ in self._holders(kind, lacking)}
-        return [key for key in lacking if key not in held]
+_shared: dict[Path, SharedMemo] = {}
 
 
-def _add_part(connection: sqlite3.Connection, name: str, *, is_here: bool) -> int:
-    connection.execute(
-        "INSERT INTO parts (name, is_here) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET is_here = excluded.is_here",
-        (name, is_here),
-    )
-    (number,) = connection.execute("SELECT number FROM parts WHERE name = ?", (name,)).fetchone()
-    return int(number)
+def open_memo(path: Path, *, shares: bool, progress: Progress = no_progress) -> Memo:
+    """Open the memo of a build.
+
+    Args:
+        path: Its file.
+        shares: Whether it is shared with other writers, if its index is in an object store.
+        progress: Called while results are fetched.
+    """
+    memo = _shared.get(path.absolute()) if shares else None
+    if memo:
+        memo.begin(progress)
+    return memo or Memo(path)
 
 
-def _sent(connection: sqlite3.Connection) -> int:
-    row = connection.execute("SELECT value FROM sharing WHERE name = 'sent'").fetchone()
-    return int(row[0]) if row else 0
+def open_memo_reader(path: Path, *, shares: bool) -> Memo:
+    """Open the memo of a build to look at: nothing is sent. Arguments are those of `open_memo`."""
+    memo = _shared.get(path.absolute()) if shares else None
+    if memo:
+        memo.fetch()
+    return memo or MemoReader(path)
 
 
-def _set_sent(connection: sqlite3.Connection, row: int) -> None:
-    connection.execute("INSERT OR REPLACE INTO sharing VALUES ('sent', ?)", (row,))
-    connection.execute("DELETE FROM stored WHERE row <= ?", (row,))
+@contextmanager
+def shared_memo(store: Store, path: Path) -> Iterator[None]:
+    """Let builds in the block share the memo at `path`, and send its new results at the end, also after an error.
 
-
-def _last_row(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT coalesce(max(rowid), 0) FROM results").fetchone()[0])
-
-
-def _with_sources(connection: sqlite3.Connection, kind: str, pairs: Sequence[tuple[str, bytes]]) -> Iterator[Result]:
-    sources: defaultdict[str, list[str]] = defaultdict(list)
-    for block in key_blocks([key for key, _ in pairs]):
-        marks = ",".join("?" * len(block))
-        query = f"SELECT key, source FROM sources WHERE kind = ? AND key IN ({marks})"  # noqa: S608  (marks are ?)
-        for key, source in connection.execute(query, (kind, *block)):
-            sources[key].append(source)
-    return (Result(key, value, tuple(sorted(sources[key]))) for key, value in pairs)
-
-
-def _blocks(results: Iterable[Result]) -> Iterator[list[Result]]:
-    """Divide results into blocks of `MOST_BYTES`; a result that has more by itself is left out."""
-    block: list[Result] = []
-    room = MOST_BYTES
-    for result in results:
-        size = len(result.value) + sum(map(len, (result.key, *result.sources)))
-        if size > MOST_BYTES:
-            continue
-        if size > room:
-            yield block
-            block, room = [], MOST_BYTES
-        block.append(result)
-        room -= size
-    if block:
-        yield block
+    After an interruption (Ctrl-C) nothing is sent: that may take long, and the next build does it.
+    """
+    memo = _shared[path.absolute()] = SharedMemo(path, Parts(store))
+    try:
+        yield
+    except Exception:
+        memo.finish()
+        raise
+    else:
+        memo.finish()
+    finally:
+        memo.ended.set()
+        del _shared[path.absolute()]

@@ -21,7 +21,7 @@ from tests.waiting import LIMIT, free_port, wait_until
 
 QUESTION = "Where was Marie Curie born?"
 EXTRAS = """
-import sys, conspectus, distributed, s3fs
+import sys, boto3, conspectus, distributed, obstore.store
 from conspectus.integrations import langchain, llama_index
 from conspectus.query.sql import select
 index = conspectus.open(sys.argv[1])

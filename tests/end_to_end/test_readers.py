@@ -309,10 +309,7 @@ def test_bombs_cost_nothing_and_what_is_beside_them_is_read(tmp_path: Path) -> N
 def test_a_url_is_an_input_of_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Ada Lovelace worked in London.", "utf-8")
     words = ["--index", "index", "--set", "extraction.pipeline=regex", "--quiet"]
-    assert conspectus("index", f"zip://*.txt::file://{tmp_path}/none.zip", *words).status == 3
-    assert (
-        conspectus("index", "gs://bucket/docs", *words).err
-        == "conspectus: gs://bucket/docs: Please install gcsfs to access Google Storage\n"
-    )
+    refused = conspectus("index", "sftp://host/docs", *words)
+    assert (refused.status, refused.err) == (3, "conspectus: sftp://host/docs: unknown protocol 'sftp'\n")
     assert conspectus("index", f"file://{tmp_path}/a.txt", *words).status == 0
     assert [each.uri for each in StoredIndex.open(tmp_path / "index").rows(Document)] == ["a.txt"]

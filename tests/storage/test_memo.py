@@ -181,7 +181,7 @@ def test_what_cannot_be_read_now_is_not_to_be_deleted(tmp_path: Path) -> None:
 
     path = tmp_path / "memo.sqlite"
     sqlite3.connect(path).execute("CREATE TABLE begun (it INT)").connection.close()  # its tables are yet to come
-    with pytest.raises(IndexUnusable, match="cannot be read now"):
+    with pytest.raises(IndexUnusable, match="cannot be used now"):
         MemoReader(path).get_many("kind", ["a"])
     path.write_bytes(b"no database" * 100)
     with pytest.raises(IndexUnusable, match="delete it"):

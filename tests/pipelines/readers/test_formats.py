@@ -12,7 +12,7 @@ from tests.pipelines.readers.reading import read, texts
 
 
 def test_formats_are_loaded_when_they_are_read() -> None:
-    heavy = ["lxml", "pypdf", "docx", "pptx", "python_calamine", "pyarrow", "fsspec", "httpx"]
+    heavy = ["lxml", "pypdf", "docx", "pptx", "python_calamine", "pyarrow", "obstore", "httpx"]
     code = (
         f"import sys, conspectus.pipelines.steps.documents\nprint(*[name for name in {heavy!r} if name in sys.modules])"
     )

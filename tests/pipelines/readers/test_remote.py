@@ -1,18 +1,22 @@
 import gzip
+import sys
 import threading
 import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import fsspec  # type: ignore[import-untyped]
+import httpx
 import pytest
 from conspectus.pipelines.readers import remote
 from conspectus.pipelines.readers.discover import find_files
-from conspectus.pipelines.readers.remote import is_url, shown
+from conspectus.pipelines.readers.object_store import shown
+from conspectus.pipelines.readers.remote import is_url
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.storage.errors import InputError, MissingPart
 from conspectus.storage.settings import InputSettings
+
+from tests.pipelines.remote_index.stores import Server, delete, objects_of, on_server, put
 
 SETTINGS = InputSettings()
 SECRET = "hunter2"
@@ -80,10 +84,20 @@ def server() -> Iterator[str]:
         serving.shutdown()
 
 
+@pytest.fixture(scope="module")
+def s3() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.process.kill()
+    running.process.wait()
+
+
 @pytest.fixture
-def memory() -> Iterator[str]:
-    """A folder in fsspec's memory."""
-    system = fsspec.filesystem("memory")
+def bucket(s3: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A bucket of a real S3 server with documents in a folder."""
+    on_server(s3.url, monkeypatch)
+    url = f"s3://{tmp_path.name.strip('_').replace('_', '-')[:40].lower()}"
+    s3.make_bucket(url.removeprefix("s3://"))
     for name, content in {
         "a.txt": b"A.",
         "sub/b.csv": b"id,text\n1,Row.\n",
@@ -92,9 +106,8 @@ def memory() -> Iterator[str]:
         "sub/bad.pdf": b"no PDF",
         "photo.jpg": b"\xff\xd8\xff",
     }.items():
-        system.pipe(f"/docs/{name}", content)
-    yield "memory://docs"
-    system.rm("/docs", recursive=True)
+        put(f"{url}/docs", name, content)
+    return url
 
 
 def read(*inputs: str | Path, settings: InputSettings = SETTINGS) -> tuple[dict[str, str], dict[str, str]]:
@@ -103,20 +116,47 @@ def read(*inputs: str | Path, settings: InputSettings = SETTINGS) -> tuple[dict[
     return {each.uri: each.text for each in documents}, {each.item_id: each.reason for each in failures}
 
 
-def test_a_folder_behind_a_url_is_read_as_one_on_disk(memory: str, tmp_path: Path) -> None:
+def test_a_folder_behind_a_url_is_read_as_one_on_disk(bucket: str, s3: Server, tmp_path: Path) -> None:
     expected = {"a.txt": "A.", "sub/b.csv#1": "Row."}
-    texts, failures = read(memory)
-    assert (texts, sorted(failures)) == (expected, ["photo.jpg", "sub/bad.pdf"])
-    assert failures["photo.jpg"] == "unsupported format .jpg"
-    assert read("memory://docs/a.txt") == ({"a.txt": "A."}, {})
-    assert read("memory://docs/*.txt") == ({"a.txt": "A."}, {})
-    assert read("memory://docs/**/*.csv") == ({"sub/b.csv#1": "Row."}, {})
-    assert list(read("memory://docs/s*")[0]) == ["sub/b.csv#1"]
-    assert set(read(memory, "memory://docs/a.txt", "memory://docs/sub")[0]) == set(expected)
+    httpx.put(f"{s3.url}/{bucket.removeprefix('s3://')}/docs/sub/").raise_for_status()  # a mark of a folder
+    for url in (f"{bucket}/docs", f"{bucket}/docs/"):
+        texts, failures = read(url)
+        assert (texts, sorted(failures)) == (expected, ["photo.jpg", "sub/bad.pdf"])
+        assert failures["photo.jpg"] == "unsupported format .jpg"
+    assert set(read(bucket)[0]) == {"docs/a.txt", "docs/sub/b.csv#1"}
+    assert read(f"{bucket}/docs/a.txt") == ({"a.txt": "A."}, {})
+    assert set(read(f"{bucket}/docs", f"{bucket}/docs/a.txt", f"{bucket}/docs/sub")[0]) == set(expected)
     (tmp_path / "a.txt").write_text("Here.")
-    texts, _ = read(memory, tmp_path / "a.txt")
+    texts, _ = read(f"{bucket}/docs", tmp_path / "a.txt")
     assert sorted(texts.values()) == ["A.", "Here.", "Row."]
     assert set(texts) > {"a.txt", "sub/b.csv#1"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("docs/*.txt", ["a.txt"]),
+        ("docs/**/*.csv", ["sub/b.csv#1"]),
+        ("docs/**/*.txt", ["a.txt"]),
+        ("**/b.csv", ["docs/sub/b.csv#1"]),
+        ("docs/s*", ["sub/b.csv#1"]),
+        ("docs/s*/.hidden*", ["sub/.hidden.txt"]),
+        ("d[a-o]cs/?.txt", ["docs/a.txt"]),
+    ],
+)
+def test_wildcards_are_those_of_a_folder_on_disk(pattern: str, found: list[str], bucket: str, tmp_path: Path) -> None:
+    for name, content in objects_of(f"{bucket}/docs").items():
+        (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "docs" / name).write_bytes(content)
+    assert list(read(f"{bucket}/{pattern}")[0]) == found == list(read(str(tmp_path / pattern))[0])
+
+
+def test_names_are_taken_as_they_are(bucket: str) -> None:
+    names = ["100%.txt", "a b/ü.txt", "e%20f.txt", "q?.txt", "st*r.txt", "x[1].txt"]
+    for name in names:
+        put(f"{bucket}/odd", name, name.encode())
+    assert read(f"{bucket}/odd")[0] == {name: name for name in names}
+    assert all(read(f"{bucket}/odd/{name}")[0] == {name.rpartition("/")[2]: name} for name in names)
 
 
 def test_file_urls_are_paths(tmp_path: Path) -> None:
@@ -127,17 +167,11 @@ def test_file_urls_are_paths(tmp_path: Path) -> None:
         read(f"file://{tmp_path}/none.txt")
 
 
-def test_urls_may_be_chained(tmp_path: Path) -> None:
+def test_an_archive_in_a_store_is_unpacked(bucket: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("x/a.txt", "In the archive.")
-        archive.writestr("../up.txt", "no")
-    texts, failures = read(f"zip://x::file://{tmp_path}/a.zip")
-    assert (texts, failures) == ({"a.txt": "In the archive."}, {})
-    with pytest.raises(InputError, match=r"no such file or folder: zip://none\.txt::file://"):
-        read(f"zip://none.txt::file://{tmp_path}/a.zip")
-    (tmp_path / "b.zip").write_bytes(b"broken")
-    with pytest.raises(InputError, match="BadZipFile"):
-        read(f"zip://x::file://{tmp_path}/b.zip")
+    put(bucket, "packed/a.zip", (tmp_path / "a.zip").read_bytes())
+    assert read(f"{bucket}/packed/a.zip") == ({"a.zip/x/a.txt": "In the archive."}, {})
 
 
 @pytest.mark.parametrize(
@@ -170,36 +204,44 @@ def test_what_a_server_does_not_give_is_a_failure(server: str, monkeypatch: pyte
     }
 
 
-def test_an_input_that_is_not_there_is_an_error_without_secrets(server: str, memory: str) -> None:
+def test_an_input_that_is_not_there_is_an_error_without_secrets(server: str, bucket: str) -> None:
     for url, message in {
         f"http://me:{SECRET}@{server}/none.txt?key={SECRET}": f"no such file: http://{server}/none.txt",
-        f"memory://me:{SECRET}@nowhere/x.txt": "no such file or folder: memory://nowhere/x.txt",
-        "memory://docs/*.nothing": "no such file or folder: memory://docs/",
+        f"s3://me:{SECRET}@bucket/x.txt": "s3://bucket/x.txt: leave credentials out of the URL",
+        f"{bucket}/none.txt": f"no such file or folder: {bucket}/none.txt",
+        f"{bucket}/*.nothing": f"no such file or folder: {bucket}/*.nothing",
+        "s3://nobucket/x": "s3://nobucket/x: cannot be fetched: the store answers 404",
+        "s3:///x": "s3:///x: not a complete URL",
         f"nothing://me:{SECRET}@host/x": "nothing://host/x: unknown protocol 'nothing'",
-        "zip://x": "zip://x: cannot be fetched",
+        f"zip://x::https://host/a.zip?{SECRET}": "zip://x::https://host/a.zip: unknown protocol 'zip'",
         f"http://me:{SECRET}@host:port/x?key={SECRET}": "not a URL: http://host:port/x",
     }.items():
         with pytest.raises(InputError) as error:
-            read(memory, url)
+            read(bucket, url)
         assert str(error.value).startswith(message)
         assert SECRET not in str(error.value)
     with pytest.raises(InputError, match="give a URL as a string"):
         read(Path("s3://bucket/docs"))
 
 
-def test_a_missing_library_is_named() -> None:
-    with pytest.raises(MissingPart, match=r"^gs://bucket/docs: Please install gcsfs to access Google Storage$"):
-        read(f"gs://me:{SECRET}@bucket/docs")
-    with pytest.raises(MissingPart, match="install gcsfs"):
-        read("zip://a.txt::gs://bucket/a.zip")
+def test_a_store_without_an_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_server("http://127.0.0.1:9", monkeypatch)
+    with pytest.raises(InputError, match=r"^s3://bucket/docs: cannot be reached: no answer from the store$"):
+        read("s3://bucket/docs")
 
 
-def test_the_length_of_what_is_fetched_is_bounded(server: str, memory: str) -> None:
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore.store", None)
+    with pytest.raises(MissingPart, match=r"^gs://never-opened/docs needs obstore: pip install 'conspectus\[s3\]'"):
+        read("gs://never-opened/docs")
+
+
+def test_the_length_of_what_is_fetched_is_bounded(server: str, bucket: str) -> None:
     limit = InputSettings(max_download_bytes=1_000)
-    _, failures = read(f"http://{server}/long.txt", memory, settings=limit)
+    _, failures = read(f"http://{server}/long.txt", bucket, settings=limit)
     assert failures["long.txt"] == "longer than input.max_download_bytes (1000)"
-    fsspec.filesystem("memory").pipe("/docs/long.txt", b"x" * 1_001)
-    assert read(memory, settings=limit)[1]["long.txt"] == "longer than input.max_download_bytes (1000)"
+    put(bucket, "long.txt", b"x" * 1_001)
+    assert read(bucket, settings=limit)[1]["long.txt"] == "longer than input.max_download_bytes (1000)"
 
 
 def test_what_a_server_compresses_is_not_unpacked_on_the_way(server: str) -> None:
@@ -214,16 +256,16 @@ def test_a_server_that_never_ends_is_given_up(server: str, monkeypatch: pytest.M
         read(f"http://{server}/b.txt")
 
 
-def test_a_file_that_is_gone_when_it_is_read_is_a_failure(memory: str) -> None:
+def test_a_file_that_is_gone_when_it_is_read_is_a_failure(bucket: str) -> None:
     from contextlib import ExitStack
 
     from conspectus.pipelines.readers.encodings import Unreadable
     from conspectus.pipelines.readers.remote import RemoteFile, fetched
 
-    file = next(each.path for each in find_files([memory])[0] if each.uri == "a.txt")
+    file = next(each.path for each in find_files([f"{bucket}/docs"])[0] if each.uri == "a.txt")
     assert isinstance(file, RemoteFile)
     assert SECRET not in repr(file)
-    fsspec.filesystem("memory").rm("/docs/a.txt")
+    delete(f"{bucket}/docs", "a.txt")
     with ExitStack() as stack, pytest.raises(Unreadable) as error:
         stack.enter_context(fetched(file, SETTINGS))
     assert error.value.reason == "not found"

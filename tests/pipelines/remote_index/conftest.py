@@ -17,20 +17,18 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def url(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """An empty folder of a bucket, and a machine that has fetched nothing."""
-    import s3fs  # type: ignore[import-untyped]
-
     on_server(server.url, monkeypatch)
     on_machine("first", tmp_path, monkeypatch)
     bucket = f"bucket-{tmp_path.name.strip('_').replace('_', '-')[:40].lower()}"
-    s3fs.S3FileSystem().mkdir(bucket)
+    server.make_bucket(bucket)
     return f"s3://{bucket}/some/notes.index"
 
 
 @pytest.fixture
-def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An empty folder of a store in memory, and a machine that has fetched nothing."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A folder that machines share, with nothing in it, and a machine that has fetched nothing."""
     on_machine("first", tmp_path, monkeypatch)
-    return f"memory://{tmp_path.name}/notes.index"
+    return f"file://{tmp_path}/shared/notes.index"
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -12,10 +13,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
 
 import conspectus
-import fsspec  # type: ignore[import-untyped]
 import httpx
 import pytest
 from conspectus.pipelines.incremental import add_documents
@@ -25,12 +24,11 @@ from conspectus.storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, In
 from conspectus.storage.leases import take_lease
 from conspectus.storage.manifest import current_version, read_manifest
 from conspectus.storage.records import Document
-from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
 from mcp import Client, StdioServerParameters
 
 from tests.command_line import conspectus as command
 from tests.command_line import conspectus_apart, start
-from tests.pipelines.remote_index.stores import SECRET, Server, objects_of, on_machine, on_server, put
+from tests.pipelines.remote_index.stores import SECRET, Server, objects_of, on_machine, on_server, put, seen_requests
 from tests.waiting import LIMIT, free_port
 
 REGEX = ("--set", "extraction.pipeline=regex")
@@ -57,6 +55,18 @@ def test_a_version_travels_unchanged(url: str, notes: Path, tmp_path: Path, monk
     assert sorted(name.partition("/")[0] for name in objects_of(url)).count("published") == 1
     assert "unchanged" in command("index", notes, "--index", url, "--quiet", *REGEX).out
     assert len([name for name in objects_of(url) if name.startswith("published/")]) == 1, "nothing new, no new version"
+
+
+def test_a_build_in_a_folder_loads_no_library_of_object_stores(notes: Path, tmp_path: Path) -> None:
+    words = ["conspectus", "index", str(notes), "--index", str(tmp_path / "index"), "--quiet", *REGEX]
+    code = (
+        f"import sys; sys.argv = {words!r}\n"
+        "from conspectus.cli import main\n"
+        "try: main()\n"
+        "finally: print([name for name in ('obstore', 'boto3', 'botocore', 'fsspec') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT, check=True)
+    assert done.stdout.strip().splitlines()[-1] == "[]"
 
 
 def test_changes_from_two_machines_follow_each_other_and_old_versions_go(
@@ -216,13 +226,11 @@ def answered(ask: Callable[[], httpx.Response], is_expected: Callable[[httpx.Res
 def test_a_reader_goes_on_offline_and_a_writer_does_not(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import s3fs
-
     stopped, url = Server(), "s3://bucket/notes.index"
     try:
         on_server(stopped.url, monkeypatch)
         on_machine("first", tmp_path, monkeypatch)
-        s3fs.S3FileSystem().mkdir("bucket")
+        stopped.make_bucket("bucket")
         version = conspectus.build(notes, url, conspectus.load_settings(overrides=SETTINGS)).manifest.version
     finally:
         stopped.process.kill()
@@ -276,56 +284,66 @@ def test_a_damaged_copy_is_fetched_again_by_verify(url: str, notes: Path) -> Non
         b"x" * 2_000,
     ],
 )
-def test_a_record_is_not_trusted(record: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    on_machine("first", tmp_path, monkeypatch)
-    put("memory://hostile/index", "published/00000001", record)
+def test_a_record_is_not_trusted(record: bytes, folder: str) -> None:
+    put(folder, "published/00000001", record)
     with pytest.raises(IndexCorrupt, match="00000001"):
-        located("memory://hostile/index")
+        located(folder)
 
 
-def test_a_manifest_cannot_name_a_place_outside(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index_root: Path
-) -> None:
+def test_a_manifest_cannot_name_a_place_outside(folder: str, index_root: Path) -> None:
     from hashlib import sha256
 
-    on_machine("first", tmp_path, monkeypatch)
     version = current_version(index_root)
     manifest = json.loads((index_root / "versions" / version / "manifest.json").read_text("utf-8"))
     manifest["files"]["../../../outside"] = {"sha256": sha256(b"x").hexdigest(), "bytes": 1}
     data = json.dumps(manifest).encode()
-    folder = f"{version}-{'0' * 16}"
-    put("memory://hostile/index", f"versions/{folder}/manifest.json", data)
-    record = {"folder": folder, "version": version, "manifest": sha256(data).hexdigest(), "writer": ""}
-    put("memory://hostile/index", "published/00000001", json.dumps(record).encode())
-    with pytest.raises(IndexCorrupt, match=r"memory://hostile/index.*not a path inside a version"):
-        located("memory://hostile/index")
+    place = f"{version}-{'0' * 16}"
+    put(folder, f"versions/{place}/manifest.json", data)
+    record = {"folder": place, "version": version, "manifest": sha256(data).hexdigest(), "writer": ""}
+    put(folder, "published/00000001", json.dumps(record).encode())
+    with pytest.raises(IndexCorrupt, match=r"file://.*/notes\.index.*not a path inside a version"):
+        located(folder)
 
 
-class Careless(MemoryFileSystem):  # type: ignore[misc]
-    """A store that ignores the condition without a word."""
-
-    protocol = "careless"
-    store: ClassVar[dict[str, Any]] = {}
-    pseudo_dirs: ClassVar[list[str]] = [""]
-
-    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **kwargs: object) -> None:
-        super().pipe_file(path, value)
-
-
-def test_a_store_without_conditions_is_refused(notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fsspec.register_implementation("careless", Careless, clobber=True)
-    on_machine("first", tmp_path, monkeypatch)
-    done = command("index", notes, "--index", "careless://some/index", "--quiet", *REGEX)
-    assert done.status == IndexUnusable.exit_status
-    assert done.err.startswith("conspectus: careless://some/index: this store ignores the condition If-None-Match")
-    assert not [name for name in Careless.store if "published" in name or "versions" in name]
-
-
-def test_a_served_version_stays_until_it_is_released(
-    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_store_without_conditions_is_refused(
+    url: str, server: Server, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_machine("first", tmp_path, monkeypatch)
-    url, settings = "memory://served/notes.index", conspectus.load_settings(overrides=SETTINGS)
+    with seen_requests(server, dropped="if-none-match") as (careless, seen):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", careless)
+        done = command("index", notes, "--index", url, "--quiet", *REGEX)
+    assert done.status == IndexUnusable.exit_status
+    assert done.err.startswith(f"conspectus: {url}: this store ignores the condition If-None-Match")
+    assert any("if-none-match" in headers for _, headers in seen)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+    assert objects_of(url) == {}
+
+
+def test_keys_come_from_the_environment_or_from_files(
+    url: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def signed_with() -> str:
+        with seen_requests(server) as (before, seen):
+            monkeypatch.setenv("AWS_ENDPOINT_URL", before)
+            assert Store(url).current() is None
+        return seen[0][1].get("authorization", "")
+
+    assert "Credential=someone/" in signed_with()
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    (tmp_path / "keys").write_text(f"[work]\naws_access_key_id = filed\naws_secret_access_key = {SECRET}\n", "utf-8")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "keys"))
+    monkeypatch.setenv("AWS_PROFILE", "work")
+    assert "Credential=filed/" in signed_with()
+    monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
+    assert signed_with() == ""
+    monkeypatch.delenv("AWS_SKIP_SIGNATURE")
+    monkeypatch.setenv("AWS_PROFILE", "none")
+    with pytest.raises(UsageError, match=r"profile \(none\) could not be found"):
+        Store("s3://never-opened-with-this-profile/index")
+
+
+def test_a_served_version_stays_until_it_is_released(folder: str, notes: Path) -> None:
+    url, settings = folder, conspectus.load_settings(overrides=SETTINGS)
     first = conspectus.build(notes / "lamp.txt", url, settings).manifest.version
     copy = located(url)
     lease = take_lease(copy, first)
@@ -344,7 +362,7 @@ def test_a_served_version_stays_until_it_is_released(
         ("https://example.org/index", UsageError, "object store"),
         ("s3://bucket", UsageError, "name a folder of the bucket"),
         ("nowhere://bucket/index", UsageError, "unknown protocol"),
-        ("memory://nothing/here", IndexNotFound, "nothing is published there"),
+        ("file:///nothing/here", IndexNotFound, "nothing is published there"),
     ],
 )
 def test_a_wrong_place_is_one_clear_line(
@@ -357,7 +375,6 @@ def test_a_wrong_place_is_one_clear_line(
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)  # it may be imported already
-    monkeypatch.setitem(sys.modules, "s3fs", None)
+    monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(MissingPart, match=r"pip install 'conspectus\[s3\]'"):
-        Store("s3://bucket/index")
+        Store("s3://never-opened/index")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import sha256
@@ -21,9 +21,9 @@ from conspectus.pipelines.incremental import add_documents
 from conspectus.pipelines.remote_index import shared_memo
 from conspectus.pipelines.remote_index.local_copy import written
 from conspectus.pipelines.remote_index.objects import Store
-from conspectus.pipelines.remote_index.parts import WHOLE, Listing, Parts, Result, encoded
+from conspectus.pipelines.remote_index.parts import Parts, Result, encoded, parts_among
 from conspectus.pipelines.remote_index.shared_memo import SharedMemo
-from conspectus.storage.errors import BudgetReached, IndexBusy
+from conspectus.storage.errors import BudgetReached, IndexBusy, IndexUnusable
 from conspectus.storage.settings import Settings, load_settings
 
 from benchmarks.fake_server import FakeRequest, FakeServer
@@ -77,11 +77,20 @@ def bought(model: FakeServer) -> Counter[str]:
 def parts_of(url: str) -> dict[str, tuple[str, list[Result]]]:
     """All parts in a store, decoded."""
     parts = Parts(Store(url))
-    return {name: parts.results(name, size) for name, size in parts.listing().sizes.items()}
+    return {name: parts.read(name) for name in parts_among(parts.sizes())}
 
 
 def memo_at(url: str, tmp_path: Path, name: str) -> SharedMemo:
-    return SharedMemo(tmp_path / name / "memo.sqlite", Parts(Store(url)))
+    memo = SharedMemo(tmp_path / name / "memo.sqlite", Parts(Store(url)))
+    memo.fetch()
+    return memo
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def raise_it(*_: object) -> None:
+        raise error
+
+    return raise_it
 
 
 def test_nobody_pays_twice(url: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,40 +112,40 @@ def test_nobody_pays_twice(url: str, tmp_path: Path, model: FakeServer, monkeypa
 
 
 def test_what_a_failed_build_bought_is_there(
-    memory: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
+    folder: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = people(tmp_path / "docs", 1, 2, 3, 4)
     with pytest.raises(BudgetReached):
-        conspectus.build(documents, memory, chosen(model, llm={"max_tokens": 9_000, "max_output_tokens": 1_000}))
+        conspectus.build(documents, folder, chosen(model, llm={"max_tokens": 9_000, "max_output_tokens": 1_000}))
     paid = len(bought(model))
     assert paid > 1
     on_machine("second", tmp_path, monkeypatch)
-    conspectus.build(documents, memory, chosen(model, llm={"max_output_tokens": 1_000}))
+    conspectus.build(documents, folder, chosen(model, llm={"max_output_tokens": 1_000}))
     assert len(bought(model)) > paid
     assert set(bought(model).values()) == {1}
 
 
 def test_who_loses_the_race_has_not_paid_in_vain(
-    memory: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
+    folder: str, tmp_path: Path, model: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = chosen(model)
     first, ours, theirs = people(tmp_path / "docs", 1, 2, 3)
-    conspectus.build(first, memory, settings)
-    with pytest.raises(IndexBusy), written(memory) as folder:  # noqa: PT012
-        add_documents([ours], folder, settings)
+    conspectus.build(first, folder, settings)
+    with pytest.raises(IndexBusy), written(folder) as work:  # noqa: PT012
+        add_documents([ours], work, settings)
         on_machine("second", tmp_path, monkeypatch)
-        conspectus.add(theirs, memory, settings)
+        conspectus.add(theirs, folder, settings)
     before = bought(model)
     on_machine("third", tmp_path, monkeypatch)
-    assert conspectus.add(ours, memory, settings).manifest.rows["documents"] == 3
+    assert conspectus.add(ours, folder, settings).manifest.rows["documents"] == 3
     assert not (bought(model) - before).keys() & before.keys()
 
 
 KILLED = """
 import sys
 from conspectus.cli import main
-from conspectus.pipelines.remote_index import sharing
-sharing.SECONDS = .02
+from conspectus.pipelines.remote_index import shared_memo
+shared_memo.SECONDS = .02
 main()
 """
 
@@ -183,7 +192,7 @@ def test_writers_at_once_lose_nothing(url: str, tmp_path: Path, monkeypatch: pyt
         chance = random.Random(number)
         for _turn in range(6):
             keys = {f"{chance.randrange(200)}" for _ in range(9)}
-            memos[number].look_again()
+            memos[number].fetch()
             lacking = memos[number].missing("k", keys)
             memos[number].put_many("k", {key: key.encode() for key in lacking}, {key: [f"of {key}"] for key in lacking})
             memos[number].send()
@@ -201,57 +210,78 @@ def test_writers_at_once_lose_nothing(url: str, tmp_path: Path, monkeypatch: pyt
 
 
 def test_two_that_merge_into_each_others_parts_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    url = f"memory://{tmp_path.name}/index"
+    url = f"file://{tmp_path}/shared/index"
     a, b, c, d = (Result(letter, letter.encode(), ()) for letter in "abcd")
     ours, theirs = Parts(Store(url)), Parts(Store(url))
-    rows, columns = [("k", [a, b]), ("k", [c, d])], [("k", [a, c]), ("k", [b, d])]
-    (in_rows, _), (in_columns, _) = ours.write(rows, frozenset()), ours.write(columns, frozenset())
-    listing = ours.listing
+    rows, columns = ([a, b], [c, d]), ([a, c], [b, d])
 
-    def meanwhile() -> Listing:
-        theirs.write(rows, frozenset(), in_columns)
-        return listing()
+    def written(parts: Parts, groups: Sequence[list[Result]], *, anew: bool) -> list[str]:
+        return [name for group in groups for name in parts.write("k", group, frozenset(), anew=anew)]
 
-    monkeypatch.setattr(ours, "listing", meanwhile)
-    ours.write(columns, frozenset(), in_rows)
+    in_rows, in_columns = (written(ours, groups, anew=False) for groups in (rows, columns))
+    sizes = ours.sizes
+
+    def meanwhile() -> dict[str, int]:
+        monkeypatch.undo()
+        written(theirs, rows, anew=True)
+        theirs.delete(in_columns)
+        return sizes()
+
+    monkeypatch.setattr(ours, "sizes", meanwhile)
+    written(ours, columns, anew=True)
+    ours.delete(in_rows)
     assert {result.key for _, results in parts_of(url).values() for result in results} == set("abcd")
 
 
-def test_a_part_comes_only_if_it_is_needed(memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = memo_at(memory, tmp_path, "first")
+def test_a_part_comes_once_and_is_not_sent_back(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = memo_at(folder, tmp_path, "first")
     for letter in "ab":
         first.put_many("k", {f"{letter}{number}": random.Random(number).randbytes(20_000) for number in range(50)})
         first.send()
-    first.put_many("other", {"a1": b"of another kind"})
-    first.send()
-    read: list[tuple[str, int]] = []
-    whole = Store.read_range
+    read: list[str] = []
+    whole = Store.read
 
-    def counted(self: Store, name: str, start: int, end: int) -> bytes:
-        read.append((name, end - start))
-        return whole(self, name, start, end)
+    def counted(self: Store, name: str, most: int) -> bytes:
+        read.append(name)
+        return whole(self, name, most)
 
-    monkeypatch.setattr(Store, "read_range", counted)
-    second = memo_at(memory, tmp_path, "second")
-    assert second.missing("k", ["c1"]) == ["c1"]
-    assert sum(size for _, size in read) <= 2 * WHOLE, "keys"
-    read.clear()
-    assert second.get_many("k", ["b1", "c1"]).keys() == {"b1"}
-    assert second.get_many("k", ["b2"]).keys() == {"b2"}
-    assert [size > 1_000_000 for _, size in read] == [True]
+    monkeypatch.setattr(Store, "read", counted)
+    second = memo_at(folder, tmp_path, "second")
+    assert second.get_many("k", ["b1", "a2", "c1"]).keys() == {"b1", "a2"}
     second.send()
-    assert len(parts_of(memory)) == 3, "what came from the store is not sent"
+    assert len(read) == len(set(read)) == 2
+    again = memo_at(folder, tmp_path, "second")
+    again.put_many("k", {"c1": b"new"})
+    again.send()
+    first.fetch()
+    assert first.get_many("k", ["c1"]) == {"c1": b"new"}
+    assert len(read) == len(set(read)) == 3, "what is here is not fetched again"
+    assert sorted(len(results) for _, results in parts_of(folder).values()) == [1, 50, 50], "what is new is sent"
 
 
-def test_a_reply_that_was_replaced_is_gone(memory: str, tmp_path: Path) -> None:
-    first = memo_at(memory, tmp_path, "first")
+def test_a_store_that_fails_costs_a_warning(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    memo_at(folder, tmp_path, "first").put_many("k", {"a": b"a"})
+    with monkeypatch.context() as broken:
+        broken.setattr(Store, "sizes", raising(IndexUnusable("the store answers 503")))
+        memo = memo_at(folder, tmp_path, "first")
+        assert memo.get_many("k", ["a"]) == {"a": b"a"}
+        memo.send()
+    assert caplog.text.count("the store answers 503") == 2
+    memo.send()
+    assert len(parts_of(folder)) == 1
+
+
+def test_a_reply_that_was_replaced_is_gone(folder: str, tmp_path: Path) -> None:
+    first = memo_at(folder, tmp_path, "first")
     first.put_many("reply", {"a": b"half a reply", "b": b"other"})
     first.send()
     first.replace_many("reply", {"a": b"a whole reply"})
     first.send()
-    second = memo_at(memory, tmp_path, "second")
+    second = memo_at(folder, tmp_path, "second")
     assert second.get_many("reply", ["a", "b"]) == {"a": b"a whole reply", "b": b"other"}
-    assert sorted(result.value for _, results in parts_of(memory).values() for result in results) == [
+    assert sorted(result.value for _, results in parts_of(folder).values() for result in results) == [
         b"a whole reply",
         b"other",
     ]
@@ -272,7 +302,6 @@ def test_a_purge_leaves_nothing(
     extracted = next(kind for kind, _ in parts_of(url).values() if kind == "extract")
     assert b"Zorblatt" in words()
     late = memo_at(url, tmp_path, "late")
-    late.missing(extracted, ["nothing"])  # it began before the purge
     late.put_many(extracted, {"late": b"Zorblatt"}, {"late": ["a text that is not in the index"]})
 
     on_machine("second", tmp_path, monkeypatch)
@@ -286,7 +315,6 @@ def test_a_purge_leaves_nothing(
     late.send()
     assert "was purged meanwhile" in caplog.text
     again = memo_at(url, tmp_path, "late")
-    again.missing(extracted, ["new"])
     again.put_many(extracted, {"new": b"made after the purge"})
     again.send()
     assert b"Zorblatt" not in words()
@@ -302,16 +330,13 @@ def test_a_purge_leaves_nothing(
     assert 0 < new < kept, "what was made of the other texts is still there"
 
 
-@pytest.mark.parametrize("how", ["changed", "foreign", "of another kind", "no table"])
-def test_a_damaged_part_is_ignored(
-    how: str, memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(shared_memo, "WHOLE", 100 if how == "changed" else 1 << 16)
-    first = memo_at(memory, tmp_path, "first")
+@pytest.mark.parametrize("how", ["changed", "cut", "foreign", "of another kind", "no table"])
+def test_a_damaged_part_is_ignored(how: str, folder: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first = memo_at(folder, tmp_path, "first")
     first.put_many("k", {"a": b"a" * 1000})
     first.send()
-    ((name, _),) = parts_of(memory).items()
-    data = objects_of(memory)[f"memo/{name}"]
+    ((name, _),) = parts_of(folder).items()
+    data = objects_of(folder)[f"memo/{name}"]
     damaged = {
         "changed": data[:10] + b"x" + data[11:],
         "cut": data[: len(data) // 2],
@@ -320,15 +345,15 @@ def test_a_damaged_part_is_ignored(
         "no table": b"",
     }[how]
     rightly_named = how in {"foreign", "of another kind"}
-    Store(memory).delete_objects([f"memo/{name}"])
-    put(memory, f"memo/{name[:-72]}{sha256(damaged).hexdigest()}.parquet" if rightly_named else f"memo/{name}", damaged)
-    second = memo_at(memory, tmp_path, "second")
+    Store(folder).delete_objects([f"memo/{name}"])
+    put(folder, f"memo/{name[:-72]}{sha256(damaged).hexdigest()}.parquet" if rightly_named else f"memo/{name}", damaged)
+    second = memo_at(folder, tmp_path, "second")
     assert second.missing("k", ["a"]) == ["a"]
     assert second.get_many("k", ["a"]) == {}
     assert caplog.text.count("it is ignored") == 1
     second.put_many("k", {"a": b"computed again"})
     second.send()
-    assert memo_at(memory, tmp_path, "third").get_many("k", ["a"]) == {"a": b"computed again"}
+    assert memo_at(folder, tmp_path, "third").get_many("k", ["a"]) == {"a": b"computed again"}
 
 
 def _foreign() -> bytes:
