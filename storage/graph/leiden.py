@@ -1,16 +1,18 @@
 """Hierarchical Leiden: community detection, repeated inside every community above a maximum size."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from conspectus.storage.arrays import Bools, Ints, SmallInts, runs
+from conspectus.storage.graph import leidenalg_engine
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.edges import Edges, check_weights, node_ids
 from conspectus.storage.spilled import array_of
 from numpy.typing import ArrayLike, NDArray
 
+GRASPOLOGIC = "graspologic"
 _EDGES_AT_ONCE = 65_536
 _EDGES_TOGETHER = 1 << 18
 """A graph with more edges is divided level by level: the library that does it at once names each node with a string."""
@@ -86,13 +88,14 @@ def hierarchical_leiden(
     resolution: float = 1.0,
     randomness: float = 0.001,
     iterations: int = 2,
+    engine: str = GRASPOLOGIC,
 ) -> Hierarchy:
     """Return a hierarchy of communities, with every community that can be split within `max_cluster_size`.
 
     Leiden maximises the modularity of level 0; each community above the size is then divided as a separate
     graph, until none can be split. Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing
     well-connected communities" (2019); the recursion is that of Edge et al., "From Local to Global" (2024),
-    section 3.1.4. The implementation is graspologic-native.
+    section 3.1.4. The implementation is graspologic-native, or leidenalg with another quality than modularity.
 
     The same edges and seed give the same hierarchy. A node without edges is a singleton community on level 0. The
     weights are divided by their mean.
@@ -102,11 +105,13 @@ def hierarchical_leiden(
         seed: Random seed, in 0 .. 2**64 - 1.
         max_cluster_size: Larger communities are split further if possible; at least 1.
         resolution: Resolution of modularity, above 0; higher gives more and smaller communities.
-        randomness: Randomness of the refinement phase, above 0.
+        randomness: Randomness of the refinement phase, above 0 (of graspologic).
         iterations: Iterations of Leiden, each from the result of the last; at least 1.
+        engine: "graspologic", or one of `leidenalg_engine`.
 
     Raises:
         ValueError: An argument is out of range.
+        MissingPart: The engine is not installed.
 
     >>> from conspectus.storage.graph.edges import canonical_edges
     >>> two_triangles = canonical_edges(7, [0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3], [1.0] * 7)
@@ -123,7 +128,7 @@ def hierarchical_leiden(
         return hierarchy_of([np.arange(edges.n_nodes)], max_cluster_size)
     # Randomness is relative to gains in weight; a mean of 1 makes it independent of the unit.
     dividing = _Dividing(
-        edges.weights.mean(dtype=np.float64), max_cluster_size, resolution, randomness, iterations, seed
+        edges.weights.mean(dtype=np.float64), max_cluster_size, resolution, randomness, iterations, seed, engine
     )
     return hierarchy_of(dividing.divided(edges), max_cluster_size)
 
@@ -138,6 +143,7 @@ class _Dividing:
     randomness: float
     iterations: int
     seed: int
+    engine: str
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -150,21 +156,46 @@ class _Dividing:
 
     def divided(self, edges: Edges) -> list[SmallInts]:
         """Return the first node of each node's community on each level, coarsest first."""
-        if len(edges.weights) <= _EDGES_TOGETHER:
+        if self.engine == GRASPOLOGIC and len(edges.weights) <= _EDGES_TOGETHER:
             return self._all_levels(edges)
         levels = [self._coarsest(edges)]
         if not levels[0].any():
             return levels
         large = np.bincount(levels[0])[levels[0]] > self.max_cluster_size
         for nodes, part in subgraphs(edges, levels[0], large):
-            below = [labels for labels in self.divided(part) if labels.any()]  # 0 everywhere: not split
+            below = [labels for labels in self._part(part) if labels.any()]  # 0 everywhere: not split
             levels += (levels[-1].copy() for _ in range(len(below) + 1 - len(levels)))
             for level in range(1, len(levels) if below else 0):
                 levels[level][nodes] = nodes[below[min(level, len(below)) - 1]]
         return levels
 
+    def _part(self, part: Edges) -> list[SmallInts]:
+        """Return the levels of a community that is divided further.
+
+        The constant Potts model is local: at one resolution, what is one community of the whole is one of its part too.
+        So the resolution is doubled until the part is split; above its largest weight nothing remains together.
+        """
+        if self.engine != leidenalg_engine.CPM:
+            return self.divided(part)
+        finer = replace(self, resolution=2 * self.resolution)
+        found: list[SmallInts] = []
+        while finer.resolution <= part.weights.max(initial=0) / self.unit and not (found and found[0].any()):
+            found = finer.divided(part)
+            finer = replace(finer, resolution=2 * finer.resolution)
+        return found
+
     def _coarsest(self, edges: Edges) -> SmallInts:
         """Return the coarsest level, from arrays: all levels of a large graph would take 400 bytes an edge."""
+        if self.engine != GRASPOLOGIC:
+            found = leidenalg_engine.divide(
+                edges,
+                self.engine,
+                unit=self.unit,
+                resolution=self.resolution,
+                iterations=self.iterations,
+                seed=self.seed,
+            )
+            return _by_first_node(found)
         import graspologic_native
 
         graph = Adjacency.of(edges)
