@@ -7,6 +7,7 @@ by the next.
 """
 
 import json
+import logging
 import os
 import re
 from collections import defaultdict
@@ -132,6 +133,8 @@ def _session(url: str) -> "Iterator[neo4j.Session]":
         import neo4j
     except ImportError as error:
         raise MissingPart("sending a graph needs the driver: pip install 'conspectus[neo4j]'") from error
+    # Neo4j warns of property keys that are new to a database; without a handler this would be printed.
+    logging.getLogger("neo4j.notifications").addHandler(logging.NullHandler())
     parts = urlsplit(url)
     if parts.scheme not in _SCHEMES or not parts.hostname or parts.username or parts.password:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Guards against hostile XML and zip archives.
+"""Guards against hostile XML and zip archives, and the time that a long file may take.
 
 An archive's directory is checked before anything is inflated, and reading is bounded afterwards.
 
@@ -10,7 +10,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -57,6 +57,16 @@ def local(element: "_Element") -> str:
     """Return the local name of an element, "" for a comment or processing instruction."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+at_progress: list[Callable[[], None]] = []
+"""What the process that reads files does when a part of a file is read: it has `input.max_seconds` for the next."""
+
+
+def reading_goes_on() -> None:
+    """Say that a part of a file is read, so that a long one is not taken to hang."""
+    for act in at_progress:
+        act()
 
 
 MAX_BYTES = 2_000_000_000

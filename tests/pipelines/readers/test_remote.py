@@ -90,7 +90,7 @@ def memory() -> Iterator[str]:
         "sub/.hidden.txt": b"no",
         "sub/__MACOSX/c.txt": b"no",
         "sub/bad.pdf": b"no PDF",
-        "photo.jpg": b"\xff\xd8\xff",
+        "photo.gif": b"\xff\xd8\xff",
     }.items():
         system.pipe(f"/docs/{name}", content)
     yield "memory://docs"
@@ -106,8 +106,8 @@ def read(*inputs: str | Path, settings: InputSettings = SETTINGS) -> tuple[dict[
 def test_a_folder_behind_a_url_is_read_as_one_on_disk(memory: str, tmp_path: Path) -> None:
     expected = {"a.txt": "A.", "sub/b.csv#1": "Row."}
     texts, failures = read(memory)
-    assert (texts, sorted(failures)) == (expected, ["photo.jpg", "sub/bad.pdf"])
-    assert failures["photo.jpg"] == "unsupported format .jpg"
+    assert (texts, sorted(failures)) == (expected, ["photo.gif", "sub/bad.pdf"])
+    assert failures["photo.gif"] == "unsupported format .gif"
     assert read("memory://docs/a.txt") == ({"a.txt": "A."}, {})
     assert read("memory://docs/*.txt") == ({"a.txt": "A."}, {})
     assert read("memory://docs/**/*.csv") == ({"sub/b.csv#1": "Row."}, {})
