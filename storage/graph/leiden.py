@@ -1,6 +1,6 @@
 """Hierarchical Leiden: community detection, repeated inside every community above a maximum size."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 GRASPOLOGIC = "graspologic"
 _EDGES_AT_ONCE = 65_536
-_EDGES_TOGETHER = 1 << 18
-"""A graph with more edges is divided level by level: the library that does it at once names each node with a string."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,19 +143,8 @@ class _Dividing:
     seed: int
     engine: str
 
-    @property
-    def _options(self) -> dict[str, Any]:
-        return {
-            "resolution": self.resolution,
-            "randomness": self.randomness,
-            "iterations": self.iterations,
-            "seed": self.seed,
-        }
-
     def divided(self, edges: Edges) -> list[SmallInts]:
         """Return the first node of each node's community on each level, coarsest first."""
-        if self.engine == GRASPOLOGIC and len(edges.weights) <= _EDGES_TOGETHER:
-            return self._all_levels(edges)
         levels = [self._coarsest(edges)]
         if not levels[0].any():
             return levels
@@ -185,7 +172,7 @@ class _Dividing:
         return found
 
     def _coarsest(self, edges: Edges) -> SmallInts:
-        """Return the coarsest level, from arrays: all levels of a large graph would take 400 bytes an edge."""
+        """Return the coarsest level, from arrays: the library's own recursion would take 400 bytes an edge."""
         if self.engine != GRASPOLOGIC:
             found = leidenalg_engine.divide(
                 edges,
@@ -207,31 +194,12 @@ class _Dividing:
             graph.indices,
             scaled.array(),
             edges.n_nodes,
-            **self._options,
+            resolution=self.resolution,
+            randomness=self.randomness,
+            iterations=self.iterations,
+            seed=self.seed,
         )
         return _by_first_node(np.fromiter(map(found.__getitem__, range(edges.n_nodes)), np.int32, edges.n_nodes))
-
-    def _all_levels(self, edges: Edges) -> list[SmallInts]:
-        import graspologic_native
-
-        rows = graspologic_native.hierarchical_leiden(
-            edges=_NamedEdges(edges, self.unit),
-            use_modularity=True,
-            max_cluster_size=self.max_cluster_size + 1,  # graspologic splits at its maximum, not above it
-            **self._options,
-        )
-        nodes, depths, clusters = (
-            np.fromiter((int(getattr(row, name)) for row in rows), np.int32, len(rows))
-            for name in ("node", "level", "cluster")
-        )
-        del rows
-        # graspologic lists a node on each level down to its last community; below that the label stays. Labels
-        # from n_nodes on are graspologic's; a node without edges is its own label.
-        levels, labels = [], np.arange(edges.n_nodes)
-        for depth in range(int(depths.max()) + 1):
-            labels[nodes[depths == depth]] = np.int64(edges.n_nodes) + clusters[depths == depth]
-            levels.append(_by_first_node(labels))
-        return levels
 
 
 def _by_first_node(labels: "NDArray[np.integer[Any]]") -> SmallInts:
@@ -253,31 +221,6 @@ def subgraphs(edges: Edges, labels: "NDArray[np.integer[Any]]", wanted: Bools) -
             own = within[first:last]
             place[nodes] = np.arange(len(nodes))
             yield nodes, Edges(len(nodes), place[edges.lower[own]], place[edges.upper[own]], edges.weights[own])
-
-
-class _NamedEdges(Sequence[tuple[str, str, float]]):
-    """Edges in the form that graspologic reads, with names for nodes; each is made when it is read.
-
-    A list of them would take 250 bytes an edge beside graspologic's own copy.
-    """
-
-    def __init__(self, edges: Edges, unit: float) -> None:
-        self._edges, self._unit = edges, unit
-
-    def __len__(self) -> int:
-        return len(self._edges.weights)
-
-    def __iter__(self) -> Iterator[tuple[str, str, float]]:
-        edges, width = self._edges, len(str(self._edges.n_nodes))
-        for start in range(0, len(self), _EDGES_AT_ONCE):
-            block = slice(start, start + _EDGES_AT_ONCE)
-            scaled = edges.weights[block].astype(np.float64) / self._unit
-            columns = edges.lower[block].tolist(), edges.upper[block].tolist(), scaled.tolist()
-            for lower, upper, weight in zip(*columns, strict=True):
-                yield f"{lower:0{width}}", f"{upper:0{width}}", weight
-
-    def __getitem__(self, place: Any) -> Any:  # noqa: ANN401  (graspologic only iterates)
-        raise TypeError("edges are read in their order")
 
 
 def modularity(

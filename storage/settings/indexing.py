@@ -25,9 +25,7 @@ class InputSettings(SettingsSection):
         description="with conspectus[ocr]: read scanned pages of PDFs and files that are pictures, or also `pictures` "
         "inside Office files, books and web pages",
     )
-    ocr_confidence: float = Field(
-        0.9, ge=0, le=1, description="a page that was read with less confidence is a failure"
-    )
+    ocr_confidence: float = Field(0.9, ge=0, le=1, description="a page that was read with less confidence is a failure")
     max_characters: int = Field(
         20_000_000,
         ge=1,
