@@ -29,7 +29,7 @@ _SCHEMES = tuple(f"{name}{tls}" for name in ("bolt", "neo4j") for tls in ("", "+
 _NODES = """MATCH (n:Entity) WHERE n.digest IS NOT NULL
 RETURN n.id AS id, n.digest AS digest, n.types AS types, keys(n) AS keys"""
 _EDGES = """MATCH (a:Entity)-[r]->(b:Entity) WHERE r.digest IS NOT NULL
-RETURN r.id AS id, r.digest AS digest, a.id AS source, b.id AS target"""
+RETURN r.id AS id, r.digest AS digest, a.id AS source, b.id AS target, type(r) AS label"""
 _DELETE_NODES = "MATCH (n:Entity {id: row.id}) DETACH DELETE n"
 _DELETE_EDGES = "MATCH (:Entity {id: row.source})-[r {id: row.id}]->(:Entity {id: row.target}) DELETE r"
 _LEVEL = re.compile(r"c\d+")
@@ -69,8 +69,10 @@ def push(index: StoredIndex, url: str, *, force: bool = False) -> ExportResult:
                 "index's graph. --force replaces it; /NAME at the end of the address names another database"
             )
         relations, new_relations = _difference(edges(index), stated)
-        changed = {row["id"] for _, rows in new_relations for row in rows}
-        _send(session, _DELETE_EDGES, [row for id_, row in stated.items() if id_ in changed or id_ not in relations])
+        changed = {row["id"]: (statement, row) for statement, rows in new_relations for row in rows}
+        moved = {id_ for id_ in changed.keys() & stated if _is_moved(stated[id_], *changed[id_])}
+        lost = [row for id_, row in stated.items() if id_ in moved or id_ not in relations]
+        _send(session, _DELETE_EDGES, lost)
         _send(session, _DELETE_NODES, gone)
         for label, rows in _old_labels(new_entities, held).items():
             _send(session, f"MATCH (n:Entity {{id: row.id}}) REMOVE n:`{label}`", rows)
@@ -104,6 +106,12 @@ def _difference(merges: _Merges, held: _Held) -> tuple[set[str], list[tuple[str,
                 new.append({**row, "told": {**levels, **row["told"]}, "digest": digest})
         found.append((statement, new))
     return ids, found
+
+
+def _is_moved(before: Mapping[str, Any], statement: str, row: Row) -> bool:
+    """Return whether a relation gets another type or another end: it cannot be changed then, only replaced."""
+    kept = (before["source"], before["target"]) == (row["source"], row["target"])
+    return not kept or f"[r:`{before['label']}` " not in statement
 
 
 def _old_labels(merges: _Merges, held: _Held) -> dict[str, list[Row]]:

@@ -1,6 +1,6 @@
 """Hierarchical Leiden: community detection, repeated inside every community above a maximum size."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 GRASPOLOGIC = "graspologic"
 _EDGES_AT_ONCE = 65_536
+_RANDOMNESS, _ITERATIONS = 0.001, 2
+"""Those of the refinement phase, and of all of Leiden, each from the result of the last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,8 +86,6 @@ def hierarchical_leiden(
     seed: int,
     max_cluster_size: int = 10,
     resolution: float = 1.0,
-    randomness: float = 0.001,
-    iterations: int = 2,
     engine: str = GRASPOLOGIC,
 ) -> Hierarchy:
     """Return a hierarchy of communities, with every community that can be split within `max_cluster_size`.
@@ -103,8 +103,6 @@ def hierarchical_leiden(
         seed: Random seed, in 0 .. 2**64 - 1.
         max_cluster_size: Larger communities are split further if possible; at least 1.
         resolution: Resolution of modularity, above 0; higher gives more and smaller communities.
-        randomness: Randomness of the refinement phase, above 0 (of graspologic).
-        iterations: Iterations of Leiden, each from the result of the last; at least 1.
         engine: "graspologic", or one of `leidenalg_engine`.
 
     Raises:
@@ -120,15 +118,11 @@ def hierarchical_leiden(
     _check("seed", seed, 0 <= seed < 2**64, "in 0 .. 2**64 - 1")
     _check("max_cluster_size", max_cluster_size, max_cluster_size >= 1, "at least 1")
     _check("resolution", resolution, 0 < resolution < np.inf, "above 0 and finite")
-    _check("randomness", randomness, 0 < randomness < np.inf, "above 0 and finite")
-    _check("iterations", iterations, iterations >= 1, "at least 1")
     if len(edges.weights) == 0:
         return hierarchy_of([np.arange(edges.n_nodes)], max_cluster_size)
     # Randomness is relative to gains in weight; a mean of 1 makes it independent of the unit.
-    dividing = _Dividing(
-        edges.weights.mean(dtype=np.float64), max_cluster_size, resolution, randomness, iterations, seed, engine
-    )
-    return hierarchy_of(dividing.divided(edges), max_cluster_size)
+    dividing = _Dividing(edges.weights.mean(dtype=np.float64), resolution, seed, engine)
+    return divided(edges, dividing.once(edges), dividing.further, max_cluster_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,53 +130,30 @@ class _Dividing:
     """Divides graphs whose weights are multiples of `unit`."""
 
     unit: float
-    max_cluster_size: int
     resolution: float
-    randomness: float
-    iterations: int
     seed: int
     engine: str
 
-    def divided(self, edges: Edges) -> list[SmallInts]:
-        """Return the first node of each node's community on each level, coarsest first."""
-        levels = [self._coarsest(edges)]
-        if not levels[0].any():
-            return levels
-        large = np.bincount(levels[0])[levels[0]] > self.max_cluster_size
-        for nodes, part in subgraphs(edges, levels[0], large):
-            below = [labels for labels in self._part(part) if labels.any()]  # 0 everywhere: not split
-            levels += (levels[-1].copy() for _ in range(len(below) + 1 - len(levels)))
-            for level in range(1, len(levels) if below else 0):
-                levels[level][nodes] = nodes[below[min(level, len(below)) - 1]]
-        return levels
-
-    def _part(self, part: Edges) -> list[SmallInts]:
-        """Return the levels of a community that is divided further.
+    def further(self, nodes: Ints, part: Edges, level: int) -> SmallInts | None:  # noqa: ARG002  (of `Divide`)
+        """Return the communities of a community, None if it is not split.
 
         The constant Potts model is local: at one resolution, what is one community of the whole is one of its part too.
         So the resolution is doubled until the part is split; above its largest weight nothing remains together.
         """
         if self.engine != leidenalg_engine.CPM:
-            return self.divided(part)
-        finer = replace(self, resolution=2 * self.resolution)
-        found: list[SmallInts] = []
-        while finer.resolution <= part.weights.max(initial=0) / self.unit and not (found and found[0].any()):
-            found = finer.divided(part)
+            return self.once(part)
+        finer = replace(self, resolution=2 ** (level + 1) * self.resolution)
+        while finer.resolution <= part.weights.max(initial=0) / self.unit:
+            found = finer.once(part)
+            if (found != found[0]).any():
+                return found
             finer = replace(finer, resolution=2 * finer.resolution)
-        return found
+        return None
 
-    def _coarsest(self, edges: Edges) -> SmallInts:
-        """Return the coarsest level, from arrays: the library's own recursion would take 400 bytes an edge."""
+    def once(self, edges: Edges) -> SmallInts:
+        """Return the community of each node; from arrays, since the library's own recursion takes 400 bytes an edge."""
         if self.engine != GRASPOLOGIC:
-            found = leidenalg_engine.divide(
-                edges,
-                self.engine,
-                unit=self.unit,
-                resolution=self.resolution,
-                iterations=self.iterations,
-                seed=self.seed,
-            )
-            return _by_first_node(found)
+            return leidenalg_engine.divide(edges, self.engine, self.unit, self.resolution, _ITERATIONS, self.seed)
         import graspologic_native
 
         graph = Adjacency.of(edges)
@@ -195,11 +166,32 @@ class _Dividing:
             scaled.array(),
             edges.n_nodes,
             resolution=self.resolution,
-            randomness=self.randomness,
-            iterations=self.iterations,
+            randomness=_RANDOMNESS,
+            iterations=_ITERATIONS,
             seed=self.seed,
         )
-        return _by_first_node(np.fromiter(map(found.__getitem__, range(edges.n_nodes)), np.int32, edges.n_nodes))
+        return np.fromiter(map(found.__getitem__, range(edges.n_nodes)), np.int32, edges.n_nodes)
+
+
+Divide = Callable[[Ints, Edges, int], "NDArray[np.integer[Any]] | None"]
+"""Returns labels for the nodes of a community, given these, its edges and its level; None or one label: not split."""
+
+
+def divided(edges: Edges, first: "NDArray[np.integer[Any]]", divide: Divide, max_cluster_size: int) -> Hierarchy:
+    """Return the hierarchy whose coarsest level is `first`: those above the size are divided while they can be."""
+    levels = [_by_first_node(first)]
+    is_open = np.ones(edges.n_nodes, np.bool_)
+    while len(levels) == 1 or (levels[-1] != levels[-2]).any():
+        is_open &= np.bincount(levels[-1], minlength=1)[levels[-1]] > max_cluster_size
+        below = levels[-1].copy()
+        for nodes, part in subgraphs(edges, levels[-1], is_open):
+            found = divide(nodes, part, len(levels) - 1)
+            if found is None or (found == found[0]).all():
+                is_open[nodes] = False
+            else:
+                below[nodes] = nodes[_by_first_node(found)]
+        levels.append(below)
+    return hierarchy_of(levels[:-1], max_cluster_size)
 
 
 def _by_first_node(labels: "NDArray[np.integer[Any]]") -> SmallInts:

@@ -32,7 +32,7 @@ def check_engine(engine: str) -> None:
             raise MissingPart(f"{engine} needs leidenalg (GPL): pip install 'conspectus[igraph]'") from error
 
 
-def divide(edges: Edges, engine: str, *, unit: float, resolution: float, iterations: int, seed: int) -> SmallInts:
+def divide(edges: Edges, engine: str, unit: float, resolution: float, iterations: int, seed: int) -> SmallInts:
     """Return the community of each node.
 
     Traag, Waltman and van Eck (2019), by their own library: modularity with a resolution (Reichardt and Bornholdt

@@ -71,7 +71,7 @@ def test_nodes_and_relations_are_there_and_only_changes_are_sent(server: str) ->
     assert (edge["weight"], edge["strength"], edge["description"], edge["id"]) == (2.5, 7.0, "They met.", MET.id)
     again = push(index_of([ADA, BOB, EVE], [MET, OWES], communities), url)
     assert again.rows == {**first.rows, "sent entities": 0, "sent relations": 0}
-    ask(server, "changes", "MATCH (n {name: 'Ada'}) SET n.seen = 3")
+    ask(server, "changes", "MATCH (n {name: 'Ada'})-[r]->() SET n.seen = 3, r.seen = 4")
     ask(server, "changes", "CREATE (:Entity {id: 'mine', name: 'Mine'})")
     ada, met = replace(ADA, description="", types=("PERSON",)), replace(MET, strength=None)
     update = push(index_of([ada, BOB], [met]), url)
@@ -85,7 +85,13 @@ def test_nodes_and_relations_are_there_and_only_changes_are_sent(server: str) ->
     }
     assert people(server, "changes") == {"Ada": {"Entity", "PERSON"}, "Bob": {"Entity", "NAME"}, "Mine": {"Entity"}}
     [[node, edge]] = ask(server, "changes", "MATCH (n {name: 'Ada'})-[r]->() RETURN properties(n), properties(r)")
-    assert (node["description"], node["seen"], node.get("c0"), edge.get("strength")) == ("", 3, None, None)
+    assert (node["description"], node["seen"], node.get("c0"), edge.get("strength"), edge["seen"]) == (
+        "",
+        3,
+        None,
+        None,
+        4,
+    )
 
 
 def test_another_predicate_replaces_the_relation(server: str) -> None:

@@ -169,7 +169,7 @@ def test_a_level_past_the_deepest_is_the_deepest() -> None:
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("seed", -1), ("max_cluster_size", 0), ("resolution", 0.0), ("iterations", 0)],
+    [("seed", -1), ("max_cluster_size", 0), ("resolution", 0.0)],
 )
 def test_refuses(option: str, value: float) -> None:
     options = {"seed": 1, option: value}
