@@ -58,8 +58,6 @@ def test_copyleft_libraries_stay_in_their_place() -> None:
         for path in modules(layer):
             if path.name not in ("network_export.py", "leidenalg_engine.py"):
                 assert not imports(path) & {"igraph", "leidenalg"}, f"{path} imports a library under the GPL"
-            if "pcst_fast" in imports(path):
-                assert path.relative_to(ROOT).as_posix().startswith("query/methods/gretriever"), path
 
 
 def test_only_tasks_knows_prefect() -> None:

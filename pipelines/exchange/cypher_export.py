@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
-from conspectus.pipelines.exchange.export_result import ExportResult, columns, communities_of
+from conspectus.pipelines.exchange.export_result import OF_EDGES, OF_NODES, ExportResult, columns, communities_of
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Relation
 
@@ -44,7 +44,7 @@ def nodes(index: StoredIndex) -> Iterator[tuple[str, list[Row]]]:
     """Yield a statement that labels nodes for each combination of types, and the rows of `MERGE`."""
     levels = communities_of(index)
     for labels, several in _grouped((labels_of(entity.types), entity) for entity in index.rows(Entity)):
-        told = (columns(each, *_OF_NODES) | levels.get(each.id, {}) for each in several)
+        told = (columns(each, "id", *OF_NODES) | levels.get(each.id, {}) for each in several)
         marks = "".join(f":`{label}`" for label in labels)
         yield (
             f"MATCH (n:Entity {{id: row.id}}) SET n:Entity{marks}",
@@ -52,15 +52,11 @@ def nodes(index: StoredIndex) -> Iterator[tuple[str, list[Row]]]:
         )
 
 
-_OF_NODES = ("id", "name", "types", "description", "frequency", "degree")
-
-
 def edges(index: StoredIndex) -> Iterator[tuple[str, list[Row]]]:
     """Yield a statement for each predicate, and the rows that it merges as relations."""
     for label, several in _grouped((label_of(relation.predicate), relation) for relation in index.rows(Relation)):
         rows = [
-            {"source": each.source_id, "target": each.target_id, "id": each.id}
-            | {"told": columns(each, "predicate", "description", "weight", "strength", "chunk_ids")}
+            {"source": each.source_id, "target": each.target_id, "id": each.id, "told": columns(each, *OF_EDGES)}
             for each in several
         ]
         yield (

@@ -7,6 +7,10 @@ from typing import Any
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Community
 
+OF_NODES = ("name", "type", "types", "description", "frequency", "degree")
+OF_EDGES = ("predicate", "description", "weight", "strength", "chunk_ids")
+"""The columns of entities and of relations in a graph."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:

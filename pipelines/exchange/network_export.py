@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.exchange.export_result import ExportResult, columns, communities_of
+from conspectus.pipelines.exchange.export_result import OF_EDGES, OF_NODES, ExportResult, columns, communities_of
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Entity, Relation
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """A character that XML 1.0 does not allow."""
-_OF_NODES = ("name", "type", "types", "description", "frequency", "degree")
-_OF_EDGES = ("predicate", "description", "weight", "strength", "chunk_ids")
 _DATE = re.compile(' lastmodifieddate="[^"]*"')
 
 
@@ -36,9 +34,9 @@ def network(index: StoredIndex) -> "nx.MultiDiGraph":
     graph = nx.MultiDiGraph()
     levels = communities_of(index)
     for entity in index.rows(Entity):
-        graph.add_node(entity.id, label=entity.name, **columns(entity, *_OF_NODES), **levels.get(entity.id, {}))
+        graph.add_node(entity.id, label=entity.name, **columns(entity, *OF_NODES), **levels.get(entity.id, {}))
     for relation in index.rows(Relation):
-        told = columns(relation, *_OF_EDGES)
+        told = columns(relation, *OF_EDGES)
         graph.add_edge(relation.source_id, relation.target_id, relation.id, label=relation.predicate, **told)
     return graph
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.pipelines.exchange.made import entity, graphs, index_of, relation
 
-_KEYS = "id|name|description|source|target|told|predicate|weight|chunk_ids|types|frequency|degree|strength"
+_KEYS = "id|name|description|source|target|told|predicate|weight|chunk_ids|types?|frequency|degree|strength"
 _KEY = re.compile(rf"(?<=[{{,] )?\b({_KEYS}): (?=[\"\[{{0-9n-])")
 _ANY = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=20)
 
