@@ -60,14 +60,7 @@ def local(element: "_Element") -> str:
 
 
 at_progress: list[Callable[[], None]] = []
-"""What the process that reads files does when a part of a file is read: it has `input.max_seconds` for the next."""
-
-
-def reading_goes_on() -> None:
-    """Say that a part of a file is read, so that a long one is not taken to hang."""
-    for act in at_progress:
-        act()
-
+"""What a reader calls when a part of a long file is read: the process has `input.max_seconds` for the next then."""
 
 MAX_BYTES = 2_000_000_000
 """Maximum bytes of all inflated members together."""

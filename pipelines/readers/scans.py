@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conspectus.pipelines.readers.archives import Nest, read_part
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.formats import PICTURES, can_recognise
-from conspectus.pipelines.readers.guards import open_zip, read_member, reading_goes_on
+from conspectus.pipelines.readers.guards import at_progress, open_zip, read_member
 from conspectus.pipelines.readers.page_layout import Line, blocks
 from conspectus.pipelines.readers.rows import Draft, Lost, Row
 from conspectus.storage.settings import InputSettings
@@ -32,7 +31,7 @@ _MODELS = {
     "Cls": "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
     "Rec": "PP-OCRv6_rec_small.onnx",
 }
-_MOST_PIXELS, _MOST_PAGES, _SMALLEST = 200_000_000, 1_000, 24
+_MOST_PIXELS, _SMALLEST = 200_000_000, 24
 _LETTERS = 0.5
 """The least number of letters in a line for a width that equals its height: of scripts that the model does not know, it
 reads the digits and leaves the letters out. Chinese has one, Latin letters two."""
@@ -67,7 +66,8 @@ def recognised(image: "Image", settings: InputSettings) -> Scan:
     picture = image.convert("RGB")
     picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     found: Any = _engine()(np.asarray(picture)[:, :, ::-1])
-    reading_goes_on()
+    for say in at_progress:
+        say()
     texts = [" ".join(clean(text).split()) for text in found.txts or ()]
     if not any(texts):
         raise nothing
@@ -131,7 +131,8 @@ def read_picture(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
             scan = recognised(image, settings)
         except Unreadable as error:
             unread = error
-            lost.append(Lost(None, f"page {number}: {error.reason}", error.detail))
+            if not isinstance(error, UnknownFormat):  # not for a blank page
+                lost.append(Lost(None, f"page {number}: {error.reason}", error.detail))
             continue
         draft.begin("page", str(number))
         for text, area in scan.blocks:
@@ -146,7 +147,8 @@ def read_picture(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 def with_confidence(confidences: dict[str, float]) -> dict[str, str]:
     """Return the metadata of pages that were recognised, by their labels."""
-    return {"ocr_confidence": "; ".join(f"page {page}: {each:.2f}" for page, each in confidences.items())}
+    said = "; ".join(f"page {page}: {each:.2f}" for page, each in confidences.items())
+    return {"ocr_confidence": said} if said else {}
 
 
 def _pages(path: Path) -> "Iterator[Image]":
@@ -155,7 +157,7 @@ def _pages(path: Path) -> "Iterator[Image]":
     Image.MAX_IMAGE_PIXELS = None  # the size is checked here
     try:
         with Image.open(path, formats=("PNG", "JPEG", "TIFF")) as image:
-            for page in islice(ImageSequence.Iterator(image), _MOST_PAGES):
+            for page in ImageSequence.Iterator(image):
                 if page.width * page.height > _MOST_PIXELS:
                     raise Unreadable("too large a picture", f"{page.width} x {page.height} pixels")
                 yield ImageOps.exif_transpose(page)

@@ -3,6 +3,7 @@
 leidenalg and igraph are under the GPL: they are the extra `igraph`, and imported only if the settings name them.
 """
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,8 @@ _WITHOUT_WEIGHTS = "leidenalg:significance"
 
 def check_engine(engine: str) -> None:
     """Raise MissingPart if an engine is one of leidenalg's, and that is not installed."""
-    if engine in _PARTITIONS:
-        try:
-            import leidenalg  # noqa: F401
-        except ImportError as error:
-            raise MissingPart(f"{engine} needs leidenalg (GPL): pip install 'conspectus[igraph]'") from error
+    if engine in _PARTITIONS and find_spec("leidenalg") is None:
+        raise MissingPart(f"{engine} needs leidenalg (GPL): pip install 'conspectus[igraph]'")
 
 
 def divide(edges: Edges, engine: str, unit: float, resolution: float, iterations: int, seed: int) -> SmallInts:

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 _DIVIDES = "\ufffe"
 """The character that PDFium writes for the hyphen of a word divided at a line's end; the line continues after it."""
-_DOTS = 200
-"""Dots an inch at which a page is drawn to recognise it."""
 _DATE = re.compile(r"(?:D:)?(\d{4})(?:(\d\d)(\d\d)?)?(?:(\d\d)(\d\d)(\d\d)?)?")
 
 
@@ -163,7 +161,7 @@ def _recognise(document: "PdfDocument", number: int, pages: _Pages, settings: In
     """Read a page that is an image; one without letters stays among the images."""
     try:
         with closing(document[number]) as page:
-            scale = min(_DOTS / 72, LONGEST_SIDE / max(page.get_size()))
+            scale = min(200 / 72, LONGEST_SIDE / max(page.get_size()))  # 200 dots an inch
             with closing(page.render(scale=scale)) as bitmap:
                 scan = recognised(bitmap.to_pil(), settings)
     except UnknownFormat:

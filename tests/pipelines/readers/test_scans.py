@@ -214,6 +214,12 @@ def test_a_long_scan_has_the_time_limit_for_each_page(tmp_path: Path) -> None:
     assert row.text.count("Another page.") == 5
 
 
+def test_a_blank_page_is_no_loss(tmp_path: Path) -> None:
+    line("A page.").save(tmp_path / "a.tif", save_all=True, append_images=[Image.new("RGB", (900, 90), "white")])
+    assert only_row(read_picture, tmp_path / "a.tif").text == "A page."
+    assert "ocr_confidence" not in only_row(read_pdf, pdf(tmp_path / "a.pdf", "Text.")).metadata
+
+
 def test_pictures_inside_other_files_are_read_on_request(tmp_path: Path) -> None:
     (tmp_path / "sign.png").write_bytes(png(line("The gate opens at nine.")))
     word = Word()

@@ -106,7 +106,7 @@ def test_two_processes_agree() -> None:
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "leidenalg", None)
+    monkeypatch.setattr("conspectus.storage.graph.leidenalg_engine.find_spec", lambda _: None)
     check_engine("graspologic")
     with pytest.raises(MissingPart, match=r"conspectus\[igraph\]"):
         check_engine("leidenalg:cpm")
