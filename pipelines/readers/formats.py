@@ -52,7 +52,7 @@ READERS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), ("office.spreadsheets", "read_workbook")),
     ".epub": ("epub", "read_epub"),
     ".rtf": ("rich_text", "read_rtf"),
-    **dict.fromkeys((".xml", ".nxml", ".jats", ".dbk"), ("xml_documents", "read_xml")),
+    **dict.fromkeys((".xml", ".nxml", ".jats", ".dbk", ".fb2"), ("xml_documents", "read_xml")),
     **dict.fromkeys((".vtt", ".srt"), ("transcripts", "read_transcript")),
     **dict.fromkeys((".ics", ".vcf"), ("calendars", "read_calendar")),
     **dict.fromkeys((".csv", ".tsv"), ("tabular", "read_csv")),
