@@ -304,16 +304,16 @@ class Index:
         """Write the index, or the view of a filter, in a format that other programs read.
 
         Args:
-            name: "html", "graphrag", "graphml", "gexf", "cypher", "ntriples", "nquads", "openie", "csv" or
+            name: "html", "graphrag", "graphml", "gexf", "cypher", "neo4j", "ntriples", "nquads", "openie", "csv" or
                 "csv:spreadsheet".
-            to: the file or folder to write, atomically.
+            to: the file or folder to write, atomically; for "neo4j" the address of a server.
             force: replace what exists there, if it is of the same format.
 
         Returns:
             The files, and the number of rows of each kind.
 
         Raises:
-            UsageError: there is no such format, or `to` already exists.
+            UsageError: there is no such format, `to` already exists, or its server refuses.
 
         Example:
             >>> [path.name for path in index.export("graphml", "notes.graphml", force=True).files]
@@ -321,7 +321,7 @@ class Index:
         """
         from conspectus.exporting import export
 
-        return export(self.filter().context.index, name, Path(to), force=force)
+        return export(self.filter().context.index, name, to, force=force)
 
     def verify(self) -> "list[Problem]":
         """Check every checksum, id, span and row count of the index on disk.

@@ -23,11 +23,13 @@ class ExportFormat:
         writer: The function that writes it, or "module:function" below `conspectus`. It takes an index and a path that
             does not exist, writes a file (or a folder with files) there and returns an ExportResult.
         holds: Patterns for the files of a format that is a folder; empty for a format that is one file.
+        to_server: Whether the index is sent to a server: the writer takes its address, and whether to replace.
     """
 
     about: str
-    writer: "str | Callable[[StoredIndex, Path], ExportResult]"
+    writer: "str | Callable[..., ExportResult]"
     holds: tuple[str, ...] = ()
+    to_server: bool = False
 
 
 EXPORTS: dict[str, ExportFormat] = {
@@ -44,6 +46,11 @@ EXPORTS: dict[str, ExportFormat] = {
     "gexf": ExportFormat("the same for Gephi", "pipelines.exchange.network_export:write_gexf"),
     "cypher": ExportFormat(
         "entities and relations as statements for Neo4j", "pipelines.exchange.cypher_export:write_cypher"
+    ),
+    "neo4j": ExportFormat(
+        "the same sent to a running Neo4j, only what differs: --to bolt://HOST:7687[/DATABASE]",
+        "pipelines.exchange.neo4j_push:push",
+        to_server=True,
     ),
     "ntriples": ExportFormat(
         "entities, relations and their places in the documents as RDF",
@@ -82,20 +89,20 @@ def find_export(name: str) -> ExportFormat:
     raise UsageError(f"unknown format {name!r}{did_you_mean(name, known) or '.'} There are: {', '.join(known)}")
 
 
-def export(index: "StoredIndex", name: str, to: Path, *, force: bool = False) -> "ExportResult":
-    """Export an index atomically.
+def export(index: "StoredIndex", name: str, to: str | Path, *, force: bool = False) -> "ExportResult":
+    """Export an index, to a file or folder atomically.
 
     Args:
         index: The index.
         name: A key of `EXPORTS`.
-        to: The file or folder to write.
+        to: The file or folder to write, or the address of a server.
         force: Replace what exists at `to`: a file, or a folder that contains only files of this format.
 
     Returns:
         The files written and their content.
 
     Raises:
-        UsageError: There is no such format, or something exists at `to`.
+        UsageError: There is no such format, something exists at `to`, or its server refuses.
         PluginFailed: The format is a plug-in that cannot be used.
         IndexCorrupt: The index cannot be read.
     """
@@ -104,11 +111,14 @@ def export(index: "StoredIndex", name: str, to: Path, *, force: bool = False) ->
     if isinstance(write, str):
         module, function = write.split(":")
         write = getattr(import_module(f"conspectus.{module}"), function)
+    if chosen.to_server:
+        return write(index, str(to), force=force)
     from conspectus.atomic_write import placing
 
+    to = Path(to)
     with placing(to, chosen.holds, force=force) as staged:
         try:
-            result: ExportResult = write(index, staged)
+            result = write(index, staged)
         except Exception as error:
             if name in EXPORTS or isinstance(error, ConspectusError | OSError):
                 raise

@@ -8,6 +8,9 @@ from operator import attrgetter
 from conspectus.storage.records import Place
 
 HEADING = "heading"
+AREA = "area"
+"""A part of a scanned page."""
+_TO = {AREA: " to "}
 APART = frozenset({"slide", "sheet"})
 """Landmarks that end all headings."""
 
@@ -33,6 +36,8 @@ def places_at(places: Sequence[Place], start: int) -> tuple[Place, ...]:
             headings.append(place)
         else:
             others[place.kind] = place
+            if place.kind == "page":
+                others.pop(AREA, None)  # only scanned pages have them
             if place.kind in APART:
                 headings.clear()
     return (*others.values(), *headings)
@@ -70,7 +75,7 @@ def described(places: Sequence[Place], start: int, end: int) -> str:
     for place in places_between(places, start, end):
         by_kind.setdefault(place.kind, []).append(place.label)
     said = [
-        f"{kind} {labels[0]}" if len(labels) == 1 else f"{kind}s {labels[0]}-{labels[-1]}"
+        f"{kind} {labels[0]}" if len(labels) == 1 else f"{kind}s {labels[0]}{_TO.get(kind, '-')}{labels[-1]}"
         for kind, labels in by_kind.items()
     ]
     path = " > ".join(sections_at(places, _longest_section(places, start, end)))

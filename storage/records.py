@@ -19,8 +19,9 @@ LANGUAGE = "lang"
 class Place:
     """A landmark of a text, from the character `start` to the next landmark of its kind.
 
-    `kind` is page, slide, sheet or heading; `label` its label for a reader ("3", "Budget", "2. Methods");
-    `level` the depth of a heading, from 1, and 0 for the other kinds. A heading ends those of its level and below.
+    `kind` is page, slide, sheet, heading, or area for a part of a scanned page; `label` its label for a reader ("3",
+    "Budget", "2. Methods", "9-45 % across, 13-23 % down"); `level` the depth of a heading, from 1, and 0 for the
+    other kinds. A heading ends those of its level and below.
     """
 
     start: int

@@ -24,18 +24,21 @@ _WHAT = """Write an index in a format that other programs read.
 An existing PATH is an error unless --force is given; --force replaces a file, or a folder that contains only files of
 this format. The export is written to a temporary path and renamed, so it is complete or absent.
 
-With --where and --access, only matching documents and the content that they support are written."""
+With --where and --access, only matching documents and the content that they support are written.
+
+`neo4j` sends the graph to the server at --to; NEO4J_USERNAME and NEO4J_PASSWORD are the user."""
 
 
 @command(
     "Write an index in another program's format.",
     "conspectus export graphml --to graph.graphml",
     "conspectus export csv --index docs.index --to tables --force",
+    "conspectus export neo4j --index docs.index --to bolt://localhost:7687/docs",
     about=_help(),
 )
 def export(
     format_: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of: {', '.join(EXPORTS)}.")],
-    to: Annotated[Path, typer.Option("--to")],
+    to: Annotated[str, typer.Option("--to")],
     source: Source,
     force: bool = False,
     as_json: bool = False,
@@ -44,13 +47,15 @@ def export(
     """Write an index in a format that other programs read.
 
     Args:
-        to: The file or the folder to write.
+        to: The file or the folder to write, or the address of a server.
         force: Replace an existing export at PATH.
     """
 
     from conspectus.atomic_write import check_place
 
-    check_place(to, find_export(format_).holds, force=force)
+    chosen = find_export(format_)
+    if not chosen.to_server:
+        check_place(Path(to), chosen.holds, force=force)
     opened = source.open()
     with progress(quiet) as report:
         report(f"writing {format_}", 0, 1)

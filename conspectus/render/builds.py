@@ -270,7 +270,7 @@ def merges_text(index: Path, merges: Sequence["Merge"]) -> str:
     return "\n".join(lines)
 
 
-def export_text(done: "ExportResult", to: Path) -> str:
+def export_text(done: "ExportResult", to: str) -> str:
     """Return the location and size of an export, and its notes."""
     rows = ", ".join(count(number, kind) for kind, number in done.rows.items() if number)
     return "\n".join([f"wrote {to}: {rows or 'the index is empty'}", *(f"  {note}" for note in done.notes)])

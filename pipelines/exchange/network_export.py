@@ -9,10 +9,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.exchange.export_result import ExportResult, columns
+from conspectus.pipelines.exchange.export_result import OF_EDGES, OF_NODES, ExportResult, columns, communities_of
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.index import StoredIndex
-from conspectus.storage.records import Community, Entity, Relation
+from conspectus.storage.records import Entity, Relation
 
 if TYPE_CHECKING:
     import igraph
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """A character that XML 1.0 does not allow."""
-_OF_NODES = ("name", "type", "types", "description", "frequency", "degree")
-_OF_EDGES = ("predicate", "description", "weight", "strength", "chunk_ids")
 _DATE = re.compile(' lastmodifieddate="[^"]*"')
 
 
@@ -34,13 +32,11 @@ def network(index: StoredIndex) -> "nx.MultiDiGraph":
     import networkx as nx
 
     graph = nx.MultiDiGraph()
+    levels = communities_of(index)
     for entity in index.rows(Entity):
-        graph.add_node(entity.id, label=entity.name, **columns(entity, *_OF_NODES))
-    for community in sorted(index.rows(Community), key=lambda each: each.level):
-        for id_ in community.entity_ids:
-            graph.nodes[id_][f"c{community.level}"] = community.id
+        graph.add_node(entity.id, label=entity.name, **columns(entity, *OF_NODES), **levels.get(entity.id, {}))
     for relation in index.rows(Relation):
-        told = columns(relation, *_OF_EDGES)
+        told = columns(relation, *OF_EDGES)
         graph.add_edge(relation.source_id, relation.target_id, relation.id, label=relation.predicate, **told)
     return graph
 

@@ -20,7 +20,6 @@ from conspectus.storage.settings import InputSettings
 _SLACK_ID = re.compile(r"[UWCGDB][A-Z0-9]{2,20}")
 _SLACK_TIME = re.compile(r"\d{9,11}\.\d{1,9}")
 _SLACK_MARK = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|]{1,2000})(?:\|(?P<label>[^<>]{0,2000}))?>")
-"""Bytes of the list of members that are read."""
 
 
 def read_chat(path: Path, value: Any, settings: InputSettings) -> Iterator[Row] | None:  # noqa: ANN401  (any JSON)

@@ -3,7 +3,9 @@
 A module is imported when the first file of its format is read."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,12 @@ CODE: Mapping[str, str] = {
 }  # fmt: skip
 """Suffixes of source code, and the names of the languages after a Markdown fence."""
 
+PICTURES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
+"""Suffixes of pictures, which are read where OCR is installed."""
+
+WITH_PICTURES = frozenset(".docx .pptx .xlsx .xlsm .odt .odp .ods .epub .html .htm .xhtml".split())
+"""Suffixes of files whose pictures can be read too."""
+
 READERS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".txt", ".log"), ("plain", "read_plain")),
     ".md": ("markdown", "read_markdown"),
@@ -37,13 +45,14 @@ READERS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".markdown", ".mdx", ".qmd", ".rmd"), ("markdown", "read_markdown")),
     **dict.fromkeys((".html", ".htm", ".xhtml"), ("web.page", "read_html")),
     ".pdf": ("pdf.reader", "read_pdf"),
+    **dict.fromkeys(PICTURES, ("scans", "read_picture")),
     ".docx": ("office.word", "read_word"),
     **dict.fromkeys((".odt", ".odp"), ("office.opendocument", "read_odt")),
     ".pptx": ("office.slides", "read_slides"),
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), ("office.spreadsheets", "read_workbook")),
     ".epub": ("epub", "read_epub"),
     ".rtf": ("rich_text", "read_rtf"),
-    **dict.fromkeys((".xml", ".nxml", ".jats", ".dbk"), ("xml_documents", "read_xml")),
+    **dict.fromkeys((".xml", ".nxml", ".jats", ".dbk", ".fb2"), ("xml_documents", "read_xml")),
     **dict.fromkeys((".vtt", ".srt"), ("transcripts", "read_transcript")),
     **dict.fromkeys((".ics", ".vcf"), ("calendars", "read_calendar")),
     **dict.fromkeys((".csv", ".tsv"), ("tabular", "read_csv")),
@@ -80,6 +89,7 @@ _NOT_LISTED = frozenset(
         *CODE,
         *".2 .3 .4 .5 .6 .7 .8 .9 .xlsm .xlsb .markdown .asciidoc .mediawiki .jats .dbk .htm .xhtml .ndjson".split(),
         *".tgz .yml .ini .cfg .conf .patch .diff".split(),
+        *PICTURES,
         "",
     }
 )
@@ -89,6 +99,7 @@ _ADVICE = {
     ".msg": "save it as .eml",
     ".7z": "unpack it, or pack it as .zip",
     ".rar": "unpack it, or pack it as .zip",
+    **dict.fromkeys(PICTURES, "pip install 'conspectus[ocr]' reads pictures"),
 }
 
 
@@ -107,6 +118,10 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
     module, function = READERS[last]
     reader: Any = getattr(import_module(f"conspectus.pipelines.readers.{module}"), function)
     rows: Iterator[Row | Lost] = reader(path, settings, nest) if last in CONTAINERS else reader(path, settings)
+    if settings.ocr == "pictures" and last in WITH_PICTURES and can_recognise():
+        from conspectus.pipelines.readers.scans import rows_and_pictures
+
+        return rows_and_pictures(rows, path, settings)
     return rows
 
 
@@ -125,8 +140,14 @@ def _read_by_plugin(plugin: Plugin, path: Path, settings: InputSettings) -> Iter
         raise Unreadable("its reader failed", plugin.complaint(error)) from error
 
 
+@cache
+def can_recognise() -> bool:
+    """Return whether OCR is installed."""
+    return find_spec("rapidocr") is not None
+
+
 def _read_here() -> set[str]:
-    return {*READERS, *plugins("readers")}
+    return {*READERS, *plugins("readers")} - (set() if can_recognise() else PICTURES - {*plugins("readers")})
 
 
 def readable_suffix(name: str, suffixes: Mapping[str, str] | None = None) -> str:

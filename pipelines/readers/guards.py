@@ -1,4 +1,4 @@
-"""Guards against hostile XML and zip archives.
+"""Guards against hostile XML and zip archives, and the time that a long file may take.
 
 An archive's directory is checked before anything is inflated, and reading is bounded afterwards.
 
@@ -10,7 +10,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -58,6 +58,9 @@ def local(element: "_Element") -> str:
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
+
+at_progress: list[Callable[[], None]] = []
+"""What a reader calls when a part of a long file is read: the process has `input.max_seconds` for the next then."""
 
 MAX_BYTES = 2_000_000_000
 """Maximum bytes of all inflated members together."""

@@ -287,7 +287,7 @@ class Draft:
     def begin(self, kind: str, label: str, level: int = 0) -> None:
         """Begin a place with the next block; an empty earlier one of its kind (except headings) is dropped."""
         if kind != "heading":
-            self._waiting = [item for item in self._waiting if item[0] == "heading"]
+            self._waiting = [item for item in self._waiting if item[0] != kind]
         self._waiting.append((kind, clean(label), level))
 
     def __bool__(self) -> bool:

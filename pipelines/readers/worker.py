@@ -16,6 +16,7 @@ from typing import Any
 import msgpack
 from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable
 from conspectus.pipelines.readers.formats import read_rows
+from conspectus.pipelines.readers.guards import at_progress
 from conspectus.pipelines.readers.rows import Lost
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import InputSettings, KgSettings
@@ -32,6 +33,7 @@ def main() -> None:
     output = _Output(os.dup(1))
     os.dup2(2, 1)  # what a library or plug-in prints is no row
     output.end(True)
+    at_progress.append(output.go_on)
     requests = msgpack.Unpacker()
     while block := os.read(0, _BLOCK):
         requests.feed(block)
@@ -81,6 +83,11 @@ class _Output:
         if len(self._waiting) > _BLOCK:
             self._write()
             _limit_time(self.seconds)
+
+    def go_on(self) -> None:
+        """Say true: the deadline of the file begins again."""
+        self.end(True)
+        _limit_time(self.seconds)
 
     def end(self, last: object) -> None:
         """Write a last row and all before it."""

@@ -1,4 +1,4 @@
-"""Read XML: articles and books in JATS and DocBook by way of HTML, any other XML as its texts without tags.
+"""Read XML: articles and books in JATS, DocBook and FictionBook by way of HTML, other XML as its texts without tags.
 
 The elements of an article get the names that HTML has for them, and the reader of web pages does the rest. Of other XML
 each element that holds values only is a line, "height: 22; keeper: Ada", and mixed content is a paragraph.
@@ -18,7 +18,7 @@ from conspectus.storage.settings import InputSettings
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_DOCUMENTS = frozenset("article book chapter refentry section part sect1".split())
+_DOCUMENTS = frozenset("article book FictionBook chapter refentry section part sect1".split())
 _SECTIONS = frozenset(
     """sec section sect1 sect2 sect3 sect4 sect5 chapter appendix preface part refsect1 refsect2 refsection simplesect
     abstract trans-abstract ack app ref-list bibliography glossary refsynopsisdiv refnamediv fn-group""".split()
@@ -30,7 +30,7 @@ _HEADS = {
 """The headings of sections that have no title of their own."""
 _HTML = {
     **dict.fromkeys("p para simpara formalpara".split(), "p"),
-    **dict.fromkeys("ref bibliomixed biblioentry fn footnote verse-line".split(), "p"),
+    **dict.fromkeys("ref bibliomixed biblioentry fn footnote verse-line v subtitle text-author".split(), "p"),
     **dict.fromkeys("list itemizedlist simplelist".split(), "ul"),
     **dict.fromkeys("list-item listitem member".split(), "li"),
     **dict.fromkeys("programlisting screen synopsis literallayout code preformat".split(), "pre"),
@@ -44,12 +44,13 @@ _LEFT_OUT = frozenset(
     """article-id journal-meta permissions history counts custom-meta-group self-uri related-article graphic
     inline-graphic media object-id mediaobject imageobject indexterm legalnotice revhistory releaseinfo
     related-object pub-history article-categories volume issue fpage lpage elocation-id contrib-id email aff
-    author-notes award-id isbn issn""".split()
+    author-notes award-id isbn issn binary description image""".split()
 )
 _META = {
     "author": ".//*[local-name()='contrib' and (not(@contrib-type) or @contrib-type='author')]"
     " | .//*[local-name()='author' and not(ancestor::*[local-name()='biblioentry' or local-name()='bibliomixed'])]",
-    "date": "(.//*[local-name()='pub-date'] | .//*[local-name()='pubdate'])[1]",
+    "date": "(.//*[local-name()='pub-date'] | .//*[local-name()='pubdate']"
+    " | .//*[local-name()='title-info']/*[local-name()='date'])[1]",
     "journal": "(.//*[local-name()='journal-title'])[1]",
     "keywords": ".//*[local-name()='kwd' or local-name()='keyword']",
     "funding": ".//*[local-name()='funding-source']",
@@ -93,7 +94,7 @@ def _head(article: "_Element") -> tuple[str | None, Mapping[str, str]]:
         article,
         "(.//*[local-name()='title-group']/*[local-name()='article-title'] | ./*[local-name()='title']"
         " | ./*[contains(local-name(), 'info')]/*[local-name()='title']"
-        " | ./*[local-name()='refnamediv']/*[local-name()='refname'])[1]",
+        " | ./*[local-name()='refnamediv']/*[local-name()='refname'] | .//*[local-name()='book-title'])[1]",
     )
     title = as_title(_text(titles[0])) if titles else None
     found: dict[str, str] = {}
@@ -124,8 +125,17 @@ def _empty(element: "_Element") -> None:
 def _name(element: "_Element") -> str:
     """Return the name of a person, the given names first."""
     parts = [local(one) for one in element.iter()]
-    if "surname" in parts:
-        wanted = ("given-names", "firstname", "othername", "surname", "suffix")
+    if "surname" in parts or "last-name" in parts:
+        wanted = (
+            "given-names",
+            "firstname",
+            "first-name",
+            "othername",
+            "middle-name",
+            "surname",
+            "last-name",
+            "suffix",
+        )
         named = sorted(
             (one for one in element.iter() if local(one) in wanted), key=lambda one: wanted.index(local(one))
         )
@@ -167,6 +177,10 @@ def _as_html(root: "_Element") -> None:
             heading.text, heading.tail, element.text = _HEADS[name], element.text, None
             depths[heading], heading.tag = depth, f"h{min(depth, _DEEPEST)}"
         if name == "title" and parent is not None and (local(parent) in ("section", "article")):
+            text, tail = " ".join(map(_text, element)), element.tail
+            if len(element) and all(local(child) in ("p", "empty-line") for child in element):  # of FictionBook
+                element.clear()
+                element.text, element.tail = text, tail
             element.tag = f"h{min(depth, _DEEPEST)}"
         elif name == "entry" and any(local(one) == "thead" for one in element.iterancestors()):
             element.tag = "th"

@@ -21,6 +21,7 @@ from conspectus.storage.arrays import Floats, Ints, Rows, parts_of, runs
 from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import Labels, changed_nodes, is_worse, losses, updated_leiden
+from conspectus.storage.graph.leidenalg_engine import check_engine
 from conspectus.storage.hashing import short_id
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.joins import Groups, chunks_by_entity
@@ -88,12 +89,18 @@ def divide(
     """
     ids = _ids(entities)
     edges = edges_of(entities, relations, sentences.placed.of_entity if sentences else None)
-    hierarchy = leiden.hierarchical_leiden(edges, max_cluster_size=settings.max_cluster_size, seed=settings.seed)
+    hierarchy = leiden.hierarchical_leiden(
+        edges,
+        max_cluster_size=settings.max_cluster_size,
+        seed=settings.seed,
+        resolution=settings.resolution,
+        engine=settings.engine,
+    )
     notes: tuple[str, ...] = ()
     if earlier and entities:
         updated = _updated(ids, edges, earlier(sentences is not None), settings)
         if updated:
-            lost = losses(hierarchy, updated, edges)
+            lost = losses(hierarchy, updated, edges, settings.resolution)
             if is_worse(lost):
                 notes = (f"the communities were detected again: an update would lose {max(lost):.1%} of modularity",)
             else:
@@ -120,6 +127,7 @@ def _updated(
         changed_nodes(edges, old_edges, rows_among(_ids(before.entities), ids).astype(np.int64)),
         seed=settings.seed,
         max_cluster_size=settings.max_cluster_size,
+        resolution=settings.resolution,
     )
 
 
@@ -291,10 +299,15 @@ def _lists(ids: "pa.Array", sizes: Ints, rows: Rows) -> "pa.Array":
 def earlier_communities(root: Path, current: Manifest | None, settings: Settings) -> Earlier | None:
     """Return a loader of the previous communities for an incremental update.
 
-    None if communities must be detected from scratch: on request, without an intact previous version, or after a
-    change of the settings.
+    None if communities must be detected from scratch: on request, without an intact previous version, after a change
+    of the settings, or by leidenalg, since updates maximise modularity.
+
+    Raises:
+        MissingPart: The engine is not installed.
     """
-    if current is None or settings.communities.update == "exact":
+    check_engine(settings.communities.engine)
+    chosen = settings.communities
+    if current is None or chosen.update == "exact" or chosen.engine != leiden.GRASPOLOGIC:
         return None
     divided_by = CommunitySettings.of_manifest({**current.settings["communities"], "update": "stable"})
     if divided_by != settings.communities:

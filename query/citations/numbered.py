@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from conspectus.query.context import Context
 from conspectus.query.types import Citation
 from conspectus.storage.index import per_index
-from conspectus.storage.locators import described, places_between, sections_at
+from conspectus.storage.locators import AREA, described, places_between, sections_at
 from conspectus.storage.mapped import ById
 from conspectus.storage.records import Document, Span
 
@@ -47,7 +47,9 @@ class Citations:
                 span.end,
                 quote=document.text[span.start : span.end],
                 place=described(document.places, span.start, span.end),
-                pages=tuple(item.label for item in places_between(document.places, span.start, span.end)),
+                pages=tuple(
+                    item.label for item in places_between(document.places, span.start, span.end) if item.kind != AREA
+                ),
                 headings=sections_at(document.places, span.start),
             )
         return self._made[span].number

@@ -9,13 +9,12 @@ Point for Dynamic Community Detection with Leiden Algorithm" (2024).
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.storage.arrays import Bools
+from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.graph.edges import Edges
-from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, hierarchy_of, modularity, subgraphs
+from conspectus.storage.graph.leiden import Hierarchy, divided, hierarchical_leiden, modularity
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -81,26 +80,8 @@ def updated_leiden(
     """
     whole = _Subgraph(np.arange(edges.n_nodes), edges)
     sizes = [np.bincount(item[item >= 0]) for item in before]
-    dividing = _Dividing(before, sizes, changed, seed, max_cluster_size, resolution)
-    labels = [dividing.first(whole)]
-    settled = np.zeros(edges.n_nodes, bool)
-    while not settled.all():
-        level = len(labels) - 1
-        below = np.full(edges.n_nodes, -1, np.int64)
-        taken = 0
-        for part in starmap(_Subgraph, subgraphs(edges, labels[level], ~settled)):
-            within = dividing.divided(part, level) if len(part.nodes) > max_cluster_size else None
-            if within is None:
-                settled[part.nodes] = True
-                below[part.nodes] = taken
-                taken += 1
-            else:
-                below[part.nodes] = taken + within
-                taken += int(within.max()) + 1
-        below[below < 0] = taken + labels[level][below < 0]
-        if not settled.all():
-            labels.append(below)
-    return hierarchy_of(labels, max_cluster_size)
+    dividing = _Dividing(before, sizes, changed, seed, resolution)
+    return divided(edges, dividing.first(whole), dividing.further, max_cluster_size)
 
 
 def losses(fresh: Hierarchy, updated: Hierarchy, edges: Edges, resolution: float = 1.0) -> list[float]:
@@ -148,7 +129,6 @@ class _Dividing:
     sizes: Sequence[Labels]
     changed: Bools
     seed: int
-    max_cluster_size: int
     resolution: float
 
     def first(self, whole: _Subgraph) -> Labels:
@@ -156,9 +136,9 @@ class _Dividing:
         new = self.before[0] < 0
         return self._moved(whole, _apart(self.before[0], new), new | self.changed)
 
-    def divided(self, part: _Subgraph, level: int) -> Labels | None:
+    def further(self, nodes: Ints, edges: Edges, level: int) -> Labels | None:
         """Return the division of a community, labels 0, 1, ... by position; None if it is not split."""
-        nodes = part.nodes
+        part = _Subgraph(nodes, edges)
         deepest = len(self.before) - 1
         own = self.before[min(level, deepest)][nodes]
         inner = self.before[min(level + 1, deepest)][nodes]

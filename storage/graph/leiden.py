@@ -1,19 +1,21 @@
 """Hierarchical Leiden: community detection, repeated inside every community above a maximum size."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from conspectus.storage.arrays import Bools, Ints, SmallInts, runs
+from conspectus.storage.graph import leidenalg_engine
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.edges import Edges, check_weights, node_ids
 from conspectus.storage.spilled import array_of
 from numpy.typing import ArrayLike, NDArray
 
+GRASPOLOGIC = "graspologic"
 _EDGES_AT_ONCE = 65_536
-_EDGES_TOGETHER = 1 << 18
-"""A graph with more edges is divided level by level: the library that does it at once names each node with a string."""
+_RANDOMNESS, _ITERATIONS = 0.001, 2
+"""Those of the refinement phase, and of all of Leiden, each from the result of the last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,15 +86,14 @@ def hierarchical_leiden(
     seed: int,
     max_cluster_size: int = 10,
     resolution: float = 1.0,
-    randomness: float = 0.001,
-    iterations: int = 2,
+    engine: str = GRASPOLOGIC,
 ) -> Hierarchy:
     """Return a hierarchy of communities, with every community that can be split within `max_cluster_size`.
 
     Leiden maximises the modularity of level 0; each community above the size is then divided as a separate
     graph, until none can be split. Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing
     well-connected communities" (2019); the recursion is that of Edge et al., "From Local to Global" (2024),
-    section 3.1.4. The implementation is graspologic-native.
+    section 3.1.4. The implementation is graspologic-native, or leidenalg with another quality than modularity.
 
     The same edges and seed give the same hierarchy. A node without edges is a singleton community on level 0. The
     weights are divided by their mean.
@@ -102,11 +103,11 @@ def hierarchical_leiden(
         seed: Random seed, in 0 .. 2**64 - 1.
         max_cluster_size: Larger communities are split further if possible; at least 1.
         resolution: Resolution of modularity, above 0; higher gives more and smaller communities.
-        randomness: Randomness of the refinement phase, above 0.
-        iterations: Iterations of Leiden, each from the result of the last; at least 1.
+        engine: "graspologic", or one of `leidenalg_engine`.
 
     Raises:
         ValueError: An argument is out of range.
+        MissingPart: The engine is not installed.
 
     >>> from conspectus.storage.graph.edges import canonical_edges
     >>> two_triangles = canonical_edges(7, [0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3], [1.0] * 7)
@@ -117,15 +118,11 @@ def hierarchical_leiden(
     _check("seed", seed, 0 <= seed < 2**64, "in 0 .. 2**64 - 1")
     _check("max_cluster_size", max_cluster_size, max_cluster_size >= 1, "at least 1")
     _check("resolution", resolution, 0 < resolution < np.inf, "above 0 and finite")
-    _check("randomness", randomness, 0 < randomness < np.inf, "above 0 and finite")
-    _check("iterations", iterations, iterations >= 1, "at least 1")
     if len(edges.weights) == 0:
         return hierarchy_of([np.arange(edges.n_nodes)], max_cluster_size)
     # Randomness is relative to gains in weight; a mean of 1 makes it independent of the unit.
-    dividing = _Dividing(
-        edges.weights.mean(dtype=np.float64), max_cluster_size, resolution, randomness, iterations, seed
-    )
-    return hierarchy_of(dividing.divided(edges), max_cluster_size)
+    dividing = _Dividing(edges.weights.mean(dtype=np.float64), resolution, seed, engine)
+    return divided(edges, dividing.once(edges), dividing.further, max_cluster_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,38 +130,30 @@ class _Dividing:
     """Divides graphs whose weights are multiples of `unit`."""
 
     unit: float
-    max_cluster_size: int
     resolution: float
-    randomness: float
-    iterations: int
     seed: int
+    engine: str
 
-    @property
-    def _options(self) -> dict[str, Any]:
-        return {
-            "resolution": self.resolution,
-            "randomness": self.randomness,
-            "iterations": self.iterations,
-            "seed": self.seed,
-        }
+    def further(self, nodes: Ints, part: Edges, level: int) -> SmallInts | None:  # noqa: ARG002  (of `Divide`)
+        """Return the communities of a community, None if it is not split.
 
-    def divided(self, edges: Edges) -> list[SmallInts]:
-        """Return the first node of each node's community on each level, coarsest first."""
-        if len(edges.weights) <= _EDGES_TOGETHER:
-            return self._all_levels(edges)
-        levels = [self._coarsest(edges)]
-        if not levels[0].any():
-            return levels
-        large = np.bincount(levels[0])[levels[0]] > self.max_cluster_size
-        for nodes, part in subgraphs(edges, levels[0], large):
-            below = [labels for labels in self.divided(part) if labels.any()]  # 0 everywhere: not split
-            levels += (levels[-1].copy() for _ in range(len(below) + 1 - len(levels)))
-            for level in range(1, len(levels) if below else 0):
-                levels[level][nodes] = nodes[below[min(level, len(below)) - 1]]
-        return levels
+        The constant Potts model is local: at one resolution, what is one community of the whole is one of its part too.
+        So the resolution is doubled until the part is split; above its largest weight nothing remains together.
+        """
+        if self.engine != leidenalg_engine.CPM:
+            return self.once(part)
+        finer = replace(self, resolution=2 ** (level + 1) * self.resolution)
+        while finer.resolution <= part.weights.max(initial=0) / self.unit:
+            found = finer.once(part)
+            if (found != found[0]).any():
+                return found
+            finer = replace(finer, resolution=2 * finer.resolution)
+        return None
 
-    def _coarsest(self, edges: Edges) -> SmallInts:
-        """Return the coarsest level, from arrays: all levels of a large graph would take 400 bytes an edge."""
+    def once(self, edges: Edges) -> SmallInts:
+        """Return the community of each node; from arrays, since the library's own recursion takes 400 bytes an edge."""
+        if self.engine != GRASPOLOGIC:
+            return leidenalg_engine.divide(edges, self.engine, self.unit, self.resolution, _ITERATIONS, self.seed)
         import graspologic_native
 
         graph = Adjacency.of(edges)
@@ -176,31 +165,33 @@ class _Dividing:
             graph.indices,
             scaled.array(),
             edges.n_nodes,
-            **self._options,
+            resolution=self.resolution,
+            randomness=_RANDOMNESS,
+            iterations=_ITERATIONS,
+            seed=self.seed,
         )
-        return _by_first_node(np.fromiter(map(found.__getitem__, range(edges.n_nodes)), np.int32, edges.n_nodes))
+        return np.fromiter(map(found.__getitem__, range(edges.n_nodes)), np.int32, edges.n_nodes)
 
-    def _all_levels(self, edges: Edges) -> list[SmallInts]:
-        import graspologic_native
 
-        rows = graspologic_native.hierarchical_leiden(
-            edges=_NamedEdges(edges, self.unit),
-            use_modularity=True,
-            max_cluster_size=self.max_cluster_size + 1,  # graspologic splits at its maximum, not above it
-            **self._options,
-        )
-        nodes, depths, clusters = (
-            np.fromiter((int(getattr(row, name)) for row in rows), np.int32, len(rows))
-            for name in ("node", "level", "cluster")
-        )
-        del rows
-        # graspologic lists a node on each level down to its last community; below that the label stays. Labels
-        # from n_nodes on are graspologic's; a node without edges is its own label.
-        levels, labels = [], np.arange(edges.n_nodes)
-        for depth in range(int(depths.max()) + 1):
-            labels[nodes[depths == depth]] = np.int64(edges.n_nodes) + clusters[depths == depth]
-            levels.append(_by_first_node(labels))
-        return levels
+Divide = Callable[[Ints, Edges, int], "NDArray[np.integer[Any]] | None"]
+"""Returns labels for the nodes of a community, given these, its edges and its level; None or one label: not split."""
+
+
+def divided(edges: Edges, first: "NDArray[np.integer[Any]]", divide: Divide, max_cluster_size: int) -> Hierarchy:
+    """Return the hierarchy whose coarsest level is `first`: those above the size are divided while they can be."""
+    levels = [_by_first_node(first)]
+    is_open = np.ones(edges.n_nodes, np.bool_)
+    while len(levels) == 1 or (levels[-1] != levels[-2]).any():
+        is_open &= np.bincount(levels[-1], minlength=1)[levels[-1]] > max_cluster_size
+        below = levels[-1].copy()
+        for nodes, part in subgraphs(edges, levels[-1], is_open):
+            found = divide(nodes, part, len(levels) - 1)
+            if found is None or (found == found[0]).all():
+                is_open[nodes] = False
+            else:
+                below[nodes] = nodes[_by_first_node(found)]
+        levels.append(below)
+    return hierarchy_of(levels[:-1], max_cluster_size)
 
 
 def _by_first_node(labels: "NDArray[np.integer[Any]]") -> SmallInts:
@@ -222,31 +213,6 @@ def subgraphs(edges: Edges, labels: "NDArray[np.integer[Any]]", wanted: Bools) -
             own = within[first:last]
             place[nodes] = np.arange(len(nodes))
             yield nodes, Edges(len(nodes), place[edges.lower[own]], place[edges.upper[own]], edges.weights[own])
-
-
-class _NamedEdges(Sequence[tuple[str, str, float]]):
-    """Edges in the form that graspologic reads, with names for nodes; each is made when it is read.
-
-    A list of them would take 250 bytes an edge beside graspologic's own copy.
-    """
-
-    def __init__(self, edges: Edges, unit: float) -> None:
-        self._edges, self._unit = edges, unit
-
-    def __len__(self) -> int:
-        return len(self._edges.weights)
-
-    def __iter__(self) -> Iterator[tuple[str, str, float]]:
-        edges, width = self._edges, len(str(self._edges.n_nodes))
-        for start in range(0, len(self), _EDGES_AT_ONCE):
-            block = slice(start, start + _EDGES_AT_ONCE)
-            scaled = edges.weights[block].astype(np.float64) / self._unit
-            columns = edges.lower[block].tolist(), edges.upper[block].tolist(), scaled.tolist()
-            for lower, upper, weight in zip(*columns, strict=True):
-                yield f"{lower:0{width}}", f"{upper:0{width}}", weight
-
-    def __getitem__(self, place: Any) -> Any:  # noqa: ANN401  (graspologic only iterates)
-        raise TypeError("edges are read in their order")
 
 
 def modularity(

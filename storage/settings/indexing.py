@@ -20,6 +20,12 @@ class InputSettings(SettingsSection):
     suffixes: dict[str, str] = Field(
         default_factory=dict, description="suffixes of files that are read like others, such as {.memo: .md}"
     )
+    ocr: Literal["scans", "pictures", "off"] = Field(
+        "scans",
+        description="with conspectus[ocr]: read scanned pages of PDFs and files that are pictures, or also `pictures` "
+        "inside Office files, books and web pages",
+    )
+    ocr_confidence: float = Field(0.9, ge=0, le=1, description="a page that was read with less confidence is a failure")
     max_characters: int = Field(
         20_000_000,
         ge=1,
@@ -29,7 +35,9 @@ class InputSettings(SettingsSection):
         2_000_000_000, ge=1, description="maximum unpacked bytes of an archive, nested archives included"
     )
     max_download_bytes: int = Field(500_000_000, ge=1, description="maximum bytes of a downloaded file")
-    max_seconds: float = Field(120.0, gt=0, description="maximum seconds until a file, or its next rows, are read")
+    max_seconds: float = Field(
+        120.0, gt=0, description="maximum seconds until a file, or its next rows or scanned page, is read"
+    )
     max_memory: int = Field(
         4_000_000_000, ge=500_000_000, description="maximum bytes of memory of the process that reads files"
     )
@@ -140,6 +148,21 @@ class SynonymSettings(SettingsSection):
 class CommunitySettings(SettingsSection):
     """The community hierarchy (Leiden)."""
 
+    engine: Literal[
+        "graspologic",
+        "leidenalg:modularity",
+        "leidenalg:cpm",
+        "leidenalg:rber",
+        "leidenalg:surprise",
+        "leidenalg:significance",
+    ] = Field(
+        "graspologic",
+        description="the implementation and what it maximises: modularity, or a quality of leidenalg (GPL, extra "
+        "`igraph`), where every update detects all communities again",
+    )
+    resolution: float = Field(
+        1.0, gt=0, description="higher gives more and smaller communities; without effect on surprise and significance"
+    )
     update: Literal["stable", "exact"] = Field(
         "stable",
         description="on an update, `stable` preserves unchanged communities and their reports; `exact` detects all "

@@ -20,6 +20,7 @@ from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import load_settings
 from conspectus.storage.verify import verify
+from PIL import Image, ImageDraw, ImageFont
 
 from tests.command_line import conspectus
 
@@ -34,7 +35,7 @@ NAMES = {
     ".org": "Carsten Dominik", ".tex": "Leslie Lamport", ".odt": "Marco Boerries", ".ipynb": "Fernando Perez",
     ".py": "Tim Peters", ".adoc": "Stuart Rackham", ".wiki": "Ward Cunningham", ".1": "Brian Kernighan",
     ".yaml": "Clark Evans", ".xml": "Tim Bray", ".rtf": "Charles Simonyi", ".vtt": "Silvia Pfeiffer",
-    ".ics": "Frank Dawson",
+    ".ics": "Frank Dawson", ".png": "Henry Baird",
 }  # fmt: skip
 """Whom the good file of each kind is about."""
 
@@ -192,6 +193,12 @@ def _calendar(path: Path, text: str) -> None:
     path.write_text(f"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:{text}\nEND:VEVENT\nEND:VCALENDAR\n", "utf-8")
 
 
+def _picture(path: Path, text: str) -> None:
+    image = Image.new("RGB", (1200, 120), "white")
+    ImageDraw.Draw(image).text((30, 30), text, font=ImageFont.load_default(30), fill="black")
+    image.save(path, "PNG")
+
+
 MAKERS: dict[str, Callable[[Path, str], None]] = {
     ".txt": _text, ".md": _text, ".markdown": _text, ".html": _html, ".htm": _html, ".xhtml": _html, ".pdf": _pdf,
     ".docx": _word, ".pptx": _slides, ".xlsx": _workbook, ".epub": _epub, ".csv": _table, ".tsv": _table,
@@ -199,7 +206,7 @@ MAKERS: dict[str, Callable[[Path, str], None]] = {
     ".zip": _zip, ".tar": _tar, ".tgz": _tar, ".gz": _gzip, ".log": _text, ".rst": _text, ".org": _text, ".tex": _text,
     ".odt": _open_document, ".ipynb": _notebook, ".py": _code,
     ".adoc": _text, ".wiki": _text, ".1": _manual, ".yaml": _text, ".xml": _xml, ".rtf": _rich_text, ".vtt": _subtitles,
-    ".ics": _calendar,
+    ".ics": _calendar, ".png": _picture,
 }  # fmt: skip
 BINARY = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 

@@ -24,7 +24,9 @@ _FRACTION = re.compile(r"(?<=\d)(\d{1,2})\s{0,3}/\s{0,3}(\d{1,2})\s+")
 _STOPPED = re.compile(r"[.!?:;。！？…]\W*$")
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
+    """The box of a piece of a line; y grows upwards."""
+
     left: float
     bottom: float
     right: float
@@ -36,7 +38,7 @@ def in_reading_order(text: "PdfTextPage", said: str) -> str:
     n_pieces = text.count_rects()
     if not 1 < n_pieces <= _MOST_PIECES or len(said) > _MOST_CHARACTERS:
         return said
-    pieces = [_Piece(*text.get_rect(at)) for at in range(n_pieces)]
+    pieces = [Piece(*text.get_rect(at)) for at in range(n_pieces)]
     if _FRACTION.search(said):
         longest = max(pieces, key=lambda one: one.right - one.left)
         least = _FILLED * (longest.top - longest.bottom)
@@ -49,7 +51,7 @@ def in_reading_order(text: "PdfTextPage", said: str) -> str:
     words = [" ".join(text.get_text_bounded(*line).split()) for line in lines]
     first = [at for at, line in enumerate(lines) if line.right < start]
     second = [at for at, line in enumerate(lines) if line.left >= start - _NEAR]
-    if not all(_is_prose([lines[at] for at in column], [words[at] for at in column]) for column in (first, second)):
+    if not all(is_prose([lines[at] for at in column], [words[at] for at in column]) for column in (first, second)):
         return said
     ordered: list[str] = []
     waiting: list[str] = []
@@ -64,9 +66,9 @@ def in_reading_order(text: "PdfTextPage", said: str) -> str:
     return "\r\n".join([*ordered, *waiting])
 
 
-def _joined(pieces: Sequence[_Piece]) -> list[_Piece]:
+def _joined(pieces: Sequence[Piece]) -> list[Piece]:
     """Return the pieces of lines, in the order of drawing, those joined that touch."""
-    lines: list[_Piece] = []
+    lines: list[Piece] = []
     for piece in pieces:
         last = lines[-1] if lines else None
         if (
@@ -74,18 +76,18 @@ def _joined(pieces: Sequence[_Piece]) -> list[_Piece]:
             and _is_beside(last, piece)
             and piece.left - last.right < max(_NEAR, (last.top - last.bottom) * _FILLED)
         ):
-            lines[-1] = _Piece(last.left, min(last.bottom, piece.bottom), piece.right, max(last.top, piece.top))
+            lines[-1] = Piece(last.left, min(last.bottom, piece.bottom), piece.right, max(last.top, piece.top))
         else:
             lines.append(piece)
     return lines
 
 
-def _is_beside(one: _Piece, other: _Piece) -> bool:
+def _is_beside(one: Piece, other: Piece) -> bool:
     shared = min(one.top, other.top) - max(one.bottom, other.bottom)
     return other.left >= one.right - _NEAR and 2 * shared > min(one.top - one.bottom, other.top - other.bottom)
 
 
-def _second_column(lines: Sequence[_Piece]) -> float | None:
+def _second_column(lines: Sequence[Piece]) -> float | None:
     """Return where the second column begins, None if not most lines that are drawn side by side agree on it."""
     starts = [other.left for one, other in pairwise(lines) if _is_beside(one, other)]
     if len(starts) < _LEAST_ROWS:
@@ -95,7 +97,7 @@ def _second_column(lines: Sequence[_Piece]) -> float | None:
     return min(near) if len(near) >= max(_LEAST_ROWS, _LEAST_SHARE * len(starts)) else None
 
 
-def _is_prose(lines: Sequence[_Piece], words: Sequence[str]) -> bool:
+def is_prose(lines: Sequence[Piece], words: Sequence[str]) -> bool:
     """Return whether the lines of a column are long, fill it, and go on within sentences."""
     widths = [line.right - line.left for line in lines]
     filled = sum(width >= _FILLED * max(widths) for width in widths)

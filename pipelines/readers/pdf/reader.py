@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.pdf.characters import in_logical_order
 from conspectus.pipelines.readers.pdf.columns import in_reading_order
 from conspectus.pipelines.readers.pdf.fonts import PageFonts
@@ -30,8 +30,9 @@ from conspectus.pipelines.readers.pdf.outline import (
     title_lines,
 )
 from conspectus.pipelines.readers.pdf.page_headers import without_furniture
-from conspectus.pipelines.readers.pdf.unwrap import flow, lines_of
+from conspectus.pipelines.readers.pdf.unwrap import Flow, flow, lines_of
 from conspectus.pipelines.readers.rows import Lost, Row, listed, sensible_title, too_long
+from conspectus.pipelines.readers.scans import LONGEST_SIDE, Scan, recognised, why_not, with_confidence
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 
@@ -47,11 +48,11 @@ _DATE = re.compile(r"(?:D:)?(\d{4})(?:(\d\d)(\d\d)?)?(?:(\d\d)(\d\d)(\d\d)?)?")
 def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the text of a PDF as one row, and `Lost` for pages that cannot be read.
 
-    Pages and bookmarks are places, and without bookmarks the entries of the table of contents. That table and a
-    back-of-book index are not text; the terms of the index become links of kind index at the words that it points to.
-    Filled form fields follow the last page. Pages that show an image without a text layer are lost, and named, as are
-    embedded files. Raises Unreadable for an encrypted file (one with an empty password is read), one without any text,
-    and one that is too damaged.
+    Pages and bookmarks are places, and without bookmarks the entries of the table of contents. That table and a back-
+    of-book index are not text; the terms of the index become links of kind index at the words that it points to.
+    Filled form fields follow the last page. Pages that show an image without a text layer are recognised if OCR is
+    installed; otherwise they are lost, and named, as are embedded files. Raises Unreadable for an encrypted file (one
+    with an empty password is read), one without any text, and one that is too damaged.
     """
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
@@ -80,9 +81,8 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     if not any(pages.lines):
         if pages.lost:
             raise Unreadable("not a readable PDF", f"{pages.lost[0].reason}: {pages.lost[0].detail}")
-        raise Unreadable(
-            "no text", f"{n_pages} {'page' if n_pages == 1 else 'pages'} without a text layer; run OCR first"
-        )
+        count = f"{n_pages} {'page' if n_pages == 1 else 'pages'} without a text layer"
+        raise Unreadable("no text", f"{count}; {why_not(settings) or 'no letters were found on them'}")
     row = _row(pages, labels, outline, information)
     if fields:
         row = replace(row, text="\n\n".join([row.text, "\n".join(fields)]))
@@ -102,7 +102,8 @@ class _Pages:
     """The lines of the pages (empty for a failed page), their lines of code, the printed title, and the losses.
 
     `code` maps, for each page, its lines that are in listings to the lines as printed; `links` contains the links on
-    each page, and `lines_led_to` the lines at their target pages and heights.
+    each page, and `lines_led_to` the lines at their target pages and heights. `scans` has what was recognised on pages
+    without a text layer, whose lines are whole paragraphs.
     """
 
     lines: list[list[str]]
@@ -112,6 +113,7 @@ class _Pages:
     title: str = ""
     lost: list[Lost] = field(default_factory=list)
     images: list[int] = field(default_factory=list)
+    scans: dict[int, Scan] = field(default_factory=dict)
 
     @property
     def listings(self) -> list[dict[str, list[str]]] | None:
@@ -144,6 +146,8 @@ def _read_pages(path: Path, n_pages: int, settings: InputSettings) -> _Pages:
         for number in range(n_pages):
             try:
                 found.lines[number] = lines_of(clean(_text(document, number, found)))
+                if found.images and found.images[-1] == number and not why_not(settings):
+                    _recognise(document, number, found, settings)
             except (*_errors(), PdfiumError) as error:
                 found.lost.append(Lost(None, f"page {number + 1} cannot be read", _line(error)))
             characters += sum(map(len, found.lines[number])) + len(found.lines[number])
@@ -151,6 +155,23 @@ def _read_pages(path: Path, n_pages: int, settings: InputSettings) -> _Pages:
                 raise too_long(settings)
         _note_lines_led_to(document, found)
     return found
+
+
+def _recognise(document: "PdfDocument", number: int, pages: _Pages, settings: InputSettings) -> None:
+    """Read a page that is an image; one without letters stays among the images."""
+    try:
+        with closing(document[number]) as page:
+            scale = min(200 / 72, LONGEST_SIDE / max(page.get_size()))  # 200 dots an inch
+            with closing(page.render(scale=scale)) as bitmap:
+                scan = recognised(bitmap.to_pil(), settings)
+    except UnknownFormat:
+        return
+    except Unreadable as error:
+        pages.lost.append(Lost(None, f"page {number + 1}: {error.reason}", error.detail))
+    else:
+        pages.scans[number] = scan
+        pages.lines[number] = [text for text, _ in scan.blocks]
+    pages.images.pop()
 
 
 def _note_lines_led_to(document: "PdfDocument", pages: _Pages) -> None:
@@ -234,10 +255,14 @@ def _row(pages: _Pages, labels: Sequence[str], outline: Sequence[Bookmark], info
     numbers = page_numbers(pages.lines, labels)
     lists = without_lists(without_furniture(pages.lines, labels, title_lines(pages.lines, outline)))
     outline = outline or listed_headings(lists)
-    flowing = flow(lists.pages, title_lines(lists.pages, outline), pages.listings)
+    apart = title_lines(lists.pages, outline)
+    for number, scan in pages.scans.items():
+        apart[number] = {*apart[number], *(text for text, _ in scan.blocks)}
+    flowing = flow(lists.pages, apart, pages.listings)
     starts = flowing.starts
     places = [Place(start, "page", labels[at], 0) for at, start in enumerate(starts) if start is not None]
     places += heading_places(flowing, outline)
+    places += [place for number, scan in pages.scans.items() for place in _areas(flowing, number, scan)]
     links, anchors = placed(pages.links, pages.lines_led_to, flowing)
     links += index_links(flowing, lists.terms, numbers)
     return Row(
@@ -248,11 +273,22 @@ def _row(pages: _Pages, labels: Sequence[str], outline: Sequence[Bookmark], info
         {
             **{name: value for name, value in information.items() if name != "title"},
             "pages": str(len(pages.lines)),
+            **with_confidence({labels[number]: scan.confidence for number, scan in pages.scans.items()}),
         },
         tuple(sorted(places, key=lambda place: (place.start, place.kind != "page", place.level))),
         hyperlinks=tuple(sorted(set(links), key=lambda link: (link.start, link.end, link.target, link.kind))),
         anchors=tuple(anchors),
     )
+
+
+def _areas(flowing: Flow, number: int, scan: Scan) -> Iterator[Place]:
+    """Yield the places of what was recognised on a page, apart from page numbers and the like, which are left out."""
+    at, end = flowing.starts[number], flowing.ends[number]
+    for text, area in scan.blocks:
+        found = -1 if at is None else flowing.text.find(text, at, end)
+        if found >= 0:
+            yield Place(found, "area", area, 0)
+            at = found + len(text)
 
 
 def _line(error: BaseException) -> str:

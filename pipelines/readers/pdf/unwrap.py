@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from statistics import median
 
 import regex
@@ -78,7 +77,8 @@ def flow(
     listings, as printed: a listing is fenced, with its lines unchanged.
     """
     words = _vocabulary(pages)
-    usual = _USUAL * median(map(len, chain.from_iterable(pages))) if any(pages) else 0
+    widths = [len(line) for page, alone in zip(pages, apart, strict=True) for line in page if line not in alone]
+    usual = _USUAL * median(widths) if widths else 0
     parts: list[str] = []
     starts: list[int | None] = []
     length = 0
@@ -97,9 +97,9 @@ def flow(
                 parts
                 and not (last_alone or coded or last_coded)
                 and line not in alone
-                and _goes_on(last, line, last_filled, last_half, new_page)
+                and goes_on(last, line, last_filled, last_half, new_page)
             ):
-                joint = _mend(last, line, words)
+                joint = mended_joint(last, line, words)
             if not parts:
                 joint = ""
             if joint == "-":  # drop the hyphen
@@ -129,7 +129,8 @@ def _in_listing(line: str, at: int, page: Page, listed: Mapping[str, Sequence[st
     return f"{before}{ways[min(before_it, len(ways) - 1)]}{after}"
 
 
-def _goes_on(last: str, line: str, filled: bool, half: bool, new_page: bool) -> bool:
+def goes_on(last: str, line: str, filled: bool, half: bool, new_page: bool) -> bool:
+    """Return whether a line continues the last one, which is (at least half) as wide as its paragraph."""
     if last.endswith("\xad"):
         return True
     small = _SMALL.match(line) is not None
@@ -146,7 +147,7 @@ def _is_prose(line: str) -> bool:
     return len(_LETTER.findall(line)) >= 0.6 * signs
 
 
-def _mend(last: str, line: str, words: Container[str]) -> str:
+def mended_joint(last: str, line: str, words: Container[str]) -> str:
     """Return the joint of two lines: a blank, nothing, or "-" if the hyphen of the first must be removed."""
     if last.endswith("\xad"):
         return "-"

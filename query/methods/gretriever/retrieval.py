@@ -6,7 +6,6 @@ within `_HOPS` of the entities in the question, or of the nearest nodes if it na
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import numpy as np
 from conspectus.query.context import Context
@@ -17,78 +16,8 @@ from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedS
 from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, predicate_vectors, spoken
 from conspectus.storage.arrays import Floats, Ints, Vectors, distinct
 from conspectus.storage.graph.pcst import prize_collecting_tree
-from conspectus.storage.graph.pcst_pruning import SteinerTree
 from conspectus.storage.index import per_index
 from conspectus.storage.text.names import words
-
-_NO_ROOT = -1
-_CLOSE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Solved:
-    """A tree, the solver that found it, and the reason for a fallback ("" without one)."""
-
-    tree: SteinerTree
-    solver: str
-    why: str = ""
-
-
-def solve(ends: Ints, costs: Floats, prizes: Floats) -> Solved:
-    """Return a tree with a high sum of prizes minus costs (Goemans and Williamson 1995).
-
-    pcst_fast is used if it is installed and its result is a valid tree, else the built-in solver.
-
-    Args:
-        ends: int64 (e, 2), the two nodes of each edge.
-        costs: float64 (e,), not negative.
-        prizes: float64 (n,), not negative.
-    """
-    if find_spec("pcst_fast") is None or not prizes.any():
-        return Solved(prize_collecting_tree(ends, costs, prizes), "own")
-    from pcst_fast import pcst_fast
-
-    nodes, edges = pcst_fast(ends, prizes, costs, _NO_ROOT, 1, "strong", 0)
-    return checked(ends, costs, prizes, np.asarray(nodes, np.int64), np.asarray(edges, np.int64))
-
-
-def checked(ends: Ints, costs: Floats, prizes: Floats, nodes: Ints, edges: Ints) -> Solved:
-    """Return pcst_fast's node and edge rows as a tree, or the built-in solver's tree if they are invalid.
-
-    The pcst_fast wheel returns wrong arrays under numpy 2.
-    """
-    wrong = _fault(ends, nodes, edges, len(prizes))
-    if not wrong:
-        profit = float(prizes[nodes].sum() - costs[edges].sum())
-        if profit >= float(prizes.max(initial=0.0)) - _CLOSE:
-            return Solved(SteinerTree(np.sort(nodes), np.sort(edges), profit), "pcst_fast")
-        wrong = "less than the prize of one node"
-    return Solved(
-        prize_collecting_tree(ends, costs, prizes), "own", f"pcst_fast returned {wrong} (a known fault under numpy 2)"
-    )
-
-
-def _fault(ends: Ints, nodes: Ints, edges: Ints, n_nodes: int) -> str:
-    """Return the fault of a tree, "" if it is valid."""
-    if not len(nodes) or nodes.min() < 0 or nodes.max() >= n_nodes or len(np.unique(nodes)) != len(nodes):
-        return "invalid or repeated nodes"
-    if len(edges) and (edges.min() < 0 or edges.max() >= len(ends) or len(np.unique(edges)) != len(edges)):
-        return "invalid or repeated edges"
-    if len(edges) != len(nodes) - 1 or not np.isin(ends[edges], nodes).all():
-        return "no connected tree"
-    neighbours: dict[int, list[int]] = {}
-    for one, other in ends[edges].tolist():
-        neighbours.setdefault(one, []).append(other)
-        neighbours.setdefault(other, []).append(one)
-    reached = {int(nodes[0])}
-    waiting = [int(nodes[0])]
-    while waiting:
-        for other in neighbours.get(waiting.pop(), ()):
-            if other not in reached:
-                reached.add(other)
-                waiting.append(other)
-    return "" if len(reached) == len(nodes) else "no connected tree"
-
 
 _HOPS = 2  # from the starts; a third hop would reach most of a graph
 _MOST_CARRIED = 5
@@ -147,7 +76,7 @@ def retrieve_subgraph(
     filling = relations_at_starts(graph, relations, closeness, distance) if chosen.fill else {}
     room = context.room("subgraph", chosen.context_tokens)
     found = textualised(graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, room, searched, filling)
-    return Retrieved(found, rows, (topic_step, *_steps(graph, found, part.nodes, here, cost, part.solver, part.why)))
+    return Retrieved(found, rows, (topic_step, *_steps(graph, found, part.nodes, here, cost)))
 
 
 def without_names(question: str, names: Sequence[str]) -> str:
@@ -264,13 +193,7 @@ def _rows_by_id(context: Context) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def _steps(
-    graph: KnowledgeGraph,
-    found: RetrievedSubgraph,
-    before: Ints,
-    prizes: Mapping[int, float],
-    cost: float,
-    solver: str,
-    why: str,
+    graph: KnowledgeGraph, found: RetrievedSubgraph, before: Ints, prizes: Mapping[int, float], cost: float
 ) -> tuple[Step, ...]:
     best = sorted(prizes.items(), key=lambda prize: (-prize[1], prize[0]))
     named = ", ".join(f"{spoken(graph.names[row])} ({prize:g})" for row, prize in best[:5])
@@ -279,7 +202,7 @@ def _steps(
     cut = f"; {left} lowest-valued nodes omitted: token budget reached" if left > 0 else ""
     return (
         Step("prizes", f"nodes: {named or 'none'}; edge cost {cost:g}"),
-        Step("subgraph", f"{size} ({solver}){f': {why}' if why else ''}{cut}"),
+        Step("subgraph", f"{size}{cut}"),
     )
 
 
@@ -332,8 +255,6 @@ class BestSubgraph:
 
     nodes: Ints
     relations: Ints
-    solver: str
-    why: str = ""
 
 
 def best_part(
@@ -364,16 +285,15 @@ def best_part(
     paying = np.flatnonzero(edge_prizes > edge_cost)
     costly = np.flatnonzero(edge_prizes <= edge_cost)
     virtual = len(nodes) + np.arange(len(paying))
-    solved = solve(
+    tree = prize_collecting_tree(
         np.concatenate(
             [ends[costly], np.stack([ends[paying, 0], virtual], axis=1), np.stack([virtual, ends[paying, 1]], axis=1)]
         ),
         np.concatenate([edge_cost - edge_prizes[costly], np.zeros(2 * len(paying))]),
         np.concatenate([node_prizes, edge_prizes[paying] - edge_cost]),
     )
-    tree = solved.tree
     through = tree.nodes[tree.nodes >= len(nodes)] - len(nodes)
     taken = relations[np.concatenate([costly[tree.edges[tree.edges < len(costly)]], paying[through]])]
     chosen = nodes[tree.nodes[tree.nodes < len(nodes)]]
     everything = distinct(np.concatenate([chosen, graph.sources[taken], graph.targets[taken]]))
-    return BestSubgraph(everything, np.unique(taken), solved.solver, solved.why)
+    return BestSubgraph(everything, np.unique(taken))

@@ -2,7 +2,9 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from conspectus.pipelines.exchange.cypher_export import write_cypher
 from conspectus.storage.records import Entity, Relation
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 from tests.pipelines.exchange.made import entity, graphs, index_of, relation
 
-_KEY = re.compile(r"(?<=[{,] )?\b(id|name|description|source|target|told|predicate|weight|chunk_ids): (?=[\"\[{0-9-])")
+_KEYS = "id|name|description|source|target|told|predicate|weight|chunk_ids|types?|frequency|degree|strength"
+_KEY = re.compile(rf"(?<=[{{,] )?\b({_KEYS}): (?=[\"\[{{0-9n-])")
 _ANY = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=20)
 
 
@@ -30,13 +33,24 @@ def test_entities_and_relations_are_merged_by_id(tmp_path: Path) -> None:
     text = (tmp_path / "g.cypher").read_text("utf-8")
     assert done.rows == {"entities": 2, "relations": 1}
     assert text.startswith("CREATE CONSTRAINT entity_id IF NOT EXISTS")
-    assert "SET n += row, n:`MATH_LOVER`;" in text
+    assert "MATCH (n:Entity {id: row.id}) SET n:Entity:`MATH_LOVER`:`PERSON`;" in text
     assert "MERGE (a)-[r:`MET_IN_1840` {id: row.id}]->(b) SET r += row.told;" in text
-    people = rows(text, ".*PERSON`")
-    assert {each["name"]: each["description"] for each in people} == {"Ada": ada.description, "Bob": ""}
-    [stated] = rows(text, "MATCH")
+    people: list[Any] = rows(text, "MERGE")
+    assert {each["told"]["name"]: each["told"]["description"] for each in people} == {"Ada": ada.description, "Bob": ""}
+    [stated] = rows(text, "MATCH .a:")
     assert (stated["source"], stated["target"]) == (ada.id, bob.id)
-    assert stated["told"] == {"predicate": met.predicate, "description": "They met.", "weight": 2.5, "chunk_ids": []}
+    assert stated["told"] == {
+        "predicate": met.predicate,
+        "description": "They met.",
+        "weight": 2.5,
+        "strength": None,
+        "chunk_ids": [],
+    }
+
+
+def test_an_entity_without_a_type_is_a_node(tmp_path: Path) -> None:
+    write_cypher(index_of([replace(entity("Ada"), type="", types=())]), tmp_path / "g.cypher")
+    assert "MATCH (n:Entity {id: row.id}) SET n:Entity;" in (tmp_path / "g.cypher").read_text("utf-8")
 
 
 @given(graphs(_ANY.map(lambda text: text.replace(": ", ":"))))
@@ -46,5 +60,5 @@ def test_no_sign_of_a_text_ends_a_statement(made: tuple[list[Entity], list[Relat
     with tempfile.TemporaryDirectory() as folder:
         write_cypher(index_of(*made), Path(folder, "g.cypher"))
         text = Path(folder, "g.cypher").read_text("utf-8")
-    assert {each["name"] for each in rows(text, "MERGE")} == {each.name for each in made[0]}
-    assert {each["id"] for each in rows(text, "MATCH")} == {each.id for each in made[1]}
+    assert {each["id"] for each in rows(text, "MERGE")} == {each.id for each in made[0]}
+    assert {each["id"] for each in rows(text, "MATCH .a:")} == {each.id for each in made[1]}

@@ -60,7 +60,7 @@ MEMBERS: dict[str, bytes] = {
     ".hidden/c.txt": b"no",
     "__MACOSX/a.txt": b"no",
     "folder/.DS_Store": b"no",
-    "photo.jpg": b"\xff\xd8\xff",
+    "photo.gif": b"\xff\xd8\xff",
     "empty.txt": b"",
 }
 
@@ -79,7 +79,7 @@ def test_members_are_read_by_their_own_format(tmp_path: Path, name: str, content
     assert rows["folder/b.MD"].title == "Heading"
     assert {key: reason for key, reason in lost.items() if key != "a.txt"} == {
         "folder/rows.csv#2": "empty",
-        "photo.jpg": "unsupported format .jpg",
+        "photo.gif": "unsupported format .gif",
         "empty.txt": "empty",
     }
     assert left_behind(tmp_path) == []

@@ -95,7 +95,7 @@ def test_what_a_reply_quotes_and_its_signature_are_not_what_it_says(tmp_path: Pa
 
 def test_attachments_are_read_by_their_own_format(tmp_path: Path) -> None:
     made = message()
-    for name, content in {"t.csv": b"id,text\n1,Row.\n", "n.txt": b"Note.", "photo.jpg": b"\xff\xd8\xff"}.items():
+    for name, content in {"t.csv": b"id,text\n1,Row.\n", "n.txt": b"Note.", "photo.gif": b"\xff\xd8\xff"}.items():
         made.add_attachment(content, maintype="application", subtype="octet-stream", filename=name)
     made.add_attachment(b"Another.", maintype="text", subtype="plain", filename="n.txt")
     made.add_attachment(b"Up.", maintype="text", subtype="plain", filename="../../etc/up.txt")
@@ -112,7 +112,7 @@ def test_attachments_are_read_by_their_own_format(tmp_path: Path) -> None:
         "Inner.eml": "Inner page.",
     }
     assert rows["Inner.eml"].title == "Inner"
-    assert lost == {"photo.jpg": "unsupported format .jpg"}
+    assert lost == {"photo.gif": "unsupported format .gif"}
 
 
 def test_pictures_of_the_page_and_signatures_are_passed_over(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def bucket(s3: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         "sub/.hidden.txt": b"no",
         "sub/__MACOSX/c.txt": b"no",
         "sub/bad.pdf": b"no PDF",
-        "photo.jpg": b"\xff\xd8\xff",
+        "photo.gif": b"\xff\xd8\xff",
     }.items():
         put(f"{url}/docs", name, content)
     return url
@@ -121,8 +121,8 @@ def test_a_folder_behind_a_url_is_read_as_one_on_disk(bucket: str, s3: Server, t
     httpx.put(f"{s3.url}/{bucket.removeprefix('s3://')}/docs/sub/").raise_for_status()  # a mark of a folder
     for url in (f"{bucket}/docs", f"{bucket}/docs/"):
         texts, failures = read(url)
-        assert (texts, sorted(failures)) == (expected, ["photo.jpg", "sub/bad.pdf"])
-        assert failures["photo.jpg"] == "unsupported format .jpg"
+        assert (texts, sorted(failures)) == (expected, ["photo.gif", "sub/bad.pdf"])
+        assert failures["photo.gif"] == "unsupported format .gif"
     assert set(read(bucket)[0]) == {"docs/a.txt", "docs/sub/b.csv#1"}
     assert read(f"{bucket}/docs/a.txt") == ({"a.txt": "A."}, {})
     assert set(read(f"{bucket}/docs", f"{bucket}/docs/a.txt", f"{bucket}/docs/sub")[0]) == set(expected)

@@ -25,6 +25,17 @@ DOCBOOK = """<book xmlns="http://docbook.org/ns/docbook"><info><title>Pumps</tit
 <para>daily</para></listitem></itemizedlist></chapter></book>"""
 
 
+FICTION = """<?xml version="1.0"?><FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0" xmlns:l="x">
+<description>
+<title-info><genre>sf</genre><author><first-name>Ada</first-name><last-name>Holm</last-name></author>
+<book-title>The Weir</book-title><date>1931</date></title-info><document-info><id>7</id></document-info></description>
+<body><title><p>Ada Holm</p><p>The Weir</p></title><section><title><p>Chapter</p><p>One</p></title>
+<p>It <emphasis>rained</emphasis>.</p><empty-line/><image l:href="#p"/><poem>
+<stanza><v>Drop</v><v>by drop</v></stanza></poem>
+</section><section><title><p>Two</p></title><p>The end.</p></section></body>
+<binary id="p">aGVsbG8=</binary></FictionBook>"""
+
+
 def test_an_article_has_its_authors_sections_and_references(tmp_path: Path) -> None:
     path = tmp_path / "a.nxml"
     path.write_text(JATS)
@@ -46,6 +57,25 @@ def test_a_book(tmp_path: Path) -> None:
     assert (row.title, row.metadata["author"]) == ("Pumps", "Bo Ek")
     assert [(place.label, place.level) for place in row.places] == [("Pumps", 1), ("Care", 2)]
     assert row.text.endswith("Care\n\nOil it.\n\n- daily")
+
+
+def test_a_novel(tmp_path: Path) -> None:
+    path = tmp_path / "a.fb2"
+    path.write_text(FICTION)
+    row = read(path)[0][""]
+    assert (row.title, row.metadata) == ("The Weir", {"author": "Ada Holm", "date": "1931"})
+    assert row.text.split("\n\n")[:3] == ["The Weir", "Author: Ada Holm", "Date: 1931"]
+    assert row.text.split("\n\n")[3:] == [
+        "Ada Holm",
+        "The Weir",
+        "Chapter One",
+        "It rained.",
+        "Drop",
+        "by drop",
+        "Two",
+        "The end.",
+    ]
+    assert [place.label for place in row.places][-2:] == ["Chapter One", "Two"]
 
 
 def test_other_xml_is_values_with_their_names(tmp_path: Path) -> None:

@@ -3,14 +3,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from random import Random
-from unittest.mock import patch
 
 import igraph
 import networkx
 import numpy as np
 import pytest
 from conspectus.storage.arrays import Floats, Ints
-from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import canonical_edges
 from conspectus.storage.graph.leiden import Group, Hierarchy, hierarchical_leiden, modularity
 from hypothesis import given
@@ -64,12 +62,10 @@ def same(one: Hierarchy, other: Hierarchy) -> bool:
     return plain(one) == plain(other) and [x.tolist() for x in one.levels] == [x.tolist() for x in other.levels]
 
 
-@given(graphs(), st.integers(1, 8), st.integers(0, 3), st.sampled_from([0, 10, leiden._EDGES_TOGETHER]))
-def test_the_laws_of_a_hierarchy(graph: tuple[int, Columns], size: int, seed: int, together: int) -> None:
-    """Whether it is made at once, level by level, or some of both."""
+@given(graphs(), st.integers(1, 8), st.integers(0, 3))
+def test_the_laws_of_a_hierarchy(graph: tuple[int, Columns], size: int, seed: int) -> None:
     n_nodes, edges = graph
-    with patch.object(leiden, "_EDGES_TOGETHER", together):
-        hierarchy = divided(n_nodes, edges, seed=seed, max_cluster_size=size)
+    hierarchy = divided(n_nodes, edges, seed=seed, max_cluster_size=size)
     communities = distinct(hierarchy)
     assert len(hierarchy) == len(communities)
 
@@ -123,12 +119,10 @@ def test_the_unit_of_the_weights_does_not_matter(graph: tuple[int, Columns], uni
     assert same(one, other)
 
 
-@pytest.mark.parametrize("together", [0, leiden._EDGES_TOGETHER])
-def test_another_process_finds_the_same(together: int) -> None:
+def test_another_process_finds_the_same() -> None:
     script = (
         "import networkx, zlib; from conspectus.storage.graph.edges import canonical_edges\n"
         "from conspectus.storage.graph import leiden\n"
-        f"leiden._EDGES_TOGETHER = {together}\n"
         "g = networkx.gnm_random_graph(300, 900, seed=4)\n"
         "h = leiden.hierarchical_leiden(canonical_edges(300, *zip(*g.edges()), [1.0] * 900), seed=9)\n"
         "print([zlib.crc32(level.tobytes()) for level in h.levels])"
@@ -140,11 +134,9 @@ def test_another_process_finds_the_same(together: int) -> None:
     assert runs[0].stdout.count(",") >= 1
 
 
-@pytest.mark.parametrize("together", [0, leiden._EDGES_TOGETHER])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("graph", [networkx.karate_club_graph(), planted(8, 12, 1), planted(20, 30, 2)])
-def test_as_good_as_igraph(graph: networkx.Graph, seed: int, together: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leiden, "_EDGES_TOGETHER", together)
+def test_as_good_as_igraph(graph: networkx.Graph, seed: int) -> None:
     n_nodes, edges = from_networkx(graph)
     hierarchy = divided(n_nodes, edges, seed=seed)
     reference = igraph.Graph(n_nodes, np.column_stack(edges[:2])).community_leiden(
@@ -177,7 +169,7 @@ def test_a_level_past_the_deepest_is_the_deepest() -> None:
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("seed", -1), ("max_cluster_size", 0), ("resolution", 0.0), ("iterations", 0)],
+    [("seed", -1), ("max_cluster_size", 0), ("resolution", 0.0)],
 )
 def test_refuses(option: str, value: float) -> None:
     options = {"seed": 1, option: value}

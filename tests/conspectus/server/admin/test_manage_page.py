@@ -67,12 +67,12 @@ def estimate_and_build(page: Page) -> None:
 def test_a_person_adds_a_document_asks_about_it_and_removes_it(browser: Page, server: Running, tmp_path: Path) -> None:
     page = browser
     (tmp_path / "light house.txt").write_text(NEW)
-    (tmp_path / "picture.png").write_bytes(b"x")
+    (tmp_path / "picture.gif").write_bytes(b"x")
     signed_in(page, server)
     page.until("document.querySelectorAll('#held tbody tr').length === 4")
-    choose_files(page, tmp_path / "light house.txt", tmp_path / "picture.png")
+    choose_files(page, tmp_path / "light house.txt", tmp_path / "picture.gif")
     page.until("document.querySelector('.arriving .lost') !== null")
-    assert "picture.png: Not taken" in page.text(".arriving")
+    assert "picture.gif: Not taken" in page.text(".arriving")
     page.until("document.querySelector('#waiting tbody') !== null")
     assert "light house.txt" in page.text("#waiting")
     estimate_and_build(page)

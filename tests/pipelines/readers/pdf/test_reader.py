@@ -102,7 +102,7 @@ def test_encryption(path: Path) -> None:
 def test_pages_without_text(path: Path) -> None:
     assert refusal(read_pdf, written(path, made(("", "")))).why == (
         "no text",
-        "2 pages without a text layer; run OCR first",
+        "2 pages without a text layer; no letters were found on them",
     )
     sheet = canvas.Canvas(str(path), pagesize=A4)
     sheet.drawString(50, 800, "A page of text.")
