@@ -187,7 +187,7 @@ class Predicates:
         asked = parse_literal(value)
         if step is None or asked is None or asked.kind not in ("quantity", "duration"):
             return value
-        for word in self.texts[step[0]].split():
+        for word in reversed(self.texts[step[0]].split()):  # "in cm"
             unit = parse_literal(f"1 {word}")
             if unit and (unit.kind, unit.unit) == (asked.kind, asked.unit):
                 return f"{asked.low / unit.low:g}"

@@ -166,3 +166,55 @@ def test_a_relation_is_read_in_the_direction_in_which_it_is_said(tmp_path: Path)
 
     assert ways("what does lamp depend on?") == {True: 1, False: -1}
     assert ways("which packages depend on lamp") == {True: -1, False: 1}
+
+
+@pytest.fixture(scope="module")
+def museum(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    classes = [("Watercolour", "subClassOf", "Painting"), ("Painting", "subClassOf", "Artwork")]
+    kinds = [("Reeds", "Watercolour"), ("The Orchard", "Painting"), ("The Skater", "Artwork"), ("Harbour", "Painting")]
+    makers = [("Reeds", "Hild Okkonen"), ("The Orchard", "Rosa Valdivia"), ("The Skater", "Rosa Valdivia"),
+              ("Harbour", "Hild Okkonen")]  # fmt: skip
+    sizes = [("Reeds", "27"), ("The Orchard", "120"), ("The Skater", "180"), ("Harbour", "92")]
+    years = [("Reeds", "1897"), ("The Orchard", "1951"), ("The Skater", "1937"), ("Harbour", "1884")]
+    rooms = [("Reeds", "Green Room"), ("The Orchard", "Green Room"), ("The Skater", "Great Hall"),
+             ("Harbour", "Blue Room")]  # fmt: skip
+    triples = [
+        *classes,
+        *((one, "type", other) for one, other in kinds),
+        *((one, "madeBy", other) for one, other in makers),
+        *((one, "heightInCm", other) for one, other in sizes),
+        *((one, "yearMade", other) for one, other in years),
+        *((one, "hangsIn", other) for one, other in rooms),
+        ("Green Room", "partOf", "North Wing"), ("Blue Room", "partOf", "North Wing"),
+        ("Hild Okkonen", "dateOfBirth", "1851-03-04"), ("Hild Okkonen", "dateOfDeath", "1909-11-20"),
+        ("Rosa Valdivia", "dateOfBirth", "1902-09-14"), ("Rosa Valdivia", "dateOfDeath", "1988-05-30"),
+    ]  # fmt: skip
+    return made_up.build(tmp_path_factory.mktemp("museum"), triples)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Can you show me all paintings?", {"Reeds", "The Orchard", "Harbour"}),
+        ("how many paintings are there", 3),
+        ("What is the second oldest artwork?", {"Reeds"}),
+        ("Who died first?", {"Hild Okkonen"}),
+        ("Which artworks are taller than 1 m?", {"The Orchard", "The Skater"}),
+        ("Which artworks were made in the 19th century?", {"Reeds", "Harbour"}),
+        ("Which artworks were made in 1937?", {"The Skater"}),
+        ("Which artworks hang in the North Wing?", {"Reeds", "The Orchard", "Harbour"}),
+        ("Was Rosa Valdivia born before 1900?", False),
+        ("Was Hild Okkonen born before 1900?", True),
+        ("Who sold The Orchard?", None),
+        ("When was The Orchard sold?", None),
+    ],
+)
+def test_classes_ordinals_and_bounds(museum: Context, question: str, expected: object) -> None:
+    assert answer(museum, question) == expected
+
+
+def test_properties_of_a_class_are_those_of_its_members(museum: Context) -> None:
+    found = read_graph_question(museum, "Which properties does an artwork have?").answer
+    assert found is not None
+    assert set(found.properties) == {"made by", "height in cm", "year made", "hangs in"}
+    assert len(found.relations) == len(found.properties)
