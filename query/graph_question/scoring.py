@@ -240,8 +240,8 @@ class Scoring:
         end = candidate.end
         if candidate.form in ("yes_no", "compare") or end < 0:
             return 0.0
-        classes = self._predicates.classes_named
-        asked = [leg for leg in candidate.legs if leg.start in classes and leg.mention.places & set(self._head)]
+        known = self._predicates.classes_named
+        asked = [leg for leg in candidate.legs if leg.start in known and leg.mention.places & set(self._head)]
         if asked:  # "which animals live in the tank": the answers are animals, not where animals live
             return 1.0 if not candidate.tail and all(len(leg.steps) == 1 for leg in asked) else -1.0
         head = [place for place in self._head if place not in candidate.named]
