@@ -88,12 +88,12 @@ class Store:
         self.url = shown(url).rstrip("/")
         if self.url != url.rstrip("/"):
             raise UsageError(f"{self.url}: leave credentials and parameters out of the URL; the environment holds them")
+        if not url.partition("://")[2].partition("/")[2].strip("/"):
+            raise UsageError(f"{self.url}: name a folder of the bucket too, as in {self.url}/docs.index")
         try:
             self._store, self._root = open_store(url)
         except InputError as error:
             raise UsageError(f"{error}; an index can be in a folder or an object store") from error
-        if not self._root:
-            raise UsageError(f"{self.url}: name a folder of the bucket too, as in {self.url}/docs.index")
 
     @property
     def place(self) -> str:
