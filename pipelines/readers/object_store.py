@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable
@@ -95,32 +95,27 @@ def _opened(protocol: str, bucket: str, endpoint: str) -> "ObjectStore":
     if endpoint:
         options["endpoint"] = endpoint
     try:
-        if protocol.startswith("s3") and _keys_are_in_files():
-            options["credential_provider"] = _keys_in_files()
+        if protocol.startswith("s3") and not os.environ.keys() & {"AWS_ACCESS_KEY_ID", "AWS_SKIP_SIGNATURE"}:
+            options["credential_provider"] = _keys_from_elsewhere()
         opened: ObjectStore = from_url(f"{protocol}://{bucket}", **options)
     except BaseError as error:  # a variable of the environment is missing
         raise ValueError(str(error).partition("\n")[0]) from error
     return opened
 
 
-def _keys_are_in_files() -> bool:
-    if os.environ.keys() & {"AWS_ACCESS_KEY_ID", "AWS_SKIP_SIGNATURE"}:
-        return False
-    given = (
-        ("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"),
-        ("AWS_CONFIG_FILE", "~/.aws/config"),
-    )
-    return any(Path(os.environ.get(name, usual)).expanduser().is_file() for name, usual in given)
-
-
-def _keys_in_files() -> "Boto3CredentialProvider":
+def _keys_from_elsewhere() -> "Boto3CredentialProvider":
+    """Return the keys in `~/.aws`, or those of the role of this machine."""
     from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
     from obstore.auth.boto3 import Boto3CredentialProvider
 
     try:
         return Boto3CredentialProvider()
-    except BotoCoreError as error:
+    except BotoCoreError as error:  # such as a profile that does not exist
         raise ValueError(str(error)) from error
+    except ValueError as error:
+        raise ValueError(
+            "no keys found: set AWS_ACCESS_KEY_ID, or AWS_SKIP_SIGNATURE=true for a public bucket"
+        ) from error
 
 
 def list_objects(store: "ObjectStore", folder: str) -> dict[str, int]:

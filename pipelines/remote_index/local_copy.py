@@ -211,7 +211,7 @@ def _check_out(store: Store, home: Path, root: Path, record: Record) -> None:
         if all((target / name).is_file() for name in manifest.files):
             (made / MANIFEST).replace(target / MANIFEST)
             return
-        store.fetch(record, sorted(manifest.files), manifest.files, pool)
+        store.fetch(record, manifest.files, pool)
         for name, facts in manifest.files.items():
             (made / name).parent.mkdir(parents=True, exist_ok=True)
             _link(pool / facts["sha256"], made / name)

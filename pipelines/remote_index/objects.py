@@ -15,7 +15,7 @@ messages hold neither those nor a library's own words.
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -71,7 +71,8 @@ class Record:
     @property
     def content(self) -> bytes:
         """The bytes of the object."""
-        fields = {name: value for name, value in asdict(self).items() if name != "number"}
+        fields = asdict(self)
+        del fields["number"]
         return json.dumps(fields, sort_keys=True).encode()
 
 
@@ -88,12 +89,12 @@ class Store:
         self.url = shown(url).rstrip("/")
         if self.url != url.rstrip("/"):
             raise UsageError(f"{self.url}: leave credentials and parameters out of the URL; the environment holds them")
+        if not url.partition("://")[2].partition("/")[2].strip("/"):
+            raise UsageError(f"{self.url}: name a folder of the bucket too, as in {self.url}/docs.index")
         try:
             self._store, self._root = open_store(url)
         except InputError as error:
             raise UsageError(f"{error}; an index can be in a folder or an object store") from error
-        if not self._root:
-            raise UsageError(f"{self.url}: name a folder of the bucket too, as in {self.url}/docs.index")
 
     @property
     def place(self) -> str:
@@ -136,7 +137,7 @@ class Store:
             raise IndexCorrupt(f"{self.url}/{name} is not what its checksum says")
         return data
 
-    def fetch(self, record: Record, names: Sequence[str], files: Mapping[str, Mapping[str, Any]], pool: Path) -> None:
+    def fetch(self, record: Record, files: Mapping[str, Mapping[str, Any]], pool: Path) -> None:
         """Fetch files of a version into `pool`, each under its checksum; a file that is there is not fetched again.
 
         Raises:
@@ -163,7 +164,7 @@ class Store:
             finally:
                 part.unlink(missing_ok=True)
 
-        at_once(fetch_one, {files[name]["sha256"]: name for name in names}.values())
+        at_once(fetch_one, {facts["sha256"]: name for name, facts in sorted(files.items())}.values())
 
     def damaged(self, record: Record, files: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """Return the files of a version whose objects are missing or differ from the manifest. All are read whole."""
@@ -189,9 +190,10 @@ class Store:
     def probe(self) -> None:
         """Raise IndexUnusable unless the store keeps the condition that publishing rests on."""
         name = f"probes/{secrets.token_hex(8)}"
-        is_kept = self.create(name, b"1") and not self.create(name, b"2")
+        self.create(name, b"1")
+        is_ignored = self.create(name, b"2")
         self.delete_objects([name])
-        if not is_kept:
+        if is_ignored:
             raise IndexUnusable(
                 f"{self.url}: this store ignores the condition If-None-Match, so that two writers could replace each "
                 "other's versions; nothing was written. Stores that keep it: docs/remote.md"
@@ -211,12 +213,7 @@ class Store:
         """
         data = (folder / MANIFEST).read_bytes()
         place = f"{manifest.version}-{secrets.token_hex(8)}"
-        names = sorted(manifest.files)
-
-        def send(name: str) -> None:
-            self._put(f"versions/{place}/{name}", folder / name)
-
-        at_once(send, names)
+        at_once(lambda name: self._put(f"versions/{place}/{name}", folder / name), sorted(manifest.files))
         self._put(f"versions/{place}/{MANIFEST}", data)
         return self._publish(place, manifest.version, sha256(data).hexdigest(), after)
 

@@ -340,6 +340,12 @@ def test_keys_come_from_the_environment_or_from_files(
     monkeypatch.setenv("AWS_PROFILE", "none")
     with pytest.raises(UsageError, match=r"profile \(none\) could not be found"):
         Store("s3://never-opened-with-this-profile/index")
+    monkeypatch.delenv("AWS_PROFILE")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(UsageError, match="no keys found: set AWS_ACCESS_KEY_ID"):
+        Store("s3://never-opened-without-keys/index")
 
 
 def test_a_served_version_stays_until_it_is_released(folder: str, notes: Path) -> None:
