@@ -304,7 +304,7 @@ class Index:
         """Write the index, or the view of a filter, in a format that other programs read.
 
         Args:
-            name: "html", "graphrag", "graphml", "gexf", "cypher", "ntriples", "nquads", "openie", "csv" or
+            name: "html", "wiki", "graphrag", "graphml", "gexf", "cypher", "ntriples", "nquads", "openie", "csv" or
                 "csv:spreadsheet".
             to: the file or folder to write, atomically.
             force: replace what exists there, if it is of the same format.

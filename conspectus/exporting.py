@@ -23,15 +23,23 @@ class ExportFormat:
         writer: The function that writes it, or "module:function" below `conspectus`. It takes an index and a path that
             does not exist, writes a file (or a folder with files) there and returns an ExportResult.
         holds: Patterns for the files of a format that is a folder; empty for a format that is one file.
+        keeps: Names in such a folder that other programs add, and that stay when it is replaced.
     """
 
     about: str
     writer: "str | Callable[[StoredIndex, Path], ExportResult]"
     holds: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
 
 
 EXPORTS: dict[str, ExportFormat] = {
     "html": ExportFormat("a map of the communities in one page, for any browser, offline", "map.page:write_html"),
+    "wiki": ExportFormat(
+        "pages of documents, entities and communities in Markdown, each sentence with its source",
+        "wiki.pages:write_wiki",
+        ("index.md", "llms.txt", "documents/*.md", "entities/*.md", "communities/*.md"),
+        (".obsidian",),
+    ),
     "graphrag": ExportFormat(
         "the tables that Microsoft GraphRAG 3 loads and queries",
         "pipelines.exchange.graphrag.exporter:write_graphrag",
@@ -106,7 +114,7 @@ def export(index: "StoredIndex", name: str, to: Path, *, force: bool = False) ->
         write = getattr(import_module(f"conspectus.{module}"), function)
     from conspectus.atomic_write import placing
 
-    with placing(to, chosen.holds, force=force) as staged:
+    with placing(to, chosen.holds, force=force, keeps=chosen.keeps) as staged:
         try:
             result: ExportResult = write(index, staged)
         except Exception as error:

@@ -50,7 +50,8 @@ def export(
 
     from conspectus.atomic_write import check_place
 
-    check_place(to, find_export(format_).holds, force=force)
+    chosen = find_export(format_)
+    check_place(to, chosen.holds, force=force, keeps=chosen.keeps)
     opened = source.open()
     with progress(quiet) as report:
         report(f"writing {format_}", 0, 1)

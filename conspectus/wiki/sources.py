@@ -1,0 +1,78 @@
+"""What pages say, with the places of the documents that say it."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import groupby
+
+from conspectus.storage.index import StoredIndex
+from conspectus.storage.records import Chunk, Claim, Mention, Span
+from conspectus.storage.spans import span_in
+from conspectus.storage.text.sentences import sentence_spans
+
+Said = dict[str, dict[Span, None]]
+"""Texts in order, each with the places that it comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sentences of the documents and the statements of a model, by what they are about.
+
+    Attributes:
+        described: For each entity, what a model said about it in each passage.
+        named: For each entity, the sentences that name it; where no sentence does, whole passages (as "").
+        stated: For each relation, what states it.
+        claims: For each entity, the claims about it.
+        entities: For each chunk, the entities that it names.
+    """
+
+    described: dict[str, Said]
+    named: dict[str, Said]
+    stated: dict[str, Said]
+    claims: dict[str, dict[Claim, Span]]
+    entities: dict[str, dict[str, None]]
+
+
+def sources_of(index: StoredIndex) -> Sources:
+    """Return what the documents of an index, or of a view of it, say; in text order within each document."""
+    found = Sources(*(defaultdict(lambda: defaultdict(dict)) for _ in range(3)), defaultdict(dict), defaultdict(dict))
+    chunks = index.ids(Chunk)
+    of_chunk = groupby(sorted(index.rows(Mention), key=lambda each: each.chunk_id), key=lambda each: each.chunk_id)
+    by_chunk = {chunk: list(mentions) for chunk, mentions in of_chunk}
+    for chunk in sorted(index.rows(Chunk), key=lambda each: (each.document_id, each.ordinal)):
+        sentences, quoted = sentence_spans(chunk.text), set[str]()
+        placed = [(mention, span_in(chunk, mention.start, mention.end)) for mention in by_chunk.get(chunk.id, ())]
+        for mention, span in sorted(placed, key=lambda each: (each[1].start, each[1].end, each[0].id)):
+            text = mention.description
+            if mention.relation_id:
+                _add(found.stated[mention.relation_id], text or mention.surface, span)
+            elif mention.entity_id:
+                if mention.start is not None:
+                    span = _sentence(chunk, sentences, span)
+                if text:
+                    _add(found.described[mention.entity_id], text, span)
+                if mention.start is not None:
+                    said = chunk.text[span.start - chunk.start : span.end - chunk.start]
+                    _add(found.named[mention.entity_id], said, span)
+                    quoted.add(mention.entity_id)
+                found.entities[chunk.id][mention.entity_id] = None
+        for entity in found.entities[chunk.id].keys() - quoted:
+            _add(found.named[entity], "", span_in(chunk))
+    for claim in index.rows(Claim):
+        span = span_in(index.each(Chunk)[chunks[claim.chunk_id]], claim.start, claim.end)
+        for entity in filter(None, (claim.subject_id, claim.object_id)):
+            found.claims[entity][claim] = span
+    return found
+
+
+def _add(said: Said, text: str, span: Span) -> None:
+    said[" ".join(text.split())][span] = None
+
+
+def _sentence(chunk: Chunk, sentences: list[tuple[int, int]], span: Span) -> Span:
+    """Return the sentence that contains the beginning of a span, and the rest of the span if it goes on."""
+    row = bisect_right(sentences, span.start - chunk.start, key=lambda each: each[0]) - 1
+    if row < 0:
+        return span
+    start, end = sentences[row]
+    return Span(chunk.document_id, chunk.id, chunk.start + start, max(chunk.start + end, span.end))
