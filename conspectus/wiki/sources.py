@@ -35,7 +35,7 @@ class Sources:
 
 def sources_of(index: StoredIndex) -> Sources:
     """Return what the documents of an index, or of a view of it, say; in text order within each document."""
-    found = Sources(*(defaultdict(lambda: defaultdict(dict)) for _ in range(3)), defaultdict(dict), defaultdict(dict))
+    found = Sources(_said(), _said(), _said(), defaultdict(dict), defaultdict(dict))
     chunks = index.ids(Chunk)
     of_chunk = groupby(sorted(index.rows(Mention), key=lambda each: each.chunk_id), key=lambda each: each.chunk_id)
     by_chunk = {chunk: list(mentions) for chunk, mentions in of_chunk}
@@ -63,6 +63,10 @@ def sources_of(index: StoredIndex) -> Sources:
         for entity in filter(None, (claim.subject_id, claim.object_id)):
             found.claims[entity][claim] = span
     return found
+
+
+def _said() -> defaultdict[str, Said]:
+    return defaultdict(lambda: defaultdict(dict))
 
 
 def _add(said: Said, text: str, span: Span) -> None:
