@@ -126,6 +126,7 @@ class Index:
     entities = _over(operations.entities)
     entity = _over(operations.entity)
     neighbours = _over(operations.neighbours)
+    timeline = _over(operations.timeline)
     reports = _over(operations.reports)
     report_on = _over(operations.report)
     failures = _over(operations.failures)

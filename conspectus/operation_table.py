@@ -99,6 +99,7 @@ OPERATIONS = {
         Operation(ops.filters, "metadata"),
         Operation(ops.entities, "entities", paged=True),
         Operation(ops.neighbours, "entities/{entity:path}/neighbours", paged=True),
+        Operation(ops.timeline, "entities/{entity:path}/timeline", paged=True),
         Operation(ops.entity, "entities/{entity:path}", tool={"limit": 10}),
         Operation(ops.reports, "reports", paged=True),
         Operation(ops.report, "reports/{community}"),

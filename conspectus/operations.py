@@ -28,6 +28,7 @@ from conspectus.rows import (
     ReportDetail,
     ReportRow,
     Status,
+    TimelineRow,
 )
 from conspectus.storage.errors import UsageError
 from conspectus.storage.records import SKIP, Community, Failure
@@ -347,6 +348,23 @@ def neighbours(
     from conspectus.entities import neighbours as found
 
     return found(context, entity, direction, predicate)
+
+
+def timeline(context: "Context", entity: Name) -> Sequence[TimelineRow]:
+    """List what the documents say of an entity with a date, the earliest first, each with its source.
+
+    A fact without a date of its own has that of its document, if the document's metadata, title or name has one.
+
+    Args:
+        entity: its id or name.
+
+    Example:
+        >>> [row.when for row in index.timeline("Mara Quill")]
+        []
+    """
+    from conspectus.timeline import timeline_rows
+
+    return timeline_rows(context, entity)
 
 
 def reports(context: "Context", level: Annotated[str, Len(0, 10)] | None = None) -> Sequence[ReportRow]:

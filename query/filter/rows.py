@@ -18,7 +18,7 @@ from conspectus.query.filter.entities import ChangedEntities, joined_texts
 from conspectus.storage.arrays import Bools
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.mapped import TableRows
-from conspectus.storage.records import Chunk, Claim, Entity, Mention, Relation
+from conspectus.storage.records import Chunk, Claim, DatedFact, Entity, Mention, Relation
 from conspectus.storage.tables import arrow_of, records_of, taken
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import entity_key
@@ -82,6 +82,17 @@ class PermittedRows:
         known = {None, *self.entities.table.column("id").to_pylist()}
         claims = self._records(Claim, within)
         return [claim for claim in claims if claim.subject_id in known and claim.object_id in known]
+
+    @cached_property
+    def dated_facts(self) -> TableRows[DatedFact]:
+        """The dates of relations and claims that remain, as permitted passages, or a permitted graph, state them."""
+        table = self._index.arrow(DatedFact)
+        kept = self._index.arrow(Relation, "id").column("id").filter(self.kept.relations).to_pylist()
+        facts = is_in(table["relation_id"], kept) | is_in(table["claim_id"], (claim.id for claim in self.claims))
+        within = is_in(table["chunk_id"], self.chunks.table.column("id").to_pylist())
+        if self.kept.graph:
+            within |= table["chunk_id"].is_null().to_numpy()
+        return TableRows(table.filter(facts & within), DatedFact)
 
     @cached_property
     def described(self) -> TableRows[Entity]:

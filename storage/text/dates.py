@@ -46,6 +46,12 @@ _TO = regex.compile(
     r"(?:the |le |el |dem )?",
     regex.I,
 )
+_HALF = regex.compile(
+    rf"(?<![\p{{L}}\d])(?P<half>{_DAY}(?: (?:of |de )?(?:{MONTH}))?|(?:{MONTH}))"
+    r"\s?(?:[–-]|to|until|bis(?: zum)?|au?|à|al?|hasta(?: el)?)\s?$",
+    regex.I,
+)
+"""The beginning of an interval that lacks the year, or the month too: "4 June to 20 August 1923"."""
 _AND = regex.compile(r"\s(?:and|und|et|y|和)\s(?:the )?|[和与]", regex.I)
 _BETWEEN = regex.compile(r"(?:\b(?:between|zwischen|entre)\s(?:the |dem |le |el )?|(?<=[在于]))$", regex.I)
 _ARTICLES = r"(?:\s(?:the|dem|den|le|la|les|el|los|about|around|early|late|mid|end of|year|jahre?|año|l['’]année))*\s$"
@@ -116,6 +122,8 @@ def dates_in(text: str) -> list[Dated]:
         elif short := _SHORT_END.match(text, one.end) if one.precision == "year" and one.first else None:
             year = f"{(one.first or '')[:2]}{short[1]}"
             one = replace(one, last=f"{year}-12-31", end=short.end())
+        elif (half := _HALF.search(before)) and one.last and (first := _begun(half["half"], one.last)):
+            one = replace(one, first=first, start=one.start - len(before) + half.start())
         else:
             one = _opened(one, before, text)
         if one.first is None or one.last is None or one.first <= one.last:
@@ -172,6 +180,14 @@ def _of(literal: Literal | None, text: str) -> Dated | None:
         if first[:length] == last[:length]:
             return Dated(first, last, precision, 0, len(text))
     return None
+
+
+def _begun(half: str, last: str) -> str | None:
+    """Return the first day of an interval from its beginning without a year, and its last day."""
+    day = regex.match(r"\d+", half)
+    text = f"{half} {last[:4]}" if regex.search(r"\p{L}{3}", half) else f"{last[:8]}{day[0]:0>2}" if day else ""
+    found = read_date(text)
+    return found.first if found else None
 
 
 def _opened(one: Dated, before: str, text: str) -> Dated:

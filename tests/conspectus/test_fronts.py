@@ -50,6 +50,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "entities": ("entities", {"name": "o", "offset": 0, "limit": 3}),
     "entity": ("entity", {"entity": "Otto Brand", "limit": 5}),
     "neighbours": ("neighbours", {"entity": "Otto Brand", "direction": "both", "offset": 0, "limit": 9}),
+    "timeline": ("timeline", {"entity": "Tidal Institute", "offset": 0, "limit": 9}),
     "reports": ("reports", {"level": "c0", "offset": 0, "limit": 9}),
     "report": ("report", {"community": ""}),
     "nobody": ("entity", {"entity": "Nobody", "limit": 5}),
