@@ -351,9 +351,7 @@ def neighbours(
 
 
 def timeline(context: "Context", entity: Name) -> Sequence[TimelineRow]:
-    """List what the documents say of an entity with a date, the earliest first, each with its source.
-
-    A fact without a date of its own has that of its document, if the document's metadata, title or name has one.
+    """List the dated facts about an entity, earliest first.
 
     Args:
         entity: its id or name.

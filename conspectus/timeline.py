@@ -8,7 +8,7 @@ from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
 from conspectus.rows import TimelineRow
 from conspectus.storage.index import StoredIndex, per_index
-from conspectus.storage.joins import claims_of_entities, joined, mentions_of_relations
+from conspectus.storage.joins import claims_of_entities, joined
 from conspectus.storage.records import Claim, DatedFact, Entity, Mention, Relation, Span
 from conspectus.storage.spans import span_in
 from conspectus.storage.tables import records_of
@@ -19,9 +19,8 @@ def timeline_rows(context: Context, key: str) -> list[TimelineRow]:
     """Return the dated facts about an entity, the earliest first. Raises NotThere if there is no such entity."""
     index, row = context.index, row_of(context, key)
     ends = joined(index)
-    relations = {
-        index.each(Relation)[each].id for each in np.flatnonzero((ends.sources == row) | (ends.targets == row))
-    }
+    rows = np.flatnonzero((ends.sources == row) | (ends.targets == row)).tolist()
+    relations = {index.each(Relation)[each].id for each in rows}
     claims = {index.each(Claim)[each].id for each in claims_of_entities(index)[row].tolist()}
     about = (fact for fact in dated_facts(index) if fact.relation_id in relations or fact.claim_id in claims)
     return sorted(rows_of(context, about), key=_order)
@@ -85,18 +84,10 @@ def in_words(fact: DatedFact) -> str:
 
 
 def _source(context: Context, fact: DatedFact) -> Span | None:
-    """Return the place of a fact: the mention that contains its date, or any other of the chunk; None for a graph."""
-    index = context.index
+    """Return the place that states a fact; None for a fact of a graph."""
     if fact.chunk_id is None:
         return None
-    row = context.chunk_rows[fact.chunk_id]
-    chunk = context.chunks[row]
-    if fact.claim_id:
-        claim = index.each(Claim)[index.ids(Claim)[fact.claim_id]]
-        return span_in(chunk, claim.start, claim.end)
-    mentions = mentions_of_relations(index)[index.ids(Relation)[fact.relation_id or ""]]
-    inside = index.each(Mention)
-    here = [inside[each] for each in mentions[joined(index).chunks[mentions] == row].tolist()]
-    spans = [span_in(chunk, each.start, each.end) for each in here]
-    date = chunk.start if fact.start is None else fact.start
-    return min(spans or [span_in(chunk)], key=lambda span: (not span.start <= date < span.end, span.end - span.start))
+    index, chunk = context.index, context.chunks[context.chunk_rows[fact.chunk_id]]
+    record: type[Claim | Mention] = Claim if fact.claim_id else Mention
+    place = index.each(record)[index.ids(record)[fact.id]]
+    return span_in(chunk, place.start, place.end)

@@ -206,9 +206,10 @@ Basis = Literal["stated", "document", "none"]
 class DatedFact:
     """When a relation or a claim holds, as one place states it: from `first` to `last`, both included.
 
-    `chunk_id` is None for a statement of an imported graph. `first` and `last` are ISO dates, None if open or unknown;
-    `precision` is day, month, year or decade, "" without a date. `basis` is one of `Basis`. Characters [start, end) of
-    the document are the expression that states the date, None if there is none.
+    `id` is that of the mention that states the relation, or of the claim. `chunk_id` is None for a statement of an
+    imported graph, whose id is made of the relation's and the number of the statement. `first` and `last` are ISO
+    dates, None if open or unknown; `precision` is day, month, year or decade, "" without a date. `basis` is one of
+    `Basis`. Characters [start, end) of the document are the expression that states the date, None if there is none.
     """
 
     id: str

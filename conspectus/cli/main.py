@@ -21,7 +21,7 @@ MODULES = {
     "resolve": "resolve",
     "ask": "ask retrieve explain methods",
     "chat": "chat",
-    "inspect": "status documents document passages filters entities entity neighbours reports report outline "
+    "inspect": "status documents document passages filters entities entity neighbours timeline reports report outline "
     "verify doctor",
     "query": "query",
     "sql": "sql",

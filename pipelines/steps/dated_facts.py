@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
 
 import regex
 from conspectus.pipelines.steps.extract.merge import Knowledge
@@ -63,11 +62,11 @@ def _of_chunks(
         for _, id_, _, relation, start, end in rows:
             if relation:
                 found = _in_sentence(each, own, start, end, *(names[end_] for end_ in ends[relation]))
-                yield _fact(short_id("dated", id_), relation, None, each, found, of_document)
+                yield _fact(id_, relation, None, each, found, of_document)
         for claim in claims_of[each.id]:
             span = _within(each, own, claim.start, claim.end)
             found = _of_claim(claim, span) or (span[0] if span else None)
-            yield _fact(short_id("dated", claim.id), None, claim.id, each, found, of_document)
+            yield _fact(claim.id, None, claim.id, each, found, of_document)
 
 
 def _mentions(mentions: Sequence[Mention]) -> Iterator[_Row]:
@@ -162,9 +161,18 @@ def _of_graph(relations: Iterable[Relation], entities: Sequence[Entity]) -> Iter
                     statements.append((found, 0))
                     break
         for found, number in statements:
-            id_ = short_id("dated", relation.id, str(number))
-            dates: tuple[Any, ...] = (found.first, found.last, found.precision)
-            yield DatedFact(id_, relation.id, None, None, *dates, "stated", None, None)
+            yield DatedFact(
+                short_id("dated", relation.id, str(number)),
+                relation.id,
+                claim_id=None,
+                chunk_id=None,
+                first=found.first,
+                last=found.last,
+                precision=found.precision,
+                basis="stated",
+                start=None,
+                end=None,
+            )
 
 
 def _of_qualifiers(parts: Iterable[tuple[str, str]]) -> Dated | None:

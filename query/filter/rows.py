@@ -49,7 +49,7 @@ class PermittedRows:
         """The entities; those that are not intact are without descriptions."""
         kept, changed = self.kept, self._changed
         table = self._index.arrow(Entity).filter(kept.entities)
-        return TableRows(_replaced(table, changed.which[kept.entities], changed.table()), Entity)
+        return TableRows(replaced(table, changed.which[kept.entities], changed.table()), Entity)
 
     @cached_property
     def relations(self) -> TableRows[Relation]:
@@ -66,7 +66,7 @@ class PermittedRows:
             for relation in self._records(Relation, self.kept.restated)
         ]
         changed = arrow_of(Relation, restated)
-        table = _replaced(self._index.arrow(Relation).filter(kept), self.kept.restated[kept], changed)
+        table = replaced(self._index.arrow(Relation).filter(kept), self.kept.restated[kept], changed)
         if not self.kept.graph:  # documents state no qualifiers
             none = pa.array([[]] * len(table), table.schema.field("qualifiers").type)
             table = with_column(table, "qualifiers", none)
@@ -111,7 +111,7 @@ class PermittedRows:
         return records_of(self._index.arrow(record).filter(kept), record) if kept.any() else []
 
 
-def _replaced(table: pa.Table, which: Bools, rows: pa.Table) -> pa.Table:
+def replaced(table: pa.Table, which: Bools, rows: pa.Table) -> pa.Table:
     """Return a table with others in the place of some of its rows."""
     if not len(rows):
         return table

@@ -37,6 +37,7 @@ COMMANDS = [
     "entities",
     "entity",
     "neighbours",
+    "timeline",
     "reports",
     "report",
     "outline",

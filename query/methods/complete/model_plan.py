@@ -121,5 +121,5 @@ def _condition(table: Table, reply: ConditionReply) -> Condition:
 
 
 def _year(text: str) -> tuple[int, int] | None:
-    first, last = day_of(f"{text}-01-01", {}), day_of(f"{text}-12-31", {})
+    first, last = day_of(f"{text}-01-01"), day_of(f"{text}-12-31")
     return (first[0], last[1]) if first and last else None
