@@ -127,6 +127,7 @@ class Index:
     entity = _over(operations.entity)
     neighbours = _over(operations.neighbours)
     timeline = _over(operations.timeline)
+    conflicts = _over(operations.conflicts)
     reports = _over(operations.reports)
     report_on = _over(operations.report)
     failures = _over(operations.failures)

@@ -124,6 +124,16 @@ class TimelineRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ConflictRow:
+    """Two facts about one entity that cannot both hold; `word` is the word of their predicates that says why."""
+
+    about: str
+    word: str
+    one: TimelineRow
+    other: TimelineRow
+
+
+@dataclass(frozen=True, slots=True)
 class Beside:
     """An entity that shares passages with another, and the number of these passages."""
 

@@ -108,6 +108,9 @@ def _text(name: str, found: Any) -> str:  # noqa: ANN401  (the result of an oper
 
     if name == "timeline":
         return "\n".join(_dated(found["rows"])) or "nothing found"
+    if name == "conflicts":
+        pairs = (f"{row.about}, {row.word}:\n" + "\n".join(_dated([row.one, row.other])) for row in found["rows"])
+        return "\n\n".join(pairs) or "nothing found"
     if name == "document":
         return safe_lines(found.text)
     if name == "report":
@@ -131,8 +134,8 @@ def _dated(rows: Sequence["TimelineRow"]) -> Iterator[str]:
     for (when, basis, quote, title, start, end), stated in groupby(
         rows, key=lambda row: (row.when, row.basis, row.quote, row.title, row.start, row.end)
     ):
-        of = "" if basis == "stated" else " (the document's date)"
-        yield one_line(f"{when}{of}: {'; '.join(row.statement for row in stated)}")
+        of = " (the document's date)" if basis == "document" else ""
+        yield one_line(f"{when or 'no date'}{of}: {'; '.join(row.statement for row in stated)}")
         if quote:
             yield f'    "{one_line(" ".join(quote.split()))}" ({one_line(title)}, {start} to {end})'
 
@@ -152,6 +155,7 @@ for _name, _lines in {
     "entity": ('conspectus entity "Ilse Varn"',),
     "neighbours": ('conspectus neighbours "Ilse Varn" --direction out',),
     "timeline": ('conspectus timeline "Ilse Varn"', 'conspectus timeline "Ilse Varn" --json'),
+    "conflicts": ("conspectus conflicts --index docs.index",),
     "reports": ("conspectus reports --level c0",),
     "report": ("conspectus report 0123456789abcdef",),
 }.items():

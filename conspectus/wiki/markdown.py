@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 
 from conspectus.rows import json_text
 from conspectus.storage.hashing import digest
@@ -55,29 +56,13 @@ def page_names(titles: Mapping[str, str]) -> dict[str, str]:
     {'1': 'AC／DC', '2': '_nul', '3': 'untitled'}
     """
     names = {id_: _file_name(title) for id_, title in titles.items()}
-    folded = {id_: entity_key(name) for id_, name in names.items()}
-    times: dict[str, int] = {}
-    for key in folded.values():
-        times[key] = times.get(key, 0) + 1
-    taken = {key for key, count in times.items() if count == 1}
-    for id_ in sorted(names):
-        if times[folded[id_]] > 1:
-            code, length = digest(id_), 8
-            while entity_key(f"{names[id_]} {code[:length]}") in taken:
-                length += 1
-            names[id_] = f"{names[id_]} {code[:length]}"
-            taken.add(entity_key(names[id_]))
-    return names
+    times = Counter(map(entity_key, names.values()))
+    return {id_: name if times[entity_key(name)] == 1 else f"{name} {digest(id_)[:16]}" for id_, name in names.items()}
 
 
 def front_matter(values: Mapping[str, object]) -> list[str]:
     """Return the lines of a YAML block; empty values are left out. JSON is YAML."""
     return ["---", *(f"{key}: {json_text(value)}" for key, value in values.items() if value not in ("", [], {})), "---"]
-
-
-def page(lines: Iterable[str]) -> str:
-    """Return the text of a page."""
-    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _written(sign: re.Match[str]) -> str:
@@ -90,12 +75,8 @@ def _written(sign: re.Match[str]) -> str:
 
 def _plain(text: str) -> str:
     """Return a text on one line without signs that are not visible, or that are not assigned."""
-    kept = (sign for sign in unicodedata.normalize("NFC", " ".join(text.split())) if _is_visible(sign))
-    return " ".join("".join(kept).split())
-
-
-def _is_visible(sign: str) -> bool:
-    return not unicodedata.category(sign).startswith("C")
+    signs = unicodedata.normalize("NFC", " ".join(text.split()))
+    return " ".join("".join(sign for sign in signs if not unicodedata.category(sign).startswith("C")).split())
 
 
 def _file_name(title: str) -> str:

@@ -1,14 +1,13 @@
 """What pages say, with the places of the documents that say it."""
 
-from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import groupby
 
+from conspectus.pipelines.steps.reports.cite import sentence_around
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.records import Chunk, Claim, Mention, Span
 from conspectus.storage.spans import span_in
-from conspectus.storage.text.sentences import sentence_spans
 
 Said = dict[str, dict[Span, None]]
 """Texts in order, each with the places that it comes from."""
@@ -29,18 +28,18 @@ class Sources:
     described: dict[str, Said]
     named: dict[str, Said]
     stated: dict[str, Said]
-    claims: dict[str, dict[Claim, Span]]
+    claims: dict[str, Said]
     entities: dict[str, dict[str, None]]
 
 
 def sources_of(index: StoredIndex) -> Sources:
     """Return what the documents of an index, or of a view of it, say; in text order within each document."""
-    found = Sources(_said(), _said(), _said(), defaultdict(dict), defaultdict(dict))
+    found = Sources(_said(), _said(), _said(), _said(), defaultdict(dict))
     chunks = index.ids(Chunk)
     of_chunk = groupby(sorted(index.rows(Mention), key=lambda each: each.chunk_id), key=lambda each: each.chunk_id)
     by_chunk = {chunk: list(mentions) for chunk, mentions in of_chunk}
     for chunk in sorted(index.rows(Chunk), key=lambda each: (each.document_id, each.ordinal)):
-        sentences, quoted = sentence_spans(chunk.text), set[str]()
+        quoted = set[str]()
         placed = [(mention, span_in(chunk, mention.start, mention.end)) for mention in by_chunk.get(chunk.id, ())]
         for mention, span in sorted(placed, key=lambda each: (each[1].start, each[1].end, each[0].id)):
             text = mention.description
@@ -48,7 +47,7 @@ def sources_of(index: StoredIndex) -> Sources:
                 _add(found.stated[mention.relation_id], text or mention.surface, span)
             elif mention.entity_id:
                 if mention.start is not None:
-                    span = _sentence(chunk, sentences, span)
+                    span = sentence_around(chunk, span)
                 if text:
                     _add(found.described[mention.entity_id], text, span)
                 if mention.start is not None:
@@ -59,9 +58,10 @@ def sources_of(index: StoredIndex) -> Sources:
         for entity in found.entities[chunk.id].keys() - quoted:
             _add(found.named[entity], "", span_in(chunk))
     for claim in index.rows(Claim):
-        span = span_in(index.each(Chunk)[chunks[claim.chunk_id]], claim.start, claim.end)
+        when = " to ".join(dict.fromkeys(filter(None, (claim.start_date, claim.end_date))))
+        text = f"{claim.description} ({', '.join(filter(None, (claim.type, claim.status, when)))})"
         for entity in filter(None, (claim.subject_id, claim.object_id)):
-            found.claims[entity][claim] = span
+            _add(found.claims[entity], text, span_in(index.each(Chunk)[chunks[claim.chunk_id]], claim.start, claim.end))
     return found
 
 
@@ -71,12 +71,3 @@ def _said() -> defaultdict[str, Said]:
 
 def _add(said: Said, text: str, span: Span) -> None:
     said[" ".join(text.split())][span] = None
-
-
-def _sentence(chunk: Chunk, sentences: list[tuple[int, int]], span: Span) -> Span:
-    """Return the sentence that contains the beginning of a span, and the rest of the span if it goes on."""
-    row = bisect_right(sentences, span.start - chunk.start, key=lambda each: each[0]) - 1
-    if row < 0:
-        return span
-    start, end = sentences[row]
-    return Span(chunk.document_id, chunk.id, chunk.start + start, max(chunk.start + end, span.end))

@@ -7,8 +7,9 @@ Statements of an imported graph have the dates of their qualifiers, or of a date
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
+from dataclasses import replace
+from itertools import chain, groupby
+from operator import attrgetter, itemgetter
 
 import regex
 from conspectus.pipelines.steps.extract.merge import Knowledge
@@ -35,8 +36,8 @@ def dated_facts(
 ) -> Sequence[DatedFact]:
     """Return the dates of all relations and claims, sorted by id: a row for each place that states one."""
     stated = _of_chunks(documents, chunks, knowledge, claims)
-    found = [stated, _of_graph(knowledge.relations, knowledge.entities)]
-    return few_as_list(sorted_rows(DatedFact, in_blocks(DatedFact, (row for rows in found for row in rows))))
+    rows = chain(stated, _of_graph(knowledge.relations, knowledge.entities))
+    return few_as_list(sorted_rows(DatedFact, in_blocks(DatedFact, rows)))
 
 
 def _of_chunks(
@@ -44,29 +45,31 @@ def _of_chunks(
 ) -> Iterator[DatedFact]:
     dates = {document.id: date_of_document(document) for document in documents}
     ends = {each.id: (each.source_id, each.target_id) for each in knowledge.relations}
+    by_chunk = attrgetter("chunk_id")
+    claims_of = {id_: list(each) for id_, each in groupby(sorted(claims, key=by_chunk), key=by_chunk)}
     of_chunk = groupby(_mentions(knowledge.mentions), key=itemgetter(0))
-    claims_of: defaultdict[str, list[Claim]] = defaultdict(list)
-    for claim in claims:
-        claims_of[claim.chunk_id].append(claim)
-    chunk, mentions = next(of_chunk, ("", iter(())))
-    for each in sorted(chunks, key=lambda each: each.id):
+    chunk_id, mentions = next(of_chunk, ("", iter(())))
+    for chunk in sorted(chunks, key=attrgetter("id")):
         rows: list[_Row] = []
-        if each.id == chunk:
+        if chunk.id == chunk_id:
             rows = list(mentions)
-            chunk, mentions = next(of_chunk, ("", iter(())))
-        own, of_document = dates_in(each.text), dates[each.document_id]
+            chunk_id, mentions = next(of_chunk, ("", iter(())))
+        default = dates[chunk.document_id]
+        own = [
+            replace(each, start=chunk.start + each.start, end=chunk.start + each.end) for each in dates_in(chunk.text)
+        ]
         names: defaultdict[str | None, list[int]] = defaultdict(list)
         for _, _, entity, _, start, _ in rows:
-            if entity and start is not None:
-                names[entity].append(start - each.start)
+            if start is not None:
+                names[entity].append(start)
         for _, id_, _, relation, start, end in rows:
             if relation:
-                found = _in_sentence(each, own, start, end, *(names[end_] for end_ in ends[relation]))
-                yield _fact(id_, relation, None, each, found, of_document)
-        for claim in claims_of[each.id]:
-            span = _within(each, own, claim.start, claim.end)
-            found = _of_claim(claim, span) or (span[0] if span else None)
-            yield _fact(claim.id, None, claim.id, each, found, of_document)
+                inside = _within(own, start, end)
+                stated = _of_relation(chunk, inside, *(_places(names[each], start, end) for each in ends[relation]))
+                yield _fact(id_, chunk.id, stated, default, relation_id=relation)
+        for claim in claims_of.get(chunk.id, ()):
+            stated = _of_claim(claim, _within(own, claim.start, claim.end))
+            yield _fact(claim.id, chunk.id, stated, default, claim_id=claim.id)
 
 
 def _mentions(mentions: Sequence[Mention]) -> Iterator[_Row]:
@@ -77,108 +80,84 @@ def _mentions(mentions: Sequence[Mention]) -> Iterator[_Row]:
         yield from zip(*batch.to_pydict().values(), strict=True)
 
 
-def _within(chunk: Chunk, dates: Sequence[Dated], start: int | None, end: int | None) -> list[Dated]:
-    """Return the dates between two characters of the document; none without a span."""
-    if start is None or end is None:
-        return []
-    return [each for each in dates if start <= chunk.start + each.start < end]
+def _within(dates: Sequence[Dated], start: int | None, end: int | None) -> list[Dated]:
+    return [each for each in dates if start is not None and end is not None and start <= each.start < end]
 
 
-def _in_sentence(
-    chunk: Chunk,
-    dates: Sequence[Dated],
-    start: int | None,
-    end: int | None,
-    sources: Sequence[int],
-    targets: Sequence[int],
-) -> Dated | None:
-    """Return the date of a relation that a sentence states, None if it has none."""
-    inside = _within(chunk, dates, start, end)
-    if not inside or start is None or end is None:
-        return None
-    of_source, of_target = (
-        [place for place in places if start <= chunk.start + place < end] for places in (sources, targets)
-    )
+def _places(places: Sequence[int], start: int | None, end: int | None) -> list[int]:
+    return [each for each in places if start is not None and end is not None and start <= each < end]
+
+
+def _of_relation(chunk: Chunk, dates: Sequence[Dated], sources: Sequence[int], targets: Sequence[int]) -> Dated | None:
+    """Return the date of a relation in a sentence: the nearest of those in it, None if that belongs to the source."""
+
+    def words(place: int, other: int) -> str:
+        return chunk.text[min(place, other) - chunk.start : max(place, other) - chunk.start]
 
     def distance(each: Dated) -> tuple[int, int]:
-        spans = [sorted((place, each.start)) for place in of_target or of_source]
-        return min((len(_CLAUSE.findall(chunk.text, a, b)) * _FAR + b - a, each.start) for a, b in spans or [[0, 0]])
+        between = [words(place, each.start) for place in targets or sources]
+        return min((len(_CLAUSE.findall(text)) * _FAR + len(text) for text in between), default=0), each.start
 
-    best = min(inside, key=distance)
-    before = max((place for place in of_source if place < best.start), default=None)
-    after = min((place for place in of_target if place > best.end), default=None)
-    if before is None or after is None:
-        return best
-    return None if "," in chunk.text[before : best.start] and "," in chunk.text[best.end : after] else best
+    best = min(dates, key=distance, default=None)
+    before = [place for place in sources if best and place < best.start]
+    after = [place for place in targets if best and place > best.end]
+    if best and before and after and "," in words(max(before), best.start) and "," in words(best.end, min(after)):
+        return None
+    return best
 
 
 def _of_claim(claim: Claim, stated: Sequence[Dated]) -> Dated | None:
-    """Return the interval that a model states for a claim, at the expression of its quotation that says the same."""
-    first, last = (read_date(each or "") for each in (claim.start_date, claim.end_date))
-    made = _joined(first, last)
-    same = (each for each in stated if made and (each.first, each.last) == (made.first, made.last))
-    return next(same, made)
+    """Return the interval that a model states for a claim, or else its quotation, where the quotation says it."""
+    made = _joined(*(read_date(each or "") for each in (claim.start_date, claim.end_date)))
+    same = [each for each in stated if made is None or (each.first, each.last) == (made.first, made.last)]
+    return same[0] if same else made
 
 
 def _joined(first: Dated | None, last: Dated | None) -> Dated | None:
-    """Return the interval from one date to another; open where there is none."""
-    known = [each for each in (first, last) if each]
-    if not known:
-        return None
-    precision = max((each.precision for each in known), key=list(PRECISIONS).index)
+    """Return the interval from one date to another, which no words state; open where there is none."""
+    precision = max((each.precision for each in (first, last) if each), key=list(PRECISIONS).index, default="")
     made = Dated(first.first if first else None, last.last if last else None, precision)
-    return made if made.first is None or made.last is None or made.first <= made.last else None
+    return made if precision and (made.first or "") <= (made.last or "9999") else None
 
 
 def _fact(
-    id_: str, relation: str | None, claim: str | None, chunk: Chunk, stated: Dated | None, document: Dated | None
+    id_: str,
+    chunk_id: str | None,
+    stated: Dated | None,
+    default: Dated | None,
+    *,
+    relation_id: str | None = None,
+    claim_id: str | None = None,
 ) -> DatedFact:
-    found, basis = stated or document, _basis(stated, document)
-    if found is None:
-        return DatedFact(id_, relation, claim, chunk.id, None, None, "", basis, None, None)
-    has_words = stated is not None and stated.end > 0
-    start, end = (chunk.start + found.start, chunk.start + found.end) if has_words else (None, None)
-    return DatedFact(id_, relation, claim, chunk.id, found.first, found.last, found.precision, basis, start, end)
-
-
-def _basis(stated: Dated | None, document: Dated | None) -> Basis:
-    return "stated" if stated else "document" if document else "none"
+    first, last, precision = (
+        (found.first, found.last, found.precision) if (found := stated or default) else (None, None, "")
+    )
+    basis: Basis = "stated" if stated else "document" if default else "none"
+    start, end = (stated.start, stated.end) if stated and stated.end else (None, None)
+    return DatedFact(id_, relation_id, claim_id, chunk_id, first, last, precision, basis, start, end)
 
 
 def _of_graph(relations: Iterable[Relation], entities: Sequence[Entity]) -> Iterator[DatedFact]:
     """Yield the dates of statements of an imported graph."""
     names: Mapping[str, str] = {}
     for relation in relations:
-        statements: list[tuple[Dated, int]] = []
-        for number, parts in groupby(relation.qualifiers, key=lambda each: each.statement):
-            if found := _of_qualifiers([(each.predicate.casefold(), each.value) for each in parts]):
-                statements.append((found, number))
-        if not statements and not relation.chunk_ids:
+        found = [
+            (number, _of_qualifiers([(each.predicate.casefold(), each.value) for each in parts]))
+            for number, parts in groupby(relation.qualifiers, key=attrgetter("statement"))
+        ]
+        if not found and not relation.chunk_ids:
             names = names or {entity.id: entity.name for entity in entities}
-            for id_ in (relation.target_id, relation.source_id):
-                literal = parse_literal(names[id_])
-                if literal and is_time(literal) and (found := read_date(names[id_])):
-                    statements.append((found, 0))
-                    break
-        for found, number in statements:
-            yield DatedFact(
-                short_id("dated", relation.id, str(number)),
-                relation.id,
-                claim_id=None,
-                chunk_id=None,
-                first=found.first,
-                last=found.last,
-                precision=found.precision,
-                basis="stated",
-                start=None,
-                end=None,
-            )
+            ends = (names[id_] for id_ in (relation.target_id, relation.source_id))
+            dates = [read_date(name) for name in ends if (read := parse_literal(name)) and is_time(read)]
+            found = [(0, _joined(dates[0], dates[0]))] if dates else []
+        for number, date in found:
+            if date:
+                yield _fact(short_id("dated", relation.id, str(number)), None, date, None, relation_id=relation.id)
 
 
-def _of_qualifiers(parts: Iterable[tuple[str, str]]) -> Dated | None:
-    read: dict[int, Dated] = {}
-    for predicate, value in parts:
-        for place, names in enumerate((_STARTS, _ENDS, _MOMENTS)):
-            if predicate in names and (found := read_date(value)):
-                read.setdefault(place, found)
-    return _joined(read.get(0), read.get(1)) or read.get(2)
+def _of_qualifiers(parts: Sequence[tuple[str, str]]) -> Dated | None:
+    first, last, moment = (
+        next((read_date(value) for predicate, value in parts if predicate in names), None)
+        for names in (_STARTS, _ENDS, _MOMENTS)
+    )
+    return _joined(first, last) or _joined(moment, moment)

@@ -91,14 +91,24 @@ def view_in(index: StoredIndex, window: Window, embedder: Embedder, *, graph: bo
                     spans[chunk.document_id].append((chunk.start + start, chunk.start + end))
     for each in spans.values():
         each.sort()
-    redacted = _redacted(index, spans, window)
+    parts = _redacted(index, spans, window)
+    names = ("chunks", "entities", "relations", "predicates", "reports", DESCRIPTIONS)
+    vectors = {name: partial(index.vectors, name) for name in names if index.has_vectors(name)}
+
+    def lexical() -> Bm25:
+        documents, chunks = redacted.rows(Document), redacted.rows(Chunk)
+        languages = {document.id: language_of(document.text, document.metadata) for document in documents}
+        texts = SearchedTexts(chunks, documents, documents_of_chunks(documents, chunks))
+        return Bm25.of(texts, [languages[chunk.document_id] for chunk in chunks])
+
+    redacted = MemoryIndex(index.root, index.manifest, Parts(parts, parts[Entity], vectors, index.graph, lexical))
     kept = {chunk.document_id for chunk in redacted.each(Chunk) if chunk.text.strip()}
     titles = (id_ for id_, document in documents.items() if window.hides(dates_in(document.title)))
     return view_of(redacted, kept.difference(titles), embedder, graph=graph, always=True)
 
 
-def _redacted(index: StoredIndex, spans: Mapping[str, _Spans], window: Window) -> StoredIndex:
-    """Return an index without the hidden sentences (`spans`, by document) and facts.
+def _redacted(index: StoredIndex, spans: Mapping[str, _Spans], window: Window) -> dict[type, Rows]:
+    """Return the tables without the hidden sentences (`spans`, by document) and facts.
 
     A hidden mention refers to no chunk, so that what it mentions is no longer intact, and a hidden relation of a graph
     refers to a chunk that does not exist.
@@ -131,15 +141,14 @@ def _redacted(index: StoredIndex, spans: Mapping[str, _Spans], window: Window) -
     alone = [row for row, frequency in enumerate(entities["frequency"]) if not frequency] if of_graph else []
     later = [row for row in alone if (date := read_date(entities["name"][row])) and window.hides([date])]
     claims = {each for each in index.rows(Claim) if each.id in hidden or is_hidden(each.chunk_id, each.start, each.end)}
+    claimed = sorted({id_ for each in claims for id_ in (each.subject_id, each.object_id) if id_})
     title_of = index.by_id(Document, "title")
     untitled = {id_ for id_, chunk in changed.items() if not title_of[chunk.document_id].strip()}
     parts: dict[type, Rows] = {record: partial(index.each, record) for record in TABLES.values()}
     parts |= {
         Document: lambda: _with(index, Document, clean),
         Chunk: lambda: _with(index, Chunk, changed.values()),
-        Mention: lambda: _mentions(
-            index, sorted(map(rows.__getitem__, changed)), is_hidden, [each.subject_id for each in claims]
-        ),
+        Mention: lambda: _mentions(index, [rows[id_] for id_ in changed], is_hidden, claimed),
         Relation: lambda: _with(
             index, Relation, [_restated(index.each(Relation)[relations[id_]], hidden) for id_ in of_graph]
         ),
@@ -152,16 +161,7 @@ def _redacted(index: StoredIndex, spans: Mapping[str, _Spans], window: Window) -
             for name in index.rows(Name)
         ],
     }
-    names = ("chunks", "entities", "relations", "predicates", "reports", DESCRIPTIONS)
-    vectors = {name: partial(index.vectors, name) for name in names if index.has_vectors(name)}
-
-    def lexical() -> Bm25:
-        return _lexical(made)
-
-    made: StoredIndex = MemoryIndex(
-        index.root, index.manifest, Parts(parts, parts[Entity], vectors, index.graph, lexical)
-    )
-    return made
+    return parts
 
 
 def _with(index: StoredIndex, record: type[Record], changed: Iterable[Record]) -> TableRows[Record]:
@@ -213,10 +213,3 @@ def _overlap(spans: _Spans, start: int, end: int) -> bool:
     """Return whether characters are in one of some spans, which are sorted and apart."""
     place = bisect_left(spans, (end,)) - 1
     return place >= 0 and start < spans[place][1]
-
-
-def _lexical(index: StoredIndex) -> Bm25:
-    documents, chunks = index.rows(Document), index.rows(Chunk)
-    language = {document.id: language_of(document.text, document.metadata) for document in documents}
-    texts = SearchedTexts(chunks, documents, documents_of_chunks(documents, chunks))
-    return Bm25.of(texts, [language[chunk.document_id] for chunk in chunks])

@@ -1,13 +1,14 @@
 """Dates in a text, as intervals: a day, month, year or decade, alone or with words that open, close or join them.
 
-By rules for English, German, French, Spanish and Chinese, whatever the language of the text. The home of what finds
-dates; `literals` reads a single one.
+By the rules of `dates.txt` for English, German, French, Spanish and Chinese, whatever the language of the text. The
+home of what finds dates; `literals` reads a single one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
+from importlib.resources import files
 
 import regex
 from conspectus.storage.records import Document
@@ -16,60 +17,22 @@ from conspectus.storage.text.literals import MONTH, Literal, parse_literal
 PRECISIONS = {"day": 10, "month": 7, "year": 4, "decade": 3}
 """The precisions of a date, the finest first, and the length of that part of its ISO form."""
 
-_DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|º)?"
-_YEAR = r"(?:1\d|20)\d\d"
-DATE = regex.compile(
-    rf"(?<![\p{{L}}\d.,:/_-])(?:\d{{4}}-\d\d-\d\d(?!\d)|{_DAY} (?:of |de )?(?:{MONTH})\.?,? (?:del? )?{_YEAR}\b"
-    rf"|(?:{MONTH})\.?(?: {_DAY},)? (?:del? )?{_YEAR}\b|{_DAY} ?\d{{1,2}}\. ?{_YEAR}\b"
-    rf"|{_YEAR}['’]?s\b|{_YEAR}er(?: Jahren?)?\b)"
-    rf"|(?<!\d){_YEAR} ?年(?: ?\d{{1,2}} ?月(?: ?\d{{1,2}} ?[日号])?)?(?!代)|(?<!\d){_YEAR} ?年代"
-    rf"|\b(?:années|años) {_YEAR}\b|(?<![\p{{L}}\d.,:/_]|(?<!\b\d{{4}})-){_YEAR}"
-    r"(?![\p{L}\d:/_%]|[.,]\d|-\p{L}|-(?!\d{4}\b)\d)",
-    regex.I,
-)
+
+def _patterns() -> "Mapping[str, regex.Pattern[str]]":
+    """Read `dates.txt`."""
+    found = {"MONTH": MONTH}
+    for line in files("conspectus.storage.text").joinpath("dates.txt").read_text("utf-8").splitlines():
+        name, _, text = line.partition(": ")
+        if text and not line.startswith("#"):
+            found[name] = regex.sub(r"\{([A-Z_]{2,})\}", lambda each: found[each[1]], text)
+    return {name: regex.compile(text, regex.I) for name, text in found.items()}
+
+
+_IS = _patterns()
+DATE = _IS["DATE"]
 """A single date, or a number that may be a year."""
-_BARE = regex.compile(_YEAR)
-_YEAR_AFTER = regex.compile(
-    r"(?:^|[\s(\[,;–—-])(?:in|of|by|on|since|until|till|from|to|between|and|before|after|during|around|about|circa|through"
-    r"|ca?\.|b\.|d\.|born|died|early|late|mid|spring|summer|autumn|fall|winter|year|the|an?|his|her|its|their|im|jahre?|seit"
-    r"|bis|vor|nach|ab|um|zwischen|und|sommer|herbst|frühjahr|winter|anno|der|die|das|en|depuis|dès|avant|après|jusqu['’]en"
-    r"|jusqu['’]à|l['’]an|année|vers|entre|et|à|le|la|été|desde|hasta|antes de|después de|año|el|y|a|de|del|hacia"
-    r"|verano|von|wurden?|war|waren|ist|sind|hat|hatten?|er|sie|es|sich|kam|starb)\s$|[(\[–—]\s?$|\d{4}-$|(?:^|[.!?;:])\s*$|\p{Han}$",
-    regex.I,
-)
-"""What stands before a bare number that is a year; "1500 soldiers" is none."""
-_COUNTED = regex.compile(
-    r"\s(?:years?|men|people|soldiers|copies|km|m|kg|euros?|dollars?|metres?|miles|Jahren?|ans|años)\b"
-)
-_TO = regex.compile(
-    r"\s?(?:[–—~-]|to|until|till|through|up to|bis(?: zum?)?|à|au|jusqu['’](?:en|à|au)|al?|hasta|至|到)\s?"
-    r"(?:the |le |el |dem )?",
-    regex.I,
-)
-_HALF = regex.compile(
-    rf"(?<![\p{{L}}\d])(?P<half>{_DAY}(?: (?:of |de )?(?:{MONTH}))?|(?:{MONTH}))"
-    r"\s?(?:[–-]|to|until|bis(?: zum)?|au?|à|al?|hasta(?: el)?)\s?$",
-    regex.I,
-)
-"""The beginning of an interval that lacks the year, or the month too: "4 June to 20 August 1923"."""
-_AND = regex.compile(r"\s(?:and|und|et|y|和)\s(?:the )?|[和与]", regex.I)
-_BETWEEN = regex.compile(r"(?:\b(?:between|zwischen|entre)\s(?:the |dem |le |el )?|(?<=[在于]))$", regex.I)
-_ARTICLES = r"(?:\s(?:the|dem|den|le|la|les|el|los|about|around|early|late|mid|end of|year|jahre?|año|l['’]année))*\s$"
-_MARKS = {
-    kind: regex.compile(rf"\b(?:{words}){_ARTICLES}|(?:{unspaced})$", regex.I)
-    for kind, words, unspaced in (
-        ("since", "since|from|as of|seit|ab|depuis|dès|à partir de|desde|a partir de", "[自从]"),
-        ("until", r"until|till|up to|through|bis(?: zum?)?|jusqu['’](?:en|à|au)|hasta", "直到|截至"),
-        ("before", "before|prior to|vor|avant|antes del?", "(?!)"),
-        ("after", "after|nach|après|después del?|tras", "(?!)"),
-    )
-}
-"""What stands before a date and opens or closes it."""
-_SUFFIXES = {
-    kind: regex.compile(rf"\s?(?:{words})")
-    for kind, words in (("since", "起|以来|开始"), ("before", "以前|之前|前"), ("after", "以后|之后|后"))
-}
-_SHORT_END = regex.compile(r"[–—/-](\d\d)(?![\d/–—-])")
+KEYS = ("date", "published", "updated", "modified", "last_modified", "created", "created_at", "year")
+"""The keys of metadata that have the date of a document."""
 _LOOKED_BACK = 30
 """Characters before a date that are read."""
 
@@ -115,14 +78,16 @@ def dates_in(text: str) -> list[Dated]:
         other = found[place + 1] if place + 1 < len(found) else None
         before = text[max(0, one.start - _LOOKED_BACK) : one.start]
         between = text[one.end : other.start] if other else ""
-        if other and (_TO.fullmatch(between) or (_AND.fullmatch(between) and _BETWEEN.search(before))):
+        if other and (
+            _IS["TO"].fullmatch(between) or (_IS["AND"].fullmatch(between) and _IS["BETWEEN"].search(before))
+        ):
             coarser = max(one.precision, other.precision, key=list(PRECISIONS).index)
             one = replace(one, last=other.last, precision=coarser, end=other.end)
             place += 1
-        elif short := _SHORT_END.match(text, one.end) if one.precision == "year" and one.first else None:
+        elif short := _IS["SHORT_END"].match(text, one.end) if one.precision == "year" and one.first else None:
             year = f"{(one.first or '')[:2]}{short[1]}"
             one = replace(one, last=f"{year}-12-31", end=short.end())
-        elif (half := _HALF.search(before)) and one.last and (first := _begun(half["half"], one.last)):
+        elif (half := _IS["HALF"].search(before)) and one.last and (first := _begun(half["half"], one.last)):
             one = replace(one, first=first, start=one.start - len(before) + half.start())
         else:
             one = _opened(one, before, text)
@@ -143,7 +108,7 @@ def read_date(text: str) -> Dated | None:
 
 def date_of_document(document: Document) -> Dated | None:
     """Return the date of a document: that of its metadata, else a day in its title or its name."""
-    for key in _KEYS:
+    for key in KEYS:
         stated = read_date(document.metadata.get(key, "").replace("/", "-"))
         if stated:
             return stated
@@ -153,15 +118,12 @@ def date_of_document(document: Document) -> Dated | None:
     return next((each for each in titled if each.precision == "day"), None)
 
 
-_KEYS = ("date", "published", "updated", "modified", "last_modified", "created", "created_at", "year")
-
-
 def _single(text: str) -> Iterator[Dated]:
     """Yield each date of a text by itself."""
     for found in DATE.finditer(text):
-        if _BARE.fullmatch(found[0]):
+        if _IS["YEAR"].fullmatch(found[0]):
             before = text[max(0, found.start() - _LOOKED_BACK) : found.start()]
-            if not _YEAR_AFTER.search(before) or _COUNTED.match(text, found.end()):
+            if not _IS["YEAR_AFTER"].search(before) or _IS["COUNTED"].match(text, found.end()):
                 continue
         elif found[0].startswith("Mars "):  # French has no capital here
             continue
@@ -192,18 +154,16 @@ def _begun(half: str, last: str) -> str | None:
 
 def _opened(one: Dated, before: str, text: str) -> Dated:
     """Return a date as words before or after it open or close it."""
-    for kind, prefix in _MARKS.items():
-        follows = _SUFFIXES[kind].match(text, one.end) if kind in _SUFFIXES else None
-        if not follows and not prefix.search(before):
-            continue
-        one = replace(one, end=follows.end() if follows else one.end)
-        if kind == "since":
-            return replace(one, last=None)
-        if kind == "until":
-            return replace(one, first=None)
-        if kind == "before":
-            return replace(one, first=None, last=_moved(one.first, -1))
-        return replace(one, first=_moved(one.last, 1), last=None)
+    for kind in ("SINCE", "UNTIL", "BEFORE", "AFTER"):
+        behind = _IS[f"{kind}_BEHIND"].match(text, one.end) if f"{kind}_BEHIND" in _IS else None
+        if behind or _IS[kind].search(before):
+            first, last = {
+                "SINCE": (one.first, None),
+                "UNTIL": (None, one.last),
+                "BEFORE": (None, _moved(one.first, -1)),
+                "AFTER": (_moved(one.last, 1), None),
+            }[kind]
+            return replace(one, first=first, last=last, end=behind.end() if behind else one.end)
     return one
 
 

@@ -38,6 +38,7 @@ COMMANDS = [
     "entity",
     "neighbours",
     "timeline",
+    "conflicts",
     "reports",
     "report",
     "outline",
