@@ -22,7 +22,7 @@ from conspectus.query.filter.rows import replaced
 from conspectus.query.filter.view import view_of
 from conspectus.storage.errors import UsageError
 from conspectus.storage.hashing import short_id
-from conspectus.storage.index import DESCRIPTIONS, StoredIndex
+from conspectus.storage.index import DESCRIPTIONS, StoredIndex, per_index
 from conspectus.storage.joins import mentions_of_chunks
 from conspectus.storage.locators import HEADING
 from conspectus.storage.mapped import TableRows
@@ -80,15 +80,9 @@ def window_of(as_of: str | None, between: Sequence[str] | None) -> Window:
 def view_in(index: StoredIndex, window: Window, embedder: Embedder, *, graph: bool) -> StoredIndex:
     """Return the view of an index in a window of time."""
     spans: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    documents = {document.id: document for document in index.rows(Document)}
-    of_document = {id_: date_of_document(document) for id_, document in documents.items()}
-    for chunk in index.each(Chunk):
-        found, default = dates_in(chunk.text), of_document[chunk.document_id]
-        if found or (default and window.hides([default])):
-            for start, end in sentence_spans(chunk.text):
-                inside = [each for each in found if start <= each.start < end]
-                if window.hides(inside or ([default] if default else [])):
-                    spans[chunk.document_id].append((chunk.start + start, chunk.start + end))
+    for document_id, start, end, dates in _dated_sentences(index):
+        if window.hides(dates):
+            spans[document_id].append((start, end))
     for each in spans.values():
         each.sort()
     parts = _redacted(index, spans, window)
@@ -103,8 +97,22 @@ def view_in(index: StoredIndex, window: Window, embedder: Embedder, *, graph: bo
 
     redacted = MemoryIndex(index.root, index.manifest, Parts(parts, parts[Entity], vectors, index.graph, lexical))
     kept = {chunk.document_id for chunk in redacted.each(Chunk) if chunk.text.strip()}
-    titles = (id_ for id_, document in documents.items() if window.hides(dates_in(document.title)))
+    titles = (id_ for id_, title in index.by_id(Document, "title").items() if window.hides(dates_in(title)))
     return view_of(redacted, kept.difference(titles), embedder, graph=graph, always=True)
+
+
+@per_index
+def _dated_sentences(index: StoredIndex) -> list[tuple[str, int, int, list[Dated]]]:
+    """Return document, characters and dates of each sentence that has any, or whose document has."""
+    of_document = {document.id: date_of_document(document) for document in index.rows(Document)}
+    made = []
+    for chunk in index.each(Chunk):
+        found, default = dates_in(chunk.text), of_document[chunk.document_id]
+        for start, end in sentence_spans(chunk.text) if found or default else ():
+            dates = [each for each in found if start <= each.start < end] or ([default] if default else [])
+            if dates:
+                made.append((chunk.document_id, chunk.start + start, chunk.start + end, dates))
+    return made
 
 
 def _redacted(index: StoredIndex, spans: Mapping[str, _Spans], window: Window) -> dict[type, Rows]:
