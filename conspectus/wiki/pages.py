@@ -72,8 +72,7 @@ class _Wiki:
 
     def pages(self) -> Iterator[tuple[str, Iterable[str]]]:
         """Yield the name and the lines of each page."""
-        head = front_matter({"kind": "index", "version": self._index.manifest.version})
-        yield "index.md", self._contents([*head, "", "# Contents", ""], is_wiki=True)
+        yield "index.md", self._contents([*front_matter({"kind": "index"}), "", "# Contents", ""], is_wiki=True)
         yield "llms.txt", self._contents(["# Wiki", ""], is_wiki=False)
         of_document = groupby(self._chunks, key=lambda each: each.document_id)
         passages = {id_: list(chunks) for id_, chunks in of_document}
