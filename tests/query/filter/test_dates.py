@@ -9,7 +9,7 @@ from conspectus.api import Index, open_index
 from conspectus.pipelines.build_index import build_index
 from conspectus.query.menu import METHODS
 from conspectus.storage.errors import ModelError, UsageError
-from conspectus.storage.records import Chunk, DatedFact, Document, Entity, Mention, Relation
+from conspectus.storage.records import Chunk, Claim, DatedFact, Document, Entity, Mention, Relation
 from conspectus.storage.settings import load_settings
 from conspectus.storage.tables import TABLES
 
@@ -39,6 +39,17 @@ QUESTIONS = (
 )
 
 
+CLAIMS = {
+    '("claim"<|>"Anna Berg"<|>"NONE"<|>"founding"<|>"TRUE"<|>"1995"<|>"1995"<|>"It began."<|>"founded Oster Works")##':
+        "founded Oster Works",
+    '("claim"<|>"Anna Berg"<|>"NONE"<|>"sale"<|>"TRUE"<|>"2011"<|>"2011"<|>"Sold to Zorblat."<|>"sold Oster Works")##':
+        "sold Oster Works",
+    '("claim"<|>"Mary Quill"<|>"NONE"<|>"plan"<|>"TRUE"<|>"2012"<|>"NONE"<|>"Off to Vexford."<|>"knows Anna Berg")##':
+        "knows Anna Berg",
+}  # fmt: skip
+"""Claims, and words of the texts that state them; the date of the last is the model's alone."""
+
+
 def telling(request: FakeRequest) -> FakeReply | str:
     """Extract names, and describe each with every word that should be hidden and is in the prompt."""
     form = json.dumps(request.body.get("response_format", "")) + request.last
@@ -49,6 +60,9 @@ def telling(request: FakeRequest) -> FakeReply | str:
         return json.dumps(report)
     if '"required": ["description"]' in form:
         return json.dumps({"description": f"It says {words}."})
+    if '("claim"' in request.prompt:
+        told = "\n".join(row for row, words in CLAIMS.items() if words in request.last)
+        return f"{told}\n<|COMPLETE|>"
     if "<|>" in request.prompt:
         return records(request.last).replace("is named in it", f"is named with {words}")
     return made_up(request)[:200] if "response_format" not in request.body else made_up(request)
@@ -64,7 +78,7 @@ def asked(
     with FakeServer(telling) as server:
         settings = load_settings(
             overrides={
-                "extraction": {"pipeline": "regex"},
+                "extraction": {"pipeline": "regex", "claims": bool(request.param)},
                 "llm": {"model": request.param, "base_url": server.url, "attempts": 1},
                 "reports": {"min_size": 2},
                 "ircot": {"max_steps": 2},
@@ -110,6 +124,8 @@ def test_no_table_has_what_is_later_or_had_ended(asked: tuple[Index, FakeServer]
     }
     for name, text in told.items():
         assert seen(text, (*LATER, *ENDED)) == set(), name
+    types = [claim.type for claim in view.context.index.rows(Claim)]
+    assert types == (["founding"] if index.context.settings.llm.model else [])
     whole = repr([index.context.index.rows(record) for record in (Entity, Relation, Chunk, DatedFact, Document)])
     assert seen(whole, (*LATER, *ENDED)) == {*LATER, *ENDED}
 
