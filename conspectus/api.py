@@ -126,6 +126,8 @@ class Index:
     entities = _over(operations.entities)
     entity = _over(operations.entity)
     neighbours = _over(operations.neighbours)
+    timeline = _over(operations.timeline)
+    conflicts = _over(operations.conflicts)
     reports = _over(operations.reports)
     report_on = _over(operations.report)
     failures = _over(operations.failures)
@@ -135,17 +137,25 @@ class Index:
         """The question methods as coroutines: `await index.aio.ask("...")`."""
         return AsyncIndex(self.context)
 
-    def filter(self, where: str | None = None, access: Sequence[str] | None = None) -> "Index":
-        """Return a view restricted to some documents. Filters combine with AND.
+    def filter(
+        self,
+        where: str | None = None,
+        access: Sequence[str] | None = None,
+        as_of: str | None = None,
+        between: Sequence[str] | None = None,
+    ) -> "Index":
+        """Return a view restricted to some documents, and to what held at a time. Filters combine with AND.
 
         Only content that documents of the view support is searched or shown to a model.
 
         Args:
             where: a condition over the documents' metadata, such as 'year >= 2020 and lang = "en"'.
             access: the access tags of the reader; documents with other tags are left out.
+            as_of: a date (2004, 2004-05, 2004-05-31): sentences that are later, or tell what had ended, are left out.
+            between: two dates: sentences about other times are left out.
 
         Raises:
-            UsageError: the condition cannot be parsed; the message gives the position of the character.
+            UsageError: the condition or a date cannot be read; the message gives the position of the character.
 
         Example:
             >>> index.filter('title = "harbour"').retrieve("lamp", method="dense", k=3).passages[0].title
@@ -153,7 +163,7 @@ class Index:
         """
         from conspectus.query.filter.documents import filtered
 
-        return Index(filtered(self.context, where, access), self.report)
+        return Index(filtered(self.context, where, access, as_of, between), self.report)
 
     def query(self, text: str, rows: int = 1_000, seconds: float = 10.0) -> "SparqlResult":
         """Query the graph with SPARQL 1.1; nothing can be changed, and no other server is called.
@@ -304,7 +314,7 @@ class Index:
         """Write the index, or the view of a filter, in a format that other programs read.
 
         Args:
-            name: "html", "graphrag", "graphml", "gexf", "cypher", "neo4j", "ntriples", "nquads", "openie", "csv" or
+            name: "html", "wiki", "graphrag", "graphml", "gexf", "cypher", "neo4j", "ntriples", "nquads", "openie", "csv" or
                 "csv:spreadsheet".
             to: the file or folder to write, atomically; for "neo4j" the address of a server.
             force: replace what exists there, if it is of the same format.

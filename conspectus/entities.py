@@ -24,7 +24,7 @@ def entity_rows(context: Context, name: str = "") -> Sequence[EntityRow]:
 
 def entity_detail(context: Context, key: str, most: int) -> EntityDetail:
     """Return an entity by its id or name, with at most `most` items in each list. Raises NotThere if there is none."""
-    index, row = context.index, _row_of(context, key)
+    index, row = context.index, row_of(context, key)
     entity, holding = index.each(Entity)[row], chunks_of_entities(index)
     shares = np.zeros(index.manifest.rows["chunks"], np.bool_)
     shares[holding[row]] = True
@@ -55,7 +55,7 @@ def neighbours(
         direction: "out" for relations whose source it is, "in" for those whose target it is.
         predicate: Only relations with this predicate, ignoring case.
     """
-    index, row, names = context.index, _row_of(context, key), _names(context)
+    index, row, names = context.index, row_of(context, key), _names(context)
     id_ = _ids(context)[row]
     ends, relations = joined(index), index.each(Relation)
     found = []
@@ -81,7 +81,8 @@ def neighbours(
     return sorted(found, key=lambda each: (-each.weight, each.predicate, each.name, each.relation_id))
 
 
-def _row_of(context: Context, key: str) -> int:
+def row_of(context: Context, key: str) -> int:
+    """Return the row of the entity with an id or name. Raises NotThere if there is none."""
     row = context.index.ids(Entity).get(key)
     if row is not None:
         return row

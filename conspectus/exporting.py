@@ -24,16 +24,24 @@ class ExportFormat:
             does not exist, writes a file (or a folder with files) there and returns an ExportResult.
         holds: Patterns for the files of a format that is a folder; empty for a format that is one file.
         to_server: Whether the index is sent to a server: the writer takes its address, and whether to replace.
+        keeps: Names in such a folder that other programs add, and that stay when it is replaced.
     """
 
     about: str
     writer: "str | Callable[..., ExportResult]"
     holds: tuple[str, ...] = ()
     to_server: bool = False
+    keeps: tuple[str, ...] = ()
 
 
 EXPORTS: dict[str, ExportFormat] = {
     "html": ExportFormat("a map of the communities in one page, for any browser, offline", "map.page:write_html"),
+    "wiki": ExportFormat(
+        "pages of documents, entities and communities in Markdown, each sentence with its source",
+        "wiki.pages:write_wiki",
+        ("index.md", "llms.txt", "documents/*.md", "entities/*.md", "communities/*.md"),
+        (".obsidian",),
+    ),
     "graphrag": ExportFormat(
         "the tables that Microsoft GraphRAG 3 loads and queries",
         "pipelines.exchange.graphrag.exporter:write_graphrag",
@@ -116,7 +124,7 @@ def export(index: "StoredIndex", name: str, to: str | Path, *, force: bool = Fal
     from conspectus.atomic_write import placing
 
     to = Path(to)
-    with placing(to, chosen.holds, force=force) as staged:
+    with placing(to, chosen.holds, force=force, keeps=chosen.keeps) as staged:
         try:
             result = write(index, staged)
         except Exception as error:

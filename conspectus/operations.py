@@ -16,6 +16,7 @@ from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
 from conspectus.query.question.bounds import MOST_CHARACTERS, bound_steps, part_read
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.rows import (
+    ConflictRow,
     Direction,
     DocumentRow,
     DocumentText,
@@ -28,6 +29,7 @@ from conspectus.rows import (
     ReportDetail,
     ReportRow,
     Status,
+    TimelineRow,
 )
 from conspectus.storage.errors import UsageError
 from conspectus.storage.records import SKIP, Community, Failure
@@ -348,6 +350,35 @@ def neighbours(
     from conspectus.entities import neighbours as found
 
     return found(context, entity, direction, predicate)
+
+
+def timeline(context: "Context", entity: Name) -> Sequence[TimelineRow]:
+    """List the dated facts about an entity, earliest first.
+
+    Args:
+        entity: its id or name.
+
+    Example:
+        >>> [row.when for row in index.timeline("Mara Quill")]
+        []
+    """
+    from conspectus.timeline import timeline_rows
+
+    return timeline_rows(context, entity)
+
+
+def conflicts(context: "Context") -> Sequence[ConflictRow]:
+    """List pairs of statements that cannot both hold, each with its source.
+
+    Who was born where, or held an office at one time, has one answer; two sentences give different ones.
+
+    Example:
+        >>> index.conflicts()
+        []
+    """
+    from conspectus.timeline import conflict_rows
+
+    return conflict_rows(context)
 
 
 def reports(context: "Context", level: Annotated[str, Len(0, 10)] | None = None) -> Sequence[ReportRow]:

@@ -101,6 +101,39 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
+class TimelineRow:
+    """A dated fact with its source: characters [start, end) of a document, which are `quote`.
+
+    `when` is the interval in words, from `first` to `last` (ISO dates, None if open), as precise as `precision`.
+    `basis` is stated, or document if only the document has a date. A fact of an imported graph has no document.
+    """
+
+    when: str
+    statement: str
+    quote: str
+    title: str
+    document_id: str
+    start: int
+    end: int
+    first: str | None
+    last: str | None
+    precision: str
+    basis: str
+    relation_id: str | None
+    claim_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictRow:
+    """Two facts about one entity that cannot both hold; `word` is the word of their predicates that says why."""
+
+    about: str
+    word: str
+    one: TimelineRow
+    other: TimelineRow
+
+
+@dataclass(frozen=True, slots=True)
 class Beside:
     """An entity that shares passages with another, and the number of these passages."""
 

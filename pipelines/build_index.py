@@ -28,6 +28,7 @@ from conspectus.pipelines.runner import (
 )
 from conspectus.pipelines.steps.chunks import languages_of_chunks, split_documents
 from conspectus.pipelines.steps.communities import earlier_communities, not_divided
+from conspectus.pipelines.steps.dated_facts import dated_facts
 from conspectus.pipelines.steps.documents import Texts
 from conspectus.pipelines.steps.join_graph import further_names, ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import synonyms_of
@@ -228,6 +229,8 @@ def index_steps(build: Build) -> StepResults:
         knowledge = extraction.knowledge
         overlap.start(writer.table, "mentions", knowledge.mentions)
         overlap.start(writer.table, "claims", extraction.claims)
+        dated = overlap.start(said("dates", dated_facts), documents, chunks, knowledge, extraction.claims)
+        overlap.start(writer.table, "dated_facts", awaited(dated))
         merges = [*resolved.merges, *further_names(graph, knowledge.entities)] if graph else resolved.merges
         overlap.start(writer.table, "merges", sorted_by_id(merges))
 

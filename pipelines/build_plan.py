@@ -28,7 +28,10 @@ from conspectus.storage.text.language import language_of
 from conspectus.storage.text.nlp import RULES
 
 STEPS = dict.fromkeys(
-    "split bm25 links annotate extract resolve join synonyms walk describe communities report embed import".split(), 1
+    (
+        "split bm25 links annotate extract resolve join date synonyms walk describe communities report embed import"
+    ).split(),
+    1,
 ) | {"annotate": RULES, "resolve": 3}
 """The steps of a build, in the order of the data, and their versions: 1, or what is listed after `|`.
 

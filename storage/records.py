@@ -199,6 +199,32 @@ class Claim:
     end: int | None
 
 
+Basis = Literal["stated", "document", "none"]
+"""Where the dates of a fact come from: an expression or a field for it, the date of its document, or nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatedFact:
+    """When a relation or a claim holds, as one place states it: from `first` to `last`, both included.
+
+    `id` is that of the mention that states the relation, or of the claim. `chunk_id` is None for a statement of an
+    imported graph, whose id is made of the relation's and the number of the statement. `first` and `last` are ISO
+    dates, None if open or unknown; `precision` is day, month, year or decade, "" without a date. `basis` is one of
+    `Basis`. Characters [start, end) of the document are the expression that states the date, None if there is none.
+    """
+
+    id: str
+    relation_id: str | None
+    claim_id: str | None
+    chunk_id: str | None
+    first: str | None
+    last: str | None
+    precision: str
+    basis: str
+    start: int | None
+    end: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Synonym:
     """Two entities with similar names; `source_id` < `target_id`, cosine similarity."""

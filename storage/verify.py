@@ -14,6 +14,7 @@ from conspectus.storage.records import (
     Chunk,
     Claim,
     Community,
+    DatedFact,
     Document,
     Entity,
     Link,
@@ -109,6 +110,11 @@ def _references(index: StoredIndex) -> Iterator[Problem]:
     for claim in index.rows(Claim):
         yield from missing("claims", claim.id, "entity", [claim.subject_id, claim.object_id], entities)
         yield from missing("claims", claim.id, "chunk", [claim.chunk_id], chunks)
+    claims = _ids(index, Claim)
+    for fact in index.rows(DatedFact):
+        yield from missing("dated_facts", fact.id, "relation", [fact.relation_id], relations)
+        yield from missing("dated_facts", fact.id, "claim", [fact.claim_id], claims)
+        yield from missing("dated_facts", fact.id, "chunk", [fact.chunk_id], chunks)
     for synonym in index.rows(Synonym):
         yield from missing("synonyms", synonym.source_id, "entity", [synonym.source_id, synonym.target_id], entities)
     merged = {record.alias_id for record in index.rows(Merge) if not record.undone}
@@ -152,6 +158,10 @@ def _spans(index: StoredIndex) -> Iterator[Problem]:
         stands = text_of.get(within.document_id, "")[mention.start : mention.end]
         if stands != mention.surface or not within.start <= mention.start < mention.end <= within.end:
             yield Problem(f"mentions {mention.id}", "its surface is not what stands at its span")
+    for fact in index.rows(DatedFact):
+        within = chunk_of.get(fact.chunk_id or "")
+        if within and fact.start is not None and not within.start <= fact.start < (fact.end or 0) <= within.end:
+            yield Problem(f"dated_facts {fact.id}", "its date does not stand in the chunk")
     for link in index.rows(Link):
         within = chunk_of.get(link.source_id)
         if within is None or link.start is None or link.end is None:

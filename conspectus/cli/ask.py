@@ -83,8 +83,8 @@ def ask(
     else:
         from conspectus.endpoint import open_endpoint
 
-        if source.where or source.access or session:
-            raise UsageError("--where, --access and --session are for an index, not for --endpoint")
+        if source.narrowed or session:
+            raise UsageError("filters and --session are for an index, not for --endpoint")
         opened = open_endpoint(endpoint, source.chosen()).about(**given)
     if as_json:
         answer = opened.ask(**given, history=history)

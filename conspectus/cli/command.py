@@ -29,8 +29,15 @@ class Source:
     index: str = DEFAULT_INDEX
     where: str | None = None
     access: list[str] | None = None
+    as_of: str | None = None
+    between: tuple[str, str] | None = None
     settings: Path | None = None
     overrides: list[str] | None = None
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether only a part of the index is asked."""
+        return any((self.where, self.access, self.as_of, self.between))
 
     def chosen(self) -> "Settings":
         """Return the settings."""
@@ -40,7 +47,7 @@ class Source:
         """Return the index, restricted to the permitted documents; warn on stderr if there are none."""
         from conspectus.api import open_index
 
-        opened = open_index(self.index, self.chosen()).filter(self.where, self.access)
+        opened = open_index(self.index, self.chosen()).filter(self.where, self.access, self.as_of, self.between)
         if (self.where or self.access is not None) and opened.manifest.rows["documents"] == 0:
             given = [f"--where {shlex.quote(self.where)}"] if self.where else []
             given += [f"--access {shlex.quote(tag)}" for tag in self.access or ()]
@@ -91,6 +98,10 @@ SHARED: dict[str, ParameterInfo] = {
     "access": typer.Option(
         help="An access tag that you have. Documents with other tags are left out. Repeatable.", metavar="TAG"
     ),
+    "as_of": typer.Option(
+        help="Only what held on a date (2004, 2004-05-31): nothing later, nothing that had ended.", metavar="DATE"
+    ),
+    "between": typer.Option(help="Only what held between two dates.", metavar="DATE DATE"),
     "settings": typer.Option(help="A settings file. [default: ./settings.yaml if it exists]", metavar="FILE"),
     "overrides": typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Override one setting. Repeatable."),
     "openie": _existing(
@@ -205,6 +216,8 @@ def _type_of(annotation: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401  (a type
     if get_origin(annotation) in (Union, UnionType):
         kinds = [_type_of(each) for each in get_args(annotation)]
         return kinds[0][0] | None, kinds[0][1]
+    if get_origin(annotation) is tuple and ... not in get_args(annotation):
+        return annotation, []
     if get_origin(annotation) in (list, tuple, Sequence):
         return list[_type_of(get_args(annotation)[0])[0]], []  # type: ignore[misc]
     return annotation, []

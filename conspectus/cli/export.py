@@ -55,7 +55,7 @@ def export(
 
     chosen = find_export(format_)
     if not chosen.to_server:
-        check_place(Path(to), chosen.holds, force=force)
+        check_place(Path(to), chosen.holds, force=force, keeps=chosen.keeps)
     opened = source.open()
     with progress(quiet) as report:
         report(f"writing {format_}", 0, 1)

@@ -1,7 +1,8 @@
 """`conspectus status`, `documents`, `entities`, `reports`, ...: contents of an index, and its setup."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from conspectus.render.terminal import one_line, safe_lines
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
+    from conspectus.rows import TimelineRow
     from conspectus.storage.settings import Settings
 
 
@@ -104,6 +106,11 @@ def _text(name: str, found: Any) -> str:  # noqa: ANN401  (the result of an oper
     """Return the result of a look into the tables for people: a line for each row, or a text."""
     from conspectus import reports
 
+    if name == "timeline":
+        return "\n".join(_dated(found["rows"])) or "nothing found"
+    if name == "conflicts":
+        pairs = (f"{row.about}, {row.word}:\n" + "\n".join(_dated([row.one, row.other])) for row in found["rows"])
+        return "\n\n".join(pairs) or "nothing found"
     if name == "document":
         return safe_lines(found.text)
     if name == "report":
@@ -122,6 +129,17 @@ def _text(name: str, found: Any) -> str:  # noqa: ANN401  (the result of an oper
     return "\n".join([*lines, f"({found['total']:,} in all: --offset, --limit)"] if more else lines) or "nothing found"
 
 
+def _dated(rows: Sequence["TimelineRow"]) -> Iterator[str]:
+    """Yield the lines of a timeline: what a sentence states, and that sentence."""
+    for (when, basis, quote, title, start, end), stated in groupby(
+        rows, key=lambda row: (row.when, row.basis, row.quote, row.title, row.start, row.end)
+    ):
+        of = " (the document's date)" if basis == "document" else ""
+        yield one_line(f"{when or 'no date'}{of}: {'; '.join(row.statement for row in stated)}")
+        if quote:
+            yield f'    "{one_line(" ".join(quote.split()))}" ({one_line(title)}, {start} to {end})'
+
+
 def _cell(value: object) -> str:
     if isinstance(value, Mapping):
         return " ".join(f"{key}={each}" for key, each in value.items())
@@ -136,6 +154,8 @@ for _name, _lines in {
     "entities": ("conspectus entities --index docs.index", "conspectus entities --name varn --limit 10"),
     "entity": ('conspectus entity "Ilse Varn"',),
     "neighbours": ('conspectus neighbours "Ilse Varn" --direction out',),
+    "timeline": ('conspectus timeline "Ilse Varn"', 'conspectus timeline "Ilse Varn" --json'),
+    "conflicts": ("conspectus conflicts --index docs.index",),
     "reports": ("conspectus reports --level c0",),
     "report": ("conspectus report 0123456789abcdef",),
 }.items():

@@ -21,8 +21,8 @@ MODULES = {
     "resolve": "resolve",
     "ask": "ask retrieve explain methods",
     "chat": "chat",
-    "inspect": "status documents document passages filters entities entity neighbours reports report outline "
-    "verify doctor",
+    "inspect": "status documents document passages filters entities entity neighbours timeline conflicts reports "
+    "report outline verify doctor",
     "query": "query",
     "sql": "sql",
     "serve": "serve mcp",

@@ -45,8 +45,8 @@ def query(
     if endpoint is not None:
         from conspectus.query.sparql.endpoint import query_endpoint
 
-        if schema or source.where or source.access:
-            raise UsageError("--endpoint takes a query; --schema, --where and --access are for an index")
+        if schema or source.narrowed:
+            raise UsageError("--endpoint takes a query; --schema and filters are for an index")
         found = query_endpoint(endpoint, asked, rows, seconds)
         print_json(found.as_json()) if as_json else typer.echo(_table(found))
         return

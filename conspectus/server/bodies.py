@@ -23,6 +23,13 @@ Access = Annotated[
     list[Annotated[str, Field(max_length=200)]] | None,
     Field(max_length=100, description="access tags; they can only restrict what the token sees"),
 ]
+Date = Annotated[str, Field(max_length=40)]
+AsOf = Annotated[Date | None, Field(description="as of a date: 2004")]
+Between = Annotated[
+    list[Date] | None, Field(min_length=2, max_length=2, description="only what held between two dates")
+]
+NARROWING: dict[str, Any] = {"where": Where, "access": Access, "as_of": AsOf, "between": Between}
+"""What restricts a question to a part of the index."""
 Stream = Annotated[bool, Field(description="answer as server-sent events")]
 
 
@@ -47,7 +54,7 @@ def request_of(operation: Operation) -> type[BaseModel]:
         name: (Annotated[each.annotation, Field(description=operation.helps().get(name))], _default(each))
         for name, each in operation.parameters().items()
     }
-    fields |= {"where": (Where, None), "access": (Access, None)}
+    fields |= {name: (kind, None) for name, kind in NARROWING.items()}
     if operation is ASK:
         fields |= {"history": (History, []), "stream": (Stream, False)}
     name = operation.name.capitalize()

@@ -15,6 +15,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 
 from conspectus.operation_table import ASK, OPERATIONS, Operation
 from conspectus.rows import MethodRow, json_text
+from conspectus.server.bodies import AsOf
 from conspectus.server.mcp_resources import add_prompts, add_resources
 from conspectus.server.request_checks import Refused, log_line
 from conspectus.server.service import Service, never
@@ -129,6 +130,8 @@ def _tool(operation: Operation, calls: Calls, runs: list[MethodRow]) -> Tool:
     added: dict[str, tuple[Any, Any]] = {"index": (Which, "")} if len(calls.service.indexes) > 1 else {}
     if operation.asks:
         added |= {"where": (Where, None), "longest": (Longest, SHORT)}
+    if operation.asks and operation.name != "explain":
+        added["as_of"] = (AsOf, None)
     if operation.paged:
         added |= {"offset": (Offset, 0), "limit": (Limit, 20)}
     parameters += [Parameter(name, keyword, default=value, annotation=kind) for name, (kind, value) in added.items()]

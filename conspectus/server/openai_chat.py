@@ -22,7 +22,7 @@ from conspectus.query.types import Answer
 from conspectus.render.answers import citation_lines, triple_lines
 from conspectus.rows import json_text
 from conspectus.server.ask_routes import AnswerStream, leaves, service_of, stream_response
-from conspectus.server.bodies import LONGEST_ANSWER, MOST_TURNS, Access, TurnGiven, Where
+from conspectus.server.bodies import LONGEST_ANSWER, MOST_TURNS, NARROWING, Access, AsOf, Between, TurnGiven, Where
 from conspectus.server.request_checks import Refused, error_body
 from conspectus.server.service import Called
 from fastapi import APIRouter, Path, Request
@@ -75,7 +75,7 @@ class StreamOptions(BaseModel):
 
 
 class ChatRequest(BaseModel):
-    """A request for a reply; `where` and `access` are ours."""
+    """A request for a reply; what narrows the index is ours."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -86,6 +86,8 @@ class ChatRequest(BaseModel):
     n: Literal[1] | None = None
     where: Where = None
     access: Access = None
+    as_of: AsOf = None
+    between: Between = None
 
 
 @router.get("/v1/models")
@@ -136,7 +138,7 @@ def asked_of(chat: ChatRequest, method: str) -> dict[str, Any]:
         for before, after in pairwise(said)
         if before.role == "user" and after.role == "assistant"
     ]
-    narrowed = {"where": chat.where, "access": chat.access}
+    narrowed = {name: getattr(chat, name) for name in NARROWING}
     return {"question": said[-1].text, "method": method, "history": turns[-MOST_TURNS:], **narrowed}
 
 

@@ -1,7 +1,7 @@
 """One question, or one look into the tables of an index, on behalf of a caller."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -17,7 +17,7 @@ from conspectus.render.answers import answer_json, evidence_json, explanation_js
 from conspectus.render.walks import json_of
 from conspectus.rows import MethodRow
 from conspectus.server.admin.jobs import Jobs
-from conspectus.server.bodies import conversation
+from conspectus.server.bodies import NARROWING, conversation
 from conspectus.server.metrics import Metrics
 from conspectus.server.open_indexes import Served, Version
 from conspectus.server.request_checks import Refused, log_line
@@ -106,8 +106,7 @@ class Service:
         work: Callable[[Index], Coroutine[Any, Any, Result]],
         *,
         gone: Gone,
-        where: str | None = None,
-        access: Sequence[str] | None = None,
+        narrowing: Mapping[str, Any] | None = None,
         version: str | None = None,
         reads: bool = False,
     ) -> tuple[Result, Version]:
@@ -118,8 +117,7 @@ class Service:
             name: The name of the index.
             work: Called with the view of the index; it runs in a separate thread with its own event loop.
             gone: Returns when the client no longer waits.
-            where: A filter over metadata.
-            access: Access tags that restrict the view further.
+            narrowing: The arguments of `Index.filter` that restrict the view further.
             version: The requested version, None for the current one.
             reads: Whether it only reads tables, and is no question.
 
@@ -138,8 +136,8 @@ class Service:
         async def over_view() -> Result:
             # The caller's tags come first: a filter's messages then only reveal keys and values of permitted documents.
             view = held.index.filter(access=caller.access) if caller.access is not None else held.index.filter()
-            if where is not None or access is not None:
-                view = view.filter(where, access)
+            if narrowing:
+                view = view.filter(**narrowing)
             with metered(caller.purse):
                 return await work(view)
 
@@ -177,7 +175,7 @@ class Service:
             caller: The caller.
             name: The name of the index.
             operation: The operation.
-            given: Its arguments; also `where`, `access`, and for a question `history` as a list of turns.
+            given: Its arguments; also those of `Index.filter`, and for a question `history` as a list of turns.
             gone: Returns when the client no longer waits.
             say: Called in another thread with each piece of an answer that a model writes.
             tell: Called in another thread with each step as it happens.
@@ -186,7 +184,8 @@ class Service:
             Refused: For every error that a client can cause or should know about.
         """
         arguments = dict(given)
-        where, access = arguments.pop("where", None), arguments.pop("access", None)
+        narrowing = {name: arguments.pop(name) for name in NARROWING if name in arguments}
+        narrowing = {name: value for name, value in narrowing.items() if value is not None}
         turns = arguments.pop("history", ())
 
         async def work(view: Index) -> tuple[Any, Any]:
@@ -206,7 +205,7 @@ class Service:
                 return result, shown(result, arguments, context)
 
         reads = not operation.asks
-        found, version = await self.run(caller, name, work, gone=gone, where=where, access=access, reads=reads)
+        found, version = await self.run(caller, name, work, gone=gone, narrowing=narrowing, reads=reads)
         if isinstance(found[0], Answer):
             self.metrics.usage(found[0].usage)
         return Called(*found, version)

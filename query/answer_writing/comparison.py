@@ -7,10 +7,10 @@ quoted for a thing. Only two values on one scale are compared.
 from collections.abc import Sequence
 
 import regex
-from conspectus.query.answer_writing.versions import DATE
 from conspectus.query.context import Context
 from conspectus.query.question.measures import Measure, measure_of
 from conspectus.query.question.parts import parts_of, sides_of
+from conspectus.storage.text.dates import DATE
 from conspectus.storage.text.literals import Literal, compare, parse_literal
 from conspectus.storage.text.names import word_keys, words
 from conspectus.storage.text.words import stem

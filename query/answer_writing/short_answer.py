@@ -19,6 +19,7 @@ from conspectus.query.question.terms import is_content_word
 from conspectus.storage.joins import joined, mentions_of_chunks
 from conspectus.storage.records import Entity, Mention, Span
 from conspectus.storage.tables import taken
+from conspectus.storage.text.literals import MONTH
 from conspectus.storage.text.names import words
 from conspectus.storage.text.words import base_form, stem
 
@@ -44,17 +45,12 @@ _GROUP = frozenset({"org", "organization", "organisation", "company"})
 _WORK = frozenset({"work_of_art", "work", "product"})
 _PEOPLE = frozenset({"norp", "language"})
 
-_MONTH = (
-    "jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|märz|mar(?:ch|s|zo)?|apr(?:il)?|avril|abril|may|mai|mayo|june?|"
-    "juni|juin|junio|july?|juli|juillet|julio|aug(?:ust)?|août|agosto|sep(?:t(?:ember|embre|iembre)?)?|o[ck]t(?:ober|obre|"
-    "ubre)?|nov(?:ember|embre|iembre)?|de[cz](?:ember|iembre)?|décembre|enero|febrero"
-)
 _YEAR = re.compile(r"(?<![\w.,/-])(?:1\d{3}|20\d{2})(?![\w/-]|[.,]\d)")
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er)?\.?"
 _DATE = re.compile(
     rf"(?<![\w.-])(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}\.\s?\d{{1,2}}\.\s?\d{{4}}|\d{{1,2}}/\d{{1,2}}/\d{{2,4}}"
-    rf"|{_DAY}\s(?:of\s|de\s)?(?:{_MONTH})\b\.?(?:,?\s(?:de\s)?\d{{4}})?"
-    rf"|(?:{_MONTH})\b\.?\s(?:{_DAY},?\s\d{{4}}|(?:de\s)?\d{{4}}|{_DAY}\b)|(?:1\d{{3}}|20\d{{2}}))(?![\w/-]|[.,]\d)",
+    rf"|{_DAY}\s(?:of\s|de\s)?(?:{MONTH})\b\.?(?:,?\s(?:de\s)?\d{{4}})?"
+    rf"|(?:{MONTH})\b\.?\s(?:{_DAY},?\s\d{{4}}|(?:de\s)?\d{{4}}|{_DAY}\b)|(?:1\d{{3}}|20\d{{2}}))(?![\w/-]|[.,]\d)",
     re.IGNORECASE,
 )
 _DIGITS = r"\d+(?:[.,' ]\d{3}(?!\d))*(?:[.,]\d+)?(?!\.?\d)"

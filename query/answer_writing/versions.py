@@ -13,6 +13,7 @@ from conspectus.query.answer_writing.asked import Asked
 from conspectus.query.citations.numbered import documents_by_id
 from conspectus.query.context import Context
 from conspectus.storage.records import Document
+from conspectus.storage.text.dates import DATE, KEYS
 from conspectus.storage.text.literals import parse_literal
 
 if TYPE_CHECKING:
@@ -31,11 +32,6 @@ _CLAUSE = regex.compile(
     regex.I,
 )
 _OWN_NUMBER = regex.compile(r"(?P<number>\d+(?:\.\d+)+)\s")
-DATE = regex.compile(
-    r"\b\d{4}-\d\d-\d\d(?!\d)|\b\d{1,2}\.? \p{L}{3,9}\.? (?:1\d|20)\d\d\b|\b\p{L}{3,9} \d{1,2}, (?:1\d|20)\d\d\b"
-    r"|(?<![\p{L}\d.,:/-])(?:1[5-9]|20)\d\d(?![\p{L}\d:/]|[.,-]\d)"
-)
-_DATE_KEYS = ("date", "updated", "modified", "last_modified", "created", "created_at", "published")
 _HEAD = 300
 """Characters at the beginning of a document in which its date is looked for."""
 _CLOSE = 2.0
@@ -86,7 +82,7 @@ def _says_later(context: Context, asked: Asked, quote: "Quote", best: "Quote") -
 
 def date_of(document: Document) -> float | None:
     """Return the day of a document, counted from 1 January of the year 1; None if it names none."""
-    stated = [document.metadata[key] for key in _DATE_KEYS if key in document.metadata]
+    stated = [document.metadata[key] for key in KEYS if key in document.metadata]
     for text in (*stated, document.title, document.uri.rpartition("/")[2], document.text[:_HEAD]):
         days = [value for found in DATE.finditer(text) if (value := parse_literal(found[0]))]
         if days:

@@ -38,26 +38,43 @@ class Filter:
         return "; ".join(parts) or "access by the settings"
 
 
-def filtered(context: Context, where: str | None, access: Sequence[str] | None) -> Context:
-    """Return a context whose index is restricted to the documents that a filter permits.
+def filtered(
+    context: Context,
+    where: str | None = None,
+    access: Sequence[str] | None = None,
+    as_of: str | None = None,
+    between: Sequence[str] | None = None,
+) -> Context:
+    """Return a context whose index is restricted to the documents that a filter permits, and to what held at a time.
 
     Args:
         context: a context of the whole index or of a view; filters of a view combine with AND.
         where: a condition over the documents' metadata; None for none.
         access: the access tags of the reader; None leaves it to the settings.
+        as_of: a date: what is later, or had ended by then, is left out.
+        between: two dates: what is later, or was over before, is left out.
 
     Raises:
-        UsageError: the condition or a tag cannot be read.
+        UsageError: the condition, a tag or a date cannot be read.
     """
     settings = context.settings.access
     chosen = asked(where, access)
+    if as_of is not None or between is not None:
+        from conspectus.query.filter.dates import view_in, window_of
+        from conspectus.query.filter.view import Views
+
+        window, context = window_of(as_of, between), filtered(context, where, access)
+        index, embedder, public = context.index, context.embedder, settings.graph == "public"
+        view = index.once(Views, Views).get(window, lambda: view_in(index, window, embedder, graph=public))
+        told = f"as of {as_of}" if as_of is not None else f"between {' and '.join(between or ())}"
+        return replace(context, index=view, narrowed="; ".join(filter(None, (context.narrowed, told))))
     if chosen == Filter() and (context.narrowed or (settings.unasked, settings.graph) == ("all", "public")):
         return context
-    from conspectus.query.filter.view import Views  # an index without a filter does not need its libraries
+    from conspectus.query.filter.view import Views, view_of  # an index without a filter does not need its libraries
 
-    documents = permitted_documents(context.index, chosen, settings)
-    views = context.index.once(Views, Views)
-    index = views.get(context, documents, graph=settings.graph == "public")
+    whole, embedder, public = context.index, context.embedder, settings.graph == "public"
+    documents = permitted_documents(whole, chosen, settings)
+    index = whole.once(Views, Views).get((documents, public), lambda: view_of(whole, documents, embedder, graph=public))
     words = "; ".join(filter(None, (context.narrowed, str(chosen))))
     return replace(context, index=index, narrowed=words)
 

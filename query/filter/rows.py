@@ -18,7 +18,7 @@ from conspectus.query.filter.entities import ChangedEntities, joined_texts
 from conspectus.storage.arrays import Bools
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.mapped import TableRows
-from conspectus.storage.records import Chunk, Claim, Entity, Mention, Relation
+from conspectus.storage.records import Chunk, Claim, DatedFact, Entity, Mention, Relation
 from conspectus.storage.tables import arrow_of, records_of, taken
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import entity_key
@@ -49,7 +49,7 @@ class PermittedRows:
         """The entities; those that are not intact are without descriptions."""
         kept, changed = self.kept, self._changed
         table = self._index.arrow(Entity).filter(kept.entities)
-        return TableRows(_replaced(table, changed.which[kept.entities], changed.table()), Entity)
+        return TableRows(replaced(table, changed.which[kept.entities], changed.table()), Entity)
 
     @cached_property
     def relations(self) -> TableRows[Relation]:
@@ -66,7 +66,7 @@ class PermittedRows:
             for relation in self._records(Relation, self.kept.restated)
         ]
         changed = arrow_of(Relation, restated)
-        table = _replaced(self._index.arrow(Relation).filter(kept), self.kept.restated[kept], changed)
+        table = replaced(self._index.arrow(Relation).filter(kept), self.kept.restated[kept], changed)
         if not self.kept.graph:  # documents state no qualifiers
             none = pa.array([[]] * len(table), table.schema.field("qualifiers").type)
             table = with_column(table, "qualifiers", none)
@@ -82,6 +82,17 @@ class PermittedRows:
         known = {None, *self.entities.table.column("id").to_pylist()}
         claims = self._records(Claim, within)
         return [claim for claim in claims if claim.subject_id in known and claim.object_id in known]
+
+    @cached_property
+    def dated_facts(self) -> TableRows[DatedFact]:
+        """The dates of relations and claims that remain, as permitted passages, or a permitted graph, state them."""
+        table = self._index.arrow(DatedFact)
+        kept = self._index.arrow(Relation, "id").column("id").filter(self.kept.relations).to_pylist()
+        facts = is_in(table["relation_id"], kept) | is_in(table["claim_id"], (claim.id for claim in self.claims))
+        within = is_in(table["chunk_id"], self.chunks.table.column("id").to_pylist())
+        if self.kept.graph:
+            within |= table["chunk_id"].is_null().to_numpy()
+        return TableRows(table.filter(facts & within), DatedFact)
 
     @cached_property
     def described(self) -> TableRows[Entity]:
@@ -100,7 +111,7 @@ class PermittedRows:
         return records_of(self._index.arrow(record).filter(kept), record) if kept.any() else []
 
 
-def _replaced(table: pa.Table, which: Bools, rows: pa.Table) -> pa.Table:
+def replaced(table: pa.Table, which: Bools, rows: pa.Table) -> pa.Table:
     """Return a table with others in the place of some of its rows."""
     if not len(rows):
         return table

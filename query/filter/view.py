@@ -14,6 +14,7 @@ words, entities and names, and the weights of relations and of the graph.
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import TypeVar
@@ -21,7 +22,6 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 from conspectus.prompts.embedding.embedder import Embedder
-from conspectus.query.context import Context
 from conspectus.query.filter.bitmaps import Bitmaps, is_in
 from conspectus.query.filter.communities import permitted_communities, permitted_reports
 from conspectus.query.filter.names import PermittedNames, permitted_names
@@ -34,6 +34,7 @@ from conspectus.storage.records import (
     Chunk,
     Claim,
     Community,
+    DatedFact,
     Document,
     Entity,
     Failure,
@@ -59,22 +60,23 @@ class Views:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._views: OrderedDict[tuple[frozenset[str], bool], StoredIndex] = OrderedDict()
+        self._views: OrderedDict[Hashable, StoredIndex] = OrderedDict()
 
-    def get(self, context: Context, documents: frozenset[str], *, graph: bool) -> StoredIndex:
-        """Return the view of some documents; concurrent callers of the same view share one."""
-        key = documents, graph
+    def get(self, key: Hashable, make: Callable[[], StoredIndex]) -> StoredIndex:
+        """Return the view of a key; concurrent callers of the same view share one."""
         with self._lock:
             view = self._views.get(key)
             if view is None:
-                view = self._views[key] = view_of(context.index, documents, context.embedder, graph=graph)
+                view = self._views[key] = make()
             self._views.move_to_end(key)
             while len(self._views) > VIEWS_PER_INDEX:
                 self._views.popitem(last=False)
             return view
 
 
-def view_of(index: StoredIndex, document_ids: AbstractSet[str], embedder: Embedder, *, graph: bool) -> StoredIndex:
+def view_of(
+    index: StoredIndex, document_ids: AbstractSet[str], embedder: Embedder, *, graph: bool, always: bool = False
+) -> StoredIndex:
     """Return a view of an index; the index itself if everything is permitted.
 
     Args:
@@ -82,8 +84,9 @@ def view_of(index: StoredIndex, document_ids: AbstractSet[str], embedder: Embedd
         document_ids: the permitted documents; unknown ids are ignored.
         embedder: the model that made the index's vectors.
         graph: whether statements found only in an imported graph are permitted.
+        always: return a view even then.
     """
-    may_be_all = graph and len(document_ids) >= index.manifest.rows["documents"]
+    may_be_all = not always and graph and len(document_ids) >= index.manifest.rows["documents"]
     if may_be_all and document_ids >= set(index.arrow(Document, "id").column("id").to_pylist()):
         return index
     kept = Bitmaps(index, document_ids, graph=graph)
@@ -110,6 +113,7 @@ def view_of(index: StoredIndex, document_ids: AbstractSet[str], embedder: Embedd
             Name: lambda: permitted_names(index, known),
             Link: lambda: _between(index.arrow(Link), Link, known.chunks),
             Claim: lambda: known.claims,
+            DatedFact: lambda: known.dated_facts,
             Synonym: lambda: _between(index.arrow(Synonym), Synonym, known.entities),
             Community: communities,
             Report: reports,

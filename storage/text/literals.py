@@ -6,6 +6,7 @@ The type of a literal follows from its text alone: graphs from text files have n
 import calendar
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from typing import Literal as OneOf
 
 import regex
@@ -104,9 +105,10 @@ _LONGEST = 60
 _MAY_BE = regex.compile(r"\d")
 _YEAR_WITHIN = regex.compile(r"(?<![\p{L}\d.,:/_-])(?:1\d|20)\d\d(?![\p{L}\d:/_]|[.,-]\d)")
 
-_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
-_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_LINES = files("conspectus.storage.text").joinpath("months.txt").read_text("utf-8").splitlines()
+_MONTHS = {name: number for number, line in enumerate(_LINES, 1) for name in line.split()}
+MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+"""A month's name in English, German, French or Spanish."""
 _NUMBER = (
     r"[+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:[ \u00a0\u202f']\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?|\.\d+)"
     r"(?:e[+-]?\d+)?"
@@ -118,15 +120,21 @@ _ISO = regex.compile(
 )
 _WORDS = (
     regex.compile(
-        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\.? (?:of )?(?P<month>{_MONTH})\.?,? (?P<year>\d{{3,4}})", regex.I
+        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|º)?\.? (?:of |de )?(?P<month>{MONTH})\.?,? (?:del? )?"
+        r"(?P<year>\d{3,4})",
+        regex.I,
     ),
-    regex.compile(rf"(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{3,4}})", regex.I),
-    regex.compile(rf"(?P<month>{_MONTH})\.?,? (?P<year>\d{{3,4}})", regex.I),
-    regex.compile(r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})"),
+    regex.compile(rf"(?P<month>{MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{3,4}})", regex.I),
+    regex.compile(rf"(?P<month>{MONTH})\.?,? (?:del? )?(?P<year>\d{{3,4}})", regex.I),
+    regex.compile(r"(?P<day>\d{1,2})\. ?(?P<month>\d{1,2})\. ?(?P<year>\d{4})"),
+    regex.compile(r"(?P<year>\d{4}) ?年(?: ?(?P<month>\d{1,2}) ?月(?: ?(?P<day>\d{1,2}) ?[日号])?)?"),
 )
 _SLASHES = regex.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 _ERA = regex.compile(r"(?P<year>\d{1,4}) (?P<era>BCE?|AD|CE)|AD (?P<after>\d{1,4})", regex.I)
-_DECADE = regex.compile(r"(?:the )?(?P<year>\d{3}0)'?s", regex.I)
+_DECADE = regex.compile(
+    r"(?:the )?(?P<year>\d{3}0)(?:['’]?s|er(?: Jahren?)?| ?年代)|(?:(?:les )?années|(?:los )?años) (?P<year>\d{3}0)",
+    regex.I,
+)
 _CENTURY = regex.compile(r"(?:the )?(?P<number>\d{1,2})(?:st|nd|rd|th) century(?P<before> BCE?)?", regex.I)
 _CIRCA = regex.compile(r"(?:c\.|ca\.?|circa|about|around) ?(?=\d)", regex.I)
 
@@ -215,7 +223,7 @@ def _date(text: str) -> Literal | None:
     for form in _WORDS:
         if found := form.fullmatch(text):
             parts = found.groupdict()
-            month = parts["month"].lower()
+            month = (parts["month"] or "0").lower()
             return _time(
                 int(parts["year"]), _MONTHS.get(month) or int(month), int(parts["day"]) if parts.get("day") else None
             )

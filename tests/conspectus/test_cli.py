@@ -37,6 +37,8 @@ COMMANDS = [
     "entities",
     "entity",
     "neighbours",
+    "timeline",
+    "conflicts",
     "reports",
     "report",
     "outline",

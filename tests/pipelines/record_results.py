@@ -85,6 +85,7 @@ def _offline(folder: Path) -> dict[str, object]:
         "extract": sorted(json.dumps([row[name] for name in mentioned]) for row in rows["mentions"]),
         "resolve": rows["merges"],
         "join": [[{**row, "description": ""} for row in described], rows["mentions"], rows["origins"]],
+        "date": rows["dated_facts"],
         "synonyms": rows["synonyms"],
         "walk": [rows["names"], *(_content(path) for path in sorted((version / "graph").iterdir()))],
         "describe": described,

@@ -107,14 +107,14 @@ def places_of(records: Sequence[CitedRecord], chunks: Mapping[str, Chunk]) -> tu
         return (-shared[span.chunk_id], in_text_order(span))
 
     chosen = [
-        (record.is_name, nearness(span), _sentence(chunks[span.chunk_id], span) if record.is_name else span)
+        (record.is_name, nearness(span), sentence_around(chunks[span.chunk_id], span) if record.is_name else span)
         for record in records
         for span in sorted(record.spans, key=nearness)[:_SPANS_A_RECORD]
     ]
     return tuple(dict.fromkeys(span for _, _, span in sorted(chosen, key=lambda place: place[:2])))
 
 
-def _sentence(chunk: Chunk, span: Span) -> Span:
+def sentence_around(chunk: Chunk, span: Span) -> Span:
     """Return the sentence (or sentences) of the chunk that contain a span."""
     around = [
         (chunk.start + start, chunk.start + end)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import regex
-from conspectus.query.methods.complete.question_words import months, phrases, words_of
+from conspectus.query.methods.complete.question_words import phrases, words_of
 from conspectus.query.methods.complete.sets import Table
 from conspectus.query.methods.complete.values import Days, day_of, number_in, unit_of
 from conspectus.query.methods.complete.vocabulary import Cell, Found, Vocabulary
@@ -109,10 +109,10 @@ class Marker:
             return Mark(first, last, roles & {*BEST, "sum", "mean", "count"}, column=next(iter(found.columns)))
         if found.cells:
             return self._by_column_before(first, last, found.cells)
-        if days := day_of(text, months()):
+        if days := day_of(text):
             return Mark(first, last, days=days)
         if roles & {"month"}:
-            return Mark(first, last, month=months()[text.casefold()])
+            return Mark(first, last, month=text)
         if last - first <= 1 + self._is_unit(self._tokens[last - 1]) and number_in(text, ".") is not None:
             return Mark(first, last, number=text)
         if roles:

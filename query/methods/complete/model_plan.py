@@ -110,7 +110,7 @@ def _condition(table: Table, reply: ConditionReply) -> Condition:
     numbers, days = table.numbers[column], table.days[column]
     test = _TESTS.get(reply.test, "exactly")
     negated = reply.test == "is not"
-    if days and not negated and (day := day_of(reply.value, {}) or _year(reply.value)):
+    if days and not negated and (day := day_of(reply.value) or _year(reply.value)):
         return of_days(table, column, test, [day], reply.value)
     if numbers and not negated and (number := number_in(reply.value, numbers.decimal)) is not None:
         return of_numbers(table, column, test, [number], reply.value)
@@ -121,5 +121,5 @@ def _condition(table: Table, reply: ConditionReply) -> Condition:
 
 
 def _year(text: str) -> tuple[int, int] | None:
-    first, last = day_of(f"{text}-01-01", {}), day_of(f"{text}-12-31", {})
+    first, last = day_of(f"{text}-01-01"), day_of(f"{text}-12-31")
     return (first[0], last[1]) if first and last else None

@@ -213,7 +213,7 @@ class _Reading:
     def _month(self, month: str, column: int) -> Days:
         """Return the days of a month of the only year that a column has."""
         years = {DateOrNumber("time", *own).date()[0] for own in self._table.days[column] or () if own}
-        days = day_of(f"{month} {years.pop()}", {}) if len(years) == 1 else None
+        days = day_of(f"{month} {years.pop()}") if len(years) == 1 else None
         if days is None:
             raise Unclear(f"the year of {month} is not said")
         return days

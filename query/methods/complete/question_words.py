@@ -48,16 +48,6 @@ def words_of(role: str) -> frozenset[Phrase]:
     return frozenset(phrase for phrase, roles in phrases("").items() if role in roles)
 
 
-@cache
-def months() -> Mapping[str, str]:
-    """Return the English name of each month by its names in all languages, in lower case.
-
-    >>> months()["märz"], months()["sept"] if "sept" in months() else ""
-    ('march', '')
-    """
-    return {name: month for month in _MONTHS for texts in _table()[month].values() for name in texts}
-
-
 def said(word: str, language: str) -> str:
     """Return a word of answers in a language.
 

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 import numpy as np
 import regex
 from conspectus.query.answer_writing.excerpts import MESSAGE
-from conspectus.query.methods.complete.question_words import months, words_of
+from conspectus.query.methods.complete.question_words import words_of
 from conspectus.query.methods.complete.values import Days, Numbers, days_of, is_missing, numbers_of, numbers_of_columns
 from conspectus.storage.arrays import Ints
 from conspectus.storage.cancellation import check
@@ -97,7 +97,7 @@ class Table:
     def days(self) -> tuple[tuple[Days | None, ...] | None, ...]:
         """The days of each column that has nothing but dates, else None."""
         return tuple(
-            None if numbers else days_of(column.cells, months())
+            None if numbers else days_of(column.cells)
             for column, numbers in zip(self.columns, self.numbers, strict=True)
         )
 

@@ -4,7 +4,7 @@ What the separators of a number mean follows from the whole column: 1.234 beside
 not follow (a column of 1.234 and 5.678), the column has no numbers, so that no sum of it can be wrong.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -193,14 +193,13 @@ Days = tuple[int, int]
 """The first and the last day of a date: equal, unless it is a month or a year."""
 
 
-def days_of(cells: Sequence[str], months: Mapping[str, str]) -> tuple[Days | None, ...] | None:
+def days_of(cells: Sequence[str]) -> tuple[Days | None, ...] | None:
     """Return the days of the distinct cells of a column; None if a cell is no date, or day and month are not clear.
 
     Args:
         cells: The distinct cells.
-        months: The English month for each name of a month in other languages, in lower case.
 
-    >>> days_of(["03/04/2024", "25/04/2024"], {})[0] == days_of(["2024-04-03"], {})[0], days_of(["03/04/2024"], {})
+    >>> days_of(["03/04/2024", "25/04/2024"])[0] == days_of(["2024-04-03"])[0], days_of(["03/04/2024"])
     (True, None)
     """
     slashes = [found for cell in cells if (found := _SLASHES.fullmatch(cell.strip()))]
@@ -213,19 +212,18 @@ def days_of(cells: Sequence[str], months: Mapping[str, str]) -> tuple[Days | Non
             day, month = (found[1], found[2]) if day_first else (found[2], found[1])
             year = found[3] if len(found[3]) == 4 else f"20{found[3]}"
             text = f"{year}-{month:0>2}-{day:0>2}"
-        date = None if is_missing(text) else day_of(text, months)
+        date = None if is_missing(text) else day_of(text)
         if date is None and not is_missing(text):
             return None
         days.append(date)
     return tuple(days) if any(days) else None
 
 
-def day_of(text: str, months: Mapping[str, str]) -> Days | None:
+def day_of(text: str) -> Days | None:
     """Return the days of a date in words or numbers; None if the text is no date.
 
-    >>> day_of("4. März 2024", {"märz": "march"}) == day_of("2024-03-04", {}), day_of("1250", {})
+    >>> day_of("4. März 2024") == day_of("2024-03-04"), day_of("1250")
     (True, None)
     """
-    spoken = (months.get(word.casefold().rstrip("."), word) for word in text.replace(",", " ").split())
-    literal = parse_literal(" ".join(word for word in spoken if word != "de"))
+    literal = parse_literal(text)
     return (int(literal.low), int(literal.high)) if literal and literal.kind == "time" else None

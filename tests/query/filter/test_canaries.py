@@ -148,6 +148,14 @@ def test_no_method_lets_a_forbidden_word_out(asking: tuple[Index, FakeServer, Ca
     assert seen([repr(narrow.explain(QUESTIONS[0], method)) for method in ("ppr", "bm25", "ppr:hipporag2")]) == set()
 
 
+def test_no_page_of_a_wiki_has_a_forbidden_word(made: Path, tmp_path: Path) -> None:
+    index = open_index(made)
+    for name, view in {"some": index.filter(access=["team-a"]), "all": index}.items():
+        files = view.export("wiki", tmp_path / name).files
+        found = seen([f"{file}\n{file.read_text('utf-8')}" for file in files])
+        assert found == (set() if name == "some" else set(CANARIES)), name
+
+
 def test_the_same_words_are_out_where_nothing_is_forbidden(
     asking: tuple[Index, FakeServer, Callable[[str], bool]],
 ) -> None:

@@ -31,7 +31,7 @@ PLACES = ("Port Alma", "North Bay", "Apollo", "green tea", "old engines")
 VERBS = ("met", "left", "SOLD", "sold")
 TITLES = ("Anna Berg", "Apollo (yard)", "Apollo (ship)", "Otto Brand", "otto brand", "Port Alma")
 NO_TEXT = re.compile(r"id$|ids$|^(sha256|uri|match|kind|same_as)$")
-LABELS = {"NAME", "TITLE", "CONCEPT"}
+LABELS = {"NAME", "TITLE", "CONCEPT", "none", "stated", "document", "day", "month", "year", "decade"}
 
 Stated = tuple[str, str, str]
 

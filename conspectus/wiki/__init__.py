@@ -1,0 +1,1 @@
+"""A wiki of an index: Markdown pages with links and sources."""
