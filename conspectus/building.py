@@ -275,37 +275,47 @@ def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Se
         return Purged(prune_index(folder, keep), {})
 
 
-def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
-    """Undo merges of entity names. Later builds preserve this.
+def correct(
+    kind: str,
+    *names: str,
+    file: str | Path = "corrections.yaml",
+    where: str = "",
+    at: Sequence[str] = (),
+    comment: str = "",
+) -> str:
+    """Write a correction of the graph into a file, with the date. Builds with `build.corrections` apply it.
+
+    `add([], index, settings)` rebuilds an index at once, from the documents in it.
 
     Args:
-        names: names of aliases, canonical names or ids of merges; None for all merges.
-        index: the index folder.
-        settings: those that the index was made with.
+        kind: merge, same, apart, rename, split, type, forbid or fix.
+        names: the names that it concerns, followed by what they become.
+        file: the file of corrections.
+        where: for a split, what chooses the places: "document", "passage" or "words".
+        at: for a split, the documents, the ids of passages, or the words in a sentence.
+        comment: why.
 
     Returns:
-        The index, open; `Index.report` is the result of the build.
+        The correction as it is in the file.
 
     Raises:
-        UsageError: a name belongs to no merge, or the settings differ.
+        UsageError: there is no such kind, or its names are not those that it needs.
+        SettingsError: the file is wrong, or contradicts the correction.
+
+    Example:
+        >>> conspectus.correct("rename", "Petrel", "Grey Petrel", file="notes.yaml")
+        'rename: "Petrel", to: "Grey Petrel"'
+        >>> settings = conspectus.load_settings(overrides={"build": {"corrections": "notes.yaml"}})
+        >>> conspectus.build("notes", "corrected.index", settings).status().corrections[0].places
+        0
     """
-    return _changed_merges(names, index, settings, undone=True)
+    from datetime import date
 
+    from conspectus.pipelines.resolution.corrections import rule_of, write_rule
 
-def redo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
-    """Redo merges that `undo_merges` undid; arguments, result and errors are the same."""
-    return _changed_merges(names, index, settings, undone=False)
-
-
-def _changed_merges(
-    names: Sequence[str] | str | None, index: str | Path, settings: Settings | None, *, undone: bool
-) -> Index:
-    from conspectus.pipelines.resolution.undo import change_merges
-
-    settings = settings or load_settings()
-    with written(index, wait=settings.build.wait) as folder:
-        report = change_merges([names] if isinstance(names, str) else names, folder, settings, undone=undone)
-    return _opened(report, settings, index)
+    rule = rule_of(kind, names, where, at)
+    write_rule(Path(file), rule, f"{date.today().isoformat()}: {comment}".rstrip(": "))
+    return ", ".join(rule.lines)
 
 
 def evaluate(

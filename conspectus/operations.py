@@ -30,7 +30,7 @@ from conspectus.rows import (
     Status,
 )
 from conspectus.storage.errors import UsageError
-from conspectus.storage.records import SKIP, Community, Failure
+from conspectus.storage.records import SKIP, Community, Correction, Failure
 
 if TYPE_CHECKING:
     from conspectus.query.context import Context
@@ -240,11 +240,12 @@ def _check(*questions: str) -> None:
 
 
 def status(context: "Context") -> Status:
-    """Tell what an index contains: the numbers of documents, passages, entities and relations, and its models."""
+    """Tell what an index contains: the numbers of documents, passages, entities and relations; models; corrections."""
     made, model = context.index.manifest, context.settings.llm.model or ""
     communities = context.index.arrow(Community, "same_as").column("same_as").null_count  # one can be on several levels
     rows = {**made.rows, "communities": communities}
-    return Status(made.version, made.format_version, rows, dict(made.models), model)
+    corrections = [] if context.narrowed else context.index.rows(Correction)
+    return Status(made.version, made.format_version, rows, dict(made.models), model, corrections)
 
 
 def methods(context: "Context") -> list[MethodRow]:

@@ -12,7 +12,7 @@ from conspectus.pipelines.build_plan import BuildSource, check_built_here
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
-from conspectus.pipelines.steps.documents import Texts, once_each, read_documents
+from conspectus.pipelines.steps.documents import Texts, lies_in, once_each, read_documents
 from conspectus.storage.errors import UsageError, did_you_mean
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.manifest import Manifest, current_version, read_manifest
@@ -76,7 +76,7 @@ def changed_source(
             new, failures = read_documents(inputs, settings.input, progress, texts)
             held = once_each({document.id: document for document in (*held, *new)}.values())
             read_now = {*(item.uri for item in new), *(failure.item_id for failure in failures)}
-            lost = [failure for failure in lost if not any(_lies_in(uri, failure.item_id) for uri in read_now)]
+            lost = [failure for failure in lost if not any(lies_in(uri, failure.item_id) for uri in read_now)]
             lost = sorted([*failures, *lost], key=lambda failure: (failure.item_id, failure.reason))
         if not held:
             raise UsageError(f"this would leave no document; to remove the index, delete the folder {index}")
@@ -210,8 +210,8 @@ def _without(
     named: set[str] = set()
     forgotten: set[str] = set()
     for name in names:
-        those = {document.id for document in held if name == document.id or _lies_in(document.uri, name)}
-        unread = {failure.item_id for failure in lost if _lies_in(failure.item_id, name)}
+        those = {document.id for document in held if name == document.id or lies_in(document.uri, name)}
+        unread = {failure.item_id for failure in lost if lies_in(failure.item_id, name)}
         if not those and not unread:
             raise UsageError(f"no document of {index} is called {name!r}{_nearest(name, held)}")
         named |= those
@@ -220,10 +220,6 @@ def _without(
         [document for document in held if document.id not in named],
         [failure for failure in lost if failure.item_id not in forgotten],
     )
-
-
-def _lies_in(uri: str, name: str) -> bool:
-    return uri == name or uri.startswith((f"{name.rstrip('/')}/", f"{name}#"))
 
 
 def _nearest(name: str, held: Sequence[Document]) -> str:

@@ -46,7 +46,7 @@ def status(
         _preview(inputs, build.index, build.chosen(), as_json=as_json)
         return
     from conspectus.storage.index import StoredIndex
-    from conspectus.storage.records import SKIP, Failure
+    from conspectus.storage.records import SKIP, Correction, Failure
 
     place = index = build.index
     if "://" in index:
@@ -58,7 +58,9 @@ def status(
     if as_json:
         failed = [asdict(failure) for failure in lost if failure.stage != SKIP]
         skipped = [failure.item_id for failure in lost if failure.stage == SKIP]
-        print_json({**asdict(opened.manifest), "index": index, "failures": failed, "skipped": skipped})
+        corrections = [asdict(row) for row in opened.rows(Correction)]
+        told = {"index": index, "failures": failed, "skipped": skipped, "corrections": corrections}
+        print_json({**asdict(opened.manifest), **told})
     else:
         typer.echo(status_text(opened, failures))
 

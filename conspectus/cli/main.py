@@ -18,7 +18,7 @@ MODULES = {
     "init": "init",
     "index": "index",
     "maintain": "add remove prune",
-    "resolve": "resolve",
+    "correct": "correct",
     "ask": "ask retrieve explain methods",
     "chat": "chat",
     "inspect": "status documents document passages filters entities entity neighbours reports report outline "

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from conspectus.render.terminal import aligned_table, count, duration, one_line, visible
-from conspectus.storage.records import LANGUAGE, SKIP, Community, Document, Failure
+from conspectus.storage.records import LANGUAGE, SKIP, Community, Correction, Document, Failure
 
 if TYPE_CHECKING:
     from conspectus.doctor import Diagnosis
@@ -218,6 +218,8 @@ def status_text(index: "StoredIndex", list_failures: bool) -> str:
     ]
     if skipped:
         lines.append(skipped_text(skipped))
+    if corrections := index.rows(Correction):
+        lines += ["corrections:", corrections_text(corrections)]
     if list_failures:
         lines += [failure_text(failure) for failure in lost] or ["no failures"]
     return "\n".join(lines)
@@ -254,6 +256,15 @@ def pruning_text(done: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def corrections_text(corrections: Sequence[Correction]) -> str:
+    """Return a line for each correction: whether it is in force, and at how many places."""
+    lines = []
+    for row in corrections:
+        state = f"in force at {count(row.places, 'places')}" if row.places else "matches nothing any more"
+        lines.append(f"  {visible(row.text)}  {state}")
+    return "\n".join(lines)
+
+
 def merges_text(index: Path, merges: Sequence["Merge"]) -> str:
     """Return a line for each merge under its canonical name, and the number of merges."""
     if not merges:
@@ -263,10 +274,10 @@ def merges_text(index: Path, merges: Sequence["Merge"]) -> str:
         lines.append(visible(name))
         for merge in group:
             vote = f", the model says {merge.vote}" if merge.vote else ""
-            state = "undone: " if merge.undone else ""
+            state = "kept apart: " if merge.undone else ""
             lines.append(f"  {visible(merge.alias)}  {state}{merge.reason} ({merge.score:.2f}{vote})")
     undone = sum(merge.undone for merge in merges)
-    lines.append(f"{count(len(merges) - undone, 'names')} merged, {undone:,} undone")
+    lines.append(f"{count(len(merges) - undone, 'names')} merged, {undone:,} kept apart")
     return "\n".join(lines)
 
 

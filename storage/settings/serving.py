@@ -107,7 +107,7 @@ class EmbeddingServerSettings(SettingsSection):
 
 
 class BuildSettings(SettingsSection):
-    """Running a build; no effect on its result."""
+    """Running a build; only the corrections have an effect on its result."""
 
     runner: str = Field(
         "",
@@ -128,6 +128,11 @@ class BuildSettings(SettingsSection):
         "",
         description="with a model: folder of batch files (OpenAI's JSONL); requests are written there instead of sent, "
         "and results are taken from there; empty: none",
+    )
+    corrections: str = Field(
+        "",
+        description="file of corrections of the graph, relative to the settings file; empty: corrections.yaml beside "
+        "the settings, if it exists",
     )
     failure_threshold: float = Field(
         0.05,

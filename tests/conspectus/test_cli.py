@@ -23,7 +23,7 @@ COMMANDS = [
     "add",
     "remove",
     "prune",
-    "resolve",
+    "correct",
     "ask",
     "retrieve",
     "explain",
