@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         preview,
         prune,
         remove,
+        rollback,
     )
     from conspectus.chat import Chat
     from conspectus.endpoint import GraphEndpoint, open_endpoint
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "conspectus.api": "AsyncIndex Index open_index",
-    "conspectus.building": "add build correct estimate evaluate import_graphrag preview prune remove",
+    "conspectus.building": "add build correct estimate evaluate import_graphrag preview prune remove rollback",
     "conspectus.chat": "Chat",
     "conspectus.endpoint": "GraphEndpoint open_endpoint",
     "conspectus.query.conversation.history": "Conversation",
@@ -73,6 +74,7 @@ __all__ = [
     "preview",
     "prune",
     "remove",
+    "rollback",
 ]
 
 

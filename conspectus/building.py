@@ -20,6 +20,7 @@ from conspectus.pipelines.remote_index.local_copy import prune_remote, written
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.query.menu import COMPARED
 from conspectus.storage.errors import UsageError
+from conspectus.storage.manifest import current_version
 from conspectus.storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -234,15 +235,44 @@ def preview(inputs: Inputs, index: str | Path, settings: Settings | None = None)
         return preview_build(_listed(inputs), folder, settings or load_settings())
 
 
-def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Settings | None = None) -> "Purged":
+def rollback(index: str | Path, settings: Settings | None = None) -> Index:
+    """Make the version that was published before the current one current again.
+
+    Args:
+        index: the index folder.
+        settings: how to ask.
+
+    Raises:
+        UsageError: there is no earlier version, or the index is in an object store.
+        IndexBusy: a build is running.
+
+    Example:
+        >>> before = conspectus.open("notes.index").manifest.version
+        >>> _ = conspectus.add(texts={"ferry": "The ferry Petrel crosses the bay."}, index="notes.index")
+        >>> conspectus.rollback("notes.index").manifest.version == before
+        True
+    """
+    from conspectus.storage.publishing import build_lock, roll_back
+
+    if is_url(str(index)):
+        raise UsageError(f"{index} keeps its current version only; build the documents of the earlier one again")
+    current_version(Path(index))
+    with build_lock(Path(index)):
+        roll_back(Path(index))
+    return open_index(index, settings)
+
+
+def prune(
+    index: str | Path, keep: int | None = None, *, purge: bool = False, settings: Settings | None = None
+) -> "Purged":
     """Delete old versions of an index.
 
     Args:
         index: the index folder.
-        keep: the number of versions to keep, including the current one.
+        keep: the number of versions to keep, including the current one; by default `build.keep_versions` more than it.
         purge: also delete everything made from texts that the current version does not contain, from the cache too.
             Only with `keep=1`.
-        settings: those that the index was made with; only used with `purge`.
+        settings: those that the index was made with.
 
     Returns:
         The deleted versions, their size in bytes, and with `purge` the number of deleted cache results by kind.
@@ -257,20 +287,21 @@ def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Se
     """
     from conspectus.pipelines.purge import Purged
     from conspectus.pipelines.purge import purge as purge_index
-    from conspectus.storage.manifest import current_version
     from conspectus.storage.publishing import build_lock
     from conspectus.storage.publishing import prune as prune_index
 
+    settings = settings or load_settings()
+    keep = keep if keep is not None else 1 if purge else 1 + settings.build.keep_versions
     if keep < 1:
         raise UsageError("keep is the number of versions to keep, at least 1")
     if purge and keep != 1:
         raise UsageError("purge keeps only the current version; omit keep")
     if is_url(str(index)):
-        return prune_remote(str(index), keep, (settings or load_settings()) if purge else None)
+        return prune_remote(str(index), keep, settings if purge else None)
     folder = Path(index)
     current_version(folder)  # refuses a folder that is not an index before a lock file is made in it
     if purge:
-        return purge_index(folder, settings or load_settings())
+        return purge_index(folder, settings)
     with build_lock(folder):
         return Purged(prune_index(folder, keep), {})
 

@@ -102,6 +102,7 @@ OPERATIONS = {
         Operation(ops.entity, "entities/{entity:path}", tool={"limit": 10}),
         Operation(ops.reports, "reports", paged=True),
         Operation(ops.report, "reports/{community}"),
+        Operation(ops.diff, "diff", whole=True, tool=None),
         Operation(ops.failures, "failures", paged=True, whole=True, tool=None),
     )
 }

@@ -16,6 +16,7 @@ from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
 from conspectus.query.question.bounds import MOST_CHARACTERS, bound_steps, part_read
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.rows import (
+    Differences,
     Direction,
     DocumentRow,
     DocumentText,
@@ -377,6 +378,25 @@ def report(context: "Context", community: Name) -> ReportDetail:
     from conspectus.reports import report_detail
 
     return report_detail(context, community)
+
+
+def diff(context: "Context", before: Name = "", after: Name = "", limit: Count = 20) -> Differences:
+    """Tell which documents, entities, relations, statements and communities came, went or changed between two versions.
+
+    A statement is a place where a relation is stated, or a claim. A community has changed if its members are the same
+    and its report is another.
+
+    Args:
+        before: the earlier version; by default the one published before. The beginning of its name suffices.
+        after: the later version; by default the current one.
+        limit: the maximum number of names for each kind of change.
+
+    Raises:
+        UsageError: there is no such version, or no earlier one.
+    """
+    from conspectus.versions import differences
+
+    return differences(context, before, after, limit)
 
 
 def failures(context: "Context") -> Sequence[Failure]:

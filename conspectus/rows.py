@@ -156,6 +156,25 @@ class ReportDetail(ReportRow):
     citations: list[Citation]
 
 
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One kind of change of one table: `change` is came, gone or changed. `names` are the first by name."""
+
+    table: str
+    change: str
+    count: int
+    names: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What differs between two versions of an index."""
+
+    before: str
+    after: str
+    changes: list[Changed]
+
+
 def json_text(value: object, indent: int | None = None) -> str:
     """Return a value as JSON on one line, or indented, with characters escaped that affect a terminal.
 

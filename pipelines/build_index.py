@@ -41,7 +41,7 @@ from conspectus.storage.graph.walk_graph import walk
 from conspectus.storage.index import DESCRIPTIONS, StoredIndex
 from conspectus.storage.manifest import MEMO, current_manifest
 from conspectus.storage.prepared import prepare
-from conspectus.storage.publishing import build_lock, staging
+from conspectus.storage.publishing import build_lock, set_current, staging
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings
 from conspectus.storage.spilled import spilling_to
@@ -87,6 +87,7 @@ def build_index(
         BudgetReached: `llm.max_tokens` or `llm.max_cost` is spent; results that were paid for are cached.
         ModelRefused, ModelUnavailable: No call got a reply.
         SettingsError: The Dask scheduler that `build.runner` names does not answer.
+        ChecksFailed: More checks fail than `build.checks_failed`; the version is kept, but not published.
 
     Example:
         >>> build_index(["docs"], Path("docs.index"), Settings()).rows["documents"]  # doctest: +SKIP
@@ -153,6 +154,11 @@ def build_from(
             writer.table("failures", failures)
             manifest = announced(progress, "write", writer.publish)(plan, _models(source, settings, made))
         announced(progress, "prepare", prepare)(StoredIndex(index, manifest))
+        if settings.build.checks:
+            from conspectus.pipelines.evaluation.checks import must_pass
+
+            announced(progress, "check", must_pass)(StoredIndex(index, manifest), settings)
+        set_current(index, manifest.version)
     return build_report(
         index,
         manifest,

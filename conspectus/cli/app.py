@@ -34,7 +34,7 @@ app = typer.Typer(
     )
     + "\n\nExit statuses: 0 success, 1 unexpected error, 2 wrong usage, 3 unreadable input, 4 unusable index, "
     "5 published with too many failures, 6 a model is needed, 7 something is not installed, "
-    "8 a model's server gave no usable answer, 9 the budget is reached, 130 interrupted.",
+    "8 a model's server gave no usable answer, 9 the budget is reached, 11 checks failed, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=True,
     add_completion=False,

@@ -104,6 +104,8 @@ SHARED: dict[str, ParameterInfo] = {
     "corrections": typer.Option(
         help="A file of corrections of the graph. [default: corrections.yaml beside the settings]", metavar="FILE"
     ),
+    "before": typer.Argument(metavar="[VERSION]"),
+    "after": typer.Argument(metavar="[VERSION]"),
     "runner": typer.Option(
         help="Read and embed chunks on the workers of a Dask scheduler: dask://HOST:PORT. Sets build.runner.",
         metavar="ADDRESS",

@@ -10,7 +10,7 @@ from annotated_types import Ge
 from conspectus.cli.app import DEFAULT_INDEX, chosen_settings, print_json
 from conspectus.cli.command import Build, Source, command
 from conspectus.operation_table import OPERATIONS, Operation
-from conspectus.render.builds import check_text, preview_text, status_text
+from conspectus.render.builds import check_text, differences_text, preview_text, status_text
 from conspectus.render.terminal import one_line, safe_lines
 from conspectus.storage.errors import UsageError
 
@@ -108,6 +108,8 @@ def _text(name: str, found: Any) -> str:  # noqa: ANN401  (the result of an oper
 
     if name == "document":
         return safe_lines(found.text)
+    if name == "diff":
+        return differences_text(found)
     if name == "report":
         return reports.full(found)
     rows = found["rows"] if isinstance(found, dict) else found
@@ -140,6 +142,7 @@ for _name, _lines in {
     "neighbours": ('conspectus neighbours "Ilse Varn" --direction out',),
     "reports": ("conspectus reports --level c0",),
     "report": ("conspectus report 0123456789abcdef",),
+    "diff": ("conspectus diff", "conspectus diff 0123456789ab 89abcdef0123 --json"),
 }.items():
     _add(OPERATIONS[_name], *_lines)
 

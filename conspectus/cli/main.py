@@ -19,9 +19,10 @@ MODULES = {
     "index": "index",
     "maintain": "add remove prune",
     "correct": "correct",
+    "versions": "check rollback",
     "ask": "ask retrieve explain methods",
     "chat": "chat",
-    "inspect": "status documents document passages filters entities entity neighbours reports report outline "
+    "inspect": "status diff documents document passages filters entities entity neighbours reports report outline "
     "verify doctor",
     "query": "query",
     "sql": "sql",

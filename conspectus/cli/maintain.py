@@ -95,7 +95,7 @@ def remove(
 )
 def prune(
     index: str = DEFAULT_INDEX,
-    keep: Annotated[int, Ge(1)] = 1,
+    keep: Annotated[int | None, Ge(1)] = None,
     purge: bool = False,
     settings: Path | None = None,
     overrides: list[str] | None = None,
@@ -108,15 +108,15 @@ def prune(
     makes later builds cheap.
 
     Args:
-        keep: Versions to keep, the current one included.
+        keep: Versions to keep, the current one included. [default: build.keep_versions more than the current one]
         purge: Also delete everything made from text that is no longer in the index; keeps 1 version.
     """
     from dataclasses import asdict
 
     from conspectus.building import prune as prune_index
 
-    if purge and keep != 1:
+    if purge and keep not in (None, 1):
         raise UsageError("--purge keeps only the current version; omit --keep")
-    purged = prune_index(index, keep, purge=purge, settings=chosen_settings(settings, overrides) if purge else None)
+    purged = prune_index(index, keep, purge=purge, settings=chosen_settings(settings, overrides))
     done = {"index": index, **asdict(purged.pruned), "forgotten": purged.forgotten}
     print_json(done) if as_json else typer.echo(pruning_text(done))

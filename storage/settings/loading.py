@@ -60,7 +60,7 @@ def _merged(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str,
     return both
 
 
-FILES_BESIDE = {"corrections": "corrections.yaml"}
+FILES_BESIDE = {"corrections": "corrections.yaml", "checks": "checks.jsonl"}
 """Settings of the section `build` whose default is a file beside the settings, if it exists."""
 
 
@@ -75,7 +75,7 @@ def with_files_beside(settings: Settings, folder: Path) -> Settings:
 
 
 _PATHS = {
-    "extraction": ("prompts", "openie"), "llm": ("prompts",), "kg": ("files", "labels"), "build": ("corrections",)
+    "extraction": ("prompts", "openie"), "llm": ("prompts",), "kg": ("files", "labels"), "build": (*FILES_BESIDE,)
 }  # fmt: skip
 """Settings that are paths, or lists of paths."""
 

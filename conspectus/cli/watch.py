@@ -1,0 +1,67 @@
+"""`conspectus index --watch`: update an index whenever its files change."""
+
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from pathlib import Path
+
+import typer
+from conspectus.cli.app import complain
+from conspectus.pipelines.readers.remote import is_url
+from conspectus.storage.errors import ConspectusError, MissingPart, UsageError
+
+QUIET_MS, LONGEST_MS = 1_000, 5_000
+"""An update begins when nothing has changed for the first time, or changes have gone on for the second."""
+
+
+def follow(inputs: Sequence[str], index: Path, update: Callable[[], None]) -> None:
+    """Update an index now and after every change of its input, until Ctrl-C. An error is told, and does not end it.
+
+    Args:
+        inputs: Files, folders and globs. URLs are not followed.
+        index: The folder of the index, which is left out if it is among them.
+        update: Updates the index.
+
+    Raises:
+        MissingPart: watchfiles is not installed.
+        UsageError: There is nothing to follow.
+    """
+    try:
+        from watchfiles import DefaultFilter, watch
+    except ImportError as error:
+        raise MissingPart("--watch needs watchfiles: pip install 'conspectus[watch]'") from error
+    files = {Path(each).absolute() for each in inputs if Path(each).is_file()}
+    folders = {_folder(each) for each in inputs if not is_url(each) and not Path(each).is_file()}
+    places = folders | {file.parent for file in files}  # an editor replaces a file, so its folder is watched
+    if not places or not all(place.is_dir() for place in places):
+        raise UsageError("--watch follows files and folders that exist")
+
+    class Inputs(DefaultFilter):
+        def __call__(self, change: object, path: str) -> bool:
+            known = Path(path) in files or any(Path(path).is_relative_to(folder) for folder in folders)
+            return known and super().__call__(change, path)
+
+    changes = watch(
+        *places,
+        watch_filter=Inputs(ignore_paths=[index.absolute()]),
+        debounce=LONGEST_MS,
+        step=QUIET_MS,
+        rust_timeout=QUIET_MS,
+        yield_on_timeout=True,  # at once, so that what changes during the first build is seen
+        recursive=bool(folders),
+    )
+    begun = False
+    for changed in changes:
+        if changed or not begun:
+            begun = True
+            try:
+                update()
+            except (ConspectusError, OSError) as error:
+                complain(str(error))
+            except typer.Exit:
+                pass  # too much failed, which was told
+
+
+def _folder(name: str) -> Path:
+    """Return a folder, or that above the first part of a glob with a wildcard."""
+    parts = takewhile(lambda part: not {*"*?["} & {*part}, Path(name).absolute().parts)
+    return Path(*parts)
