@@ -79,14 +79,13 @@ def _relations(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[TableRows[
         members = np.sort(order[start:end])  # by id
         untouched[members] = False
         group = rows.at(members)
-        one = None if source[members[0]] == target[members[0]] else one_relation(group, kept_of)
+        one = None if source[members[0]] == target[members[0]] else _one_relation(group, kept_of)
         merged += [one] if one else []
         new_id.update({member.id: one.id if one else "" for member in group})
     return replaced(Relation, blocks_of(table), untouched, arrow_of(Relation, merged)), new_id
 
 
-def one_relation(group: Sequence[Relation], kept_of: Mapping[str, str]) -> Relation:
-    """Return the relation that several become when their ends are merged (`applied`)."""
+def _one_relation(group: Sequence[Relation], kept_of: Mapping[str, str]) -> Relation:
     ways = Counter[tuple[str, str]]()
     for member in group:
         ends = kept_of.get(member.source_id, member.source_id), kept_of.get(member.target_id, member.target_id)

@@ -4,15 +4,13 @@ A correction means an entity by any of its names. Names are split earlier, where
 kept apart where names are resolved.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from pathlib import Path
 from typing import TypeVar
 
 from conspectus.pipelines.backends.base import Extraction
-from conspectus.pipelines.resolution.apply import one_relation
 from conspectus.pipelines.resolution.corrections import Rule, entity_of
 from conspectus.pipelines.resolution.resolve import merged, moved
 from conspectus.pipelines.steps.extract.merge import Knowledge
@@ -53,19 +51,9 @@ def corrected(
     if not rules:
         return found, list(merges), []
     work = _Work(found, merges, rules)
+    work.count_splits(Splits(rules, documents), chunks)
     work.merge()
     work.relate(chunks, weighed=weighed)
-    split = Splits(rules, documents)
-    chunk_of: dict[str, Chunk] = {}
-    for rule in rules:
-        if rule.kind == "split":
-            mentions = work.mentions_of([entity_of(rule.to[0])])
-            chunk_of = chunk_of or {chunk.id: chunk for chunk in chunks}
-            work.places[rule] = sum(
-                entity_key(mention.surface) == entity_key(rule.names[0])
-                and split.applies(rule, chunk_of[mention.chunk_id], mention.start)
-                for mention in mentions
-            )
     rows = [Correction(rule.id, ", ".join(rule.lines), work.places[rule]) for rule in rules]
     return work.found, sorted_by_id(work.merges), sorted_by_id(rows)
 
@@ -90,14 +78,24 @@ class _Work:
         self._now = {id_: now for id_ in names if (now := id_ if id_ in known else alias_of.get(id_, "")) in known}
 
     def _entities(self, ids: Iterable[str | None]) -> list[Entity]:
-        return _rows_with(Entity, self.found.knowledge.entities, ["id"], ids)
+        return _rows_with(Entity, self.found.knowledge.entities, "id", ids)
 
-    def mentions_of(self, ids: Iterable[str], column: str = "entity_id") -> list[Mention]:
-        """Return the mentions of some entities, or relations."""
-        return _rows_with(Mention, self.found.knowledge.mentions, [column], ids)
+    def _mentions_of(self, ids: Iterable[str | None]) -> list[Mention]:
+        return _rows_with(Mention, self.found.knowledge.mentions, "entity_id", ids)
 
     def _means(self, name: str) -> str | None:
         return self._now.get(entity_of(name))
+
+    def count_splits(self, splits: Splits, chunks: Sequence[Chunk]) -> None:
+        """Count the places of splits."""
+        rules = [rule for rule in self.rules if rule.kind == "split"]
+        chunk_of = {chunk.id: chunk for chunk in chunks} if rules else {}
+        for rule in rules:
+            self.places[rule] = sum(
+                entity_key(each.surface) == entity_key(rule.names[0])
+                and splits.applies(rule, chunk_of[each.chunk_id], each.start)
+                for each in self._mentions_of({self._means(rule.to[0])})
+            )
 
     def merge(self) -> None:
         """Merge and rename entities, and count the places of corrections of entities."""
@@ -124,7 +122,7 @@ class _Work:
 
     def _count(self, entities_of: Mapping[Rule, Collection[str]]) -> None:
         """Count the places of corrections of entities; one that only a graph has is one place."""
-        counted = Counter(each.entity_id for each in self.mentions_of(set().union(*entities_of.values())))
+        counted = Counter(each.entity_id for each in self._mentions_of(set().union(*entities_of.values())))
         for rule, ids in entities_of.items():
             self.places[rule] = sum(max(1, counted[id_]) for id_ in ids)
 
@@ -155,39 +153,44 @@ class _Work:
 
     def relate(self, chunks: Sequence[Chunk], *, weighed: bool) -> None:
         """Forbid and type entities, forbid and fix relations, and give corrected relations the ids of their names."""
-        concerns = {
-            rule: id_
-            for rule in self.rules
-            if rule.kind in ("forbid", "type") and len(rule.names) == 1 and (id_ := self._means(rule.names[0]))
-        }
+        concerns: dict[Rule, str] = {}
+        rows: list[tuple[object, ...]] = []
+        for nth, rule in enumerate(self.rules):
+            ends = [self._means(name) for name in (rule.names[0], rule.names[-1], *rule.to[:1], *rule.to[-1:])]
+            if rule.kind in ("forbid", "type") and len(rule.names) == 1 and ends[0]:
+                concerns[rule] = ends[0]
+            elif rule.kind == "fix" and all(ends):
+                rows.append((nth, ends[0], entity_key(rule.names[1]), ends[1], ends[2], rule.to[1], ends[3]))
+            elif rule.kind == "forbid" and len(rule.names) > 1 and all(ends):
+                predicate = entity_key(rule.names[1]) if len(rule.names) == 3 else None
+                rows.append((nth, ends[0], predicate, ends[1], None, None, None))
         self._count({rule: [id_] for rule, id_ in concerns.items()})
         forbidden = {id_ for rule, id_ in concerns.items() if rule.kind == "forbid"}
         types = {id_: rule.to[0] for rule, id_ in concerns.items() if rule.to}
-        remade, changed = self._remade()
-        knowledge = self.found.knowledge
-        if not (forbidden or types or self.name_of or changed):
+        if not (concerns or rows or self.name_of):
             return
+        found, tables = self.found, self.found.knowledge
+        stated = [each for each in tables.relations if each.id in found.predicates] if found.predicates else []
         with Engine() as engine:
-            for name, record, rows in (
-                ("entities", Entity, knowledge.entities),
-                ("relations", Relation, knowledge.relations),
-                ("mentions", Mention, knowledge.mentions),
-                ("remade", Relation, remade),
-            ):
-                engine.show(name, arrow_of(record, rows))
-            engine.show(
-                "documents", arrow_of(Chunk, chunks, ["id", "document_id"]).rename_columns(["chunk_id", "document_id"])
-            )
+            engine.add_function("entity_key", entity_key)
+            engine.show("entities", arrow_of(Entity, tables.entities))
+            engine.show("relations", arrow_of(Relation, tables.relations))
+            engine.show("mentions", arrow_of(Mention, tables.mentions))
+            engine.show("chunks", arrow_of(Chunk, chunks, ["id", "document_id"]))
+            engine.run(f"SET VARIABLE weighed = {weighed}")
             engine.run(_SQL)
             engine.insert("told", ((id_, self.name_of.get(id_), types.get(id_)) for id_ in {*self.name_of, *types}))
             engine.insert("forbidden", ((id_,) for id_ in forbidden))
-            engine.insert("changed", changed.items())
-            if not weighed:
-                weights = dict(
-                    zip(*(column.to_pylist() for column in engine.table("FROM weights").columns), strict=True)
-                )
-                remade = [replace(each, weight=weights.get(each.id, each.weight)) for each in remade]
-                engine.show("remade", arrow_of(Relation, remade))
+            engine.insert(
+                "said", ((each.id, with_predicate(each, found.predicates[each.id]).predicate) for each in stated)
+            )
+            engine.insert("rules", rows)
+            engine.run(
+                "INSERT INTO matched FROM matching; INSERT INTO joined FROM joining; INSERT INTO changed FROM changes"
+            )
+            for row in engine.table("FROM places").to_pylist():
+                self.places[self.rules[row["nth"]]] = row["places"]
+            new_id = {row["id"]: row["now"] for row in engine.table("FROM changed").to_pylist()}
             entities: Sequence[Entity] = few_as_list(engine.rows(Entity, "FROM corrected_entities"))
             relations = engine.rows(Relation, "FROM corrected_relations")
             mentions = engine.rows(Mention, "FROM corrected_mentions")
@@ -196,93 +199,25 @@ class _Work:
             for merge in self.merges
             if not forbidden & {merge.entity_id, merge.alias_id if merge.undone else merge.entity_id}
         ]
-        new_id, found = {id_: now for id_, now in changed.items() if id_ != now}, self.found
         held = {relation.id for relation in relations} if found.relation_descriptions or found.predicates else set()
+        descriptions = moved(found.relation_descriptions, new_id)
         self.found = replace(
             found,
             knowledge=Knowledge(entities, relations, mentions),
             claims=[each for each in found.claims if not forbidden & {each.subject_id, each.object_id}],
             entity_descriptions={id_: told for id_, told in found.entity_descriptions.items() if id_ not in forbidden},
-            relation_descriptions={
-                id_: sorted(set(told))
-                for id_, told in moved(found.relation_descriptions, new_id).items()
-                if id_ in held
-            },
+            relation_descriptions={id_: sorted(set(told)) for id_, told in descriptions.items() if id_ in held},
             predicates={id_: said for id_, said in moved(found.predicates, new_id).items() if id_ in held},
         )
 
-    def _remade(self) -> tuple[list[Relation], dict[str, str]]:
-        """Return the relations that corrections concern, as they are now, and the new id of each old one, "" for none.
 
-        A relation of a merged or renamed entity gets the id that it would have if texts used its name.
-        """
-        knowledge, predicates = self.found.knowledge, self.found.predicates
-        rules_of: defaultdict[tuple[str | None, str | None], list[Rule]] = defaultdict(list)
-        ends = {*self.name_of}
-        for rule in self.rules:
-            if rule.kind == "fix" or (rule.kind == "forbid" and len(rule.names) > 1):
-                places = [self._means(name) for name in (rule.names[0], rule.names[-1], *rule.to[:1], *rule.to[-1:])]
-                if all(places):
-                    rules_of[places[0], places[1]].append(rule)
-                    if len(rule.names) == 2:
-                        rules_of[places[1], places[0]].append(rule)
-                    ends.update(filter(None, places))
-        rows = _rows_with(Relation, knowledge.relations, ["source_id", "target_id"], ends)
-        key_of = {
-            entity.id: entity_key(self.name_of.get(entity.id, entity.name))
-            for entity in self._entities({id_ for row in rows for id_ in (row.source_id, row.target_id)})
-        }
-        groups: defaultdict[tuple[str, ...], list[tuple[Relation, Relation]]] = defaultdict(list)
-        matched: list[tuple[Rule, str]] = []
-        changed: dict[str, str] = {}
-        for row in rows:
-            shown = entity_key(with_predicate(row, predicates.get(row.id, ())).predicate)
-            possible = [*rules_of[row.source_id, row.target_id]]
-            if not row.predicate:  # a model's relations have no direction
-                possible += rules_of[row.target_id, row.source_id]
-            rule = next(
-                (each for each in possible if not shown or len(each.names) == 2 or entity_key(each.names[1]) == shown),
-                None,
-            )
-            if rule:
-                matched.append((rule, row.id))
-            if rule and rule.kind == "forbid":
-                changed[row.id] = ""
-                continue
-            now = row
-            if rule:
-                source, target = self._means(rule.to[0]) or "", self._means(rule.to[2]) or ""
-                now = replace(row, source_id=source, predicate=rule.to[1], target_id=target)
-            pair = (now.source_id, now.target_id)
-            groups[entity_key(now.predicate), *(pair if now.predicate else sorted(pair))].append((row, now))
-        counted = Counter(each.relation_id for each in self.mentions_of((id_ for _, id_ in matched), "relation_id"))
-        for rule, id_ in matched:
-            self.places[rule] += max(1, counted[id_])
-        remade: list[Relation] = []
-        for (predicate, *_), members in groups.items():
-            if all(row is now and not self.name_of.keys() & {row.source_id, row.target_id} for row, now in members):
-                continue
-            one = one_relation([now for _, now in members], {}) if len(members) > 1 else members[0][1]
-            keys = [key_of[one.source_id], key_of[one.target_id]]
-            if all(entity_of(key) == id_ for key, id_ in zip(keys, (one.source_id, one.target_id), strict=True)):
-                source, target = keys if predicate else sorted(keys)
-                one = replace(one, id=short_id("relation", source, predicate, target))
-            is_one = one.source_id == one.target_id
-            changed.update((row.id, "" if is_one else one.id) for row, _ in members)
-            remade += [] if is_one else [one]
-        return remade, changed
-
-
-def _rows_with(
-    record: type[Record], rows: Sequence[Record], columns: Sequence[str], ids: Iterable[str | None]
-) -> list[Record]:
-    """Return the rows that have one of some ids in one of some columns."""
+def _rows_with(record: type[Record], rows: Sequence[Record], column: str, ids: Iterable[str | None]) -> list[Record]:
+    """Return the rows that have one of some ids in a column."""
     import pyarrow as pa
     from pyarrow import compute
 
-    table, wanted = arrow_of(record, rows), pa.array({*ids} - {None}, pa.string())
-    masks = [compute.is_in(table[column], wanted) for column in columns]
-    return list(records_of(table.filter(reduce(compute.or_, masks)), record))
+    table = arrow_of(record, rows)
+    return list(records_of(table.filter(compute.is_in(table[column], pa.array({*ids} - {None}, pa.string()))), record))
 
 
 def _last(id_: str, kept_of: Mapping[str, str]) -> str:

@@ -226,6 +226,13 @@ def test_a_graph_without_documents_is_corrected(tmp_path: Path, server: FakeServ
     assert triples(index) == {("Renée Holt", "knows", "NSO"), ("Renée Holt", "part of", "Port Alma")}
     assert entities(index)["NSO"].type == "OFFICE"
     assert places(index) == [1, 1, 1]
+    fixed = "- fix: [Rene Holt, part of, Port Alma]\n  to: [Renée Holt, KNOWS, NSO]\n"
+    index = built(tmp_path / "fixed", {**overrides(server), "kg": {"files": [str(graph)]}}, fixed, {})
+    assert triples(index) == {("Renée Holt", "KNOWS", "NSO"), ("NSO", "in", "Port Alma")}
+    assert sorted(each.weight for each in index.rows(Relation)) == [1.0, 2.0]
+    itself = "- merge: [NSO, Port Alma]\n- rename: Rene Holt\n  to: R. Holt\n- forbid: R. Holt\n"
+    index = built(tmp_path / "itself", {**overrides(server), "kg": {"files": [str(graph)]}}, itself, {})
+    assert triples(index) == {("Renée Holt", "knows", "NSO")}
 
 
 @pytest.mark.parametrize(
