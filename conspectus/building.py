@@ -116,11 +116,11 @@ def add(
         >>> conspectus.add("ferry.txt", "notes.index").manifest.rows["documents"]
         4
     """
-    from conspectus.pipelines.incremental import add_documents
+    from conspectus.pipelines.incremental import change_documents
 
     settings = settings or load_settings()
     with written(index, wait=settings.build.wait) as folder:
-        report = add_documents(_listed(inputs), folder, settings, None, progress, texts)
+        report = change_documents(_listed(inputs), (), folder, settings, None, progress, texts=texts)
     return _opened(report, settings, index)
 
 
@@ -151,12 +151,12 @@ def remove(
         >>> conspectus.remove("tide-mill.txt", "notes.index").manifest.rows["documents"]
         2
     """
-    from conspectus.pipelines.incremental import remove_documents
+    from conspectus.pipelines.incremental import change_documents
 
     settings = settings or load_settings()
     listed = [names] if isinstance(names, str) else names
     with written(index, wait=settings.build.wait) as folder:
-        report = remove_documents(listed, folder, settings, None, progress)
+        report = change_documents((), listed, folder, settings, None, progress)
     return _opened(report, settings, index)
 
 

@@ -14,29 +14,18 @@ from conspectus.storage.sql_engine import Engine
 if TYPE_CHECKING:
     from conspectus.query.context import Context
 
-_COLUMNS: dict[type, tuple[str, ...]] = {
-    Document: ("id", "uri", "title", "sha256", "metadata"),
-    Entity: ("id", "name", "types", "description"),
-    Relation: ("id", "source_id", "target_id", "predicate", "description", "weight"),
-    Mention: ("relation_id", "chunk_id", "surface"),
-    Chunk: ("id", "document_id"),
-    Claim: ("id", "description", "status", "start_date", "end_date"),
-    Community: ("id", "same_as", "entity_ids"),
-    Report: ("community_id", "title", "full_text"),
-}
+_COMPARED = (Document, Chunk, Entity, Relation, Mention, Claim, Community, Report)
 
 
 def differences(context: "Context", before: str, after: str, limit: int) -> Differences:
     """Return what differs between two versions: see `operations.diff`."""
     root, now = context.index.root, after or context.index.manifest.version
     known = complete_versions(root)
-    if not before:
-        earlier = [version for version in published(root) if version != now]
-        if not earlier:
-            raise UsageError(f"{root} has no earlier version; `build.keep_versions` says how many prune keeps")
-        before = earlier[-1]
+    earlier = [version for version in published(root) if version != now]
+    if not before and not earlier:
+        raise UsageError(f"{root} has no earlier version; `build.keep_versions` says how many prune keeps")
     pair = []
-    for name in (before, now):
+    for name in (before or earlier[-1], now):
         found = [version for version in known if version.startswith(name)]
         if len(found) != 1:
             raise UsageError(f"{root} has no version {name!r}, but {', '.join(known)}{did_you_mean(name, known)}")
@@ -44,11 +33,11 @@ def differences(context: "Context", before: str, after: str, limit: int) -> Diff
     with Engine() as engine:
         for number, version in enumerate(pair):
             index = StoredIndex(root, read_manifest(root, version))
-            for record, columns in _COLUMNS.items():
-                engine.show(index.table_name(record), index.arrow(record, *columns).select(columns))
+            for record in _COMPARED:
+                engine.show(index.table_name(record), index.arrow(record))
             if not number:
                 engine.run(Path(__file__).with_suffix(".sql"))
             engine.run(f"INSERT INTO {('before', 'after')[number]} FROM held")
         told = engine.table("FROM differences").to_pylist()
     changes = [Changed(row["kind"], row["change"], len(row["names"]), row["names"][:limit]) for row in told]
-    return Differences(*pair, changes)
+    return Differences(pair[0], pair[1], changes)

@@ -139,10 +139,7 @@ class BatchWritten(ConspectusError):
 
 
 class ChecksFailed(ConspectusError):
-    """More checks of `build.checks` fail than `build.checks_failed`: the version is kept, but not published.
-
-    `version` is its name, `results` are the results of all checks.
-    """
+    """More checks of `build.checks` fail than `build.checks_failed`: the `version` is kept, but not published."""
 
     exit_status = 11
 

@@ -183,10 +183,7 @@ def published(root: Path) -> list[str]:
     if not current.is_file():
         return []
     now, known = current_version(root), complete_versions(root)
-    if file.is_file():
-        listed = file.read_text("utf-8").split()
-    else:  # made before there was such a file
-        listed = sorted(known, key=lambda name: (root / "versions" / name / MANIFEST).stat().st_mtime_ns)
+    listed = file.read_text("utf-8").split() if file.is_file() else []
     before = listed[: listed.index(now)] if now in listed else listed
     return [version for version in (*before, now) if version in known]
 
@@ -198,11 +195,7 @@ def complete_versions(root: Path) -> list[str]:
 
 
 def roll_back(root: Path) -> str:
-    """Make the version that was published before the current one current again, and return its name.
-
-    The caller must have the build lock. Raises UsageError if there is none.
-    """
-    current_version(root)
+    """Make the version published before the current one current again, with the build lock; UsageError if none is."""
     versions = published(root)
     if len(versions) < 2:
         raise UsageError(f"{root} has no earlier version; `build.keep_versions` says how many prune keeps")

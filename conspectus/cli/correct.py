@@ -2,18 +2,15 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from conspectus.cli.app import print_json
 from conspectus.cli.command import Build, command
-from conspectus.cli.index import change
+from conspectus.cli.index import update
 from conspectus.render.builds import corrections_text, merges_text
 from conspectus.storage.errors import UsageError
-
-if TYPE_CHECKING:
-    from conspectus.pipelines.build_report import BuildReport
-    from conspectus.pipelines.runner import Progress
+from conspectus.storage.text.normalise import entity_key
 
 MERGES = "merges"
 
@@ -62,50 +59,29 @@ def correct(
         raise UsageError("split takes one of --document, --passage and --words; other kinds take none")
     if kind and kind != MERGES:
         from conspectus.building import correct as write
+        from conspectus.storage.settings.loading import FILES_BESIDE
 
-        where, at = given[0] if given else ("", None)
-        file = build.corrections or Path(build.chosen().build.corrections or _beside(build.settings))
-        line = write(kind, *(names or []), file=file, where=where, at=at or (), comment=comment)
+        where, at = given[0] if given else ("", [])
+        beside = (build.settings or Path("settings.yaml")).with_name(FILES_BESIDE["corrections"])
+        file = build.chosen().build.corrections or str(beside)
+        line = write(kind, *(names or []), file=file, where=where, at=at, comment=comment)
         if not apply:
-            done = {"file": str(file), "correction": line}
-            print_json(done) if as_json else typer.echo(
-                f"{file}: {line}\n  in force from the next build on, or --apply"
-            )
+            told = f"{file}: {line}\n  in force from the next build on; --apply rebuilds now"
+            print_json({"file": file, "correction": line}) if as_json else typer.echo(told)
             return
-    if not apply:
-        _list(build.index, names or [], merges=kind == MERGES, as_json=as_json)
+    if apply:
+        update(build, (), (), as_json=as_json, quiet=quiet)
         return
-    chosen = build.chosen()
-
-    def work(folder: Path, report: "Progress") -> "BuildReport":
-        from conspectus.pipelines.incremental import change_documents
-
-        return change_documents((), (), folder, chosen, None, report)
-
-    change(build, chosen, work, as_json=as_json, quiet=quiet)
-
-
-def _beside(settings: Path | None) -> Path:
-    from conspectus.storage.settings.loading import FILES_BESIDE
-
-    return (settings or Path("settings.yaml")).parent / FILES_BESIDE["corrections"]
-
-
-def _list(index: str, names: list[str], *, merges: bool, as_json: bool) -> None:
     from conspectus.pipelines.remote_index.local_copy import located
     from conspectus.storage.index import StoredIndex
     from conspectus.storage.records import Correction, Merge
-    from conspectus.storage.text.normalise import entity_key
 
-    opened, keys = StoredIndex.open(located(index)), set(map(entity_key, names))
-    if not merges:
-        corrections = opened.rows(Correction)
-        shown = corrections_text(corrections) or "no corrections"
-        print_json([asdict(row) for row in corrections]) if as_json else typer.echo(shown)
-        return
-    rows = [row for row in opened.rows(Merge) if not keys or keys & {entity_key(row.alias), entity_key(row.name)}]
-    rows.sort(key=lambda row: (entity_key(row.name), entity_key(row.alias), row.id))
-    if as_json:
-        print_json({"index": index, "merges": [asdict(row) for row in rows]})
+    opened, keys = StoredIndex.open(located(build.index)), set(map(entity_key, names or []))
+    if kind == MERGES:
+        merges = [row for row in opened.rows(Merge) if not keys or keys & {entity_key(row.alias), entity_key(row.name)}]
+        merges.sort(key=lambda row: (entity_key(row.name), entity_key(row.alias), row.id))
+        shown = {"index": build.index, "merges": [asdict(row) for row in merges]}
+        print_json(shown) if as_json else typer.echo(merges_text(Path(build.index), merges))
     else:
-        typer.echo(merges_text(Path(index), rows))
+        rows = opened.rows(Correction)
+        print_json([asdict(row) for row in rows]) if as_json else typer.echo(corrections_text(rows) or "no corrections")

@@ -131,6 +131,18 @@ def index(
         change(build, chosen, work, as_json=as_json, quiet=quiet)
 
 
+def update(build: Build, inputs: Sequence[str], names: Sequence[str], *, as_json: bool, quiet: bool) -> None:
+    """Remove the named documents from an index, and add others, as `change` does."""
+    chosen = build.chosen()
+
+    def work(folder: Path, report: "Progress") -> "BuildReport":
+        from conspectus.pipelines.incremental import change_documents
+
+        return change_documents(inputs, names, folder, chosen, None, report)
+
+    change(build, chosen, work, as_json=as_json, quiet=quiet)
+
+
 def change(
     build: Build, chosen: "Settings", work: "Callable[[Path, Progress], BuildReport]", *, as_json: bool, quiet: bool
 ) -> None:

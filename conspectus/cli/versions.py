@@ -37,11 +37,7 @@ def check(source: Source, file: Path | None = None, as_json: bool = False) -> No
 
 @command("Make the previous version of an index current.", "conspectus rollback --index docs.index")
 def rollback(index: str = DEFAULT_INDEX, as_json: bool = False) -> None:
-    """Make the version that was published before the current one current again.
-
-    The next build of the same documents publishes a new version. prune deletes the version that was left; how many
-    earlier ones it keeps is build.keep_versions.
-    """
+    """Make the version that was published before the current one current again; prune deletes the one that was left."""
     from conspectus.building import rollback as roll_back
 
     version = roll_back(index).manifest.version

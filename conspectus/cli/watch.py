@@ -16,17 +16,11 @@ QUIET_MS, LONGEST_MS = 1_000, 5_000
 def follow(inputs: Sequence[str], index: Path, update: Callable[[], None]) -> None:
     """Update an index now and after every change of its input, until Ctrl-C. An error is told, and does not end it.
 
-    Args:
-        inputs: Files, folders and globs. URLs are not followed.
-        index: The folder of the index, which is left out if it is among them.
-        update: Updates the index.
-
-    Raises:
-        MissingPart: watchfiles is not installed.
-        UsageError: There is nothing to follow.
+    URLs are not followed, nor is the folder of the index. Raises MissingPart if watchfiles is not installed, UsageError
+    if there is nothing to follow.
     """
     try:
-        from watchfiles import DefaultFilter, watch
+        from watchfiles import Change, DefaultFilter, watch
     except ImportError as error:
         raise MissingPart("--watch needs watchfiles: pip install 'conspectus[watch]'") from error
     files = {Path(each).absolute() for each in inputs if Path(each).is_file()}
@@ -36,23 +30,17 @@ def follow(inputs: Sequence[str], index: Path, update: Callable[[], None]) -> No
         raise UsageError("--watch follows files and folders that exist")
 
     class Inputs(DefaultFilter):
-        def __call__(self, change: object, path: str) -> bool:
+        def __call__(self, change: Change, path: str) -> bool:
             known = Path(path) in files or any(Path(path).is_relative_to(folder) for folder in folders)
             return known and super().__call__(change, path)
 
+    wanted, times = Inputs(ignore_paths=[index.absolute()]), {"debounce": LONGEST_MS, "step": QUIET_MS}
+    # It yields an empty set at once, so that what changes during the first build is seen.
     changes = watch(
-        *places,
-        watch_filter=Inputs(ignore_paths=[index.absolute()]),
-        debounce=LONGEST_MS,
-        step=QUIET_MS,
-        rust_timeout=QUIET_MS,
-        yield_on_timeout=True,  # at once, so that what changes during the first build is seen
-        recursive=bool(folders),
+        *places, watch_filter=wanted, rust_timeout=QUIET_MS, yield_on_timeout=True, recursive=bool(folders), **times
     )
-    begun = False
-    for changed in changes:
-        if changed or not begun:
-            begun = True
+    for number, changed in enumerate(changes):
+        if changed or not number:
             try:
                 update()
             except (ConspectusError, OSError) as error:
@@ -63,5 +51,4 @@ def follow(inputs: Sequence[str], index: Path, update: Callable[[], None]) -> No
 
 def _folder(name: str) -> Path:
     """Return a folder, or that above the first part of a glob with a wildcard."""
-    parts = takewhile(lambda part: not {*"*?["} & {*part}, Path(name).absolute().parts)
-    return Path(*parts)
+    return Path(*takewhile(lambda part: not {*"*?["} & {*part}, Path(name).absolute().parts))

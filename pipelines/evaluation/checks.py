@@ -17,10 +17,10 @@ from conspectus.storage.errors import ChecksFailed, InputError
 from conspectus.storage.index import StoredIndex
 from conspectus.storage.settings import Settings
 from conspectus.storage.text.normalise import entity_key
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError
 
 
-class Check(BaseModel):
+class Check(BaseModel, extra="forbid", frozen=True):
     """A line of a file of checks.
 
     Attributes:
@@ -31,19 +31,11 @@ class Check(BaseModel):
         declines: Whether the answer must be that the documents do not tell.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     question: str = Field(min_length=1)
     method: str = DEFAULT_METHOD
     cites: tuple[str, ...] = ()
     contains: tuple[str, ...] = ()
     declines: bool = False
-
-    @model_validator(mode="after")
-    def _expects(self) -> "Check":
-        if bool(self.cites or self.contains) == self.declines:
-            raise ValueError("it needs cites or contains, or else declines")
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +52,12 @@ def read_checks(file: str | Path) -> list[Check]:
     checks = []
     for where, row in rows_of(Path(file)):
         try:
-            checks.append(Check.model_validate(row))
+            checks.append(check := Check.model_validate(row))
         except ValidationError as error:
             problem = error.errors()[0]
-            name = ".".join(map(str, problem["loc"]))
-            reason = problem["msg"].removeprefix("Value error, ")
-            raise InputError(f"{where}: {f'{name}: ' if name else ''}{reason}") from error
+            raise InputError(f"{where}: {'.'.join(map(str, problem['loc']))} {problem['msg']}") from error
+        if bool(check.cites or check.contains) == check.declines:
+            raise InputError(f"{where}: it needs cites or contains, or else declines")
     return checks
 
 

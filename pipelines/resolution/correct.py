@@ -54,7 +54,7 @@ def corrected(
     work.count_splits(Splits(rules, documents), chunks)
     work.merge()
     work.relate(chunks, weighed=weighed)
-    rows = [Correction(rule.id, ", ".join(rule.lines), work.places[rule]) for rule in rules]
+    rows = [Correction(short_id("correction", *rule.lines), ", ".join(rule.lines), work.places[rule]) for rule in rules]
     return work.found, sorted_by_id(work.merges), sorted_by_id(rows)
 
 
@@ -114,9 +114,8 @@ class _Work:
                 members_of[rule] = members - {self._means(names[0]) or ""}
         self._count(members_of)
         kept_of = {id_: _last(id_, kept_of) for id_ in kept_of}
-        self._now = {id_: kept_of.get(now, now) for id_, now in self._now.items()} | {
-            id_: id_ for id_ in kept_of.values()
-        }
+        now_of = {**self._now, **{id_: id_ for id_ in kept_of.values()}}
+        self._now = {id_: kept_of.get(now, now) for id_, now in now_of.items()}
         if kept_of:
             self._merge(kept_of)
 
@@ -129,22 +128,19 @@ class _Work:
     def _merge(self, kept_of: Mapping[str, str]) -> None:
         knowledge = self.found.knowledge
         old = {entity.id: entity for entity in self._entities({*kept_of, *kept_of.values()})}
-        new = [
-            replace(old[id_], id=kept, name=self.name_of[kept], description="", frequency=0)
+        added = {
+            kept: replace(old[id_], id=kept, name=self.name_of[kept], description="", frequency=0)
             for id_, kept in sorted(kept_of.items())
             if kept not in old
-        ]
-        added = {entity.id: entity for entity in new}.values()
-        entities = sorted_by_id([*knowledge.entities, *added]) if added else knowledge.entities
+        }
+        entities = sorted_by_id([*knowledge.entities, *added.values()]) if added else knowledge.entities
         self.found = merged(replace(self.found, knowledge=replace(knowledge, entities=entities)), kept_of)
-        pairs = [(merge.alias_id, merge.alias, merge.entity_id, merge) for merge in self.merges if not merge.undone]
         rows = [merge for merge in self.merges if merge.undone]
-        for alias_id, alias, entity_id, merge in pairs:
-            kept = kept_of.get(entity_id, entity_id)
-            if alias_id != kept:
-                name = self.name_of.get(kept, merge.name)
-                id_ = short_id("merge", alias_id, kept)
-                rows.append(replace(merge, id=id_, entity_id=kept, name=name, alias=alias))
+        for merge in self.merges:
+            kept = kept_of.get(merge.entity_id, merge.entity_id)
+            if not merge.undone and merge.alias_id != kept:
+                id_, name = short_id("merge", merge.alias_id, kept), self.name_of.get(kept, merge.name)
+                rows.append(replace(merge, id=id_, entity_id=kept, name=name))
         rows += [
             Merge(short_id("merge", id_, kept), kept, self.name_of[kept], id_, old[id_].name, REASON, 1.0, None, False)
             for id_, kept in kept_of.items()
@@ -194,11 +190,7 @@ class _Work:
             entities: Sequence[Entity] = few_as_list(engine.rows(Entity, "FROM corrected_entities"))
             relations = engine.rows(Relation, "FROM corrected_relations")
             mentions = engine.rows(Mention, "FROM corrected_mentions")
-        self.merges = [
-            merge
-            for merge in self.merges
-            if not forbidden & {merge.entity_id, merge.alias_id if merge.undone else merge.entity_id}
-        ]
+        self.merges = [each for each in self.merges if not forbidden & {each.entity_id, each.alias_id}]
         held = {relation.id for relation in relations} if found.relation_descriptions or found.predicates else set()
         descriptions = moved(found.relation_descriptions, new_id)
         self.found = replace(

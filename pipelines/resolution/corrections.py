@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.storage.errors import SettingsError, UsageError, did_you_mean
-from conspectus.storage.hashing import entity_id, short_id
+from conspectus.storage.hashing import entity_id
 from conspectus.storage.publishing import write_whole
 from conspectus.storage.text.normalise import entity_key
 
@@ -57,11 +57,6 @@ class Rule:
             for name, values in told
             if name
         ]
-
-    @property
-    def id(self) -> str:
-        """The id of its row in the table of corrections."""
-        return short_id("correction", *self.lines)
 
     @property
     def one_entity(self) -> tuple[str, ...]:
@@ -154,7 +149,7 @@ def _rules(text: str, file: str) -> tuple[Rule, ...]:
     except (YAMLError, RecursionError) as error:
         raise SettingsError(f"{file}: not YAML: {str(error).splitlines()[0]}") from error
     finally:
-        loader.dispose()  # type: ignore[no-untyped-call]
+        loader.dispose()
     _check_together(line_of, file)
     return tuple(line_of)
 
@@ -172,9 +167,9 @@ def _rule(item: Any) -> Rule:  # noqa: ANN401  (of YAML)
     names, to = _texts(kind, item.pop(kind)), _texts(key, item.pop(key, ())) if key else ()
     chosen = [where for where in WHERE if kind == "split" and where in item]
     at = _texts(chosen[0], item.pop(chosen[0])) if len(chosen) == 1 else ()
-    if item:
-        more = f", {key}" if key else ""
-        raise ValueError(f"{kind} has no {next(iter(item))!r}: its keys are {kind}{more}" + _WHERE_OF.get(kind, ""))
+    if len(item):
+        known = ", ".join(filter(None, [kind, key, *(WHERE if kind == "split" else ())]))
+        raise ValueError(f"{kind} has no {next(iter(item))!r}: its keys are {known}")
     if (len(names) not in counts) if counts else (len(set(map(entity_key, names))) < 2):
         wanted = " or ".join(map(str, counts)) or "two or more different"
         raise ValueError(f"{kind} has {wanted} names, not {len(names)}")
@@ -185,9 +180,6 @@ def _rule(item: Any) -> Rule:  # noqa: ANN401  (of YAML)
     if kind == "split" and entity_key(names[0]) == entity_key(to[0]):
         raise ValueError("the name after a split must differ")
     return Rule(kind, names, to, chosen[0] if chosen else "", at)
-
-
-_WHERE_OF = {"split": f" and one of {', '.join(WHERE)}"}
 
 
 def _texts(key: str, value: object) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import conspectus
 import pytest
 from conspectus.pipelines.build_index import build_index
-from conspectus.pipelines.incremental import add_documents, remove_documents
+from conspectus.pipelines.incremental import change_documents
 from conspectus.pipelines.resolution.corrections import Rule, read_rules, rule_of, write_rule
 from conspectus.query.question.topics import rows_of
 from conspectus.storage.errors import SettingsError, UsageError
@@ -208,12 +208,12 @@ def test_an_update_keeps_corrections_and_says_which_match_nothing(tmp_path: Path
     corrections = "- merge: [The Detective, Sherlock Holmes]\n- forbid: Port Alma\n"
     settings = settings_of(tmp_path, overrides(server), corrections)
     build_index([], tmp_path / "index", settings, texts={"a.txt": TEXTS["a.txt"]})
-    add_documents([], tmp_path / "index", settings, texts={"b.txt": TEXTS["b.txt"]})
+    change_documents([], (), tmp_path / "index", settings, texts={"b.txt": TEXTS["b.txt"]})
     build_index([], tmp_path / "whole", settings, texts={name: TEXTS[name] for name in ("a.txt", "b.txt")})
     updated, whole = (StoredIndex.open(tmp_path / name) for name in ("index", "whole"))
     assert updated.manifest == whole.manifest
     assert all(places(updated))
-    remove_documents(["a.txt"], tmp_path / "index", settings)
+    change_documents((), ["a.txt"], tmp_path / "index", settings)
     gone = {row.text: row.places for row in StoredIndex.open(tmp_path / "index").rows(Correction)}
     assert gone['merge: ["The Detective", "Sherlock Holmes"]'] == 0 < gone['forbid: "Port Alma"']
 
