@@ -9,8 +9,8 @@ from conspectus.cli.app import complain
 from conspectus.pipelines.readers.remote import is_url
 from conspectus.storage.errors import ConspectusError, MissingPart, UsageError
 
-QUIET_MS, LONGEST_MS = 1_000, 5_000
-"""An update begins when nothing has changed for the first time, or changes have gone on for the second."""
+QUIET, MOST = 1_000, 5_000
+"""An update begins after so many milliseconds without a change, or with changes."""
 
 
 def follow(inputs: Sequence[str], index: Path, update: Callable[[], None]) -> None:
@@ -34,10 +34,10 @@ def follow(inputs: Sequence[str], index: Path, update: Callable[[], None]) -> No
             known = Path(path) in files or any(Path(path).is_relative_to(folder) for folder in folders)
             return known and super().__call__(change, path)
 
-    wanted, times = Inputs(ignore_paths=[index.absolute()]), {"debounce": LONGEST_MS, "step": QUIET_MS}
+    only, deep = Inputs(ignore_paths=[index.absolute()]), bool(folders)
     # It yields an empty set at once, so that what changes during the first build is seen.
     changes = watch(
-        *places, watch_filter=wanted, rust_timeout=QUIET_MS, yield_on_timeout=True, recursive=bool(folders), **times
+        *places, watch_filter=only, debounce=MOST, step=QUIET, rust_timeout=QUIET, yield_on_timeout=True, recursive=deep
     )
     for number, changed in enumerate(changes):
         if changed or not number:
